@@ -1,0 +1,1 @@
+//! The switch without I/O: ports, pipeline, queues; time is an argument.

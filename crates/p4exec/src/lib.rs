@@ -1,0 +1,1 @@
+//! Executors of p4ir programs: the reference interpreter, tables, externs.

@@ -1,0 +1,1 @@
+//! Typed IR of a P4_16 program.

@@ -1,0 +1,1 @@
+//! P4Runtime protos, canonical byte strings, text format.

@@ -1,0 +1,1 @@
+//! Header views and representations, checksums, PFC frames.

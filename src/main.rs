@@ -1,0 +1,3 @@
+//! The `switchwright` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Plans: the tables that a scheme computed, and the independent proof of them.
