@@ -1,0 +1,29 @@
+//! Compiles `proto/` without protoc: protox parses, prost-build writes the Rust types, and the
+//! descriptors are kept for the text format and the drift test.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use prost::Message as _;
+
+const PROTOS: [&str; 5] = [
+    "p4/v1/p4runtime.proto",
+    "p4/v1/p4data.proto",
+    "p4/config/v1/p4info.proto",
+    "p4/config/v1/p4types.proto",
+    "google/rpc/status.proto",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=proto");
+    let descriptors = protox::compile(PROTOS, ["proto"])?;
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
+    prost_build::Config::new()
+        .enable_type_names()
+        // Maps in a fixed order, so that the same message always gives the same bytes.
+        .btree_map(["."])
+        .include_file("messages.rs")
+        .compile_fds(descriptors)?;
+    Ok(())
+}
