@@ -1,1 +1,251 @@
-//! Typed IR of a P4_16 program.
+//! Typed intermediate representation of a P4_16 program.
+//!
+//! A [`Program`] is what a front end hands to an executor: every name is resolved, every type is
+//! monomorphic, every compile-time expression is folded, every instance is its own block. There is
+//! nothing left to look up. [`validate`] turns a `Program` into a [`ValidProgram`], the only thing an
+//! executor accepts, so that executors need no error paths for malformed input.
+//!
+//! # Storage: everything is static
+//!
+//! P4 has no recursion, so each parameter, local variable and temporary of each callable has *one*
+//! slot for the whole program, a [`VarId`]. A variable that holds a struct, header or stack is one
+//! `VarId`; a [`Place`] names a part of it (`var` plus projections). [`Layout`] flattens all variables
+//! into numbered scalar leaves, so that an executor may keep one flat array per packet and allocate
+//! nothing while packets flow.
+//!
+//! Slots keep their contents between calls and between packets. Lowering therefore writes
+//! [`StmtKind::Reset`] wherever the language creates a fresh value (a local without initialiser, an
+//! `out` parameter on entry). An executor must not clear anything on its own, except what the
+//! architecture clears per packet (the user and standard metadata of v1model, see below).
+//!
+//! # Values
+//!
+//! * `bit<N>` and `int<N>` of any width from 0 up; `int<N>` is kept as its two's complement bits, and
+//!   [`Const::Bits`] holds those bits as a non-negative number below 2^N.
+//! * A serialisable enum has become its `bit<N>`/`int<N>`; a `type T2 = T` newtype has become `T`. Plain enums
+//!   and `error` are indices into their member lists.
+//! * `varbit<N>` is a current length (0..=N) and that many bits.
+//! * A header is a validity bit and its fields; a header stack is `nextIndex` and its elements; a
+//!   header union is laid out as a struct of headers: lowering writes out, as ordinary statements, that
+//!   making one member valid makes the others invalid.
+//! * Uninitialised values are **zero** (false, `error.NoError`, first enum member, empty varbit, invalid
+//!   header). The language leaves them undefined; both executors agree on zero.
+//! * Fields of an *invalid* header: the language leaves reads undefined and writes without effect on
+//!   anything that can be observed. Here a header's fields keep their storage when it turns invalid:
+//!   reading returns the last value stored, except that [`StmtKind::SetValid`] on an invalid header and
+//!   [`StmtKind::Reset`] zero the fields (so a fresh header never shows an earlier packet's data).
+//!   Copying a header copies the validity bit *and* the fields.
+//! * Indexing a stack beyond its size: a read yields zero or an invalid header, a write is ignored.
+//!
+//! # Expressions are pure
+//!
+//! An [`Expr`] reads storage and computes; it never changes anything and never fails. Whatever has an
+//! effect (calls, table application, extern methods, `lookahead`) was hoisted by lowering into
+//! statements that write temporaries, in the evaluation order P4 prescribes: left to right, operands
+//! before operation, and the right side of `&&`, `||` and the arms of `?:` only if they are reached.
+//! Where the arms have no effects they stay expressions, and an executor may evaluate both.
+//!
+//! Every expression has a scalar type, with one exception: [`ExprKind::Read`] of a place of any type
+//! may stand as the value of an [`Assign`], where it copies the whole aggregate. Comparing aggregates,
+//! `?:` on aggregates, list and struct expressions were expanded into scalar work by lowering.
+//!
+//! Arithmetic: `Add`, `Sub`, `Mul`, `Neg` wrap at the width; `AddSat`/`SubSat` saturate by the type's
+//! signedness; a shift by the width or more gives 0 (or all sign bits for `Shr` of `int<N>`);
+//! `Div`/`Mod` by zero give 0. Comparison follows the operands' signedness. `Cast` between bit types
+//! extends by the *source's* signedness, then truncates.
+//!
+//! # Calls: copy in, run, copy out
+//!
+//! [`StmtKind::Call`] lists the copies explicitly. `copy_in` are run in order, then the callee's body,
+//! then `copy_out` in order, **also when the callee ended by `exit`** (but not when a parser was
+//! rejected). A function's result is one of the copies out. Parts of an out-argument's place that
+//! are evaluated at run time (stack indices) were put into temporaries before the call. Lowering omits
+//! copies where it can show that the callee may work on the caller's storage directly (a parser or
+//! control applied at one place with arguments that do not overlap): such a callee simply uses the caller's
+//! `VarId`s, and the call has no copy for that parameter.
+//!
+//! * `return` ends the innermost callable (action, function, control, parser state machine excluded).
+//! * `exit` ends the whole top-level block (ingress, egress, ...), running copies out on the way. In an
+//!   action run by a table it ends the block of the control that applied the table as well.
+//!
+//! # Tables
+//!
+//! [`StmtKind::ApplyTable`] runs the table's `prologue`, evaluates the keys in order, finds the entry,
+//! writes the action data into the action's parameters, and runs the action (with the
+//! table-bound copies of [`TableAction`]). It then stores `hit` (an entry matched; the default action is a miss) and
+//! `action_run` (index into [`Table::actions`]) where the program asks for them. They are stored even if
+//! the action exits, but nobody can see that. A selector or profile that leads to an empty group runs
+//! no action member: the executor runs the default action, and reports a hit.
+//!
+//! Initial entries: [`Entry::priority`] is normalised so that the *larger number wins*, whatever
+//! the source said; entries of a table that needs no priorities have 0. For LPM tables the longer prefix wins.
+//!
+//! # Parsers
+//!
+//! A parser is a set of states. Run [`Parser::init`], then the start state: its body, then its transition.
+//! A `select` without a matching case raises `error.NoMatch`. A failing [`StmtKind::Verify`], an
+//! extraction beyond the packet (`PacketTooShort`) or a varbit longer than its maximum
+//! (`HeaderTooShort`) raises its error: the error is recorded and the state machine goes
+//! to *reject*, at any nesting depth of subparsers; an extraction that fails changes nothing. Using `stack.next`/`stack.last` out of bounds
+//! raises `StackOutOfBounds`: lowering writes the check as a `Verify` before the use, and the
+//! index as an expression over `nextIndex`. `Extract` with `advance` increments that stack's `nextIndex`
+//! after success. A subparser that accepts returns to its caller; one that rejects rejects the whole parser.
+//!
+//! The *core* errors come first in [`Program::errors`], in the order of `core.p4`. Extraction makes the header
+//! valid and overwrites all its fields. A parser may loop without consuming input: executors bound
+//! the number of state transitions per packet (see their documentation) and reject beyond it.
+//!
+//! # Externs
+//!
+//! Extern objects are instances ([`ExternInstance`]) with compile-time constructor arguments. Calls
+//! name method and arguments in declaration order, each [`ExternArg`] by its direction; an argument of
+//! aggregate type is given as the list of its scalar leaves ([`ExternArg::Fields`]), header
+//! fields in order, validity left out. Names and argument orders are those of the architecture's `.p4` file.
+//!
+//! # The packet path of v1model
+//!
+//! [`Program::v1model`] gives the six blocks. Lowering makes all six use the same three variables for
+//! headers, user metadata and standard metadata, so nothing is copied between blocks. Per packet, an
+//! executor does what BMv2's `simple_switch` does:
+//!
+//! 1. Zero user and standard metadata; set `ingress_port`, `packet_length`, `instance_type` = 0 (normal),
+//!    timestamps. Parse. A parser error sets `standard_metadata.parser_error`; the
+//!    packet goes on to ingress all the same, with what was extracted so far. What the parser did not consume is the payload.
+//! 2. `verifyChecksum`: a failing `verify_checksum` sets `checksum_error` = 1 and goes on.
+//! 3. Ingress. Afterwards, in this order: a requested clone (ingress-to-egress; the *unmodified* packet as it
+//!    came, parsed again), digests, a resubmit (the original packet starts over with instance type 6), then, if
+//!    `mcast_grp` != 0, multicast; else if `egress_spec` is the drop port (511), drop; else unicast to `egress_spec`.
+//!    `mark_to_drop` sets `egress_spec` to 511 and `mcast_grp` to 0.
+//! 4. Egress per copy: `egress_port` set, `instance_type` 0 normal, 1 ingress clone, 2 egress clone, 4 recirculated, 5 replicated,
+//!    6 resubmitted. `egress_spec` is set to 0 on entry, so 511 after egress means: drop. Egress clones and recirculation
+//!    are taken after the deparser (the packet as modified), the clone even of a packet that egress drops.
+//! 5. `computeChecksum`, then deparse: emitted headers, then the payload. `truncate(n)` cuts the result to n bytes.
+//!
+//! Clones, resubmitted and recirculated packets keep user metadata fields marked `@field_list(i)` for
+//! the index given, and zero the rest.
+
+mod arch;
+mod block;
+mod entity;
+mod expr;
+mod layout;
+mod stmt;
+mod text;
+mod types;
+mod valid;
+
+pub use arch::{ArgValue, Package, PackageArg, V1Model};
+pub use block::{
+    Action, ActionScope, Annotation, AnnotationValue, Control, DefaultAction, Direction, Entry,
+    ExternInstance, Function, Key, KeySet, MatchKind, Param, Parser, SelectCase, SelectMatch,
+    State, Table, TableAction, Target, Transition, ValueSet, ValueSetField, Var, VarKind,
+};
+pub use entity::{
+    ActionId, Arena, ControlId, Entity, ExprId, ExternId, FunctionId, ParserId, StateId, TableId,
+    TypeId, ValueSetId, VarId,
+};
+pub use expr::{BinaryOp, Const, Expr, ExprKind, Place, Projection, UnaryOp};
+pub use layout::{Layout, Leaf, LeafKind};
+pub use num_bigint::{BigInt, BigUint};
+pub use stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind, SwitchCase};
+pub use types::{Field, RecordKind, Type, TypeTable};
+pub use valid::{ValidProgram, ValidationError, validate};
+
+/// A place in the source: `program.files[file]`, line and column counted from 1. Line 0 means unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// Index into [`Program::files`].
+    pub file: u32,
+    /// Line, from 1; 0 when the construct has no place in the source.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// A whole program after lowering. See the crate documentation for its semantics.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Source files, as `Span::file` refers to them.
+    pub files: Vec<String>,
+    /// All types, interned.
+    pub types: TypeTable,
+    /// Member names of `error`; the core errors first, `NoError` at 0.
+    pub errors: Vec<String>,
+    /// All expressions of the program.
+    pub exprs: Arena<ExprId, Expr>,
+    /// All storage: parameters, locals, temporaries, results.
+    pub vars: Arena<VarId, Var>,
+    /// Actions, one per instance of the control that declares them.
+    pub actions: Arena<ActionId, Action>,
+    /// Functions, one per instantiation of their type parameters.
+    pub functions: Arena<FunctionId, Function>,
+    /// Tables, one per instance of the control that declares them.
+    pub tables: Arena<TableId, Table>,
+    /// Parser instances.
+    pub parsers: Arena<ParserId, Parser>,
+    /// States of all parsers.
+    pub states: Arena<StateId, State>,
+    /// Control instances.
+    pub controls: Arena<ControlId, Control>,
+    /// Parser value sets.
+    pub value_sets: Arena<ValueSetId, ValueSet>,
+    /// Extern objects.
+    pub externs: Arena<ExternId, ExternInstance>,
+    /// The instantiation `main`.
+    pub main: Package,
+}
+
+impl Program {
+    /// The error's index in [`Program::errors`].
+    pub fn error_index(&self, name: &str) -> Option<u32> {
+        self.errors.iter().position(|e| e == name).map(|i| i as u32)
+    }
+
+    /// Adds an expression.
+    pub fn add_expr(&mut self, kind: ExprKind, ty: TypeId) -> ExprId {
+        self.exprs.push(Expr { kind, ty })
+    }
+
+    /// The type of an expression.
+    pub fn expr_type(&self, id: ExprId) -> TypeId {
+        self.exprs[id].ty
+    }
+
+    /// The type of a place, or `None` if a projection does not fit the type it is applied to.
+    pub fn place_type(&self, place: &Place) -> Option<TypeId> {
+        let mut ty = self.vars.get(place.var)?.ty;
+        for projection in &place.path {
+            ty = match (projection, self.types.get(ty)?) {
+                (Projection::Field(i), t) => t.fields()?.get(*i as usize)?.ty,
+                (Projection::Index(i), Type::Stack { element, size }) if i < size => *element,
+                (Projection::DynIndex(_), Type::Stack { element, .. }) => *element,
+                _ => return None,
+            };
+        }
+        Some(ty)
+    }
+
+    /// The table of this control-plane name.
+    pub fn table_by_name(&self, name: &str) -> Option<TableId> {
+        self.tables
+            .iter()
+            .find(|(_, t)| t.name == name)
+            .map(|(id, _)| id)
+    }
+
+    /// The action of this control-plane name.
+    pub fn action_by_name(&self, name: &str) -> Option<ActionId> {
+        self.actions
+            .iter()
+            .find(|(_, a)| a.name == name)
+            .map(|(id, _)| id)
+    }
+
+    /// The extern instance of this control-plane name.
+    pub fn extern_by_name(&self, name: &str) -> Option<ExternId> {
+        self.externs
+            .iter()
+            .find(|(_, e)| e.name == name)
+            .map(|(id, _)| id)
+    }
+}

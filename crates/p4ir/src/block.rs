@@ -1,0 +1,453 @@
+//! Declarations: variables, actions, functions, tables, parsers, controls, extern instances.
+
+use num_bigint::{BigInt, BigUint};
+
+use crate::Span;
+use crate::entity::{
+    ActionId, ControlId, ExprId, ExternId, ParserId, StateId, TableId, TypeId, ValueSetId, VarId,
+};
+use crate::expr::Const;
+use crate::stmt::{Assign, Block};
+
+/// A value inside an annotation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AnnotationValue {
+    /// A number.
+    Int(BigInt),
+    /// A string.
+    Str(String),
+    /// A boolean.
+    Bool(bool),
+    /// Anything else, as its tokens.
+    Tokens(String),
+}
+
+/// `@name(values)` or `@name[key = value]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Annotation {
+    /// Name without `@`.
+    pub name: String,
+    /// Values; the key is empty for positional ones.
+    pub values: Vec<(String, AnnotationValue)>,
+}
+
+/// Why a variable exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VarKind {
+    /// Parameter of a callable.
+    Param,
+    /// Declared in the source.
+    Local,
+    /// Made by lowering.
+    Temp,
+    /// A function's return value.
+    Result,
+}
+
+/// Storage.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Name in the source, for messages and traces.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeId,
+    /// Why it exists.
+    pub kind: VarKind,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// Direction of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Copied in.
+    In,
+    /// Copied out.
+    Out,
+    /// Both.
+    InOut,
+    /// Directionless: action data, filled in by the control plane or by a direct call.
+    None,
+}
+
+/// A parameter. `packet_in`/`packet_out` and other extern parameters are not listed: they are implicit.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Name in the source.
+    pub name: String,
+    /// Direction.
+    pub direction: Direction,
+    /// Its storage (possibly shared with the caller's, see the crate documentation).
+    pub var: VarId,
+}
+
+/// An action of one control instance (or of the top level).
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// Control-plane name, e.g. `MyIngress.ipv4_forward`.
+    pub name: String,
+    /// Parameters in order; directionless ones last.
+    pub params: Vec<Param>,
+    /// Body.
+    pub body: Block,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Declaration.
+    pub span: Span,
+}
+
+impl Action {
+    /// The parameters that action data fills, in order.
+    pub fn data_params(&self) -> impl Iterator<Item = &Param> {
+        self.params
+            .iter()
+            .filter(|p| p.direction == Direction::None)
+    }
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Name in the source.
+    pub name: String,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// Where the return value is left.
+    pub result: Option<VarId>,
+    /// Body.
+    pub body: Block,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// How a key field is matched.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MatchKind {
+    /// Equality.
+    Exact,
+    /// Longest prefix.
+    Lpm,
+    /// Value and mask, with priority.
+    Ternary,
+    /// `low..=high`, with priority.
+    Range,
+    /// Exact or anything, with priority.
+    Optional,
+    /// Not matched: hashed by the action selector.
+    Selector,
+    /// Architecture-specific.
+    Other(String),
+}
+
+impl MatchKind {
+    /// The name in the source.
+    pub fn name(&self) -> &str {
+        match self {
+            MatchKind::Exact => "exact",
+            MatchKind::Lpm => "lpm",
+            MatchKind::Ternary => "ternary",
+            MatchKind::Range => "range",
+            MatchKind::Optional => "optional",
+            MatchKind::Selector => "selector",
+            MatchKind::Other(name) => name,
+        }
+    }
+
+    /// The kind called `name`.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "exact" => MatchKind::Exact,
+            "lpm" => MatchKind::Lpm,
+            "ternary" => MatchKind::Ternary,
+            "range" => MatchKind::Range,
+            "optional" => MatchKind::Optional,
+            "selector" => MatchKind::Selector,
+            other => MatchKind::Other(other.to_owned()),
+        }
+    }
+
+    /// Whether entries of a table with such a key carry a priority.
+    pub fn needs_priority(&self) -> bool {
+        matches!(
+            self,
+            MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
+        )
+    }
+}
+
+/// A key field of a table.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// The value looked up; a scalar.
+    pub expr: ExprId,
+    /// How it is matched.
+    pub kind: MatchKind,
+    /// Control-plane name.
+    pub name: String,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Its place in the source.
+    pub span: Span,
+}
+
+/// A set of values of one key field, in entries and in `select`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeySet {
+    /// `default` or `_`.
+    Any,
+    /// One value.
+    Value(Const),
+    /// `value &&& mask`. For an LPM key the mask is a prefix.
+    Mask {
+        /// Bits that must match where the mask is 1.
+        value: BigUint,
+        /// Bits that count.
+        mask: BigUint,
+    },
+    /// `lo .. hi`, both ends included.
+    Range {
+        /// Lower end.
+        lo: BigUint,
+        /// Upper end; compared by the key's signedness.
+        hi: BigUint,
+    },
+}
+
+/// Where an action may be used in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActionScope {
+    /// In entries and as default.
+    TableAndDefault,
+    /// `@tableonly`.
+    TableOnly,
+    /// `@defaultonly`.
+    DefaultOnly,
+}
+
+/// An action in the list of a table, with the arguments bound there.
+#[derive(Clone, Debug)]
+pub struct TableAction {
+    /// The action.
+    pub action: ActionId,
+    /// Copies of bound `in`/`inout` arguments, run before the body.
+    pub copy_in: Vec<Assign>,
+    /// Copies of bound `out`/`inout` arguments, run after the body, also on `exit`.
+    pub copy_out: Vec<Assign>,
+    /// Where it may be used.
+    pub scope: ActionScope,
+    /// Annotations in the action list.
+    pub annotations: Vec<Annotation>,
+}
+
+/// The default action of a table.
+#[derive(Clone, Debug)]
+pub struct DefaultAction {
+    /// Index into [`Table::actions`].
+    pub action: u32,
+    /// Action data, one per directionless parameter.
+    pub args: Vec<Const>,
+    /// Declared `const`: the control plane cannot change it.
+    pub is_const: bool,
+}
+
+/// An entry from the program text.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// One set per key.
+    pub keys: Vec<KeySet>,
+    /// Index into [`Table::actions`].
+    pub action: u32,
+    /// Action data, one per directionless parameter.
+    pub args: Vec<Const>,
+    /// The larger wins; 0 where the table needs none.
+    pub priority: u32,
+    /// Whether the control plane cannot change or remove it.
+    pub is_const: bool,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Its place in the source.
+    pub span: Span,
+}
+
+/// A table of one control instance.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Control-plane name, e.g. `MyIngress.ipv4_lpm`.
+    pub name: String,
+    /// Run before the keys are evaluated: their hoisted effects. Mostly empty.
+    pub prologue: Block,
+    /// Key fields; none for a table that always runs its default action.
+    pub keys: Vec<Key>,
+    /// Actions in order of the list; a default action that is not in the list comes last.
+    pub actions: Vec<TableAction>,
+    /// What a miss runs; `NoAction` when the program names none.
+    pub default_action: DefaultAction,
+    /// Entries from the program.
+    pub entries: Vec<Entry>,
+    /// Declared `const entries`: the control plane cannot add any.
+    pub const_entries: bool,
+    /// Wanted number of entries, if given.
+    pub size: Option<u64>,
+    /// Action profile or selector that holds the actions.
+    pub implementation: Option<ExternId>,
+    /// Direct counters and meters bound to the table.
+    pub direct: Vec<ExternId>,
+    /// `support_timeout = true`.
+    pub idle_timeout: bool,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Declaration.
+    pub span: Span,
+}
+
+impl Table {
+    /// Whether entries carry a priority.
+    pub fn needs_priority(&self) -> bool {
+        self.keys.iter().any(|k| k.kind.needs_priority())
+    }
+}
+
+/// A field of a value set's elements.
+#[derive(Clone, Debug)]
+pub struct ValueSetField {
+    /// Control-plane name.
+    pub name: String,
+    /// Scalar type.
+    pub ty: TypeId,
+    /// How it is matched (`@match`).
+    pub kind: MatchKind,
+}
+
+/// A parser value set: filled by the control plane, empty at start.
+#[derive(Clone, Debug)]
+pub struct ValueSet {
+    /// Control-plane name.
+    pub name: String,
+    /// Fields, as many as the `select` has keys.
+    pub fields: Vec<ValueSetField>,
+    /// Greatest number of elements.
+    pub size: u64,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// Where a transition leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Another state of the same parser.
+    State(StateId),
+    /// The parser ends well.
+    Accept,
+    /// The parser ends with its error (`NoError` if none was raised).
+    Reject,
+}
+
+/// What a `select` case matches.
+#[derive(Clone, Debug)]
+pub enum SelectMatch {
+    /// One set per key.
+    Sets(Vec<KeySet>),
+    /// All keys together, in a value set.
+    ValueSet(ValueSetId),
+}
+
+/// A case of a `select`.
+#[derive(Clone, Debug)]
+pub struct SelectCase {
+    /// What it matches.
+    pub matches: SelectMatch,
+    /// Where it leads.
+    pub target: Target,
+}
+
+/// How a state ends.
+#[derive(Clone, Debug)]
+pub enum Transition {
+    /// Unconditionally.
+    Goto(Target),
+    /// First matching case in order; none raises `NoMatch`.
+    Select {
+        /// Scalars.
+        keys: Vec<ExprId>,
+        /// Cases.
+        cases: Vec<SelectCase>,
+    },
+}
+
+/// A parser state.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Name in the source.
+    pub name: String,
+    /// Its statements.
+    pub body: Block,
+    /// How it ends.
+    pub transition: Transition,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// A parser instance.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    /// Control-plane name of the instance.
+    pub name: String,
+    /// Name of the parser declaration.
+    pub type_name: String,
+    /// Apply parameters.
+    pub params: Vec<Param>,
+    /// Initialises locals and `out` parameters; run before the start state.
+    pub init: Block,
+    /// The state named `start`.
+    pub start: StateId,
+    /// All states, in source order.
+    pub states: Vec<StateId>,
+    /// Value sets declared here.
+    pub value_sets: Vec<ValueSetId>,
+    /// Subparser instances declared here.
+    pub subparsers: Vec<ParserId>,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// A control instance.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Control-plane name of the instance.
+    pub name: String,
+    /// Name of the control declaration.
+    pub type_name: String,
+    /// Apply parameters.
+    pub params: Vec<Param>,
+    /// Initialises locals and `out` parameters; run before the body.
+    pub init: Block,
+    /// The `apply` block.
+    pub body: Block,
+    /// Tables declared here.
+    pub tables: Vec<TableId>,
+    /// Actions declared here.
+    pub actions: Vec<ActionId>,
+    /// Control instances declared here.
+    pub subcontrols: Vec<ControlId>,
+    /// Declaration.
+    pub span: Span,
+}
+
+/// An extern object.
+#[derive(Clone, Debug)]
+pub struct ExternInstance {
+    /// Control-plane name.
+    pub name: String,
+    /// Name of the extern type, e.g. `counter`, `action_selector`.
+    pub type_name: String,
+    /// Type arguments.
+    pub type_args: Vec<TypeId>,
+    /// Constructor arguments in declaration order, with the parameter's name.
+    pub args: Vec<(String, ExprId)>,
+    /// Annotations.
+    pub annotations: Vec<Annotation>,
+    /// Declaration.
+    pub span: Span,
+}

@@ -1,0 +1,177 @@
+//! Constants, places and pure expressions.
+
+use num_bigint::BigUint;
+
+use crate::entity::{ExprId, TypeId, VarId};
+
+/// A constant scalar. Its type stands with the expression or key it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Const {
+    /// `bit<N>` or the two's complement bits of `int<N>`; always below 2^N.
+    Bits(BigUint),
+    /// `bool`.
+    Bool(bool),
+    /// Index into [`crate::Program::errors`].
+    Error(u32),
+    /// Index into the members of the enum.
+    Enum(u32),
+    /// A string literal.
+    Str(String),
+}
+
+/// One step into a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Projection {
+    /// Field of a record, by position.
+    Field(u32),
+    /// Element of a header stack; in bounds.
+    Index(u32),
+    /// Element of a header stack, index an unsigned `bit<N>`; out of bounds reads zero, writes nothing.
+    DynIndex(ExprId),
+}
+
+/// A part of a variable: something that can be read, written, set valid.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The variable.
+    pub var: VarId,
+    /// Steps from the whole to the part.
+    pub path: Vec<Projection>,
+}
+
+impl Place {
+    /// The whole variable.
+    pub fn var(var: VarId) -> Self {
+        Self {
+            var,
+            path: Vec::new(),
+        }
+    }
+
+    /// One step further in.
+    pub fn project(&self, step: Projection) -> Self {
+        let mut place = self.clone();
+        place.path.push(step);
+        place
+    }
+
+    /// A field of this place.
+    pub fn field(&self, index: u32) -> Self {
+        self.project(Projection::Field(index))
+    }
+
+    /// Whether no index is computed at run time.
+    pub fn is_static(&self) -> bool {
+        !self
+            .path
+            .iter()
+            .any(|p| matches!(p, Projection::DynIndex(_)))
+    }
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `!` on bool.
+    Not,
+    /// `~` on bits.
+    BitNot,
+    /// `-` on bits, wrapping.
+    Neg,
+}
+
+/// Operators with two operands. Both have the same type, except for `Shl`, `Shr` (right operand any
+/// unsigned bits) and `Concat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `|+|`
+    AddSat,
+    /// `|-|`
+    SubSat,
+    /// `*`
+    Mul,
+    /// `/`, unsigned
+    Div,
+    /// `%`, unsigned
+    Mod,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `<<`
+    Shl,
+    /// `>>`: arithmetic if the left operand is signed
+    Shr,
+    /// `++`: the left operand becomes the upper bits; the result has the left operand's signedness
+    Concat,
+    /// `==` on scalars of any kind, varbit included
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ExprKind {
+    /// A constant.
+    Const(Const),
+    /// The value stored in a place.
+    Read(Place),
+    /// One operand.
+    Unary(UnaryOp, ExprId),
+    /// Two operands.
+    Binary(BinaryOp, ExprId, ExprId),
+    /// Conversion to the expression's type: bits to bits, bool to `bit<1>` and back.
+    Cast(ExprId),
+    /// Bits `hi..=lo` of a value, as `bit<hi - lo + 1>`.
+    Slice {
+        /// The whole.
+        value: ExprId,
+        /// Most significant bit taken.
+        hi: u32,
+        /// Least significant bit taken.
+        lo: u32,
+    },
+    /// `cond ? then : other`.
+    Mux {
+        /// A bool.
+        cond: ExprId,
+        /// Value if true.
+        then: ExprId,
+        /// Value if false.
+        other: ExprId,
+    },
+    /// Validity of a header.
+    IsValid(Place),
+    /// `nextIndex` of a header stack, a `bit<32>`.
+    NextIndex(Place),
+    /// `packet_in.length()`: bytes of the whole packet being parsed, a `bit<32>`; 0 outside parsers.
+    PacketLength,
+}
+
+/// An expression and its type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Type of the result.
+    pub ty: TypeId,
+}
