@@ -1,1 +1,19 @@
 //! Plans: the tables that a scheme computed, and the independent proof of them.
+//!
+//! [`Tables`] hold a whole plan, unchecked. [`check()`] proves them and returns a [`CheckedPlan`], the only
+//! thing that everything after this room accepts, or every error that it found.
+
+mod budget;
+mod carrier;
+mod checked;
+mod model;
+mod portset;
+
+pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
+pub use carrier::{Carrier, CarrierKind, TagCode};
+pub use checked::{CheckedPlan, Classified, RuleCounts};
+pub use model::{
+    Class, ClassId, LOSSY_PRIORITY, NewTag, PortRoute, Promise, Provenance, RouteSet, RuleForm,
+    Tables, Tag, TagRule, Tagging,
+};
+pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};

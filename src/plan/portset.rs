@@ -1,0 +1,283 @@
+//! Sets of ports, the shape in which tag rules match ports: kept as sorted runs, written `1-16,20`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+use units::PortId;
+
+/// Number of 64-bit words of a port bitmap: 512 ports, as many as v1model's 9-bit port number names.
+pub const BITMAP_WORDS: usize = 8;
+
+/// A one-hot bitmap of ports: bit `p % 64` of word `p / 64` stands for port `p`.
+pub type PortBitmap = [u64; BITMAP_WORDS];
+
+/// A set of ports of one switch. One run of neighbouring ports (so also a single port) takes no
+/// allocation; equal sets are equal values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortSet(Runs);
+
+/// Maximal runs of neighbouring ports, both ends included, in rising order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Runs {
+    One(u16, u16),
+    /// Zero runs or more than one.
+    Many(Box<[(u16, u16)]>),
+}
+
+/// Why a text is not a set of ports.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{text}` is not a set of ports: write single ports and ranges in rising order, such as `1-16,20`"
+)]
+pub struct PortSetError {
+    /// The text.
+    text: String,
+}
+
+impl PortSet {
+    /// The set without ports.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self(Runs::Many(Box::new([])))
+    }
+
+    /// The set of one port.
+    #[must_use]
+    pub const fn single(port: PortId) -> Self {
+        Self(Runs::One(port.get(), port.get()))
+    }
+
+    /// All ports from `first` to `last`, both included; empty if `first > last`.
+    #[must_use]
+    pub fn range(first: PortId, last: PortId) -> Self {
+        if first > last {
+            return Self::empty();
+        }
+        Self(Runs::One(first.get(), last.get()))
+    }
+
+    fn from_runs(runs: Vec<(u16, u16)>) -> Self {
+        match runs[..] {
+            [(a, b)] => Self(Runs::One(a, b)),
+            _ => Self(Runs::Many(runs.into_boxed_slice())),
+        }
+    }
+
+    /// The maximal runs of neighbouring ports, both ends included, in rising order.
+    pub fn runs(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
+        let (one, many) = match &self.0 {
+            Runs::One(a, b) => (Some((*a, *b)), &[][..]),
+            Runs::Many(runs) => (None, &runs[..]),
+        };
+        one.into_iter()
+            .chain(many.iter().copied())
+            .map(|(a, b)| (PortId::new(a), PortId::new(b)))
+    }
+
+    /// The ports in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = PortId> + '_ {
+        self.runs()
+            .flat_map(|(a, b)| (a.get()..=b.get()).map(PortId::new))
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.runs()
+            .map(|(a, b)| usize::from(b.get() - a.get()) + 1)
+            .sum()
+    }
+
+    /// Whether the set has no port.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.0, Runs::Many(runs) if runs.is_empty())
+    }
+
+    /// Whether the set has this port.
+    #[must_use]
+    pub fn contains(&self, port: PortId) -> bool {
+        self.runs().any(|(a, b)| a <= port && port <= b)
+    }
+
+    /// The only port, if there is exactly one.
+    #[must_use]
+    pub fn as_single(&self) -> Option<PortId> {
+        match self.0 {
+            Runs::One(a, b) if a == b => Some(PortId::new(a)),
+            _ => None,
+        }
+    }
+
+    /// The highest port.
+    #[must_use]
+    pub fn last(&self) -> Option<PortId> {
+        self.runs().last().map(|(_, b)| b)
+    }
+
+    /// Whether the two sets share a port.
+    #[must_use]
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.common(other).is_some()
+    }
+
+    /// The lowest port that both sets have.
+    #[must_use]
+    pub fn common(&self, other: &Self) -> Option<PortId> {
+        self.runs().find_map(|(a, b)| {
+            other
+                .runs()
+                .find(|(c, d)| *c <= b && a <= *d)
+                .map(|(c, _)| a.max(c))
+        })
+    }
+
+    /// Ports in either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        self.iter().chain(other.iter()).collect()
+    }
+
+    /// The one-hot bitmap, or `None` if a port is beyond 511.
+    #[must_use]
+    pub fn bitmap(&self) -> Option<PortBitmap> {
+        let mut words = [0; BITMAP_WORDS];
+        for port in self.iter() {
+            *words.get_mut(usize::from(port.get()) / 64)? |= 1 << (port.get() % 64);
+        }
+        Some(words)
+    }
+}
+
+impl FromIterator<PortId> for PortSet {
+    fn from_iter<I: IntoIterator<Item = PortId>>(ports: I) -> Self {
+        let mut ports: Vec<u16> = ports.into_iter().map(PortId::get).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let mut runs: Vec<(u16, u16)> = Vec::new();
+        for port in ports {
+            match runs.last_mut() {
+                Some((_, last)) if port - *last == 1 => *last = port,
+                _ => runs.push((port, port)),
+            }
+        }
+        Self::from_runs(runs)
+    }
+}
+
+impl fmt::Display for PortSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (a, b)) in self.runs().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            if a == b {
+                write!(f, "{a}")?;
+            } else {
+                write!(f, "{a}-{b}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for PortSet {
+    type Err = PortSetError;
+
+    fn from_str(text: &str) -> Result<Self, PortSetError> {
+        let bad = || PortSetError {
+            text: text.to_owned(),
+        };
+        if text.is_empty() {
+            return Ok(Self::empty());
+        }
+        let mut runs: Vec<(u16, u16)> = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |s: &str| s.trim().parse::<u16>().map_err(|_| bad());
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(bad());
+            }
+            match runs.last_mut() {
+                Some((_, end)) if first <= *end => return Err(bad()),
+                Some((_, end)) if first - *end == 1 => *end = last,
+                _ => runs.push((first, last)),
+            }
+        }
+        Ok(Self::from_runs(runs))
+    }
+}
+
+impl Serialize for PortSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PortSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for PortSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PortSet".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "Ports of one switch: single ports and ranges in rising order, such as `1-16,20`.",
+            "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set(ports: &[u16]) -> PortSet {
+        ports.iter().copied().map(PortId::new).collect()
+    }
+
+    #[test]
+    fn text_form_is_runs() {
+        assert_eq!(set(&[1, 2, 3, 5]).to_string(), "1-3,5");
+        assert_eq!("1-3,4,7".parse(), Ok(set(&[1, 2, 3, 4, 7])));
+        assert_eq!(PortSet::empty().to_string(), "");
+        for bad in ["3-1", "x", "1,1", "2,1", "1-", ",", "70000"] {
+            assert!(bad.parse::<PortSet>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_set(a in proptest::collection::btree_set(0u16..80, 0..30),
+                            b in proptest::collection::btree_set(0u16..80, 0..30)) {
+            let sa: PortSet = a.iter().copied().map(PortId::new).collect();
+            let sb: PortSet = b.iter().copied().map(PortId::new).collect();
+            prop_assert_eq!(sa.len(), a.len());
+            prop_assert_eq!(sa.is_empty(), a.is_empty());
+            prop_assert_eq!(sa.to_string().parse(), Ok(sa.clone()));
+            prop_assert_eq!(sa.intersects(&sb), a.intersection(&b).next().is_some());
+            prop_assert_eq!(sa.common(&sb).map(PortId::get), a.intersection(&b).next().copied());
+            let union: Vec<u16> = sa.union(&sb).iter().map(PortId::get).collect();
+            prop_assert_eq!(union, a.union(&b).copied().collect::<Vec<_>>());
+            let bits: u32 = sa.bitmap().map_or(0, |w| w.iter().map(|w| w.count_ones()).sum());
+            prop_assert_eq!(bits as usize, a.len());
+            for p in 0..80 {
+                prop_assert_eq!(sa.contains(PortId::new(p)), a.contains(&p));
+            }
+        }
+    }
+}
