@@ -49,6 +49,10 @@ index! {
     /// A link of a topology.
     LinkId, "link#"
 }
+index! {
+    /// One direction of a live link between two switches, in a [`Fabric`](super::Fabric).
+    ArcId, "arc#"
+}
 
 /// A switch or a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

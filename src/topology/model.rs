@@ -1,11 +1,42 @@
 //! The topology graph: what the file format, the generators and every later stage share.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use thiserror::Error;
-use units::{BitRate, Metres, PortId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Metres, PortId};
 
+use super::error::TopologyError;
 use super::ids::{HostId, LinkId, NodeId, SwitchId};
+use super::prefix::Subnet;
+
+/// The most switches, hosts or links: ids are `u32`, and a link is two directed arcs.
+pub(super) const MAX_ENTITIES: usize = (u32::MAX / 2) as usize;
+
+/// What a switch stands for.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A switch.
+    #[default]
+    Switch,
+    /// The forwarding half of a server in a server-centric network (BCube); its host stands behind it.
+    Server,
+}
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +45,35 @@ pub struct Switch {
     pub name: String,
     /// Number of physical ports; links use ports `1..=ports` (port 0 where an importer found it).
     pub ports: u16,
+    /// What it stands for.
+    pub role: Role,
     /// Layer counted from the hosts (0 = top-of-rack / leaf) where the topology has layers.
     pub layer: Option<u8>,
     /// Pod or other grouping that drawings and addressing follow, where the topology has one.
     pub group: Option<u32>,
+    /// The addresses of the hosts behind it, where they are a block of their own.
+    pub subnet: Option<Subnet>,
+    /// Packet buffer, where it is known (it bounds the lossless priorities: 002 section 3.3).
+    pub buffer: Option<Bytes>,
     /// Administrative and operational state.
     pub up: bool,
+}
+
+impl Switch {
+    /// A switch that is up, outside any layer, group and subnet, with a buffer of unknown size.
+    #[must_use]
+    pub fn new(name: impl Into<String>, ports: u16) -> Self {
+        Self {
+            name: name.into(),
+            ports,
+            role: Role::Switch,
+            layer: None,
+            group: None,
+            subnet: None,
+            buffer: None,
+            up: true,
+        }
+    }
 }
 
 /// A host (an end port of the network). A BCube server, which forwards, is a switch with a host behind it.
@@ -79,41 +133,8 @@ pub struct Topology {
     ports: Vec<Vec<Option<Peer>>>,
     /// `uplinks[h]` = the ports of host `h` with their peers, in port order.
     uplinks: Vec<Vec<(PortId, Peer)>>,
-}
-
-/// Why a topology is refused; each message names the entity and how to mend it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum TopologyError {
-    /// Two links use the same port.
-    #[error("port {port} of `{node}` is used by two links; give one of them another port")]
-    PortUsedTwice {
-        /// The node's name.
-        node: String,
-        /// The port.
-        port: PortId,
-    },
-    /// A link names a port the switch does not have.
-    #[error("port {port} of switch `{node}` does not exist: the switch has {ports} ports")]
-    NoSuchPort {
-        /// The switch's name.
-        node: String,
-        /// The port.
-        port: PortId,
-        /// How many ports there are.
-        ports: u16,
-    },
-    /// Two nodes share a name.
-    #[error("the name `{0}` is used by two nodes")]
-    DuplicateName(String),
-    /// A link's end is not a node of this topology.
-    #[error("a link ends at `{0}`, which is neither a switch nor a host of this topology")]
-    DanglingLink(String),
-    /// A switch cannot reach the others.
-    #[error("switch `{0}` is not connected to the rest of the network")]
-    Disconnected(String),
-    /// A host has no link.
-    #[error("host `{0}` has no link")]
-    HostWithoutLink(String),
+    /// Every node by its name.
+    by_name: BTreeMap<String, NodeId>,
 }
 
 impl Topology {
@@ -127,6 +148,15 @@ impl Topology {
         hosts: Vec<Host>,
         links: Vec<Link>,
     ) -> Result<Self, TopologyError> {
+        for (count, what) in [
+            (switches.len(), "switches"),
+            (hosts.len(), "hosts"),
+            (links.len(), "links"),
+        ] {
+            if count > MAX_ENTITIES {
+                return Err(TopologyError::TooLarge(count, what));
+            }
+        }
         let mut topology = Self {
             name,
             ports: switches
@@ -134,52 +164,180 @@ impl Topology {
                 .map(|s| vec![None; usize::from(s.ports) + 1])
                 .collect(),
             uplinks: vec![Vec::new(); hosts.len()],
+            by_name: BTreeMap::new(),
             switches,
             hosts,
             links,
         };
-        for index in 0..topology.links.len() {
-            let link = topology.links[index].clone();
-            let id = LinkId::new(u32::try_from(index).unwrap_or(u32::MAX));
-            topology.plug(
-                link.a,
-                Peer {
-                    link: id,
-                    end: link.b,
-                },
-            )?;
-            topology.plug(
-                link.b,
-                Peer {
-                    link: id,
-                    end: link.a,
-                },
-            )?;
+        topology.index_names()?;
+        for id in topology.link_ids() {
+            topology.check_link(id)?;
+            let Link { a, b, .. } = *topology.link(id);
+            topology.plug(a, Peer { link: id, end: b })?;
+            topology.plug(b, Peer { link: id, end: a })?;
         }
+        topology.check_hosts()?;
+        topology.check_subnets()?;
+        topology.check_connected()?;
         Ok(topology)
     }
 
+    fn index_names(&mut self) -> Result<(), TopologyError> {
+        let switches = self.switch_ids().map(NodeId::Switch);
+        for node in switches.chain(self.host_ids().map(NodeId::Host)) {
+            let name = self.node_name(node).to_owned();
+            let reserved = |c: char| c.is_whitespace() || c == ':' || c == ',';
+            if name.is_empty() || name.contains(reserved) {
+                return Err(TopologyError::BadName(name));
+            }
+            if self.by_name.insert(name.clone(), node).is_some() {
+                return Err(TopologyError::DuplicateName(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The checks that concern one link alone.
+    fn check_link(&self, id: LinkId) -> Result<(), TopologyError> {
+        let link = self.link(id);
+        for node in [link.a.node, link.b.node] {
+            let known = match node {
+                NodeId::Switch(s) => s.index() < self.switches.len(),
+                NodeId::Host(h) => h.index() < self.hosts.len(),
+            };
+            if !known {
+                return Err(TopologyError::DanglingLink {
+                    node: match node {
+                        NodeId::Switch(s) => s.to_string(),
+                        NodeId::Host(h) => h.to_string(),
+                    },
+                    link: format!("links[{}]", id.index()),
+                });
+            }
+        }
+        let described = || self.describe_link(id);
+        if link.a.node == link.b.node {
+            let node = self.node_name(link.a.node).to_owned();
+            let link = described();
+            return Err(TopologyError::SelfLink { node, link });
+        }
+        if matches!(
+            (link.a.node, link.b.node),
+            (NodeId::Host(_), NodeId::Host(_))
+        ) {
+            return Err(TopologyError::HostToHost { link: described() });
+        }
+        if link.rate.get() == 0 {
+            return Err(TopologyError::NoRate { link: described() });
+        }
+        Ok(())
+    }
+
     fn plug(&mut self, near: Endpoint, peer: Peer) -> Result<(), TopologyError> {
-        match near.node {
+        let taken = match near.node {
             NodeId::Switch(s) => {
-                let switch = &self.switches[s.index()];
-                let Some(slot) = self.ports[s.index()].get_mut(usize::from(near.port.get())) else {
-                    return Err(TopologyError::NoSuchPort {
-                        node: switch.name.clone(),
-                        port: near.port,
-                        ports: switch.ports,
-                    });
-                };
-                if slot.replace(peer).is_some() {
-                    return Err(TopologyError::PortUsedTwice {
-                        node: switch.name.clone(),
-                        port: near.port,
+                let ports = self.switches[s.index()].ports;
+                match self.ports[s.index()].get_mut(usize::from(near.port.get())) {
+                    Some(slot) => slot.replace(peer),
+                    None => {
+                        return Err(TopologyError::NoSuchPort {
+                            node: self.node_name(near.node).to_owned(),
+                            port: near.port,
+                            ports,
+                            link: self.describe_link(peer.link),
+                        });
+                    }
+                }
+            }
+            NodeId::Host(h) => {
+                let uplinks = &mut self.uplinks[h.index()];
+                match uplinks.binary_search_by_key(&near.port, |&(port, _)| port) {
+                    Ok(at) => Some(uplinks[at].1),
+                    Err(at) => {
+                        uplinks.insert(at, (near.port, peer));
+                        None
+                    }
+                }
+            }
+        };
+        match taken {
+            None => Ok(()),
+            Some(first) => Err(TopologyError::PortUsedTwice {
+                node: self.node_name(near.node).to_owned(),
+                port: near.port,
+                first: self.describe_link(first.link),
+                second: self.describe_link(peer.link),
+            }),
+        }
+    }
+
+    fn check_hosts(&self) -> Result<(), TopologyError> {
+        let mut owners = BTreeMap::new();
+        for (host, uplinks) in self.hosts.iter().zip(&self.uplinks) {
+            if uplinks.is_empty() {
+                return Err(TopologyError::HostWithoutLink(host.name.clone()));
+            }
+            for address in [IpAddr::V4(host.ipv4), IpAddr::V6(host.ipv6)] {
+                if let Some(first) = owners.insert(address, &host.name) {
+                    return Err(TopologyError::DuplicateAddress {
+                        first: first.clone(),
+                        second: host.name.clone(),
+                        address,
                     });
                 }
             }
-            NodeId::Host(h) => self.uplinks[h.index()].push((near.port, peer)),
         }
         Ok(())
+    }
+
+    /// Blocks nest or are disjoint, so in address order it is enough to compare neighbours.
+    fn check_subnets(&self) -> Result<(), TopologyError> {
+        let owned = |s: &Switch| Some((s.subnet?, s.name.clone()));
+        let mut subnets: Vec<_> = self.switches.iter().filter_map(owned).collect();
+        let overlap = |first: &(Subnet, String), second: &(Subnet, String)| {
+            Err(TopologyError::SubnetsOverlap {
+                first: first.1.clone(),
+                second: second.1.clone(),
+                prefix: second.0.ipv4,
+            })
+        };
+        subnets.sort_by_key(|(subnet, _)| (subnet.ipv4, subnet.ipv6));
+        for pair in subnets.windows(2) {
+            if pair[0].0.ipv4.contains(pair[1].0.ipv4.address()) {
+                return overlap(&pair[0], &pair[1]);
+            }
+        }
+        subnets.sort_by_key(|(subnet, _)| (subnet.ipv6, subnet.ipv4));
+        for pair in subnets.windows(2) {
+            if pair[0].0.ipv6.contains(pair[1].0.ipv6.address()) {
+                return overlap(&pair[0], &pair[1]);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_connected(&self) -> Result<(), TopologyError> {
+        if self.switches.is_empty() {
+            return Err(TopologyError::NoSwitch);
+        }
+        let mut seen = vec![false; self.switches.len()];
+        seen[0] = true;
+        let mut frontier = vec![SwitchId::new(0)];
+        while let Some(at) = frontier.pop() {
+            for (_, peer) in self.peers(at) {
+                if let NodeId::Switch(next) = peer.end.node
+                    && !std::mem::replace(&mut seen[next.index()], true)
+                {
+                    frontier.push(next);
+                }
+            }
+        }
+        match seen.iter().position(|seen| !seen) {
+            None => Ok(()),
+            Some(lost) => Err(TopologyError::Disconnected(
+                self.switches[lost].name.clone(),
+            )),
+        }
     }
 
     /// The topology's name.
@@ -216,6 +374,11 @@ impl Topology {
         (0..u32::try_from(self.hosts.len()).unwrap_or(u32::MAX)).map(HostId::new)
     }
 
+    /// The ids of all links.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..u32::try_from(self.links.len()).unwrap_or(u32::MAX)).map(LinkId::new)
+    }
+
     /// One switch.
     #[must_use]
     pub fn switch(&self, id: SwitchId) -> &Switch {
@@ -248,7 +411,7 @@ impl Topology {
             .filter_map(|(port, peer)| Some((PortId::new(u16::try_from(port).ok()?), (*peer)?)))
     }
 
-    /// The ports of a host with the switch ports they lead to.
+    /// The ports of a host with the switch ports they lead to, in port order.
     #[must_use]
     pub fn uplinks(&self, host: HostId) -> &[(PortId, Peer)] {
         &self.uplinks[host.index()]
@@ -263,5 +426,74 @@ impl Topology {
             NodeId::Host(_) => true,
         };
         link.up && node_up(link.a.node) && node_up(link.b.node)
+    }
+
+    /// Whether every switch has a layer and no link joins two switches of the same layer, so that
+    /// each link between switches has an upper and a lower end.
+    #[must_use]
+    pub fn is_layered(&self) -> bool {
+        self.unlayered_switch().is_none()
+    }
+
+    /// A switch that keeps the topology from being layered: it has no layer, or a peer in its own.
+    #[must_use]
+    pub fn unlayered_switch(&self) -> Option<SwitchId> {
+        self.switch_ids().find(|&s| {
+            let layer = self.switch(s).layer;
+            layer.is_none()
+                || self.peers(s).any(|(_, peer)| match peer.end.node {
+                    NodeId::Switch(other) => self.switch(other).layer == layer,
+                    NodeId::Host(_) => false,
+                })
+        })
+    }
+
+    /// A copy in which the given links are down.
+    #[must_use]
+    pub fn with_failed_links(&self, failed: &[LinkId]) -> Self {
+        let mut topology = self.clone();
+        for link in failed {
+            topology.links[link.index()].up = false;
+        }
+        topology
+    }
+
+    /// A copy in which the given switches are down, and with them their links.
+    #[must_use]
+    pub fn with_failed_switches(&self, failed: &[SwitchId]) -> Self {
+        let mut topology = self.clone();
+        for switch in failed {
+            topology.switches[switch.index()].up = false;
+        }
+        topology
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, node: NodeId) -> &str {
+        match node {
+            NodeId::Switch(s) => &self.switch(s).name,
+            NodeId::Host(h) => &self.host(h).name,
+        }
+    }
+
+    /// The node of a name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// An endpoint as the topology file writes it: `s1:3`.
+    #[must_use]
+    pub fn endpoint_name(&self, end: Endpoint) -> String {
+        format!("{}:{}", self.node_name(end.node), end.port)
+    }
+
+    /// A link as messages name it: its position in the topology and its ends.
+    #[must_use]
+    pub fn describe_link(&self, id: LinkId) -> String {
+        let link = self.link(id);
+        let (a, b) = (self.endpoint_name(link.a), self.endpoint_name(link.b));
+        format!("links[{}] ({a} - {b})", id.index())
     }
 }

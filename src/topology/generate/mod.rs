@@ -1,0 +1,195 @@
+//! Generators: parameters in, topology out. The same parameters give the same topology, byte for byte.
+//!
+//! Every generator is a struct of parameters with a `generate` method that checks them first.
+//! Port order is part of the contract: hosts first, then links toward the hosts, then links away
+//! from them, so that `port 1` of a leaf is always its first host.
+
+mod clos;
+mod fat_tree;
+mod jellyfish;
+mod small;
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+use units::{BitRate, Metres};
+
+use super::build::{Builder, HostDraft, at_host, at_switch};
+use super::error::TopologyError;
+use super::ids::{HostId, SwitchId};
+
+pub use clos::{Clos, ThreeLayerClos};
+pub use fat_tree::FatTree;
+pub use jellyfish::{Jellyfish, JellyfishSize};
+pub use small::{Line, Ring, ThreeNode};
+
+/// The most ports of a generated switch: what a `u16` port number can count with room to spare.
+const MAX_PORTS: u32 = 32_768;
+/// The most switches or hosts that a generator makes.
+const MAX_NODES: u64 = 4_000_000;
+
+/// Rates and lengths of generated links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cables {
+    /// Rate of links between a host and a switch.
+    pub host_rate: BitRate,
+    /// Rate of links between switches.
+    pub fabric_rate: BitRate,
+    /// Length of links between a host and a switch.
+    pub host_length: Metres,
+    /// Length of links between switches.
+    pub fabric_length: Metres,
+}
+
+impl Default for Cables {
+    /// 100 Gb/s everywhere, 10 m within the rack and 100 m between switches.
+    fn default() -> Self {
+        Self {
+            host_rate: BitRate::gbps(100),
+            fabric_rate: BitRate::gbps(100),
+            host_length: Metres::new(10),
+            fabric_length: Metres::new(100),
+        }
+    }
+}
+
+/// Why a topology was not generated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GenerateError {
+    /// A parameter is out of its range.
+    #[error("{topology}: {parameter} is {value}, but must be {expected}")]
+    Parameter {
+        /// The generator.
+        topology: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What it was.
+        value: u64,
+        /// What it may be.
+        expected: String,
+    },
+    /// The parameters are each fine, but do not go together.
+    #[error("{topology}: {reason}")]
+    Impossible {
+        /// The generator.
+        topology: &'static str,
+        /// What is wrong and how to mend it.
+        reason: String,
+    },
+    /// The result is not a valid topology.
+    #[error("{topology}: {source}")]
+    Invalid {
+        /// The generator.
+        topology: &'static str,
+        /// What is wrong with it.
+        source: TopologyError,
+    },
+}
+
+/// Checks the parameters of one generator.
+struct Check(&'static str);
+
+impl Check {
+    /// `value` must lie in `low..=high`.
+    fn range(
+        &self,
+        parameter: &'static str,
+        value: impl Into<u64>,
+        low: u64,
+        high: u64,
+    ) -> Result<(), GenerateError> {
+        let value = value.into();
+        if (low..=high).contains(&value) {
+            return Ok(());
+        }
+        Err(GenerateError::Parameter {
+            topology: self.0,
+            parameter,
+            value,
+            expected: format!("between {low} and {high}"),
+        })
+    }
+
+    /// A switch of some kind needs `ports` ports.
+    fn ports(&self, kind: &str, ports: u64) -> Result<u16, GenerateError> {
+        match u16::try_from(ports) {
+            Ok(narrow) if ports <= u64::from(MAX_PORTS) => Ok(narrow),
+            _ => Err(self.impossible(format!(
+                "{kind} would need {ports} ports; at most {MAX_PORTS} are supported"
+            ))),
+        }
+    }
+
+    /// There would be `nodes` of some kind.
+    fn nodes(&self, kind: &str, nodes: Option<u64>) -> Result<(), GenerateError> {
+        match nodes {
+            Some(nodes) if nodes <= MAX_NODES => Ok(()),
+            _ => Err(self.impossible(format!(
+                "that is more than {MAX_NODES} {kind}, which is not supported"
+            ))),
+        }
+    }
+
+    fn impossible(&self, reason: impl Into<String>) -> GenerateError {
+        GenerateError::Impossible {
+            topology: self.0,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A [`Builder`] that knows the cables of its generator and counts the hosts.
+struct Network {
+    topology: &'static str,
+    builder: Builder,
+    cables: Cables,
+}
+
+impl Network {
+    fn new(topology: &'static str, name: String, cables: Cables) -> Self {
+        Self {
+            topology,
+            builder: Builder::new(name),
+            cables,
+        }
+    }
+
+    /// Adds the next host (`h1`, `h2`, ...) on a port of a switch.
+    fn host(&mut self, switch: SwitchId, port: u16) -> HostId {
+        let host = self.builder.host(HostDraft {
+            name: format!("h{}", self.builder.host_count() + 1),
+            ..HostDraft::default()
+        });
+        self.builder.link(
+            at_switch(switch, port),
+            at_host(host),
+            self.cables.host_rate,
+            self.cables.host_length,
+        );
+        host
+    }
+
+    /// Adds hosts on ports `1..=hosts` of a switch.
+    fn hosts(&mut self, switch: SwitchId, hosts: u16) {
+        for port in 1..=hosts {
+            self.host(switch, port);
+        }
+    }
+
+    /// Joins two switches.
+    fn join(&mut self, a: (SwitchId, u16), b: (SwitchId, u16)) {
+        self.builder.link(
+            at_switch(a.0, a.1),
+            at_switch(b.0, b.1),
+            self.cables.fabric_rate,
+            self.cables.fabric_length,
+        );
+    }
+
+    fn finish(self) -> Result<super::Topology, GenerateError> {
+        let topology = self.topology;
+        self.builder
+            .finish()
+            .map_err(|source| GenerateError::Invalid { topology, source })
+    }
+}
