@@ -1,0 +1,277 @@
+//! The hash and checksum algorithms of v1model, bit for bit as BMv2 computes them.
+//!
+//! Input is the concatenation of the fields, most significant bit first, the last byte filled up
+//! with zero bits. `csum16` is the Internet checksum (RFC 1071). The `_custom` algorithms are CRCs
+//! whose parameters may be set; unset they equal CRC-16/ARC and CRC-32/ISO-HDLC, as in BMv2.
+
+/// The algorithms of v1model's `HashAlgorithm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HashAlgorithm {
+    /// CRC-32/ISO-HDLC.
+    Crc32,
+    /// A CRC of 32 bits with parameters of its own.
+    Crc32Custom,
+    /// CRC-16/ARC.
+    Crc16,
+    /// A CRC of 16 bits with parameters of its own.
+    Crc16Custom,
+    /// A random number: see [`super::random`].
+    Random,
+    /// The first eight bytes as a number.
+    Identity,
+    /// The Internet checksum.
+    Csum16,
+    /// Exclusive or of all 16-bit words.
+    Xor16,
+}
+
+/// A CRC in the Rocksoft model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CrcConfig {
+    /// Bits of the remainder, 8 to 64.
+    pub width: u32,
+    /// The polynomial without its leading term.
+    pub polynomial: u64,
+    /// The remainder at the start.
+    pub initial: u64,
+    /// Exclusive-ored to the result.
+    pub final_xor: u64,
+    /// Whether input bytes are taken least significant bit first.
+    pub reflect_input: bool,
+    /// Whether the remainder is reflected before the last step.
+    pub reflect_output: bool,
+}
+
+impl CrcConfig {
+    /// CRC-16/ARC.
+    pub const CRC16: Self = Self {
+        width: 16,
+        polynomial: 0x8005,
+        initial: 0,
+        final_xor: 0,
+        reflect_input: true,
+        reflect_output: true,
+    };
+    /// CRC-32/ISO-HDLC.
+    pub const CRC32: Self = Self {
+        width: 32,
+        polynomial: 0x04c1_1db7,
+        initial: 0xffff_ffff,
+        final_xor: 0xffff_ffff,
+        reflect_input: true,
+        reflect_output: true,
+    };
+}
+
+/// A CRC with its table.
+#[derive(Clone, Debug)]
+pub struct Crc {
+    config: CrcConfig,
+    table: Box<[u64; 256]>,
+}
+
+impl Crc {
+    /// The CRC of these parameters; a width beyond 8 to 64 is brought to the nearest of them.
+    #[must_use]
+    pub fn new(mut config: CrcConfig) -> Self {
+        config.width = config.width.clamp(8, 64);
+        let mask = u64::MAX >> (64 - config.width);
+        let top = 1u64 << (config.width - 1);
+        let mut table = Box::new([0; 256]);
+        for (byte, place) in (0u64..).zip(table.iter_mut()) {
+            let mut remainder = byte << (config.width - 8);
+            for _ in 0..8 {
+                let carry = remainder & top != 0;
+                remainder = (remainder << 1) & mask;
+                if carry {
+                    remainder ^= config.polynomial & mask;
+                }
+            }
+            *place = remainder;
+        }
+        Self { config, table }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> CrcConfig {
+        self.config
+    }
+
+    /// The CRC of some bytes.
+    #[must_use]
+    pub fn compute(&self, data: &[u8]) -> u64 {
+        let CrcConfig {
+            width,
+            initial,
+            final_xor,
+            reflect_input,
+            reflect_output,
+            ..
+        } = self.config;
+        let mask = u64::MAX >> (64 - width);
+        let mut remainder = initial & mask;
+        for byte in data {
+            let byte = if reflect_input {
+                byte.reverse_bits()
+            } else {
+                *byte
+            };
+            let index = ((remainder >> (width - 8)) as u8) ^ byte;
+            // Two shifts: one of eight would overflow where the width is eight.
+            remainder = ((remainder << 4) << 4) & mask ^ self.table[usize::from(index)];
+        }
+        if reflect_output {
+            remainder = remainder.reverse_bits() >> (64 - width);
+        }
+        (remainder ^ final_xor) & mask
+    }
+}
+
+/// The Internet checksum of RFC 1071, an odd last byte counting as the high one of its word.
+#[must_use]
+pub fn internet_checksum(data: &[u8]) -> u16 {
+    let mut sum: u64 = 0;
+    for pair in data.chunks(2) {
+        let low = pair.get(1).copied().unwrap_or(0);
+        sum += u64::from(u16::from_be_bytes([pair[0], low]));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Exclusive or of all 16-bit words, an odd last byte counting as the high one of its word.
+#[must_use]
+pub fn xor16(data: &[u8]) -> u16 {
+    data.chunks(2).fold(0, |acc, pair| {
+        acc ^ u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])
+    })
+}
+
+/// The first eight bytes as a number.
+#[must_use]
+pub fn identity(data: &[u8]) -> u64 {
+    data.iter()
+        .take(8)
+        .fold(0, |acc, b| (acc << 8) | u64::from(*b))
+}
+
+/// The algorithms ready to run. [`HashAlgorithm::Random`] is the caller's, who has the generator.
+#[derive(Clone, Debug)]
+pub struct Hashers {
+    crc16: Crc,
+    crc32: Crc,
+    /// `crc16_custom`, replaceable.
+    pub crc16_custom: Crc,
+    /// `crc32_custom`, replaceable.
+    pub crc32_custom: Crc,
+}
+
+impl Default for Hashers {
+    fn default() -> Self {
+        let (crc16, crc32) = (Crc::new(CrcConfig::CRC16), Crc::new(CrcConfig::CRC32));
+        Self {
+            crc16_custom: crc16.clone(),
+            crc32_custom: crc32.clone(),
+            crc16,
+            crc32,
+        }
+    }
+}
+
+impl Hashers {
+    /// The hash of some bytes; `None` for [`HashAlgorithm::Random`].
+    #[must_use]
+    pub fn compute(&self, algorithm: HashAlgorithm, data: &[u8]) -> Option<u64> {
+        Some(match algorithm {
+            HashAlgorithm::Crc32 => self.crc32.compute(data),
+            HashAlgorithm::Crc32Custom => self.crc32_custom.compute(data),
+            HashAlgorithm::Crc16 => self.crc16.compute(data),
+            HashAlgorithm::Crc16Custom => self.crc16_custom.compute(data),
+            HashAlgorithm::Random => return None,
+            HashAlgorithm::Identity => identity(data),
+            HashAlgorithm::Csum16 => u64::from(internet_checksum(data)),
+            HashAlgorithm::Xor16 => u64::from(xor16(data)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CHECK: &[u8] = b"123456789";
+
+    #[test]
+    fn check_values_of_the_catalogue() {
+        let hashers = Hashers::default();
+        assert_eq!(hashers.compute(HashAlgorithm::Crc16, CHECK), Some(0xbb3d));
+        assert_eq!(
+            hashers.compute(HashAlgorithm::Crc32, CHECK),
+            Some(0xcbf4_3926)
+        );
+        let ccitt = CrcConfig {
+            width: 16,
+            polynomial: 0x1021,
+            initial: 0xffff,
+            final_xor: 0,
+            reflect_input: false,
+            reflect_output: false,
+        };
+        assert_eq!(Crc::new(ccitt).compute(CHECK), 0x29b1);
+        let smbus = CrcConfig {
+            width: 8,
+            polynomial: 7,
+            initial: 0,
+            ..ccitt
+        };
+        assert_eq!(Crc::new(smbus).compute(CHECK), 0xf4);
+        let xz = CrcConfig {
+            width: 64,
+            polynomial: 0x42f0_e1eb_a9ea_3693,
+            initial: u64::MAX,
+            final_xor: u64::MAX,
+            reflect_input: true,
+            reflect_output: true,
+        };
+        assert_eq!(Crc::new(xz).compute(CHECK), 0x995d_c9bb_df19_39fa);
+    }
+
+    #[test]
+    fn internet_checksum_of_a_real_header() {
+        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2 (folded).
+        assert_eq!(
+            internet_checksum(&[0, 1, 0xf2, 3, 0xf4, 0xf5, 0xf6, 0xf7]),
+            !0xddf2
+        );
+        assert_eq!(internet_checksum(&[]), 0xffff);
+        assert_eq!(internet_checksum(&[0xab]), !0xab00);
+    }
+
+    #[test]
+    fn identity_and_xor() {
+        assert_eq!(identity(&[1, 2]), 0x0102);
+        assert_eq!(
+            identity(&[1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            0x0102_0304_0506_0708
+        );
+        assert_eq!(
+            xor16(&[0x12, 0x34, 0xff, 0xff, 0x01]),
+            0x1234 ^ 0xffff ^ 0x0100
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn crcs_agree_with_another_implementation(data: Vec<u8>) {
+            let hashers = Hashers::default();
+            let arc = crc::Crc::<u16>::new(&crc::CRC_16_ARC).checksum(&data);
+            let iso = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&data);
+            prop_assert_eq!(hashers.compute(HashAlgorithm::Crc16, &data), Some(u64::from(arc)));
+            prop_assert_eq!(hashers.compute(HashAlgorithm::Crc32, &data), Some(u64::from(iso)));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Registers: arrays of values that packets read and write.
+
+use crate::value::Bits;
+
+/// A register array.
+#[derive(Clone, Debug)]
+pub struct RegisterArray {
+    /// The control-plane name.
+    pub name: String,
+    /// Bits of one cell.
+    pub width: u32,
+    cells: Vec<Bits>,
+}
+
+impl RegisterArray {
+    /// `size` cells at zero.
+    #[must_use]
+    pub fn new(name: String, width: u32, size: usize) -> Self {
+        Self {
+            name,
+            width,
+            cells: vec![Bits::zero(width); size],
+        }
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The cells in order.
+    #[must_use]
+    pub fn cells(&self) -> &[Bits] {
+        &self.cells
+    }
+
+    /// A cell; `None` out of range, where BMv2 leaves the destination as it was.
+    #[must_use]
+    pub fn read(&self, index: usize) -> Option<&Bits> {
+        self.cells.get(index)
+    }
+
+    /// Sets a cell and returns the old value; out of range nothing happens.
+    pub fn write(&mut self, index: usize, value: &Bits) -> Option<Bits> {
+        let value = value.resize_unsigned(self.width);
+        self.cells
+            .get_mut(index)
+            .map(|cell| std::mem::replace(cell, value))
+    }
+
+    /// All cells to zero.
+    pub fn reset(&mut self) {
+        self.cells.fill(Bits::zero(self.width));
+    }
+}

@@ -1,0 +1,352 @@
+//! Match keys: what a table matches on and how one entry matches it.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::value::Bits;
+
+/// The match kinds of v1model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatchKind {
+    /// Equal to the entry's value.
+    Exact,
+    /// Begins with the entry's prefix; the longest wins.
+    Lpm,
+    /// Equal under the entry's mask; the largest priority wins.
+    Ternary,
+    /// Between the entry's bounds, both included; the largest priority wins.
+    Range,
+    /// Equal to the entry's value, or anything; the largest priority wins.
+    Optional,
+}
+
+impl MatchKind {
+    /// Whether entries of a table with such a key carry a priority (P4Runtime 1.5, section 9.1).
+    #[must_use]
+    pub const fn needs_priority(self) -> bool {
+        matches!(self, Self::Ternary | Self::Range | Self::Optional)
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "exact",
+            Self::Lpm => "lpm",
+            Self::Ternary => "ternary",
+            Self::Range => "range",
+            Self::Optional => "optional",
+        })
+    }
+}
+
+/// One field of a table's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyField {
+    /// The name the control plane uses.
+    pub name: String,
+    /// Bits.
+    pub width: u32,
+    /// How entries match it.
+    pub kind: MatchKind,
+}
+
+/// How one entry matches one field.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FieldMatch {
+    /// This value and no other.
+    Exact(Bits),
+    /// Values that share the first `prefix_len` bits.
+    Lpm {
+        /// The prefix, followed by bits that do not matter.
+        value: Bits,
+        /// Bits that matter, counted from the most significant.
+        prefix_len: u32,
+    },
+    /// Values equal where the mask is one.
+    Ternary {
+        /// The value.
+        value: Bits,
+        /// Ones where the value matters.
+        mask: Bits,
+    },
+    /// Values from `low` to `high`, both included.
+    Range {
+        /// The least value.
+        low: Bits,
+        /// The greatest value.
+        high: Bits,
+    },
+    /// This value, or anything.
+    Optional(Option<Bits>),
+}
+
+impl FieldMatch {
+    /// The match kind this is a match of.
+    #[must_use]
+    pub const fn kind(&self) -> MatchKind {
+        match self {
+            Self::Exact(_) => MatchKind::Exact,
+            Self::Lpm { .. } => MatchKind::Lpm,
+            Self::Ternary { .. } => MatchKind::Ternary,
+            Self::Range { .. } => MatchKind::Range,
+            Self::Optional(_) => MatchKind::Optional,
+        }
+    }
+
+    /// The match that every value passes; `None` for an exact field, which has none.
+    #[must_use]
+    pub fn any(kind: MatchKind, width: u32) -> Option<Self> {
+        let zero = Bits::zero(width);
+        match kind {
+            MatchKind::Exact => None,
+            MatchKind::Lpm => Some(Self::Lpm {
+                value: zero,
+                prefix_len: 0,
+            }),
+            MatchKind::Ternary => Some(Self::Ternary {
+                value: zero.clone(),
+                mask: zero,
+            }),
+            MatchKind::Range => Some(Self::Range {
+                low: zero,
+                high: Bits::ones(width),
+            }),
+            MatchKind::Optional => Some(Self::Optional(None)),
+        }
+    }
+
+    /// Whether a value of the field passes this match: the definition all structures agree with.
+    #[must_use]
+    pub fn matches(&self, key: &Bits) -> bool {
+        match self {
+            Self::Exact(value) | Self::Optional(Some(value)) => key == value,
+            Self::Lpm { value, prefix_len } => {
+                let mask = Bits::prefix_mask(key.width(), *prefix_len);
+                key.and(&mask) == value.and(&mask)
+            }
+            Self::Ternary { value, mask } => key.and(mask) == value.and(mask),
+            Self::Range { low, high } => {
+                key.cmp_unsigned(low).is_ge() && key.cmp_unsigned(high).is_le()
+            }
+            Self::Optional(None) => true,
+        }
+    }
+}
+
+impl fmt::Display for FieldMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(value) | Self::Optional(Some(value)) => write!(f, "{value}"),
+            Self::Lpm { value, prefix_len } => write!(f, "{value}/{prefix_len}"),
+            Self::Ternary { value, mask } => write!(f, "{value} &&& {mask}"),
+            Self::Range { low, high } => write!(f, "{low}..{high}"),
+            Self::Optional(None) => f.write_str("*"),
+        }
+    }
+}
+
+/// Why a key does not fit its table. The caller's input is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// The key has too few or too many fields.
+    #[error("the key has {given} fields where the table has {expected}; give one match per field")]
+    FieldCount {
+        /// Fields of the table.
+        expected: usize,
+        /// Fields of the key.
+        given: usize,
+    },
+    /// A field is matched in another way than the table says.
+    #[error("field `{field}` is matched as {given} where the table says {expected}")]
+    Kind {
+        /// The field.
+        field: String,
+        /// The table's kind.
+        expected: MatchKind,
+        /// The key's kind.
+        given: MatchKind,
+    },
+    /// A value does not fit its field.
+    #[error("value {value} does not fit field `{field}` of {width} bits")]
+    TooWide {
+        /// The field.
+        field: String,
+        /// Its width.
+        width: u32,
+        /// The value.
+        value: String,
+    },
+    /// A prefix longer than its field.
+    #[error("prefix length {prefix_len} exceeds the {width} bits of field `{field}`")]
+    PrefixTooLong {
+        /// The field.
+        field: String,
+        /// Its width.
+        width: u32,
+        /// The prefix length.
+        prefix_len: u32,
+    },
+    /// A range that holds nothing.
+    #[error("range {low}..{high} of field `{field}` is empty; its bounds are swapped")]
+    EmptyRange {
+        /// The field.
+        field: String,
+        /// Lower bound.
+        low: String,
+        /// Upper bound.
+        high: String,
+    },
+}
+
+/// The fields of a table's key and where each lies among the packed words.
+#[derive(Clone, Debug)]
+pub struct KeyLayout {
+    fields: Vec<KeyField>,
+    /// First word of each field, and after the last the number of words.
+    starts: Vec<usize>,
+}
+
+/// A range condition on some words of a packed key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RangeCheck {
+    pub(crate) start: usize,
+    pub(crate) low: Box<[u64]>,
+    pub(crate) high: Box<[u64]>,
+}
+
+impl RangeCheck {
+    /// Whether the words at `start` lie between the bounds: big-endian words compare like numbers.
+    pub(crate) fn passes(&self, key: &[u64]) -> bool {
+        let field = &key[self.start..self.start + self.low.len()];
+        field >= &*self.low && field <= &*self.high
+    }
+}
+
+impl KeyLayout {
+    /// The layout of a key with these fields.
+    #[must_use]
+    pub fn new(fields: Vec<KeyField>) -> Self {
+        let mut starts = vec![0];
+        let mut next = 0;
+        for field in &fields {
+            next += field.width.div_ceil(64) as usize;
+            starts.push(next);
+        }
+        Self { fields, starts }
+    }
+
+    /// The fields in key order.
+    #[must_use]
+    pub fn fields(&self) -> &[KeyField] {
+        &self.fields
+    }
+
+    /// Words of a packed key.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The words of field `index`.
+    #[must_use]
+    pub fn field_words(&self, index: usize) -> std::ops::Range<usize> {
+        self.starts[index]..self.starts[index + 1]
+    }
+
+    /// Whether entries carry a priority.
+    #[must_use]
+    pub fn needs_priority(&self) -> bool {
+        self.fields.iter().any(|f| f.kind.needs_priority())
+    }
+
+    /// Packs the values of all fields; `out` is cleared first.
+    pub fn pack(&self, values: &[Bits], out: &mut Vec<u64>) {
+        out.clear();
+        for (field, value) in self.fields.iter().zip(values) {
+            if value.width() == field.width {
+                value.push_words(out);
+            } else {
+                value.resize_unsigned(field.width).push_words(out);
+            }
+        }
+    }
+
+    /// The key in its one canonical form: values resized to their fields, bits that do not matter
+    /// cleared. Errors say which field does not fit.
+    pub fn canonical(&self, key: &[FieldMatch]) -> Result<Vec<FieldMatch>, KeyError> {
+        if key.len() != self.fields.len() {
+            return Err(KeyError::FieldCount {
+                expected: self.fields.len(),
+                given: key.len(),
+            });
+        }
+        self.fields
+            .iter()
+            .zip(key)
+            .map(|(field, m)| canonical_field(field, m))
+            .collect()
+    }
+}
+
+/// `value` at the field's width, if none of its set bits is lost.
+fn fit(field: &KeyField, value: &Bits) -> Result<Bits, KeyError> {
+    let fitted = value.resize_unsigned(field.width);
+    if value.width() <= field.width || fitted.resize_unsigned(value.width()) == *value {
+        return Ok(fitted);
+    }
+    Err(KeyError::TooWide {
+        field: field.name.clone(),
+        width: field.width,
+        value: value.to_string(),
+    })
+}
+
+fn canonical_field(field: &KeyField, given: &FieldMatch) -> Result<FieldMatch, KeyError> {
+    if given.kind() != field.kind {
+        return Err(KeyError::Kind {
+            field: field.name.clone(),
+            expected: field.kind,
+            given: given.kind(),
+        });
+    }
+    Ok(match given {
+        FieldMatch::Exact(value) => FieldMatch::Exact(fit(field, value)?),
+        FieldMatch::Optional(value) => {
+            FieldMatch::Optional(value.as_ref().map(|v| fit(field, v)).transpose()?)
+        }
+        FieldMatch::Lpm { value, prefix_len } => {
+            if *prefix_len > field.width {
+                return Err(KeyError::PrefixTooLong {
+                    field: field.name.clone(),
+                    width: field.width,
+                    prefix_len: *prefix_len,
+                });
+            }
+            let mask = Bits::prefix_mask(field.width, *prefix_len);
+            FieldMatch::Lpm {
+                value: fit(field, value)?.and(&mask),
+                prefix_len: *prefix_len,
+            }
+        }
+        FieldMatch::Ternary { value, mask } => {
+            let mask = fit(field, mask)?;
+            FieldMatch::Ternary {
+                value: fit(field, value)?.and(&mask),
+                mask,
+            }
+        }
+        FieldMatch::Range { low, high } => {
+            let (low, high) = (fit(field, low)?, fit(field, high)?);
+            if low.cmp_unsigned(&high).is_gt() {
+                return Err(KeyError::EmptyRange {
+                    field: field.name.clone(),
+                    low: low.to_string(),
+                    high: high.to_string(),
+                });
+            }
+            FieldMatch::Range { low, high }
+        }
+    })
+}
