@@ -6,6 +6,7 @@
 mod budget;
 mod carrier;
 mod checked;
+pub mod layout;
 mod model;
 mod portset;
 
