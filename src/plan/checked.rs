@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::budget::{SwitchHeadroom, switch_headroom};
 use super::carrier::Carrier;
+use super::check::CheckReport;
 use super::model::{ClassId, NewTag, RuleForm, Tables, Tag, Tagging};
 use crate::topology::{SwitchId, Topology};
 use units::{PortId, Priority};
@@ -39,6 +40,12 @@ impl CheckedPlan {
         Self {
             tables: Arc::new(tables),
         }
+    }
+
+    /// The report of the proof.
+    #[must_use]
+    pub fn report(&self) -> CheckReport {
+        CheckReport::proven()
     }
 
     /// Everything that the plan holds.

@@ -5,16 +5,17 @@
 
 mod budget;
 mod carrier;
+pub mod check;
 mod checked;
-pub mod layout;
 mod model;
 mod portset;
 
 pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
 pub use carrier::{Carrier, CarrierKind, TagCode};
+pub use check::{CheckFailure, CheckReport, Fault, PlanError, check};
 pub use checked::{CheckedPlan, Classified, RuleCounts};
 pub use model::{
-    Class, ClassId, LOSSY_PRIORITY, NewTag, PortRoute, Promise, Provenance, RouteSet, RuleForm,
-    Tables, Tag, TagRule, Tagging,
+    Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, Routes, RuleForm, Tables, Tag,
+    TagRule, Tagging,
 };
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};

@@ -18,7 +18,8 @@ use units::{PortId, Priority};
 use super::budget::Budget;
 use super::carrier::Carrier;
 use super::portset::PortSet;
-use crate::topology::{HostId, SwitchId, Topology};
+use crate::routes::{Route, RoutePolicy};
+use crate::topology::{SwitchId, Topology};
 
 /// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never falls).
 /// Tags are the scheme's own: the paper's greedy counts from 0, its Clos from 1. What stands in the packet
@@ -225,20 +226,22 @@ impl Tagging {
 /// The priority of lossy traffic.
 pub const LOSSY_PRIORITY: Priority = Priority::new(0);
 
-/// One host-to-host route: the source and the port by which each node on the way sends, the source first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PortRoute {
-    /// The sending host.
-    pub source: HostId,
-    /// Output ports: of the source, then of each switch. The last one leads to the receiving host.
-    pub out_ports: Vec<PortId>,
+/// Routes of a plan: described by a policy, or listed one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Routes {
+    /// What this policy makes of the topology.
+    Policy(RoutePolicy),
+    /// These.
+    Listed(Vec<Route>),
 }
 
-/// Routes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RouteSet {
-    /// One by one.
-    Listed(Vec<PortRoute>),
+impl fmt::Display for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::Listed(routes) => write!(f, "{} listed routes", routes.len()),
+        }
+    }
 }
 
 /// What a plan promises: these routes are lossless for this class from end to end.
@@ -247,7 +250,7 @@ pub struct Promise {
     /// The class.
     pub class: ClassId,
     /// The routes.
-    pub routes: RouteSet,
+    pub routes: Routes,
 }
 
 /// Where a plan comes from; enough to make it again.
@@ -301,7 +304,7 @@ pub struct Tables {
     pub promises: Vec<Promise>,
     /// Where packets go: the routes from which forwarding entries are made. The proof of deadlock freedom
     /// does not depend on it.
-    pub forwarding: RouteSet,
+    pub forwarding: Routes,
     /// What a switch has.
     pub budget: Budget,
 }

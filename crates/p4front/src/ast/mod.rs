@@ -24,7 +24,6 @@ use crate::source::Span;
 
 mod decl;
 mod expr;
-mod print;
 
 mod stmt;
 
