@@ -7,6 +7,7 @@ mod budget;
 mod carrier;
 pub mod check;
 mod checked;
+pub mod layout;
 mod model;
 mod portset;
 

@@ -1,1 +1,72 @@
-//! See `ARCHITECTURE.md`.
+//! From the features of a checked plan to the P4_16 text that every switch of the plan runs.
+//!
+//! The text is rendered from logic-free templates under `templates/`, fed by view structs: whatever a
+//! template needs is a field, already in its final spelling. Types and ids that all programs share
+//! are plain P4 under `p4src/` and go into the program's directory as includes.
+
+mod tagger;
+
+use crate::plan::CheckedPlan;
+use crate::plan::layout::Features;
+
+/// A file of P4 text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// File name, without directory.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// A P4 program: the main file and what it includes beside the target's own files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Name of the family (`tagger`); the main file is `NAME.p4`.
+    pub name: &'static str,
+    /// What the program depends on.
+    pub features: Features,
+    /// The main file.
+    pub main: SourceFile,
+    /// The included files.
+    pub includes: Vec<SourceFile>,
+}
+
+impl Program {
+    /// All files, the main file first.
+    pub fn files(&self) -> impl Iterator<Item = &SourceFile> {
+        std::iter::once(&self.main).chain(&self.includes)
+    }
+}
+
+/// The program of a plan.
+///
+/// # Errors
+/// [`ProgramError`] if a template cannot be rendered (our bug).
+pub fn generate(plan: &CheckedPlan) -> Result<Program, ProgramError> {
+    tagger::render(&Features::of(plan))
+}
+
+/// The program with the given features.
+///
+/// # Errors
+/// [`ProgramError`] if a template cannot be rendered (our bug).
+pub fn generate_for(features: &Features) -> Result<Program, ProgramError> {
+    tagger::render(features)
+}
+
+/// Why there is no program text. Features come from a checked plan, so this is never the user's fault.
+#[derive(Debug, thiserror::Error)]
+#[error("rendering the P4 program failed: {0}; this is a bug of Switchwright")]
+pub struct ProgramError(#[from] askama::Error);
+
+/// The P4 files that every program includes.
+fn shared_includes() -> Vec<SourceFile> {
+    let file = |name: &str, text: &str| SourceFile {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    };
+    vec![
+        file("headers.p4", include_str!("../../p4src/headers.p4")),
+        file("layout.p4", include_str!("../../p4src/layout.p4")),
+    ]
+}

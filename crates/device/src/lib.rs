@@ -1,1 +1,218 @@
-//! The switch without I/O: ports, pipeline, queues; time is an argument.
+//! The switch without I/O: ports around an executor. Time is an argument, input and output are
+//! values, so one state machine serves the process, the emulator and the simulator.
+//!
+//! A [`Device`] knows its ports and whether they are up. It tells the executor, so that selectors
+//! leave out members on dead ports and programs see the port status; it takes nothing in from a
+//! port that is down, sends nothing out of one, and counts what that costs.
+
+use std::collections::BTreeMap;
+
+use p4exec::{DropReason, Executor, Outputs, Tracer};
+use thiserror::Error;
+use units::{Bytes, Nanos, PortId, Priority};
+
+/// A packet to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where it leaves.
+    pub port: PortId,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The priority of the arriving tag: the class this switch accounts and pauses upstream. Zero,
+    /// the lossy class, where the program says nothing.
+    pub ing_prio: Priority,
+    /// The priority of the new tag: the queue in which the packet waits for the wire.
+    pub eg_prio: Priority,
+}
+
+/// Why a packet that the program wanted sent was not, or a received one was not processed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DeviceDrop {
+    /// The program ended it.
+    #[error(transparent)]
+    Program(#[from] DropReason),
+    /// It came from, or was to leave by, a port that is down.
+    #[error("port {0} is down")]
+    PortDown(PortId),
+    /// It came from, or was to leave by, a port the switch does not have.
+    #[error("the switch has no port {0}")]
+    NoSuchPort(PortId),
+}
+
+/// Why a port cannot be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// The switch does not have it.
+    #[error("the switch has no port {0}")]
+    NoSuchPort(PortId),
+}
+
+/// What a port saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Packets received and processed.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: Bytes,
+    /// Packets sent.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: Bytes,
+    /// Packets lost in either direction because the port was down.
+    pub lost_down: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    up: bool,
+    counters: PortCounters,
+}
+
+/// A switch: ports and an executor.
+pub struct Device<E> {
+    executor: E,
+    ports: BTreeMap<PortId, Port>,
+    outputs: Outputs,
+    drops: Vec<DeviceDrop>,
+}
+
+fn add(total: &mut Bytes, length: usize) {
+    *total = Bytes::new(total.get().saturating_add(length as u64));
+}
+
+impl<E: Executor> Device<E> {
+    /// A switch with these ports, all up.
+    pub fn new(mut executor: E, ports: impl IntoIterator<Item = PortId>) -> Self {
+        let port = Port {
+            up: true,
+            counters: PortCounters::default(),
+        };
+        let ports: BTreeMap<PortId, Port> =
+            ports.into_iter().map(|id| (id, port.clone())).collect();
+        let count = ports
+            .last_key_value()
+            .map_or(0, |(id, _)| id.get().saturating_add(1));
+        let state = executor.state_mut();
+        state.set_port_count(count);
+        // Numbers without a port read as down, so that the port status has no phantom ports.
+        for id in (0..count)
+            .map(PortId::new)
+            .filter(|id| !ports.contains_key(id))
+        {
+            state.set_port_up(id, false);
+        }
+        Self {
+            executor,
+            ports,
+            outputs: Outputs::default(),
+            drops: Vec::new(),
+        }
+    }
+
+    /// The executor, for its state.
+    pub const fn executor(&self) -> &E {
+        &self.executor
+    }
+
+    /// The executor, to change its state.
+    pub const fn executor_mut(&mut self) -> &mut E {
+        &mut self.executor
+    }
+
+    /// The ports in rising order, and whether they are up.
+    pub fn ports(&self) -> impl Iterator<Item = (PortId, bool)> {
+        self.ports.iter().map(|(id, port)| (*id, port.up))
+    }
+
+    /// What a port saw.
+    pub fn counters(&self, port: PortId) -> Result<PortCounters, DeviceError> {
+        self.ports
+            .get(&port)
+            .map(|p| p.counters)
+            .ok_or(DeviceError::NoSuchPort(port))
+    }
+
+    /// Says that a link came up or went down. The very next packet sees it.
+    pub fn set_port_up(&mut self, port: PortId, up: bool) -> Result<(), DeviceError> {
+        let place = self
+            .ports
+            .get_mut(&port)
+            .ok_or(DeviceError::NoSuchPort(port))?;
+        place.up = up;
+        self.executor.state_mut().set_port_up(port, up);
+        Ok(())
+    }
+
+    /// Takes a packet in and returns what is to be sent, in order. What was not sent is told by
+    /// [`Device::take_drops`].
+    pub fn receive(&mut self, now: Nanos, port: PortId, bytes: &[u8]) -> Vec<Transmit> {
+        self.run(now, port, bytes, None)
+    }
+
+    /// The same, telling `tracer` what happens on the way.
+    pub fn receive_traced(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        bytes: &[u8],
+        tracer: &mut dyn Tracer,
+    ) -> Vec<Transmit> {
+        self.run(now, port, bytes, Some(tracer))
+    }
+
+    /// The packets lost since this was last asked, in order.
+    pub fn take_drops(&mut self) -> Vec<DeviceDrop> {
+        std::mem::take(&mut self.drops)
+    }
+
+    fn run(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        bytes: &[u8],
+        tracer: Option<&mut dyn Tracer>,
+    ) -> Vec<Transmit> {
+        let Some(place) = self.ports.get_mut(&port) else {
+            self.drops.push(DeviceDrop::NoSuchPort(port));
+            return Vec::new();
+        };
+        if !place.up {
+            place.counters.lost_down += 1;
+            self.drops.push(DeviceDrop::PortDown(port));
+            return Vec::new();
+        }
+        place.counters.received += 1;
+        add(&mut place.counters.received_bytes, bytes.len());
+        self.outputs.clear();
+        match tracer {
+            Some(tracer) => {
+                self.executor
+                    .process_traced(now, bytes, port, &mut self.outputs, tracer);
+            }
+            None => self.executor.process(now, bytes, port, &mut self.outputs),
+        }
+        self.drops
+            .extend(self.outputs.dropped.drain(..).map(DeviceDrop::from));
+        let mut transmits = Vec::with_capacity(self.outputs.sent.len());
+        for output in self.outputs.sent.drain(..) {
+            let Some(place) = self.ports.get_mut(&output.port) else {
+                self.drops.push(DeviceDrop::NoSuchPort(output.port));
+                continue;
+            };
+            if !place.up {
+                place.counters.lost_down += 1;
+                self.drops.push(DeviceDrop::PortDown(output.port));
+                continue;
+            }
+            place.counters.sent += 1;
+            add(&mut place.counters.sent_bytes, output.bytes.len());
+            transmits.push(Transmit {
+                port: output.port,
+                bytes: output.bytes,
+                ing_prio: output.metadata.ing_prio.unwrap_or_default(),
+                eg_prio: output.metadata.eg_prio.unwrap_or_default(),
+            });
+        }
+        transmits
+    }
+}

@@ -2,6 +2,16 @@
 //! interpreter.
 
 pub mod bitio;
+pub mod exec;
 pub mod externs;
+pub mod interp;
+pub mod state;
 pub mod tables;
+pub mod trace;
+pub mod v1model;
 pub mod value;
+
+pub use exec::{DropReason, Executor, Output, OutputMetadata, Outputs};
+pub use interp::Interpreter;
+pub use state::{BuildError, RuntimeState, StateError, Update};
+pub use trace::{TraceEvent, Tracer};

@@ -4,7 +4,9 @@
 //! Port order is part of the contract: hosts first, then links toward the hosts, then links away
 //! from them, so that `port 1` of a leaf is always its first host.
 
+mod bcube;
 mod clos;
+mod egft;
 mod fat_tree;
 mod jellyfish;
 mod small;
@@ -18,7 +20,9 @@ use super::build::{Builder, HostDraft, at_host, at_switch};
 use super::error::TopologyError;
 use super::ids::{HostId, SwitchId};
 
+pub use bcube::Bcube;
 pub use clos::{Clos, ThreeLayerClos};
+pub use egft::{Egft, EgftShape, EgftSize};
 pub use fat_tree::FatTree;
 pub use jellyfish::{Jellyfish, JellyfishSize};
 pub use small::{Line, Ring, ThreeNode};

@@ -241,3 +241,111 @@ fn jellyfish_sizing_matches_the_thesis() {
         (61, 1024)
     );
 }
+
+fn egft(hosts: u32, ports: u16, oversubscription: f64) -> Topology {
+    let size = EgftSize::Hosts {
+        hosts,
+        ports,
+        oversubscription,
+    };
+    Egft {
+        size,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap()
+}
+
+#[test]
+fn egft_of_1024_hosts_needs_48_switches_of_64_ports() {
+    let topology = egft(1024, 64, 1.0);
+    // 32 top-of-rack switches of 32 hosts, 16 above them with 2 links to each.
+    assert_eq!(shape(&topology), (48, 1024, 1024 + 1024));
+    assert!(topology.is_layered());
+}
+
+#[test]
+fn egft_keeps_the_port_and_oversubscription_limits() {
+    for (hosts, ports, ratio) in [
+        (100, 8, 1.0),
+        (64, 8, 3.0),
+        (2048, 64, 1.0),
+        (4096, 64, 6.0),
+        (5, 8, 1.0),
+        (9000, 64, 1.0),
+    ] {
+        let topology = egft(hosts, ports, ratio);
+        assert_eq!(topology.hosts().len(), usize::try_from(hosts).unwrap());
+        let fabric = Fabric::new(&topology);
+        for switch in topology.switch_ids() {
+            assert!(topology.switch(switch).ports <= ports);
+            let up = fabric.out(switch).filter(|&arc| fabric.is_up(arc)).count();
+            let below = topology.switch(switch).layer == Some(0);
+            if below && up > 0 {
+                let hosts = fabric.attachments(switch).len();
+                assert!(
+                    hosts as f64 <= ratio * up as f64,
+                    "{hosts} hosts over {up} links"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn egft_shapes_follow_the_labels() {
+    let size = EgftSize::Shape(EgftShape {
+        down: vec![2, 2, 3],
+        up: vec![1, 2, 2],
+        parallel: vec![1, 1, 2],
+    });
+    let topology = Egft {
+        size,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap();
+    // 6 + 6 + 4 switches, 12 hosts; 12 links to hosts, 6 * 2 above, 6 * 2 * 2 above that.
+    assert_eq!(shape(&topology), (16, 12, 12 + 12 + 24));
+    let fabric = Fabric::new(&topology);
+    let distances = fabric.distances(SwitchId::new(0));
+    assert_eq!(distances[..6], [0, 2, 4, 4, 4, 4]);
+}
+
+#[test]
+fn an_egft_that_cannot_be_is_refused() {
+    let size = EgftSize::Hosts {
+        hosts: 100_000,
+        ports: 8,
+        oversubscription: 1.0,
+    };
+    let error = Egft {
+        size,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap_err();
+    assert!(
+        error.to_string().contains("use more ports or fewer hosts"),
+        "{error}"
+    );
+}
+
+#[test]
+fn bcube_is_named_by_digits() {
+    let topology = Bcube {
+        n: 4,
+        k: 1,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap();
+    let name = |link: u32| topology.describe_link(crate::topology::LinkId::new(link));
+    assert_eq!(name(16), "links[16] (v00:2 - w0.0:1)");
+    assert_eq!(name(32), "links[32] (v00:3 - w1.0:1)");
+    assert_eq!(name(33), "links[33] (v10:3 - w1.0:2)");
+    assert_eq!(
+        topology.switch(SwitchId::new(5)).role,
+        crate::topology::Role::Server
+    );
+}

@@ -342,6 +342,11 @@ impl ActionProfile {
         self.members.get(&id).ok_or_else(|| self.no_member(id))
     }
 
+    /// A group.
+    pub fn group(&self, id: GroupId) -> Result<&Group, ProfileError> {
+        self.groups.get(&id).ok_or_else(|| self.no_group(id))
+    }
+
     /// The member that a hash value picks from a group, and its action; `None` if the group is
     /// unknown or has no live member.
     #[must_use]

@@ -581,6 +581,11 @@ impl Table {
         Ok(std::mem::replace(&mut self.default_action, call))
     }
 
+    /// Puts back what [`Table::set_default`] replaced.
+    pub(crate) fn restore_default(&mut self, call: Option<ActionCall>) {
+        self.default_action = call;
+    }
+
     /// The entry with exactly this key and priority.
     pub fn find(
         &self,

@@ -24,6 +24,7 @@ use crate::source::Span;
 
 mod decl;
 mod expr;
+mod print;
 
 mod stmt;
 

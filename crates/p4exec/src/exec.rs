@@ -1,0 +1,95 @@
+//! What every executor is: packets in, packets and reasons out, over one shared kind of state.
+
+use thiserror::Error;
+use units::{Nanos, PortId, Priority};
+
+use crate::state::RuntimeState;
+use crate::trace::Tracer;
+
+/// A packet that leaves the switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Where it leaves.
+    pub port: PortId,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What the program says about it besides its bytes.
+    pub metadata: OutputMetadata,
+}
+
+/// What a program says about a packet it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputMetadata {
+    /// `standard_metadata.priority`: BMv2's egress queue.
+    pub queue: u8,
+    /// The field annotated `@switchwright("ing_prio")`, if the program has one.
+    pub ing_prio: Option<Priority>,
+    /// The field annotated `@switchwright("eg_prio")`, if the program has one.
+    pub eg_prio: Option<Priority>,
+    /// `standard_metadata.instance_type`: see [`crate::v1model::instance_type`].
+    pub instance_type: u32,
+    /// `standard_metadata.egress_rid`: which multicast or clone copy it is.
+    pub rid: u16,
+}
+
+/// Why a packet, or a copy of it, ended without being sent.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DropReason {
+    /// Ingress left `egress_spec` at the drop port.
+    #[error("dropped by ingress")]
+    Ingress,
+    /// Egress left `egress_spec` at the drop port.
+    #[error("dropped by egress")]
+    Egress,
+    /// The multicast group does not exist or is empty.
+    #[error("multicast group {0} has no members")]
+    EmptyMulticastGroup(u16),
+    /// `assert` or `assume` did not hold.
+    #[error("assertion failed at {0}")]
+    Assertion(String),
+    /// The program ran a loop too long.
+    #[error("the program ran more than {0} loop rounds for one packet")]
+    LoopBound(u64),
+    /// The packet was recirculated, resubmitted or cloned too often.
+    #[error("the packet went round the switch more than {0} times")]
+    PassBound(u32),
+}
+
+/// What became of one packet given to [`Executor::process`].
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// Packets sent, in order.
+    pub sent: Vec<Output>,
+    /// Packets and copies not sent.
+    pub dropped: Vec<DropReason>,
+}
+
+impl Outputs {
+    /// Empties both lists and keeps their memory.
+    pub fn clear(&mut self) {
+        self.sent.clear();
+        self.dropped.clear();
+    }
+}
+
+/// Runs a program on packets. Time is an argument; nothing is read from outside.
+pub trait Executor {
+    /// Takes a packet in at `now` and adds what comes of it, recirculations and all, to `out`.
+    fn process(&mut self, now: Nanos, packet: &[u8], ingress_port: PortId, out: &mut Outputs);
+
+    /// The same, telling `tracer` what happens on the way.
+    fn process_traced(
+        &mut self,
+        now: Nanos,
+        packet: &[u8],
+        ingress_port: PortId,
+        out: &mut Outputs,
+        tracer: &mut dyn Tracer,
+    );
+
+    /// Tables, externs, ports.
+    fn state(&self) -> &RuntimeState;
+
+    /// Tables, externs, ports.
+    fn state_mut(&mut self) -> &mut RuntimeState;
+}

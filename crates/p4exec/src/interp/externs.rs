@@ -1,0 +1,388 @@
+//! Calls of v1model's extern functions and methods.
+
+use p4ir::{
+    Const, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type, TypeId,
+    ValidProgram,
+};
+
+use super::machine::{Flow, Machine};
+use crate::bitio::BitWriter;
+use crate::exec::DropReason;
+use crate::externs::digest::Digest;
+use crate::externs::hash::HashAlgorithm;
+use crate::externs::meter::Colour;
+use crate::state::{ExternState, hash_algorithm};
+use crate::trace::TraceEvent;
+use crate::v1model::{DROP_PORT, enum_member, scalar_width};
+use crate::value::Bits;
+
+/// Functions of v1model.
+const FUNCTIONS: &[&str] = &[
+    "assert",
+    "assume",
+    "clone",
+    "clone3",
+    "clone_preserving_field_list",
+    "digest",
+    "hash",
+    "log_msg",
+    "mark_to_drop",
+    "random",
+    "recirculate",
+    "recirculate_preserving_field_list",
+    "resubmit",
+    "resubmit_preserving_field_list",
+    "truncate",
+    "update_checksum",
+    "update_checksum_with_payload",
+    "verify_checksum",
+    "verify_checksum_with_payload",
+];
+
+/// Methods of v1model, by the type of their object.
+const METHODS: &[(&str, &str)] = &[
+    ("counter", "count"),
+    ("direct_counter", "count"),
+    ("meter", "execute_meter"),
+    ("direct_meter", "read"),
+    ("register", "read"),
+    ("register", "write"),
+    ("Checksum16", "get"),
+];
+
+/// Whether [`Machine::call_extern`] knows a call.
+pub(super) fn known(program: &ValidProgram, call: &ExternCall) -> bool {
+    match call.object {
+        None => FUNCTIONS.contains(&call.name.as_str()),
+        Some(id) => {
+            let type_name = program.externs[id].type_name.as_str();
+            METHODS.contains(&(type_name, call.name.as_str()))
+        }
+    }
+}
+
+/// The arguments of a call by position.
+struct Args<'c>(&'c [ExternArg]);
+
+impl<'c> Args<'c> {
+    fn expr(&self, index: usize) -> Option<ExprId> {
+        match self.0.get(index)? {
+            ExternArg::In(expr) => Some(*expr),
+            _ => None,
+        }
+    }
+
+    fn place(&self, index: usize) -> Option<&'c Place> {
+        match self.0.get(index)? {
+            ExternArg::Out(place) | ExternArg::InOut(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The expressions of a data argument, one per scalar.
+    fn data(&self, index: usize) -> &'c [ExprId] {
+        match self.0.get(index) {
+            Some(ExternArg::In(expr)) => std::slice::from_ref(expr),
+            Some(ExternArg::Fields { values, .. }) => values,
+            _ => &[],
+        }
+    }
+}
+
+impl Machine<'_> {
+    pub(super) fn call_extern(&mut self, call: &ExternCall, span: Span) -> Flow {
+        match call.object {
+            Some(id) => {
+                self.call_method(id, call);
+                Flow::Next
+            }
+            None => self.call_function(call, span),
+        }
+    }
+
+    fn number(&self, args: &Args<'_>, index: usize) -> u64 {
+        args.expr(index)
+            .map_or(0, |expr| self.eval(expr).to_u64().unwrap_or(u64::MAX))
+    }
+
+    fn index(&self, args: &Args<'_>, index: usize) -> usize {
+        usize::try_from(self.number(args, index)).unwrap_or(usize::MAX)
+    }
+
+    fn call_function(&mut self, call: &ExternCall, span: Span) -> Flow {
+        let args = Args(&call.args);
+        match call.name.as_str() {
+            "assert" | "assume" => return self.check_assertion(&args, span),
+            "clone" => self.request_clone(&args, Vec::new()),
+            "clone3" => {
+                let kept = self.places_read(args.data(2));
+                self.request_clone(&args, kept);
+            }
+            "clone_preserving_field_list" => {
+                let kept = self.field_list(&args, 2);
+                self.request_clone(&args, kept);
+            }
+            "resubmit" => self.requests.resubmit = Some(self.places_read(args.data(0))),
+            "resubmit_preserving_field_list" => {
+                self.requests.resubmit = Some(self.field_list(&args, 0));
+            }
+            "recirculate" => self.requests.recirculate = Some(self.places_read(args.data(0))),
+            "recirculate_preserving_field_list" => {
+                self.requests.recirculate = Some(self.field_list(&args, 0));
+            }
+            "truncate" => self.requests.truncate = Some(self.index(&args, 0)),
+            "digest" => self.digest(call, &args),
+            "hash" => self.hash_into(&args),
+            "log_msg" => self.log(&args),
+            "mark_to_drop" => self.mark_to_drop(args.place(0)),
+            "random" => self.random_into(&args),
+            "verify_checksum" => self.verify_checksum(&args, false),
+            "verify_checksum_with_payload" => self.verify_checksum(&args, true),
+            "update_checksum" => self.update_checksum(&args, false),
+            "update_checksum_with_payload" => self.update_checksum(&args, true),
+            // `known` was asked about every call when the interpreter was built.
+            _ => {}
+        }
+        Flow::Next
+    }
+
+    fn check_assertion(&self, args: &Args<'_>, span: Span) -> Flow {
+        if self.number(args, 0) != 0 {
+            return Flow::Next;
+        }
+        let file = self.program.files.get(span.file as usize);
+        let file = file.map_or("the program", String::as_str);
+        let place = format!("{file}:{}:{}", span.line, span.column);
+        Flow::Abort(DropReason::Assertion(place))
+    }
+
+    fn request_clone(&mut self, args: &Args<'_>, kept: Vec<usize>) {
+        self.requests.clone = Some((self.number(args, 1) as u32, kept));
+    }
+
+    /// The leaves a deprecated data argument reads: `clone3` and its like keep those fields.
+    fn places_read(&self, data: &[ExprId]) -> Vec<usize> {
+        let outlives = |leaf: &usize| {
+            self.info.metadata.contains(leaf) || self.info.standard_metadata.contains(leaf)
+        };
+        data.iter()
+            .filter_map(|expr| match &self.program.exprs[*expr].kind {
+                ExprKind::Read(place) => self.locate(place).map(|at| at.leaf),
+                _ => None,
+            })
+            .filter(outlives)
+            .collect()
+    }
+
+    fn field_list(&self, args: &Args<'_>, index: usize) -> Vec<usize> {
+        let list = self.number(args, index);
+        self.info
+            .field_lists
+            .get(&list)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// `standard_metadata` is the argument, or, in the old form without one, understood.
+    fn mark_to_drop(&mut self, place: Option<&Place>) {
+        let base = self.info.standard_metadata.start;
+        let moved = place
+            .and_then(|p| self.locate(p))
+            .map_or(base, |at| at.leaf);
+        let standard = &self.info.standard;
+        for (leaf, value) in [(standard.egress_spec, DROP_PORT), (standard.mcast_grp, 0)] {
+            if let Some(leaf) = leaf {
+                let leaf = leaf - base + moved;
+                self.storage[leaf] = Bits::from_u64(self.storage[leaf].width(), value);
+            }
+        }
+    }
+
+    /// Evaluates data and lays its bits side by side, with the payload behind it if asked.
+    fn data_bytes(&self, data: &[ExprId], with_payload: bool) -> Vec<u8> {
+        let mut writer = BitWriter::new();
+        for expr in data {
+            writer.push(&self.eval(*expr));
+        }
+        if with_payload {
+            self.append_payload(&mut writer);
+        }
+        writer.into_bytes()
+    }
+
+    fn algorithm(&self, args: &Args<'_>, index: usize) -> HashAlgorithm {
+        let named = args.expr(index).and_then(|expr| {
+            let ty = self.program.expr_type(expr);
+            enum_member(self.program, ty, self.eval(expr).low_u64())
+        });
+        named
+            .and_then(hash_algorithm)
+            .unwrap_or(HashAlgorithm::Crc16)
+    }
+
+    /// `hash(result, algorithm, base, data, max)`: base + hash mod max, a max of 0 counting as 1.
+    fn hash_into(&mut self, args: &Args<'_>) {
+        let Some(place) = args.place(0) else { return };
+        let algorithm = self.algorithm(args, 1);
+        let base = self.number(args, 2);
+        let data = self.data_bytes(args.data(3), false);
+        let max = self.number(args, 4).max(1);
+        let hash = self.hash(algorithm, &data);
+        let value = u128::from(hash % max) + u128::from(base);
+        self.store_place(place, Bits::from_u128(128, value));
+    }
+
+    fn random_into(&mut self, args: &Args<'_>) {
+        let (Some(place), Some(low), Some(high)) = (args.place(0), args.expr(1), args.expr(2))
+        else {
+            return;
+        };
+        let (low, high) = (self.eval(low), self.eval(high));
+        if let Some(value) = self.state.random.between(&low, &high) {
+            self.store_place(place, value);
+        }
+    }
+
+    fn verify_checksum(&mut self, args: &Args<'_>, with_payload: bool) {
+        let Some(checksum) = args.expr(2) else { return };
+        if self.number(args, 0) == 0 {
+            return;
+        }
+        let algorithm = self.algorithm(args, 3);
+        let data = self.data_bytes(args.data(1), with_payload);
+        let given = self.eval(checksum);
+        let computed = Bits::from_u64(given.width(), self.hash(algorithm, &data));
+        if computed != given
+            && let Some(leaf) = self.info.standard.checksum_error
+        {
+            self.storage[leaf] = Bits::from_bool(true);
+        }
+    }
+
+    fn update_checksum(&mut self, args: &Args<'_>, with_payload: bool) {
+        let Some(place) = args.place(2) else { return };
+        if self.number(args, 0) == 0 {
+            return;
+        }
+        let algorithm = self.algorithm(args, 3);
+        let data = self.data_bytes(args.data(1), with_payload);
+        let hash = self.hash(algorithm, &data);
+        self.store_place(place, Bits::from_u64(64, hash));
+    }
+
+    fn digest(&mut self, call: &ExternCall, args: &Args<'_>) {
+        let aggregate = match call.args.get(1) {
+            Some(ExternArg::Fields { ty, .. }) => Some(*ty),
+            _ => call.type_args.first().copied(),
+        };
+        let name = aggregate.map_or_else(String::new, |ty| self.type_name(ty));
+        let fields = args.data(1).iter().map(|expr| self.eval(*expr)).collect();
+        self.requests.digests.push(Digest { name, fields });
+    }
+
+    fn type_name(&self, ty: TypeId) -> String {
+        match &self.program.types[ty] {
+            Type::Record { name, .. } => name.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// `log_msg("a {} b {}", {x, y})`.
+    fn log(&mut self, args: &Args<'_>) {
+        if self.tracer.is_none() {
+            return;
+        }
+        let format = match args.expr(0).map(|expr| &self.program.exprs[expr].kind) {
+            Some(ExprKind::Const(Const::Str(text))) => text.clone(),
+            _ => String::new(),
+        };
+        let mut values = args.data(1).iter().map(|expr| self.eval(*expr));
+        let mut pieces = format.split("{}");
+        let mut text = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            match values.next().map(|v| v.to_biguint().to_string()) {
+                Some(value) => text.push_str(&value),
+                None => text.push_str("{}"),
+            }
+            text.push_str(piece);
+        }
+        self.trace(|| TraceEvent::Log(text));
+    }
+
+    fn call_method(&mut self, id: ExternId, call: &ExternCall) {
+        let args = Args(&call.args);
+        let type_name = self.program.externs[id].type_name.as_str();
+        match (type_name, call.name.as_str()) {
+            ("counter", "count") => {
+                let (index, length) = (self.index(&args, 0), self.length);
+                if let Some(ExternState::Counter(counter)) = self.state.extern_mut(id) {
+                    counter.count(index, length);
+                }
+            }
+            ("meter", "execute_meter") => {
+                let (index, now, length) = (self.index(&args, 0), self.now, self.length);
+                if let Some(ExternState::Meter(meter)) = self.state.extern_mut(id)
+                    && let Some(colour) = meter.execute(index, now, length)
+                    && let Some(place) = args.place(1)
+                {
+                    self.store_place(place, colour_bits(colour));
+                }
+            }
+            ("direct_meter", "read") => {
+                let known = self.colours.iter().find(|(known, _)| *known == id);
+                let colour = known.map_or(Colour::Green, |(_, colour)| *colour);
+                if let Some(place) = args.place(0) {
+                    self.store_place(place, colour_bits(colour));
+                }
+            }
+            ("register", "read") => {
+                let index = self.index(&args, 1);
+                let value = match self.state.extern_state(id) {
+                    Some(ExternState::Register(register)) => register.read(index).cloned(),
+                    _ => None,
+                };
+                if let (Some(value), Some(place)) = (value, args.place(0)) {
+                    self.store_leaves(place, &value);
+                }
+            }
+            ("register", "write") => {
+                let index = self.index(&args, 0);
+                let value = args.data(1).iter().fold(Bits::zero(0), |joined, expr| {
+                    joined.concat(&self.eval(*expr))
+                });
+                if let Some(ExternState::Register(register)) = self.state.extern_mut(id) {
+                    register.write(index, &value);
+                }
+            }
+            ("Checksum16", "get") => {
+                let data = self.data_bytes(args.data(0), false);
+                let sum = self.hash(HashAlgorithm::Csum16, &data);
+                if let Some(place) = &call.result {
+                    self.store_place(place, Bits::from_u64(16, sum));
+                }
+            }
+            // Direct counters count when their table is applied.
+            _ => {}
+        }
+    }
+
+    /// Stores a bit string over all scalars of a place, the first taking the highest bits.
+    fn store_leaves(&mut self, place: &Place, value: &Bits) {
+        let Some(at) = self.locate(place) else { return };
+        if self.program.types[at.ty].is_scalar() {
+            let width = scalar_width(self.program, at.ty);
+            return self.store(at, value.resize_unsigned(width));
+        }
+        let mut rest = value.width();
+        for leaf in at.leaf..at.leaf + self.leaves_of(at.ty) {
+            let width = self.storage[leaf].width();
+            let low = rest.saturating_sub(width);
+            self.storage[leaf] = value.shr_unsigned(low).resize_unsigned(width);
+            rest = low;
+        }
+    }
+}
+
+fn colour_bits(colour: Colour) -> Bits {
+    Bits::from_u64(2, colour as u64)
+}

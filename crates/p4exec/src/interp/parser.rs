@@ -1,0 +1,207 @@
+//! Parsers: states, extraction, selection.
+
+use std::cmp::Ordering;
+
+use p4ir::{
+    BigUint, ExprId, KeySet, LeafKind, ParserId, Place, SelectMatch, Target, Transition, TypeId,
+};
+
+use super::machine::{Flow, Machine};
+use crate::bitio::read_bits;
+use crate::state::const_bits;
+use crate::trace::TraceEvent;
+use crate::v1model::leaf_width;
+use crate::value::Bits;
+
+impl Machine<'_> {
+    /// Runs the program's parser and returns the error it ended with, 0 if none.
+    pub(super) fn run_top_parser(&mut self, id: ParserId) -> u32 {
+        self.in_parser = true;
+        let flow = self.run_parser(id);
+        self.in_parser = false;
+        let Flow::Reject(error) = flow else { return 0 };
+        let name = self.program.errors.get(error as usize).cloned();
+        self.trace(|| TraceEvent::ParserError {
+            error: name.unwrap_or_default(),
+        });
+        error
+    }
+
+    fn error(&self, name: &str) -> Flow {
+        Flow::Reject(self.program.error_index(name).unwrap_or(0))
+    }
+
+    /// Runs a parser from its start state to the end.
+    pub(super) fn run_parser(&mut self, id: ParserId) -> Flow {
+        let program = self.program;
+        let parser = &program.parsers[id];
+        match self.run_block(&parser.init) {
+            Flow::Next => {}
+            other => return other,
+        }
+        let mut state = parser.start;
+        loop {
+            if !self.spend_round() {
+                return self.out_of_rounds();
+            }
+            let current = &program.states[state];
+            self.trace(|| TraceEvent::ParserState {
+                parser: parser.name.clone(),
+                state: current.name.clone(),
+            });
+            match self.run_block(&current.body) {
+                Flow::Next => {}
+                other => return other,
+            }
+            let target = match &current.transition {
+                Transition::Goto(target) => Some(*target),
+                Transition::Select { keys, cases } => {
+                    let values: Vec<Bits> = keys.iter().map(|k| self.eval(*k)).collect();
+                    let types: Vec<TypeId> = keys.iter().map(|k| program.expr_type(*k)).collect();
+                    let case = cases
+                        .iter()
+                        .find(|c| self.case_matches(&c.matches, &values, &types));
+                    case.map(|c| c.target)
+                }
+            };
+            match target {
+                Some(Target::State(next)) => state = next,
+                Some(Target::Accept) => return Flow::Next,
+                Some(Target::Reject) => return Flow::Reject(0),
+                None => return self.error("NoMatch"),
+            }
+        }
+    }
+
+    fn case_matches(&self, matches: &SelectMatch, values: &[Bits], types: &[TypeId]) -> bool {
+        match matches {
+            SelectMatch::Sets(sets) => sets
+                .iter()
+                .zip(values)
+                .zip(types)
+                .all(|((set, value), ty)| self.set_holds(set, value, *ty)),
+            SelectMatch::ValueSet(id) => self
+                .state
+                .value_set(*id)
+                .is_ok_and(|set| set.contains(values)),
+        }
+    }
+
+    fn set_holds(&self, set: &KeySet, value: &Bits, ty: TypeId) -> bool {
+        let bits = |v: &BigUint| Bits::from_biguint(value.width(), v);
+        match set {
+            KeySet::Any => true,
+            KeySet::Value(v) => const_bits(v, value.width()) == *value,
+            KeySet::Mask { value: v, mask } => {
+                let mask = bits(mask);
+                value.and(&mask) == bits(v).and(&mask)
+            }
+            KeySet::Range { lo, hi } => {
+                let signed = self.is_signed(ty);
+                let order = |a: &Bits, b: &Bits| {
+                    if signed {
+                        a.cmp_signed(b)
+                    } else {
+                        a.cmp_unsigned(b)
+                    }
+                };
+                order(value, &bits(lo)) != Ordering::Less
+                    && order(value, &bits(hi)) != Ordering::Greater
+            }
+        }
+    }
+
+    /// Reads the fields of a header from the packet at the cursor. `varbit` is the length of its
+    /// varbit field. Nothing changes unless all of it is there.
+    pub(super) fn extract(
+        &mut self,
+        header: &Place,
+        varbit: Option<ExprId>,
+        advance: Option<&Place>,
+    ) -> Flow {
+        // An index out of bounds was refused by the check that lowering puts before extraction.
+        let Some(at) = self.locate(header) else {
+            return self.error("StackOutOfBounds");
+        };
+        let varbit = varbit.map_or(0, |size| self.eval(size).to_u64().unwrap_or(u64::MAX));
+        let leaves = at.leaf + 1..at.leaf + self.leaves_of(at.ty);
+        let (values, end) = match self.read_leaves(leaves.clone(), varbit) {
+            Ok(read) => read,
+            Err(error) => return self.error(error),
+        };
+        for (leaf, value) in leaves.zip(values) {
+            self.storage[leaf] = value;
+        }
+        self.storage[at.leaf] = Bits::from_bool(true);
+        self.cursor = end;
+        if let Some(stack) = advance {
+            self.advance(stack);
+        }
+        Flow::Next
+    }
+
+    /// The values of some leaves as they lie in the packet, and the cursor behind them.
+    fn read_leaves(
+        &self,
+        leaves: std::ops::Range<usize>,
+        varbit: u64,
+    ) -> Result<(Vec<Bits>, usize), &'static str> {
+        let mut values = Vec::with_capacity(leaves.len());
+        let mut cursor = self.cursor;
+        for leaf in leaves {
+            let kind = self.program.layout().leaves()[leaf].kind;
+            let width = match kind {
+                LeafKind::Varbit { max } => u32::try_from(varbit)
+                    .ok()
+                    .filter(|w| *w <= max)
+                    .ok_or("HeaderTooShort")?,
+                other => leaf_width(other),
+            };
+            values.push(read_bits(self.bytes, cursor, width).ok_or("PacketTooShort")?);
+            cursor += width as usize;
+        }
+        Ok((values, cursor))
+    }
+
+    /// Reads the bits ahead into a place; headers in it become valid.
+    pub(super) fn lookahead(&mut self, dst: &Place) -> Flow {
+        let Some(at) = self.locate(dst) else {
+            return Flow::Next;
+        };
+        let mut cursor = self.cursor;
+        let leaves = at.leaf..at.leaf + self.leaves_of(at.ty);
+        let mut values = Vec::with_capacity(leaves.len());
+        for leaf in leaves.clone() {
+            let kind = self.program.layout().leaves()[leaf].kind;
+            if kind == LeafKind::Valid {
+                values.push(Bits::from_bool(true));
+                continue;
+            }
+            let width = leaf_width(kind);
+            let Some(value) = read_bits(self.bytes, cursor, width) else {
+                return self.error("PacketTooShort");
+            };
+            values.push(value);
+            cursor += width as usize;
+        }
+        for (leaf, value) in leaves.zip(values) {
+            self.storage[leaf] = value;
+        }
+        Flow::Next
+    }
+
+    /// Moves the cursor ahead.
+    pub(super) fn skip(&mut self, bits: ExprId) -> Flow {
+        let ahead = self
+            .eval(bits)
+            .to_usize()
+            .and_then(|n| self.cursor.checked_add(n));
+        match ahead.filter(|cursor| *cursor <= self.bytes.len() * 8) {
+            Some(cursor) => {
+                self.cursor = cursor;
+                Flow::Next
+            }
+            None => self.error("PacketTooShort"),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Applying a table.
+
+use p4ir::{ExternId, MatchKind, TableId, VarId};
+use units::PortId;
+
+use super::machine::{Flow, Machine};
+use crate::bitio::BitWriter;
+use crate::externs::hash::HashAlgorithm;
+use crate::externs::meter::Colour;
+use crate::state::ExternState;
+use crate::tables::{ActionCall, EntryAction, EntryHandle, MemberId, Selector};
+use crate::trace::{EntryTrace, TableTrace, TraceEvent};
+use crate::value::Bits;
+
+/// What a lookup came to.
+struct Outcome {
+    entry: Option<EntryHandle>,
+    member: Option<MemberId>,
+    /// Empty only if the table has no action at all.
+    call: Option<ActionCall>,
+}
+
+impl Machine<'_> {
+    pub(super) fn apply_table(
+        &mut self,
+        id: TableId,
+        hit: Option<VarId>,
+        action_run: Option<VarId>,
+    ) -> Flow {
+        let program = self.program;
+        let table = &program.tables[id];
+        match self.run_block(&table.prologue) {
+            Flow::Next => {}
+            other => return other,
+        }
+        let (selectors, matched): (Vec<_>, Vec<_>) = table
+            .keys
+            .iter()
+            .partition(|k| k.kind == MatchKind::Selector);
+        let key: Vec<Bits> = matched.iter().map(|k| self.eval(k.expr)).collect();
+        let selector: Vec<Bits> = selectors.iter().map(|k| self.eval(k.expr)).collect();
+        let outcome = self.look_up(id, &key, &selector);
+        self.count_direct(id, outcome.entry);
+        self.trace_table(id, &key, &outcome);
+
+        let mut flow = Flow::Next;
+        let mut index = 0;
+        if let Some(call) = &outcome.call
+            && let Some(at) = table.actions.iter().position(|a| a.action == call.action)
+        {
+            index = at;
+            let bound = &table.actions[at];
+            let action = &program.actions[call.action];
+            for (param, arg) in action.data_params().zip(&call.args) {
+                self.store_place(&p4ir::Place::var(param.var), arg.clone());
+            }
+            self.assign_all(&bound.copy_in);
+            flow = self.run_block(&action.body);
+            if matches!(flow, Flow::Abort(_)) {
+                return flow;
+            }
+            self.assign_all(&bound.copy_out);
+        }
+        if let Some(var) = hit {
+            let value = Bits::from_bool(outcome.entry.is_some());
+            self.store_place(&p4ir::Place::var(var), value);
+        }
+        if let Some(var) = action_run {
+            self.store_place(&p4ir::Place::var(var), Bits::from_u64(32, index as u64));
+        }
+        if flow == Flow::Exit {
+            Flow::Exit
+        } else {
+            Flow::Next
+        }
+    }
+
+    fn look_up(&mut self, id: TableId, key: &[Bits], selector: &[Bits]) -> Outcome {
+        let miss = |call: Option<&ActionCall>| Outcome {
+            entry: None,
+            member: None,
+            call: call.cloned(),
+        };
+        let Ok(table) = self.state.table(id) else {
+            return miss(None);
+        };
+        let mut words = Vec::new();
+        table.layout().pack(key, &mut words);
+        let default = table.default_action().cloned();
+        // A table without keys always runs its default action.
+        let found = if table.layout().fields().is_empty() {
+            None
+        } else {
+            table.lookup(&words)
+        };
+        let Some(handle) = found else {
+            return miss(default.as_ref());
+        };
+        let Some(entry) = table.entry(handle) else {
+            return miss(default.as_ref());
+        };
+        let action = entry.action.clone();
+        let (member, call) = match action {
+            EntryAction::Call(call) => (None, Some(call)),
+            indirect => self.resolve(id, &indirect, selector),
+        };
+        Outcome {
+            entry: Some(handle),
+            member,
+            call: call.or(default),
+        }
+    }
+
+    /// The action behind a member, group or set. Nothing if a group has no live member.
+    fn resolve(
+        &mut self,
+        table: TableId,
+        action: &EntryAction,
+        selector: &[Bits],
+    ) -> (Option<MemberId>, Option<ActionCall>) {
+        let Some(profile_id) = self.program.tables[table].implementation else {
+            return (None, None);
+        };
+        let hash = self.selector_hash(profile_id, selector);
+        let state = &*self.state;
+        let up = |port: PortId| state.is_port_up(port);
+        let Ok(profile) = state.profile(profile_id) else {
+            return (None, None);
+        };
+        match action {
+            EntryAction::Member(member) => (Some(*member), profile.member(*member).ok().cloned()),
+            EntryAction::Group(group) => match profile.pick(*group, hash, &up) {
+                Some((member, call)) => (Some(member), Some(call.clone())),
+                None => (None, None),
+            },
+            EntryAction::OneShot(set) => (None, Selector::pick_one_shot(set, hash, &up).cloned()),
+            EntryAction::Call(call) => (None, Some(call.clone())),
+        }
+    }
+
+    /// The selector's hash of its key fields, cut to the width the program gives it.
+    fn selector_hash(&mut self, profile: ExternId, selector: &[Bits]) -> u64 {
+        let Some(ExternState::Profile {
+            algorithm,
+            hash_width,
+            ..
+        }) = self.state.extern_state(profile)
+        else {
+            return 0;
+        };
+        let (algorithm, width) = (*algorithm, *hash_width);
+        let mut writer = BitWriter::new();
+        for bits in selector {
+            writer.push(bits);
+        }
+        let hash = self.hash(algorithm, &writer.into_bytes());
+        if width < 64 {
+            hash & ((1 << width) - 1)
+        } else {
+            hash
+        }
+    }
+
+    /// The hash of some bytes; random numbers come from the state's generator.
+    pub(super) fn hash(&mut self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
+        match self.state.hashers.compute(algorithm, data) {
+            Some(hash) => hash,
+            None => self.state.random.next_u64(),
+        }
+    }
+
+    /// Updates the entry's time, and the direct counters and meters of the table. The meters' word
+    /// is kept for `direct_meter.read`; a miss is metered by nothing and reads green.
+    fn count_direct(&mut self, id: TableId, entry: Option<EntryHandle>) {
+        let program = self.program;
+        let direct = &program.tables[id].direct;
+        let (now, length) = (self.now, self.length);
+        for extern_id in direct {
+            let kind = match self.state.extern_state(*extern_id) {
+                Some(ExternState::DirectMeter(kind)) => Some(*kind),
+                _ => None,
+            };
+            let Some(table) = self.state.table_mut(id) else {
+                continue;
+            };
+            match (kind, entry.and_then(|handle| table.entry_mut(handle))) {
+                (Some(kind), Some(entry)) => {
+                    let colour = entry.meter.execute(now, kind, length);
+                    self.set_colour(*extern_id, colour);
+                }
+                (Some(_), None) => self.set_colour(*extern_id, Colour::Green),
+                (None, Some(entry)) => entry.counter.count(length),
+                (None, None) => table.default_counter.count(length),
+            }
+        }
+        if let Some(handle) = entry
+            && let Some(table) = self.state.table_mut(id)
+            && let Some(entry) = table.entry_mut(handle)
+        {
+            entry.last_hit = now;
+        }
+    }
+
+    fn set_colour(&mut self, id: ExternId, colour: Colour) {
+        self.colours.retain(|(known, _)| *known != id);
+        self.colours.push((id, colour));
+    }
+
+    fn trace_table(&mut self, id: TableId, key: &[Bits], outcome: &Outcome) {
+        if self.tracer.is_none() {
+            return;
+        }
+        let program = self.program;
+        let table = &program.tables[id];
+        let names = table.keys.iter().filter(|k| k.kind != MatchKind::Selector);
+        let hit = outcome.entry.and_then(|handle| {
+            let entry = self.state.table(id).ok()?.entry(handle)?;
+            Some(EntryTrace {
+                handle,
+                priority: entry.priority,
+                key: entry.key.clone(),
+            })
+        });
+        let action = outcome
+            .call
+            .as_ref()
+            .map(|call| &program.actions[call.action]);
+        let args = match (&outcome.call, action) {
+            (Some(call), Some(action)) => {
+                let names = action.data_params().map(|p| p.name.clone());
+                names.zip(call.args.iter().cloned()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let trace = TableTrace {
+            table: table.name.clone(),
+            key: names
+                .map(|k| k.name.clone())
+                .zip(key.iter().cloned())
+                .collect(),
+            hit,
+            member: outcome.member,
+            action: action.map(|a| a.name.clone()),
+            args,
+        };
+        self.trace(|| TraceEvent::Table(trace));
+    }
+}

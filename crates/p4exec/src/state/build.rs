@@ -1,0 +1,435 @@
+//! The first state of a program: empty arrays, tables with their initial entries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use p4ir::{
+    ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance, KeySet,
+    TypeId, ValidProgram, ValueSet,
+};
+use thiserror::Error;
+use units::Nanos;
+
+use super::{ExternState, Replication, RuntimeState, StateError, ValueSetState};
+use crate::externs::counter::{CounterArray, CounterKind};
+use crate::externs::digest::DigestQueue;
+use crate::externs::hash::{HashAlgorithm, Hashers};
+use crate::externs::meter::{MeterArray, MeterKind};
+use crate::externs::random::RandomSource;
+use crate::externs::register::RegisterArray;
+use crate::tables::{
+    ActionCall, ActionProfile, ActionSpec, EntryAction, EntryPriority, FieldMatch, KeyField,
+    KeyLayout, MatchKind, NewEntry, Table, TableSpec,
+};
+use crate::v1model::{enum_member, scalar_width};
+use crate::value::Bits;
+
+/// Cells one extern array may have.
+const MAX_CELLS: u64 = 1 << 24;
+
+/// Why a program cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// `main` is not a `V1Switch`.
+    #[error("the program is for architecture `{0}`; this executor runs v1model (`V1Switch`)")]
+    Architecture(String),
+    /// The executor lacks an extern.
+    #[error("extern `{0}` is not one of v1model's: this executor cannot run it")]
+    UnsupportedExtern(String),
+    /// A match kind the executor lacks.
+    #[error("`{place}` uses match kind `{kind}`, which this executor lacks")]
+    UnsupportedMatch {
+        /// Table or value set.
+        place: String,
+        /// The kind.
+        kind: String,
+    },
+    /// An array too large to be allocated.
+    #[error("`{name}` asks for {size} cells, more than the {MAX_CELLS} this executor allows")]
+    TooLarge {
+        /// The extern.
+        name: String,
+        /// Cells.
+        size: u64,
+    },
+    /// An initial entry does not fit its table.
+    #[error("initial entry of table `{table}` at line {line}: {source}")]
+    Entry {
+        /// The table.
+        table: String,
+        /// Line in the source.
+        line: u32,
+        /// What is wrong.
+        source: Box<StateError>,
+    },
+    /// An initial entry has a set its match kind cannot express.
+    #[error("initial entry of table `{table}` at line {line}: key `{key}` cannot match that way")]
+    EntryKey {
+        /// The table.
+        table: String,
+        /// Line in the source.
+        line: u32,
+        /// The key.
+        key: String,
+    },
+}
+
+impl RuntimeState {
+    /// The state a switch starts with. Random numbers start from seed 0.
+    pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
+        let externs = program
+            .externs
+            .values()
+            .map(|instance| build_extern(&program, instance))
+            .collect::<Result<Vec<_>, _>>()?;
+        let value_sets = program
+            .value_sets
+            .values()
+            .map(|v| build_value_set(&program, v))
+            .collect::<Result<_, _>>()?;
+        let tables = program
+            .tables
+            .values()
+            .map(|table| build_table(&program, table))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut state = Self {
+            program: Arc::clone(&program),
+            tables,
+            externs,
+            value_sets,
+            references: BTreeMap::new(),
+            replication: Replication::default(),
+            hashers: Hashers::default(),
+            random: RandomSource::new(0),
+            digests: DigestQueue::default(),
+            ports_down: BTreeSet::new(),
+            port_count: u16::MAX,
+        };
+        for (id, table) in program.tables.iter() {
+            for entry in &table.entries {
+                let new = initial_entry(&program, table, entry)?;
+                state.tables[id.index()]
+                    .insert(new, Nanos::default())
+                    .map_err(|source| BuildError::Entry {
+                        table: table.name.clone(),
+                        line: entry.span.line,
+                        source: Box::new(source.into()),
+                    })?;
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// A constant constructor argument.
+fn constructor_arg(instance: &ExternInstance, index: usize) -> Option<p4ir::ExprId> {
+    instance.args.get(index).map(|(_, expr)| *expr)
+}
+
+fn number(program: &ValidProgram, instance: &ExternInstance, index: usize) -> u64 {
+    let Some(expr) = constructor_arg(instance, index) else {
+        return 0;
+    };
+    match &program.exprs[expr].kind {
+        ExprKind::Const(Const::Bits(bits)) => u64::try_from(bits).unwrap_or(u64::MAX),
+        _ => 0,
+    }
+}
+
+fn member<'p>(
+    program: &'p ValidProgram,
+    instance: &ExternInstance,
+    index: usize,
+) -> Option<&'p str> {
+    let expr = &program.exprs[constructor_arg(instance, index)?];
+    match &expr.kind {
+        ExprKind::Const(Const::Enum(i)) => enum_member(program, expr.ty, u64::from(*i)),
+        _ => None,
+    }
+}
+
+fn cells(program: &ValidProgram, instance: &ExternInstance) -> Result<usize, BuildError> {
+    let size = number(program, instance, 0);
+    if size > MAX_CELLS {
+        return Err(BuildError::TooLarge {
+            name: instance.name.clone(),
+            size,
+        });
+    }
+    Ok(size as usize)
+}
+
+fn counter_kind(member: Option<&str>) -> CounterKind {
+    match member {
+        Some("packets") => CounterKind::Packets,
+        Some("bytes") => CounterKind::Bytes,
+        _ => CounterKind::PacketsAndBytes,
+    }
+}
+
+fn meter_kind(member: Option<&str>) -> MeterKind {
+    if member == Some("bytes") {
+        MeterKind::Bytes
+    } else {
+        MeterKind::Packets
+    }
+}
+
+/// The algorithm of a `HashAlgorithm` member.
+pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
+    Some(match member {
+        "crc32" => HashAlgorithm::Crc32,
+        "crc32_custom" => HashAlgorithm::Crc32Custom,
+        "crc16" => HashAlgorithm::Crc16,
+        "crc16_custom" => HashAlgorithm::Crc16Custom,
+        "random" => HashAlgorithm::Random,
+        "identity" => HashAlgorithm::Identity,
+        "csum16" => HashAlgorithm::Csum16,
+        "xor16" => HashAlgorithm::Xor16,
+        _ => return None,
+    })
+}
+
+fn build_extern(
+    program: &ValidProgram,
+    instance: &ExternInstance,
+) -> Result<ExternState, BuildError> {
+    let name = instance.name.clone();
+    let kind = |index| member(program, instance, index);
+    Ok(match instance.type_name.as_str() {
+        "counter" => ExternState::Counter(CounterArray::new(
+            name,
+            counter_kind(kind(1)),
+            cells(program, instance)?,
+        )),
+        "meter" => ExternState::Meter(MeterArray::new(
+            name,
+            meter_kind(kind(1)),
+            cells(program, instance)?,
+        )),
+        "register" => {
+            let width = instance
+                .type_args
+                .first()
+                .map_or(0, |ty| register_width(program, *ty));
+            ExternState::Register(RegisterArray::new(name, width, cells(program, instance)?))
+        }
+        "action_profile" => ExternState::Profile {
+            profile: ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
+            algorithm: HashAlgorithm::Crc16,
+            hash_width: 64,
+        },
+        "action_selector" => ExternState::Profile {
+            profile: ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
+            algorithm: kind(0)
+                .and_then(hash_algorithm)
+                .unwrap_or(HashAlgorithm::Crc16),
+            hash_width: number(program, instance, 2).clamp(1, 64) as u32,
+        },
+        "direct_counter" => ExternState::DirectCounter(counter_kind(kind(0))),
+        "direct_meter" => ExternState::DirectMeter(meter_kind(kind(0))),
+        "Checksum16" => ExternState::Stateless,
+        other => return Err(BuildError::UnsupportedExtern(other.to_owned())),
+    })
+}
+
+/// A size of zero means that the program does not care.
+fn profile_size(size: u64) -> Option<usize> {
+    usize::try_from(size).ok().filter(|size| *size > 0)
+}
+
+/// The bits of a register cell: a scalar, or the fields of a struct side by side.
+fn register_width(program: &ValidProgram, ty: TypeId) -> u32 {
+    let wire = program
+        .types
+        .wire_width(ty)
+        .and_then(|w| u32::try_from(w).ok());
+    wire.filter(|w| *w > 0)
+        .unwrap_or_else(|| scalar_width(program, ty))
+}
+
+fn match_kind(kind: &p4ir::MatchKind, place: &str) -> Result<MatchKind, BuildError> {
+    Ok(match kind {
+        p4ir::MatchKind::Exact => MatchKind::Exact,
+        p4ir::MatchKind::Lpm => MatchKind::Lpm,
+        p4ir::MatchKind::Ternary => MatchKind::Ternary,
+        p4ir::MatchKind::Range => MatchKind::Range,
+        p4ir::MatchKind::Optional => MatchKind::Optional,
+        other => {
+            let (place, kind) = (place.to_owned(), other.name().to_owned());
+            return Err(BuildError::UnsupportedMatch { place, kind });
+        }
+    })
+}
+
+fn build_value_set(program: &ValidProgram, set: &ValueSet) -> Result<ValueSetState, BuildError> {
+    let fields = set
+        .fields
+        .iter()
+        .map(|field| {
+            Ok(KeyField {
+                name: field.name.clone(),
+                width: scalar_width(program, field.ty),
+                kind: match_kind(&field.kind, &set.name)?,
+            })
+        })
+        .collect::<Result<_, BuildError>>()?;
+    Ok(ValueSetState {
+        name: set.name.clone(),
+        layout: KeyLayout::new(fields),
+        size: usize::try_from(set.size).unwrap_or(usize::MAX),
+        members: Vec::new(),
+    })
+}
+
+/// The widths of an action's control-plane parameters.
+fn param_widths(program: &ValidProgram, action: p4ir::ActionId) -> Vec<u32> {
+    program.actions[action]
+        .data_params()
+        .map(|param| scalar_width(program, program.vars[param.var].ty))
+        .collect()
+}
+
+fn build_table(program: &ValidProgram, table: &p4ir::Table) -> Result<Table, BuildError> {
+    let keys = table
+        .keys
+        .iter()
+        .filter(|key| key.kind != p4ir::MatchKind::Selector)
+        .map(|key| {
+            Ok(KeyField {
+                name: key.name.clone(),
+                width: scalar_width(program, program.exprs[key.expr].ty),
+                kind: match_kind(&key.kind, &table.name)?,
+            })
+        })
+        .collect::<Result<_, BuildError>>()?;
+    let actions = table
+        .actions
+        .iter()
+        .map(|a| ActionSpec {
+            id: a.action,
+            name: program.actions[a.action].name.clone(),
+            params: param_widths(program, a.action),
+            in_entries: a.scope != ActionScope::DefaultOnly,
+            as_default: a.scope != ActionScope::TableOnly,
+        })
+        .collect();
+    let default = &table.default_action;
+    let default_action = table
+        .actions
+        .get(default.action as usize)
+        .map(|action| action_call(program, action.action, &default.args));
+    Ok(Table::new(TableSpec {
+        name: table.name.clone(),
+        keys,
+        actions,
+        default_action,
+        const_default: default.is_const,
+        const_entries: table.const_entries,
+        size: table
+            .size
+            .and_then(|size| usize::try_from(size).ok())
+            .filter(|size| *size > 0),
+        indirect: table
+            .implementation
+            .is_some_and(|id| is_profile(program, id)),
+    }))
+}
+
+fn is_profile(program: &ValidProgram, id: ExternId) -> bool {
+    let type_name = &program.externs[id].type_name;
+    type_name == "action_profile" || type_name == "action_selector"
+}
+
+fn action_call(program: &ValidProgram, action: p4ir::ActionId, args: &[Const]) -> ActionCall {
+    let widths = param_widths(program, action);
+    let args = args
+        .iter()
+        .zip(widths)
+        .map(|(arg, width)| const_bits(arg, width))
+        .collect();
+    ActionCall { action, args }
+}
+
+/// A constant as a bit string of a width.
+pub(crate) fn const_bits(value: &Const, width: u32) -> Bits {
+    match value {
+        Const::Bits(bits) => Bits::from_biguint(width, bits),
+        Const::Bool(b) => Bits::from_u64(width, u64::from(*b)),
+        Const::Error(index) | Const::Enum(index) => Bits::from_u64(width, u64::from(*index)),
+        Const::Str(_) => Bits::zero(width),
+    }
+}
+
+fn initial_entry(
+    program: &ValidProgram,
+    table: &p4ir::Table,
+    entry: &Entry,
+) -> Result<NewEntry, BuildError> {
+    let mut key = Vec::with_capacity(entry.keys.len());
+    for (field, set) in table.keys.iter().zip(&entry.keys) {
+        if field.kind == p4ir::MatchKind::Selector {
+            continue;
+        }
+        let width = scalar_width(program, program.exprs[field.expr].ty);
+        let kind = match_kind(&field.kind, &table.name)?;
+        key.push(
+            field_match(kind, width, set).ok_or_else(|| BuildError::EntryKey {
+                table: table.name.clone(),
+                line: entry.span.line,
+                key: field.name.clone(),
+            })?,
+        );
+    }
+    let action = table.actions[entry.action as usize].action;
+    Ok(NewEntry {
+        key,
+        priority: EntryPriority(i32::try_from(entry.priority).unwrap_or(i32::MAX)),
+        action: EntryAction::Call(action_call(program, action, &entry.args)),
+        is_const: entry.is_const,
+    })
+}
+
+/// The match of a key set, if the kind can express it.
+fn field_match(kind: MatchKind, width: u32, set: &KeySet) -> Option<FieldMatch> {
+    let bits = |v: &BigUint| Bits::from_biguint(width, v);
+    Some(match (kind, set) {
+        (_, KeySet::Any) => return FieldMatch::any(kind, width),
+        (MatchKind::Exact, KeySet::Value(v)) => FieldMatch::Exact(const_bits(v, width)),
+        (MatchKind::Optional, KeySet::Value(v)) => FieldMatch::Optional(Some(const_bits(v, width))),
+        (MatchKind::Lpm, KeySet::Value(v)) => FieldMatch::Lpm {
+            value: const_bits(v, width),
+            prefix_len: width,
+        },
+        (MatchKind::Ternary, KeySet::Value(v)) => FieldMatch::Ternary {
+            value: const_bits(v, width),
+            mask: Bits::ones(width),
+        },
+        (MatchKind::Range, KeySet::Value(v)) => {
+            let value = const_bits(v, width);
+            FieldMatch::Range {
+                low: value.clone(),
+                high: value,
+            }
+        }
+        (MatchKind::Range, KeySet::Range { lo, hi }) => FieldMatch::Range {
+            low: bits(lo),
+            high: bits(hi),
+        },
+        (MatchKind::Ternary, KeySet::Mask { value, mask }) => FieldMatch::Ternary {
+            value: bits(value),
+            mask: bits(mask),
+        },
+        (MatchKind::Lpm, KeySet::Mask { value, mask }) => {
+            let prefix_len = u32::try_from(mask.count_ones()).ok()?;
+            if bits(mask) != Bits::prefix_mask(width, prefix_len) {
+                return None;
+            }
+            FieldMatch::Lpm {
+                value: bits(value),
+                prefix_len,
+            }
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,567 @@
+//! Things with parameters: functions, externs, actions, parsers, controls, packages.
+
+use super::{Parse, Parser};
+use crate::ast::{
+    Action, Annotation, Callable, Control, Decl, DeclKind, Direction, ExternObject, Function,
+    Ident, Method, MethodKind, Param, Parser as ParserDecl, Prototype, SelectCase, State, Stmt,
+    StmtKind, Transition, TransitionKind, Type, TypeKind, ValueSet,
+};
+use crate::diag::Diagnostic;
+use crate::lex::{Keyword, Punct, TokenKind};
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// `(parameters)`; the names become objects in the current scope.
+    fn params(&mut self) -> Parse<Vec<Param>> {
+        self.expect(Punct::LParen)?;
+        let mut params = Vec::new();
+        if self.eat(Punct::RParen) {
+            return Ok(params);
+        }
+        loop {
+            params.push(self.param()?);
+            if self.eat(Punct::RParen) {
+                break;
+            }
+            if !self.eat(Punct::Comma) {
+                return self.unexpected("`,` or `)`");
+            }
+        }
+        for p in &params {
+            self.scopes.declare_object(&p.name.name);
+        }
+        Ok(params)
+    }
+
+    fn param(&mut self) -> Parse<Param> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        let direction = match self.kind() {
+            TokenKind::Keyword(Keyword::In) => Direction::In,
+            TokenKind::Keyword(Keyword::Out) => Direction::Out,
+            TokenKind::Keyword(Keyword::InOut) => Direction::InOut,
+            _ => Direction::None,
+        };
+        if direction != Direction::None {
+            self.bump();
+        }
+        let ty = self.type_ref()?;
+        let (name, ty) = self.declarator(ty)?;
+        let default = if self.eat(Punct::Assign) {
+            Some(self.with_gt(true, Self::expr)?)
+        } else {
+            None
+        };
+        Ok(Param {
+            at: self.node(start),
+            annotations,
+            direction,
+            ty,
+            name,
+            default,
+        })
+    }
+
+    /// The result type of a function: a type, `void`, or a name that its type parameters declare.
+    pub(super) fn result_type(&mut self) -> Parse<Type> {
+        let start = self.span();
+        if self.eat_kw(Keyword::Void) {
+            return self.type_node(start, TypeKind::Void, 0);
+        }
+        self.any_type()
+    }
+
+    /// `name<T>(params)` behind a result type. Opens a scope with the parameters, which the caller
+    /// closes.
+    pub(super) fn prototype(&mut self, result: Type) -> Parse<Prototype> {
+        let name = self.name()?;
+        self.scopes.declare_object(&name.name);
+        self.scopes.push();
+        let type_params = self.type_params()?;
+        let params = self.params()?;
+        Ok(Prototype {
+            result,
+            name,
+            type_params,
+            params,
+        })
+    }
+
+    /// `name(params) { ... }` behind a result type.
+    pub(super) fn function(
+        &mut self,
+        start: Span,
+        annotations: Vec<Annotation>,
+        result: Type,
+    ) -> Parse<Decl> {
+        let depth = self.scopes.depth();
+        let r = self.prototype(result).and_then(|prototype| {
+            let body = self.block()?;
+            Ok(DeclKind::Function(Function { prototype, body }))
+        });
+        let kind = self.close_scopes(depth, r)?;
+        Ok(Decl {
+            at: self.node(start),
+            annotations,
+            kind,
+        })
+    }
+
+    /// `extern` behind annotations: an object, a function, or an announcement.
+    pub(super) fn extern_decl(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+        self.expect_kw(Keyword::Extern)?;
+        let depth = self.scopes.depth();
+        let r = if self.at_extern_object() {
+            self.extern_object()
+        } else {
+            self.result_type().and_then(|result| {
+                let p = self.prototype(result)?;
+                self.semicolon()?;
+                Ok(DeclKind::ExternFunction(p))
+            })
+        };
+        let kind = self.close_scopes(depth, r)?;
+        Ok(Decl {
+            at: self.node(start),
+            annotations,
+            kind,
+        })
+    }
+
+    /// `name {`, `name;`, or `name <` where the name is no generic type in scope.
+    fn at_extern_object(&self) -> bool {
+        self.is_name(0)
+            && match self.nth(1).kind {
+                TokenKind::Punct(Punct::LBrace | Punct::Semicolon) => true,
+                TokenKind::Punct(Punct::Lt) => !self.at_type(),
+                _ => false,
+            }
+    }
+
+    fn extern_object(&mut self) -> Parse<DeclKind> {
+        let name = self.name()?;
+        self.scopes.declare_type(&name.name);
+        if self.eat(Punct::Semicolon) {
+            return Ok(DeclKind::ExternForward(name));
+        }
+        self.scopes.push();
+        let type_params = self.type_params()?;
+        let methods = self.braced(|p| p.method(&name))?;
+        Ok(DeclKind::ExternObject(ExternObject {
+            name,
+            type_params,
+            methods,
+        }))
+    }
+
+    fn method(&mut self, object: &Ident) -> Parse<Method> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        let depth = self.scopes.depth();
+        let r = self.method_prototype(object);
+        let (kind, prototype) = self.close_scopes(depth, r)?;
+        self.semicolon()?;
+        Ok(Method {
+            at: self.node(start),
+            annotations,
+            kind,
+            prototype,
+        })
+    }
+
+    fn method_prototype(&mut self, object: &Ident) -> Parse<(MethodKind, Prototype)> {
+        if self.kind() == TokenKind::Ident && self.nth_is(1, Punct::LParen) {
+            let at = self.span();
+            let name = self.name()?;
+            if name != *object {
+                let text = format!("method `{name}` has no result type");
+                self.diags
+                    .push(Diagnostic::error("syntax", at, text).with_help(format!(
+                        "write `void` or another type before it; only the constructor, `{object}`, \
+                     has none"
+                    )));
+            }
+            self.scopes.push();
+            let params = self.params()?;
+            let result = self.type_node(at, TypeKind::Void, 0)?;
+            let prototype = Prototype {
+                result,
+                name,
+                type_params: Vec::new(),
+                params,
+            };
+            return Ok((MethodKind::Constructor, prototype));
+        }
+        let kind = if self.eat_kw(Keyword::Abstract) {
+            MethodKind::Abstract
+        } else {
+            MethodKind::Method
+        };
+        let result = self.result_type()?;
+        Ok((kind, self.prototype(result)?))
+    }
+
+    /// `action name(params) { ... }` behind annotations.
+    pub(super) fn action(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+        self.expect_kw(Keyword::Action)?;
+        let name = self.name()?;
+        let depth = self.scopes.depth();
+        self.scopes.push();
+        let r = self.params().and_then(|params| Ok((params, self.block()?)));
+        let (params, body) = self.close_scopes(depth, r)?;
+        self.scopes.declare_object(&name.name);
+        let kind = DeclKind::Action(Action { name, params, body });
+        Ok(Decl {
+            at: self.node(start),
+            annotations,
+            kind,
+        })
+    }
+
+    /// `parser`, `control` or `package` behind annotations: a type, or a declaration with a body.
+    pub(super) fn callable(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+        let depth = self.scopes.depth();
+        let r = self.callable_rest();
+        let kind = self.close_scopes(depth, r)?;
+        Ok(Decl {
+            at: self.node(start),
+            annotations,
+            kind,
+        })
+    }
+
+    fn callable_rest(&mut self) -> Parse<DeclKind> {
+        let which = self.bump().kind;
+        let name: Ident = self.name()?;
+        self.scopes.declare_type(&name.name);
+        self.scopes.push();
+        let type_params = self.type_params()?;
+        let params = self.params()?;
+        let signature = Callable {
+            name,
+            type_params,
+            params,
+        };
+        let is_type = !self.at(Punct::LParen) && !self.at(Punct::LBrace);
+        match which {
+            TokenKind::Keyword(Keyword::Package) => {
+                self.semicolon()?;
+                Ok(DeclKind::Package(signature))
+            }
+            TokenKind::Keyword(Keyword::Parser) if is_type => {
+                self.semicolon()?;
+                Ok(DeclKind::ParserType(signature))
+            }
+            TokenKind::Keyword(Keyword::Parser) => self.parser_body(signature),
+            _ if is_type => {
+                self.semicolon()?;
+                Ok(DeclKind::ControlType(signature))
+            }
+            _ => self.control_body(signature),
+        }
+    }
+
+    fn constructor_params(&mut self) -> Parse<Vec<Param>> {
+        if self.at(Punct::LParen) {
+            self.params()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    fn control_body(&mut self, signature: Callable) -> Parse<DeclKind> {
+        let constructor_params = self.constructor_params()?;
+        let open = self.expect(Punct::LBrace)?;
+        let mut locals = Vec::new();
+        while !self.at_kw(Keyword::Apply) {
+            if self.at(Punct::RBrace) || self.at_end() {
+                return self.no_apply(open, &signature.name);
+            }
+            self.local(&mut locals, Self::control_local)?;
+        }
+        self.bump();
+        let body = self.nested(Self::block)?;
+        self.expect(Punct::RBrace)?;
+        Ok(DeclKind::Control(Control {
+            signature,
+            constructor_params,
+            locals,
+            body,
+        }))
+    }
+
+    fn no_apply<T>(&mut self, open: Span, control: &Ident) -> Parse<T> {
+        if self.failed_at != Some(self.pos) {
+            self.failed_at = Some(self.pos);
+            let text = format!("control `{control}` ends without an `apply` block");
+            let at = self.span();
+            self.diags.push(
+                Diagnostic::error("syntax", at, text)
+                    .with_related(open, "it begins here")
+                    .with_help("write `apply { ... }` before the closing brace"),
+            );
+        }
+        Err(super::Failed)
+    }
+
+    /// Reads a local declaration into `into`, or reports and skips it.
+    fn local<T>(&mut self, into: &mut Vec<T>, item: fn(&mut Self) -> Parse<T>) -> Parse<()> {
+        if self.diags.is_full() {
+            return Err(super::Failed);
+        }
+        let from = self.pos;
+        match self.nested(item) {
+            Ok(d) => into.push(d),
+            Err(super::Failed) => self.recover(from),
+        }
+        Ok(())
+    }
+
+    fn control_local(&mut self) -> Parse<Decl> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        match self.kind() {
+            TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations),
+            TokenKind::Keyword(Keyword::Action) => self.action(start, annotations),
+            TokenKind::Keyword(Keyword::Table) => self.table(start, annotations),
+            _ if self.at_local_decl() => self.local_object(start, annotations),
+            _ => self.unexpected("a declaration or `apply`"),
+        }
+    }
+
+    /// A variable or an instantiation.
+    fn local_object(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+        let ty = self.type_ref()?;
+        if self.at(Punct::LParen) {
+            return self.instance(start, annotations, ty);
+        }
+        let d = self.variable(start, annotations, ty)?;
+        self.semicolon()?;
+        Ok(d)
+    }
+
+    fn parser_body(&mut self, signature: Callable) -> Parse<DeclKind> {
+        let constructor_params = self.constructor_params()?;
+        self.expect(Punct::LBrace)?;
+        let (mut locals, mut states) = (Vec::new(), Vec::new());
+        while !self.at(Punct::RBrace) {
+            if self.at_end() {
+                return self.unexpected("`}`");
+            }
+            if self.at_state() {
+                self.local(&mut states, Self::state)?;
+            } else if states.is_empty() {
+                self.local(&mut locals, Self::parser_local)?;
+            } else {
+                let mut late: Vec<Decl> = Vec::new();
+                let at = self.span();
+                self.local(&mut late, Self::parser_local)?;
+                if !late.is_empty() {
+                    self.error(at, "declarations of a parser stand before its first state");
+                    locals.append(&mut late);
+                }
+            }
+        }
+        if states.is_empty() && self.failed_at.is_none() {
+            let text = format!("parser `{}` has no state", signature.name);
+            let at = self.span();
+            self.diags.push(
+                Diagnostic::error("syntax", at, text)
+                    .with_help("write at least `state start { ... }`"),
+            );
+        }
+        self.bump();
+        Ok(DeclKind::Parser(ParserDecl {
+            signature,
+            constructor_params,
+            locals,
+            states,
+        }))
+    }
+
+    /// True if `state`, possibly annotated, stands here.
+    fn at_state(&self) -> bool {
+        let mut n = 0;
+        while self.nth_is(n, Punct::At) {
+            n += 2;
+            if !self.nth_is(n, Punct::LParen) && !self.nth_is(n, Punct::LBracket) {
+                continue;
+            }
+            let mut open = 0usize;
+            loop {
+                match self.nth(n).kind {
+                    TokenKind::Punct(Punct::LParen | Punct::LBracket) => open += 1,
+                    TokenKind::Punct(Punct::RParen | Punct::RBracket) => open -= 1,
+                    TokenKind::End => return false,
+                    _ => {}
+                }
+                n += 1;
+                if open == 0 {
+                    break;
+                }
+            }
+        }
+        self.nth(n).kind == TokenKind::Keyword(Keyword::State)
+    }
+
+    fn parser_local(&mut self) -> Parse<Decl> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        match self.kind() {
+            TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations),
+            TokenKind::Keyword(Keyword::ValueSet) => self.value_set(start, annotations),
+            _ if self.at_local_decl() => self.local_object(start, annotations),
+            _ => self.unexpected("a declaration or `state`"),
+        }
+    }
+
+    fn value_set(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+        self.expect_kw(Keyword::ValueSet)?;
+        self.expect(Punct::Lt)?;
+        let element = self.type_ref()?;
+        self.expect(Punct::Gt)?;
+        self.expect(Punct::LParen)?;
+        let size = self.expr()?;
+        self.expect(Punct::RParen)?;
+        let name = self.name()?;
+        self.semicolon()?;
+        self.scopes.declare_object(&name.name);
+        let kind = DeclKind::ValueSet(ValueSet {
+            element,
+            size,
+            name,
+        });
+        Ok(Decl {
+            at: self.node(start),
+            annotations,
+            kind,
+        })
+    }
+
+    fn state(&mut self) -> Parse<State> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        self.expect_kw(Keyword::State)?;
+        let name = self.name()?;
+        let depth = self.scopes.depth();
+        self.scopes.push();
+        let r = self.state_body();
+        let (body, transition) = self.close_scopes(depth, r)?;
+        Ok(State {
+            at: self.node(start),
+            annotations,
+            name,
+            body,
+            transition,
+        })
+    }
+
+    fn state_body(&mut self) -> Parse<(Vec<Stmt>, Option<Transition>)> {
+        self.expect(Punct::LBrace)?;
+        let mut body = Vec::new();
+        let mut transition = None;
+        while !self.at(Punct::RBrace) {
+            if self.at_end() {
+                return self.unexpected("`}`");
+            }
+            if self.at_kw(Keyword::Transition) {
+                let mut found = Vec::new();
+                self.local(&mut found, Self::transition)?;
+                transition = found.pop();
+                if !self.at(Punct::RBrace) {
+                    return self.unexpected("`}` behind the transition");
+                }
+                break;
+            }
+            self.local(&mut body, Self::parser_stmt)?;
+        }
+        self.bump();
+        Ok((body, transition))
+    }
+
+    /// A statement directly in a parser state; some kinds cannot stand there.
+    fn parser_stmt(&mut self) -> Parse<Stmt> {
+        let start = self.span();
+        if self.at(Punct::LBrace) || self.at(Punct::At) {
+            let annotations = self.annotations()?;
+            if self.at(Punct::LBrace) {
+                let block = self.block_after(start, annotations, Self::parser_stmt)?;
+                return Ok(Stmt {
+                    at: self.node(start),
+                    kind: StmtKind::Block(block),
+                });
+            }
+            let kind = match self.kind() {
+                TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations)?,
+                _ if self.at_local_decl() => self.local_object(start, annotations)?,
+                _ => return self.unexpected("a declaration or a block"),
+            };
+            return Ok(Stmt {
+                at: self.node(start),
+                kind: StmtKind::Decl(Box::new(kind)),
+            });
+        }
+        let s = self.stmt()?;
+        let what = match &s.kind {
+            StmtKind::Switch { .. } => "`switch`",
+            StmtKind::For { .. } | StmtKind::ForIn { .. } => "`for`",
+            StmtKind::Return(_) => "`return`",
+            StmtKind::Exit => "`exit`",
+            StmtKind::Break => "`break`",
+            StmtKind::Continue => "`continue`",
+            StmtKind::Decl(d) if matches!(d.kind, DeclKind::Instance(_)) => "an instantiation",
+            _ => return Ok(s),
+        };
+        self.error(s.at.span, format!("{what} cannot stand in a parser state"));
+        Ok(s)
+    }
+
+    fn transition(&mut self) -> Parse<Transition> {
+        let start = self.expect_kw(Keyword::Transition)?;
+        if !self.eat_kw(Keyword::Select) {
+            let name = self.name()?;
+            self.semicolon()?;
+            return Ok(Transition {
+                at: self.node(start),
+                kind: TransitionKind::Direct(name),
+            });
+        }
+        self.expect(Punct::LParen)?;
+        let keys = self.with_gt(true, |p| p.strict_expressions(Punct::RParen))?;
+        let cases = self.braced(Self::select_case)?;
+        Ok(Transition {
+            at: self.node(start),
+            kind: TransitionKind::Select { keys, cases },
+        })
+    }
+
+    fn select_case(&mut self) -> Parse<SelectCase> {
+        let start = self.span();
+        let keyset = self.keyset()?;
+        self.expect(Punct::Colon)?;
+        let next = self.name()?;
+        self.semicolon()?;
+        Ok(SelectCase {
+            at: self.node(start),
+            keyset,
+            next,
+        })
+    }
+
+    /// Expressions up to and including `close`, no comma before it.
+    fn strict_expressions(&mut self, close: Punct) -> Parse<Vec<crate::ast::Expr>> {
+        let mut out = Vec::new();
+        if self.eat(close) {
+            return Ok(out);
+        }
+        loop {
+            out.push(self.expr()?);
+            if self.eat(close) {
+                return Ok(out);
+            }
+            if !self.eat(Punct::Comma) {
+                return self.unexpected(&format!("`,` or `{}`", close.text()));
+            }
+        }
+    }
+}

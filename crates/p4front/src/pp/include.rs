@@ -1,0 +1,234 @@
+//! `#include`: which file is meant, and reading it.
+
+use std::path::{Path, PathBuf};
+
+use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDED_BYTES, MAX_INCLUDES, Preprocessor};
+use crate::diag::Diagnostic;
+use crate::lex::{Punct, RawKind, RawToken};
+use crate::options::Builtins;
+use crate::source::{FileId, SourceMap, Span};
+
+/// Declarations that are part of this compiler, by the name they are included under.
+const BUILTIN: [(&str, &str); 2] = [
+    ("core.p4", include_str!("../../p4include/core.p4")),
+    ("v1model.p4", include_str!("../../p4include/v1model.p4")),
+];
+
+/// Where a file being read came from: what `"..."` is relative to.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// The folder of a file.
+    Folder(PathBuf),
+    /// Built in.
+    Builtin,
+}
+
+impl Origin {
+    pub(super) fn main(map: &SourceMap, main: FileId) -> Self {
+        let name = map.file(main).map_or_else(|| "".into(), |f| f.name.clone());
+        Origin::folder_of(Path::new(&*name))
+    }
+
+    fn folder_of(path: &Path) -> Self {
+        Origin::Folder(path.parent().map(Path::to_path_buf).unwrap_or_default())
+    }
+}
+
+/// What has been included so far.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// The main file.
+    pub(super) main: FileId,
+    files: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    pub(super) fn of(main: FileId) -> Self {
+        Self {
+            main,
+            files: 0,
+            bytes: 0,
+        }
+    }
+}
+
+/// The text of an included file.
+enum Found {
+    Text {
+        path: PathBuf,
+        text: String,
+    },
+    Builtin {
+        name: &'static str,
+        text: &'static str,
+    },
+    Unreadable {
+        path: PathBuf,
+        why: std::io::Error,
+    },
+    Already,
+}
+
+impl Preprocessor<'_> {
+    /// `#include`, its name not read yet.
+    pub(super) fn include(&mut self, hash: Span) {
+        let mut tokens = self.rest_of_line();
+        let literal =
+            |t: Option<&RawToken>| t.is_some_and(|t| t.kind == RawKind::String || t.is(Punct::Lt));
+        if !literal(tokens.first()) {
+            tokens = self.expand_list(tokens, hash);
+        }
+        let Some((name, quoted, span)) = self.header_name(&tokens) else {
+            let at = tokens.first().map_or(hash, |t| t.span);
+            self.diags.push(
+                Diagnostic::error("preprocessor", at, "`#include` needs a file name")
+                    .with_help("write `#include <name>` or `#include \"name\"`"),
+            );
+            return;
+        };
+        if self.frames.len() >= MAX_INCLUDE_DEPTH {
+            let text = format!(
+                "includes are nested more than {MAX_INCLUDE_DEPTH} deep; \
+                                does a file include itself?"
+            );
+            self.stop(span, text);
+            return;
+        }
+        match self.find(&name, quoted) {
+            Ok(found) => self.open(found, &name, span),
+            Err(searched) => self.not_found(&name, span, &searched),
+        }
+    }
+
+    /// The name in `<name>` or `"name"`, whether it is quoted, and its place.
+    fn header_name(&self, tokens: &[RawToken]) -> Option<(String, bool, Span)> {
+        let first = tokens.first()?;
+        if first.kind == RawKind::String {
+            let name = first.text.get(1..first.text.len() - 1)?;
+            return (!name.is_empty()).then(|| (name.to_string(), true, first.span));
+        }
+        if !first.is(Punct::Lt) {
+            return None;
+        }
+        let close = tokens.iter().position(|t| t.is(Punct::Gt))?;
+        let mut name = String::new();
+        for t in tokens.get(1..close)? {
+            if t.space && !name.is_empty() {
+                name.push(' ');
+            }
+            name.push_str(&t.text);
+        }
+        let span = first.span.to(tokens.get(close)?.span);
+        (!name.is_empty()).then_some((name, false, span))
+    }
+
+    /// Finds the file meant by `name`, or the folders searched in vain.
+    fn find(&self, name: &str, quoted: bool) -> Result<Found, Vec<PathBuf>> {
+        let builtin = BUILTIN.iter().find(|(n, _)| *n == name);
+        let builtin = builtin.map(|(name, text)| Found::Builtin { name, text });
+        let origin = self.frames.last().map(|f| &f.origin);
+        let mut folders: Vec<PathBuf> = Vec::new();
+        if let (true, Some(Origin::Folder(f))) = (quoted, origin) {
+            folders.push(f.clone());
+        }
+        let first = self.options.builtins == Builtins::BeforePath
+            || (quoted && matches!(origin, Some(Origin::Builtin)));
+        match builtin {
+            Some(b) if first => return Ok(b),
+            builtin => {
+                folders.extend(self.options.include_paths.iter().cloned());
+                let hit = folders
+                    .iter()
+                    .find_map(|folder| self.read(&folder.join(name)));
+                hit.or(builtin).ok_or(folders)
+            }
+        }
+    }
+
+    fn read(&self, path: &Path) -> Option<Found> {
+        let found = |text| {
+            if self.once.contains(path) {
+                return Found::Already;
+            }
+            Found::Text {
+                path: path.to_path_buf(),
+                text,
+            }
+        };
+        if let Some(text) = self.options.files.get(path) {
+            return Some(found(text.clone()));
+        }
+        if !path.is_file() {
+            return None;
+        }
+        match std::fs::read(path) {
+            Ok(bytes) => Some(found(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(why) => Some(Found::Unreadable {
+                path: path.to_path_buf(),
+                why,
+            }),
+        }
+    }
+
+    fn open(&mut self, found: Found, name: &str, span: Span) {
+        let (file, origin) = match found {
+            Found::Already => return,
+            Found::Unreadable { path, why } => {
+                self.complete = false;
+                self.error(span, format!("cannot read {}: {why}", path.display()));
+                return;
+            }
+            Found::Builtin { name, text } => {
+                (self.take(&format!("<{name}>"), text, true), Origin::Builtin)
+            }
+            Found::Text { path, text } => (
+                self.take(&path.to_string_lossy(), &text, false),
+                Origin::folder_of(&path),
+            ),
+        };
+        match file {
+            Some(id) => self.enter(id, origin),
+            None => self.stop(
+                span,
+                format!(
+                    "`{name}` is too much: more than {MAX_INCLUDES} files or {} MiB are included",
+                    MAX_INCLUDED_BYTES >> 20
+                ),
+            ),
+        }
+    }
+
+    /// Adds an included text to the map, within the budget.
+    fn take(&mut self, name: &str, text: &str, builtin: bool) -> Option<FileId> {
+        self.included.files += 1;
+        self.included.bytes += text.len();
+        if self.included.files > MAX_INCLUDES || self.included.bytes > MAX_INCLUDED_BYTES {
+            return None;
+        }
+        self.map.insert(name, text, builtin).ok()
+    }
+
+    fn not_found(&mut self, name: &str, span: Span, searched: &[PathBuf]) {
+        self.complete = false;
+        let shown = |p: &PathBuf| {
+            if p.as_os_str().is_empty() {
+                "the current folder".into()
+            } else {
+                p.display().to_string()
+            }
+        };
+        let list: Vec<String> = searched.iter().map(shown).collect();
+        let list = if list.is_empty() {
+            "nowhere".into()
+        } else {
+            list.join(", ")
+        };
+        self.diags.push(
+            Diagnostic::error("include", span, format!("cannot find `{name}`"))
+                .with_note(format!("searched in: {list}"))
+                .with_note("built in are: core.p4, v1model.p4")
+                .with_help("name its folder with -I"),
+        );
+    }
+}

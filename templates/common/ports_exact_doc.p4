@@ -1,0 +1,1 @@
+// Ports match exactly: one entry for every (tag, in port, out port) that stays lossless.

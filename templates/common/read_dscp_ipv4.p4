@@ -1,0 +1,1 @@
+        meta.dscp = headers.ipv4.dscp;
