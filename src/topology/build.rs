@@ -50,13 +50,18 @@ impl Builder {
     }
 
     pub(super) fn link(&mut self, a: Endpoint, b: Endpoint, rate: BitRate, length: Metres) {
-        self.links.push(Link {
+        let up = true;
+        self.push(Link {
             a,
             b,
             rate,
             length,
-            up: true,
+            up,
         });
+    }
+
+    pub(super) fn push(&mut self, link: Link) {
+        self.links.push(link);
     }
 
     /// How many hosts there are so far.

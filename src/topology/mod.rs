@@ -5,14 +5,20 @@ mod build;
 mod distances;
 mod error;
 mod fabric;
+mod file;
 pub mod generate;
 mod ids;
+mod lookup;
 mod model;
 mod prefix;
+#[cfg(test)]
+mod tests;
 
 pub use distances::Distances;
 pub use error::TopologyError;
 pub use fabric::{Arc, Attachment, Fabric, UNREACHABLE};
+pub use file::{FORMAT, FileError, VERSION};
 pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
+pub use lookup::LookupError;
 pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology};
 pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};

@@ -1,0 +1,472 @@
+//! The topology file: versioned JSON, one line per switch, host and link.
+//!
+//! ```json
+//! {
+//!   "format": "switchwright-topology",
+//!   "version": 1,
+//!   "name": "pair",
+//!   "switches": [
+//!     {"name": "s1", "ports": 2},
+//!     {"name": "s2", "ports": 2}
+//!   ],
+//!   "hosts": [
+//!     {"name": "h1", "mac": "02:00:0a:00:00:01", "ipv4": "10.0.0.1", "ipv6": "fd00::a00:1"}
+//!   ],
+//!   "links": [
+//!     {"a": "s1:1", "b": "h1:0", "rate_gbps": 100, "length_m": 10},
+//!     {"a": "s1:2", "b": "s2:1", "rate_gbps": 100, "length_m": 100}
+//!   ]
+//! }
+//! ```
+//!
+//! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length (100, or
+//! 10 to a host). Writing a topology and reading it back gives the same topology.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize, Serializer};
+use thiserror::Error;
+use units::{BitRate, Bytes, Metres, PortId};
+
+use super::build::{Builder, HostDraft};
+use super::error::TopologyError;
+use super::generate::Cables;
+use super::ids::NodeId;
+use super::model::{Endpoint, Host, Link, Role, Switch, Topology};
+use super::prefix::{Ipv4Prefix, Ipv6Prefix, Subnet};
+
+/// The `format` of a topology file.
+pub const FORMAT: &str = "switchwright-topology";
+/// The `version` that this program reads and writes.
+pub const VERSION: u32 = 1;
+
+/// A topology file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TopologyFile {
+    /// Always `switchwright-topology`.
+    format: String,
+    /// The version of this format: 1.
+    version: u32,
+    /// What to call it.
+    #[serde(default)]
+    name: String,
+    /// The switches.
+    switches: Vec<SwitchEntry>,
+    /// The hosts.
+    #[serde(default)]
+    hosts: Vec<HostEntry>,
+    /// The links.
+    #[serde(default)]
+    links: Vec<LinkEntry>,
+}
+
+/// What tells a topology file from others.
+#[derive(Debug, Deserialize)]
+struct Header {
+    format: Option<String>,
+    version: Option<u32>,
+}
+
+/// A switch.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SwitchEntry {
+    /// Unique among switches and hosts.
+    name: String,
+    /// Number of ports; links use ports 1 to this.
+    ports: u16,
+    /// `server` where it stands for a server that forwards (BCube).
+    #[serde(default, skip_serializing_if = "is_switch")]
+    role: Role,
+    /// Layer counted from the hosts, 0 for leaves, where the topology has layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    layer: Option<u8>,
+    /// Pod or other grouping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
+    /// The addresses behind it, where they are a block of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subnet: Option<SubnetEntry>,
+    /// Packet buffer in bytes, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buffer_bytes: Option<Bytes>,
+    /// Whether it works.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    up: bool,
+}
+
+/// The addresses behind a switch.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SubnetEntry {
+    /// IPv4, as in `10.0.1.0/24`.
+    #[schemars(with = "String")]
+    ipv4: Ipv4Prefix,
+    /// IPv6, as in `fd00::a00:100/120`.
+    #[schemars(with = "String")]
+    ipv6: Ipv6Prefix,
+}
+
+/// A host. Addresses that are left out are derived.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HostEntry {
+    /// Unique among switches and hosts.
+    name: String,
+    /// Ethernet address, as in `02:00:0a:00:00:01`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
+    /// IPv4 address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ipv4: Option<Ipv4Addr>,
+    /// IPv6 address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ipv6: Option<Ipv6Addr>,
+}
+
+/// A full-duplex link.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LinkEntry {
+    /// One end, as `NODE:PORT`.
+    a: String,
+    /// The other end, as `NODE:PORT`.
+    b: String,
+    /// Gigabits per second in each direction.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "gigabits"
+    )]
+    rate_gbps: Option<f64>,
+    /// Cable length in metres.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    length_m: Option<Metres>,
+    /// Whether it works.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    up: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+fn is_yes(flag: &bool) -> bool {
+    *flag
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+fn is_switch(role: &Role) -> bool {
+    *role == Role::Switch
+}
+
+/// Writes whole numbers without a decimal point.
+#[expect(clippy::ref_option, reason = "the signature serde asks for")]
+fn gigabits<S: Serializer>(rate: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match rate {
+        Some(rate) if rate.fract() == 0.0 && (0.0..1e15).contains(rate) =>
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a whole number in range"
+            )]
+            serializer.serialize_u64(*rate as u64)
+        }
+        rate => rate.serialize(serializer),
+    }
+}
+
+/// Why a topology file is refused.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// Not JSON, or not of this structure.
+    #[error("the topology file is not what it should be: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another kind of file.
+    #[error("this is no topology file: its `format` is {found}, and must be \"{FORMAT}\"")]
+    Format {
+        /// What it says.
+        found: String,
+    },
+    /// A version of the future.
+    #[error(
+        "the topology file's version is {0}, but this program reads version {VERSION}; use a newer program"
+    )]
+    Version(u32),
+    /// A value that does not mean anything.
+    #[error("{place}: `{value}` is not {expected}")]
+    Value {
+        /// Where, as a JSON path.
+        place: String,
+        /// What stands there.
+        value: String,
+        /// What should, with an example.
+        expected: &'static str,
+    },
+    /// A link that ends nowhere.
+    #[error(
+        "{place}: `{value}` ends at `{node}`, but there is no switch or host of that name; add it or correct the link"
+    )]
+    NoSuchNode {
+        /// Where, as a JSON path.
+        place: String,
+        /// What stands there.
+        value: String,
+        /// The node that does not exist.
+        node: String,
+    },
+    /// The parts are fine, the whole is not.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+}
+
+impl Topology {
+    /// Reads a topology file.
+    ///
+    /// # Errors
+    /// [`FileError`], which names the place and says how to mend it.
+    pub fn from_json(text: &str) -> Result<Self, FileError> {
+        let header: Header = serde_json::from_str(text)?;
+        if header.format.as_deref() != Some(FORMAT) {
+            let found = header
+                .format
+                .map_or("missing".to_owned(), |f| format!("\"{f}\""));
+            return Err(FileError::Format { found });
+        }
+        if let Some(version) = header.version
+            && version != VERSION
+        {
+            return Err(FileError::Version(version));
+        }
+        let file: TopologyFile = serde_json::from_str(text)?;
+        let mut builder = Builder::new(file.name);
+        let mut nodes = BTreeMap::new();
+        let mut register = |name: String, node| match nodes.insert(name.clone(), node) {
+            None => Ok(()),
+            Some(_) => Err(TopologyError::DuplicateName(name)),
+        };
+        for entry in file.switches {
+            let name = entry.name.clone();
+            register(name, NodeId::Switch(builder.switch(entry.into())))?;
+        }
+        for (at, entry) in file.hosts.into_iter().enumerate() {
+            let name = entry.name.clone();
+            register(name, NodeId::Host(builder.host(entry.draft(at)?)))?;
+        }
+        for (at, entry) in file.links.into_iter().enumerate() {
+            builder.push(entry.link(at, &|name| nodes.get(name).copied())?);
+        }
+        Ok(builder.finish()?)
+    }
+
+    /// Writes the topology file. The same topology gives the same text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let switches = self.switches().iter().map(SwitchEntry::from);
+        let hosts = self.hosts().iter().map(HostEntry::from);
+        let links = self.links().iter().map(|link| LinkEntry::new(self, link));
+        let name = serde_json::Value::from(self.name());
+        let mut text = format!(
+            "{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n  \"name\": {name},\n"
+        );
+        section(&mut text, "switches", switches, ",");
+        section(&mut text, "hosts", hosts, ",");
+        section(&mut text, "links", links, "");
+        text.push_str("}\n");
+        text
+    }
+
+    /// The JSON Schema of the topology file.
+    #[must_use]
+    pub fn json_schema() -> Schema {
+        schemars::schema_for!(TopologyFile)
+    }
+}
+
+/// Writes one list, an entry a line.
+fn section<T: Serialize>(
+    text: &mut String,
+    key: &str,
+    entries: impl Iterator<Item = T>,
+    end: &str,
+) {
+    text.push_str(&format!("  \"{key}\": ["));
+    for (at, entry) in entries.enumerate() {
+        text.push_str(if at == 0 { "\n    " } else { ",\n    " });
+        // Entries are plain structs of strings and numbers, which always have a JSON form.
+        text.push_str(&serde_json::to_string(&entry).unwrap_or_default());
+    }
+    let last = if text.ends_with('[') { "]" } else { "\n  ]" };
+    text.push_str(&format!("{last}{end}\n"));
+}
+
+impl From<SwitchEntry> for Switch {
+    fn from(entry: SwitchEntry) -> Self {
+        Self {
+            name: entry.name,
+            ports: entry.ports,
+            role: entry.role,
+            layer: entry.layer,
+            group: entry.group,
+            subnet: entry
+                .subnet
+                .map(|SubnetEntry { ipv4, ipv6 }| Subnet { ipv4, ipv6 }),
+            buffer: entry.buffer_bytes,
+            up: entry.up,
+        }
+    }
+}
+
+impl From<&Switch> for SwitchEntry {
+    fn from(switch: &Switch) -> Self {
+        Self {
+            name: switch.name.clone(),
+            ports: switch.ports,
+            role: switch.role,
+            layer: switch.layer,
+            group: switch.group,
+            subnet: switch
+                .subnet
+                .map(|Subnet { ipv4, ipv6 }| SubnetEntry { ipv4, ipv6 }),
+            buffer_bytes: switch.buffer,
+            up: switch.up,
+        }
+    }
+}
+
+impl From<&Host> for HostEntry {
+    fn from(host: &Host) -> Self {
+        Self {
+            name: host.name.clone(),
+            mac: Some(format_mac(host.mac)),
+            ipv4: Some(host.ipv4),
+            ipv6: Some(host.ipv6),
+        }
+    }
+}
+
+impl HostEntry {
+    fn draft(self, at: usize) -> Result<HostDraft, FileError> {
+        let mac = match &self.mac {
+            None => None,
+            Some(text) => Some(parse_mac(text).ok_or_else(|| FileError::Value {
+                place: format!("hosts[{at}].mac"),
+                value: text.clone(),
+                expected: "an Ethernet address; write six bytes in hexadecimal, as in 02:00:0a:00:00:01",
+            })?),
+        };
+        Ok(HostDraft {
+            name: self.name,
+            mac,
+            ipv4: self.ipv4,
+            ipv6: self.ipv6,
+        })
+    }
+}
+
+impl LinkEntry {
+    fn new(topology: &Topology, link: &Link) -> Self {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "exact up to 2 Pb/s, far beyond any link"
+        )]
+        let rate = link.rate.get() as f64 / GIGA;
+        Self {
+            a: topology.endpoint_name(link.a),
+            b: topology.endpoint_name(link.b),
+            rate_gbps: Some(rate),
+            length_m: Some(link.length),
+            up: link.up,
+        }
+    }
+
+    fn link(self, at: usize, node: &dyn Fn(&str) -> Option<NodeId>) -> Result<Link, FileError> {
+        let a = endpoint(&self.a, &format!("links[{at}].a"), node)?;
+        let b = endpoint(&self.b, &format!("links[{at}].b"), node)?;
+        let cables = Cables::default();
+        let at_host = |end: Endpoint| matches!(end.node, NodeId::Host(_));
+        let (rate, length) = match at_host(a) || at_host(b) {
+            true => (cables.host_rate, cables.host_length),
+            false => (cables.fabric_rate, cables.fabric_length),
+        };
+        let rate = match self.rate_gbps {
+            None => rate,
+            Some(gigabits) => parse_rate(gigabits).ok_or_else(|| FileError::Value {
+                place: format!("links[{at}].rate_gbps"),
+                value: gigabits.to_string(),
+                expected: "a rate; write gigabits per second above 0, as in 100 or 0.1",
+            })?,
+        };
+        Ok(Link {
+            a,
+            b,
+            rate,
+            length: self.length_m.unwrap_or(length),
+            up: self.up,
+        })
+    }
+}
+
+/// Bits per second in a gigabit per second.
+const GIGA: f64 = 1e9;
+
+/// A rate given in gigabits per second, if it is one.
+pub(super) fn parse_rate(gigabits: f64) -> Option<BitRate> {
+    let bits = (gigabits * GIGA).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be in range"
+    )]
+    (1.0..1e18)
+        .contains(&bits)
+        .then(|| BitRate::new(bits as u64))
+}
+
+fn endpoint(
+    text: &str,
+    place: &str,
+    node: &dyn Fn(&str) -> Option<NodeId>,
+) -> Result<Endpoint, FileError> {
+    let split = text.rsplit_once(':');
+    let parsed = split.and_then(|(name, port)| Some((name, port.parse().ok()?)));
+    let (name, port) = parsed.ok_or_else(|| FileError::Value {
+        place: place.to_owned(),
+        value: text.to_owned(),
+        expected: "an endpoint; write a node and its port, as in s1:3",
+    })?;
+    let node = node(name).ok_or_else(|| FileError::NoSuchNode {
+        place: place.to_owned(),
+        value: text.to_owned(),
+        node: name.to_owned(),
+    })?;
+    let port = PortId::new(port);
+    Ok(Endpoint { node, port })
+}
+
+/// `02:00:0a:00:00:01`.
+pub(super) fn format_mac(mac: [u8; 6]) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// Six hexadecimal bytes between colons or dashes.
+pub(super) fn parse_mac(text: &str) -> Option<[u8; 6]> {
+    let mut mac = [0; 6];
+    let mut bytes = text.split([':', '-']);
+    for byte in &mut mac {
+        let digits = bytes.next().filter(|d| (1..=2).contains(&d.len()))?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    bytes.next().is_none().then_some(mac)
+}
