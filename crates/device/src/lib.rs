@@ -144,7 +144,7 @@ impl<E: Executor> Device<E> {
     }
 
     /// Takes a packet in and returns what is to be sent, in order. What was not sent is told by
-    /// [`Device::take_drops`].
+    /// [`Device::drops`].
     pub fn receive(&mut self, now: Nanos, port: PortId, bytes: &[u8]) -> Vec<Transmit> {
         self.run(now, port, bytes, None)
     }
@@ -160,9 +160,9 @@ impl<E: Executor> Device<E> {
         self.run(now, port, bytes, Some(tracer))
     }
 
-    /// The packets lost since this was last asked, in order.
-    pub fn take_drops(&mut self) -> Vec<DeviceDrop> {
-        std::mem::take(&mut self.drops)
+    /// What was lost of the packet received last, in order.
+    pub fn drops(&self) -> &[DeviceDrop] {
+        &self.drops
     }
 
     fn run(
@@ -172,6 +172,7 @@ impl<E: Executor> Device<E> {
         bytes: &[u8],
         tracer: Option<&mut dyn Tracer>,
     ) -> Vec<Transmit> {
+        self.drops.clear();
         let Some(place) = self.ports.get_mut(&port) else {
             self.drops.push(DeviceDrop::NoSuchPort(port));
             return Vec::new();
