@@ -1,0 +1,283 @@
+//! Selectors, direct counters, and batches of updates that are done as a whole or not at all.
+
+use std::sync::Arc;
+
+use p4exec::externs::counter::CounterCell;
+use p4exec::tables::{
+    ActionCall, EntryAction, EntryPriority, FieldMatch, GroupId, GroupMember, MemberId, NewEntry,
+};
+use p4exec::value::Bits;
+use p4exec::{Executor, Interpreter, RuntimeState, StateError, Update};
+use p4ir::*;
+use units::{Bytes, Nanos, PortId};
+
+use super::build::*;
+
+/// A program with a table of an exact key over `op` that sets `egress_spec`, held by a selector that
+/// hashes `arg`, and a direct counter.
+fn with_selector() -> Arc<ValidProgram> {
+    let mut b = Build::new();
+    let (op, arg) = (Build::header().field(0), Build::header().field(1));
+    let nine = b.p.types.bit(9);
+    let algorithms = b.p.types.intern(Type::Enum {
+        name: "HashAlgorithm".into(),
+        members: vec!["identity".into()],
+    });
+    let algorithm = b.p.add_expr(ExprKind::Const(Const::Enum(0)), algorithms);
+    let (size, width) = (b.number(32, 16), b.number(32, 16));
+    let instance = |type_name: &str, args| ExternInstance {
+        name: type_name.into(),
+        type_name: type_name.into(),
+        type_args: vec![],
+        args,
+        annotations: vec![],
+        span: Span::default(),
+    };
+    let args = [
+        ("algorithm", algorithm),
+        ("size", size),
+        ("outputWidth", width),
+    ];
+    let args = args.map(|(n, e)| (n.to_owned(), e)).to_vec();
+    let selector = b.p.externs.push(instance("action_selector", args));
+    let direct = b.p.externs.push(instance("direct_counter", vec![]));
+    let port = b.p.vars.push(Var {
+        name: "port".into(),
+        ty: nine,
+        kind: VarKind::Param,
+        span: Span::default(),
+    });
+    let set = b.copy(b.standard("egress_spec"), &Place::var(port));
+    let param = Param {
+        name: "port".into(),
+        direction: Direction::None,
+        var: port,
+    };
+    let action = |name: &str, params, body| Action {
+        name: name.into(),
+        params,
+        body,
+        annotations: vec![],
+        span: Span::default(),
+    };
+    let set_port = b.p.actions.push(action("set_port", vec![param], vec![set]));
+    let miss =
+        b.p.actions
+            .push(action("miss", vec![], vec![Build::drop_call()]));
+    let (op, arg) = (b.read(&op), b.read(&arg));
+    let key = |expr, kind, name: &str| Key {
+        expr,
+        kind,
+        name: name.into(),
+        annotations: vec![],
+        span: Span::default(),
+    };
+    let offered = |action| TableAction {
+        action,
+        copy_in: vec![],
+        copy_out: vec![],
+        scope: ActionScope::TableAndDefault,
+        annotations: vec![],
+    };
+    let table = b.p.tables.push(Table {
+        name: "t".into(),
+        prologue: vec![],
+        keys: vec![
+            key(op, MatchKind::Exact, "op"),
+            key(arg, MatchKind::Selector, "arg"),
+        ],
+        actions: vec![offered(set_port), offered(miss)],
+        default_action: DefaultAction {
+            action: 1,
+            args: vec![],
+            is_const: false,
+        },
+        entries: vec![],
+        const_entries: false,
+        size: None,
+        implementation: Some(selector),
+        direct: vec![direct],
+        idle_timeout: false,
+        annotations: vec![],
+        span: Span::default(),
+    });
+    let apply = stmt(StmtKind::ApplyTable {
+        table,
+        hit: None,
+        action_run: None,
+    });
+    b.finish(vec![apply], vec![])
+}
+
+fn set_port(state: &RuntimeState, port: u64) -> ActionCall {
+    let action = state.action_named("set_port").unwrap();
+    ActionCall {
+        action,
+        args: vec![Bits::from_u64(9, port)],
+    }
+}
+
+fn key(op: u64) -> Vec<FieldMatch> {
+    vec![FieldMatch::Exact(Bits::from_u64(8, op))]
+}
+
+fn group_entry() -> NewEntry {
+    let action = EntryAction::Group(GroupId(1));
+    NewEntry {
+        key: key(0),
+        priority: EntryPriority(0),
+        action,
+        is_const: false,
+    }
+}
+
+/// Members 1 and 2 send to ports 1 and 2; group 1 has both, each watching its port.
+fn selector_updates(state: &RuntimeState) -> Vec<Update> {
+    let profile = state.extern_named("action_selector").unwrap();
+    let table = state.table_named("t").unwrap();
+    let member = |id: u32| Update::InsertMember {
+        profile,
+        member: MemberId(id),
+        call: set_port(state, u64::from(id)),
+    };
+    let members = [1, 2].map(|id| GroupMember {
+        member: MemberId(id),
+        weight: 1,
+        watch_port: Some(PortId::new(id as u16)),
+    });
+    vec![
+        member(1),
+        member(2),
+        Update::InsertGroup {
+            profile,
+            group: GroupId(1),
+            members: members.to_vec(),
+        },
+        Update::InsertEntry {
+            table,
+            entry: group_entry(),
+        },
+    ]
+}
+
+#[test]
+fn selectors_hash_and_follow_port_status() {
+    let mut switch = Interpreter::new(with_selector()).unwrap();
+    let updates = selector_updates(switch.state());
+    switch
+        .state_mut()
+        .apply_batch(updates, Nanos::default())
+        .unwrap();
+    let port = |switch: &mut Interpreter, arg| send(switch, &[0, arg]).0.first().map(|s| s.0);
+    let picks: Vec<_> = (0..4).map(|arg| port(&mut switch, arg)).collect();
+    assert_eq!(
+        picks,
+        [Some(1), Some(2), Some(1), Some(2)],
+        "identity hash modulo 2"
+    );
+    switch.state_mut().set_port_up(PortId::new(1), false);
+    assert_eq!(port(&mut switch, 0), Some(2));
+    switch.state_mut().set_port_up(PortId::new(2), false);
+    assert_eq!(
+        port(&mut switch, 0),
+        None,
+        "an empty group runs the default action"
+    );
+    let table = switch.state().table_named("t").unwrap();
+    let (_, entry) = switch.state().table(table).unwrap().iter().next().unwrap();
+    assert_eq!(
+        entry.counter,
+        CounterCell {
+            packets: 6,
+            bytes: Bytes::new(12)
+        }
+    );
+}
+
+#[test]
+fn a_batch_is_done_as_a_whole_or_not_at_all() {
+    let mut switch = Interpreter::new(with_selector()).unwrap();
+    let profile = switch.state().extern_named("action_selector").unwrap();
+    let table = switch.state().table_named("t").unwrap();
+    let show = |switch: &Interpreter| {
+        let state = switch.state();
+        let entries: Vec<_> = state
+            .table(table)
+            .unwrap()
+            .iter()
+            .map(|(_, e)| (e.key.clone(), e.action.clone()))
+            .collect();
+        let p = state.profile(profile).unwrap();
+        (
+            entries,
+            p.members().clone(),
+            p.groups().clone(),
+            state.replication.groups().clone(),
+            state.table(table).unwrap().default_action().cloned(),
+        )
+    };
+    let empty = show(&switch);
+    let mut updates = selector_updates(switch.state());
+    updates.push(Update::SetMulticastGroup {
+        group: 1,
+        replicas: Some(vec![replica(1, 1)]),
+    });
+    updates.push(Update::SetDefault {
+        table,
+        call: Some(set_port(switch.state(), 9)),
+    });
+    updates.push(Update::DeleteMember {
+        profile,
+        member: MemberId(1),
+    });
+    let now = Nanos::default();
+    let (at, error) = switch
+        .state_mut()
+        .apply_batch(updates.clone(), now)
+        .unwrap_err();
+    assert_eq!(at, 6);
+    assert!(error.to_string().contains("in use by group 1"), "{error}");
+    assert_eq!(show(&switch), empty, "nothing is left of a failed batch");
+
+    updates.pop();
+    switch.state_mut().apply_batch(updates, now).unwrap();
+    let full = show(&switch);
+    let undone = vec![
+        Update::SetDefault { table, call: None },
+        Update::DeleteEntry {
+            table,
+            key: key(0),
+            priority: EntryPriority(0),
+        },
+        Update::DeleteGroup {
+            profile,
+            group: GroupId(1),
+        },
+        Update::DeleteMember {
+            profile,
+            member: MemberId(2),
+        },
+        Update::ModifyMember {
+            profile,
+            member: MemberId(1),
+            call: set_port(switch.state(), 5),
+        },
+        Update::SetMulticastGroup {
+            group: 0,
+            replicas: None,
+        },
+    ];
+    let (at, error) = switch.state_mut().apply_batch(undone, now).unwrap_err();
+    assert_eq!((at, error), (5, StateError::GroupZero));
+    assert_eq!(show(&switch), full, "deletions are taken back too");
+
+    let in_use = Update::DeleteGroup {
+        profile,
+        group: GroupId(1),
+    };
+    let error = switch.state_mut().apply(in_use, now).unwrap_err();
+    assert!(
+        matches!(error, StateError::InUse { count: 1, .. }),
+        "{error}"
+    );
+}
