@@ -83,6 +83,8 @@ pub fn parse_routes(text: &str) -> Result<Vec<String>, RouteFileError> {
 /// A listed route, found in the topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
+    /// Its place in the list, from 0.
+    pub(super) number: usize,
     pub(super) from: SwitchId,
     pub(super) to: SwitchId,
     pub(super) source: Attachment,
@@ -98,7 +100,7 @@ pub(super) fn resolve(
 ) -> Result<Vec<Listed>, RouteFileError> {
     let mut found = Vec::new();
     for (at, route) in routes.iter().enumerate() {
-        let listed = resolve_one(topology, fabric, route);
+        let listed = resolve_one(topology, fabric, at, route);
         found.extend(listed.map_err(|reason| RouteFileError::Route {
             number: at + 1,
             route: route.clone(),
@@ -114,6 +116,7 @@ type Step = (NodeId, Option<PortId>);
 fn resolve_one(
     topology: &Topology,
     fabric: &Fabric,
+    number: usize,
     route: &str,
 ) -> Result<Option<Listed>, String> {
     let steps = route.split_whitespace().map(|word| step(topology, word));
@@ -156,6 +159,7 @@ fn resolve_one(
     let arcs: Option<Vec<ArcId>> = arcs.into_iter().collect();
     let ends = arrival.zip(departure);
     Ok(ends.zip(arcs).map(|((source, destination), arcs)| Listed {
+        number,
         from,
         to,
         source,

@@ -3,6 +3,7 @@
 mod bcube;
 mod count;
 mod explicit;
+pub mod forwarding;
 mod policy;
 mod route;
 mod search;

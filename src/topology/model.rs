@@ -468,6 +468,27 @@ impl Topology {
         topology
     }
 
+    /// A copy in which everything is up.
+    #[must_use]
+    pub fn all_up(&self) -> Self {
+        let mut topology = self.clone();
+        topology.links.iter_mut().for_each(|link| link.up = true);
+        topology
+            .switches
+            .iter_mut()
+            .for_each(|switch| switch.up = true);
+        topology
+    }
+
+    /// The Ethernet address of a switch's port: locally administered, apart from those of generated hosts.
+    #[must_use]
+    pub fn port_mac(&self, switch: SwitchId, port: PortId) -> [u8; 6] {
+        let number = u64::try_from(switch.index()).unwrap_or(u64::MAX);
+        let [.., a, b, c] = number.to_be_bytes();
+        let [high, low] = port.get().to_be_bytes();
+        [0x06, a, b, c, high, low]
+    }
+
     /// The name of a node.
     #[must_use]
     pub fn node_name(&self, node: NodeId) -> &str {
