@@ -10,6 +10,7 @@
 //! column and a caret, and goes on with what it has. None panics, whatever the input; depths
 //! (nesting, includes, macro expansion) are bounded and exceeding them is an error like any other.
 
+pub mod annotations;
 pub mod ast;
 pub mod diag;
 pub mod lex;

@@ -3,6 +3,8 @@
 //! Set `P4C_TESTDATA` to p4c's `testdata` folder; its `p4include` is looked for beside it. Without
 //! it these tests say so and pass. `P4C_VERBOSE=1` shows every finding.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests
+
 use std::path::{Path, PathBuf};
 
 use p4front::ast::Program;

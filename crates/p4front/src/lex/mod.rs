@@ -132,7 +132,7 @@ pub enum TokenKind {
     Punct(Punct),
     /// A character that is no token.
     Other,
-    /// The end of the program.
+    /// The end of the program, or of what the token's text says.
     End,
 }
 
@@ -168,7 +168,10 @@ impl Token {
             RawKind::End => TokenKind::End,
         };
         let text = match kind {
-            TokenKind::String => raw.text.get(1..raw.text.len() - 1).unwrap_or("").into(),
+            TokenKind::String => {
+                let inner = raw.text.get(1..raw.text.len() - 1).unwrap_or("");
+                inner.replace("\\\n", "").into() // a spliced line
+            }
             _ => raw.text,
         };
         Token {
@@ -191,7 +194,8 @@ impl fmt::Display for Token {
             TokenKind::String => write!(f, "a string"),
             TokenKind::Punct(p) => write!(f, "`{}`", p.text()),
             TokenKind::Other => write!(f, "`{}`", self.text.escape_debug()),
-            TokenKind::End => write!(f, "the end of the program"),
+            TokenKind::End if self.text.is_empty() => write!(f, "the end of the program"),
+            TokenKind::End => write!(f, "the end of the {}", self.text),
         }
     }
 }

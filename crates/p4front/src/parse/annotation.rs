@@ -1,6 +1,7 @@
 //! Annotations: `@name`, `@name(tokens)`, `@name[structure]`, `@pragma name tokens`.
 
 use super::{Parse, Parser};
+use crate::annotations;
 use crate::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Ident};
 use crate::lex::{Punct, Token, TokenKind};
 
@@ -37,12 +38,14 @@ impl Parser<'_> {
             TokenKind::Punct(Punct::LBracket) => self.structured_body()?,
             _ => AnnotationBody::Empty,
         };
-        Ok(Annotation {
+        let a = Annotation {
             at: self.node(start),
             name,
             pragma,
             body,
-        })
+        };
+        annotations::check(&a, self.diags);
+        Ok(a)
     }
 
     /// The rest of the line; parentheses must balance in it.
@@ -68,12 +71,12 @@ impl Parser<'_> {
 
     /// `(tokens)` with balanced parentheses.
     fn token_body(&mut self) -> Parse<AnnotationBody> {
-        self.expect(Punct::LParen)?;
+        let bracket = self.expect(Punct::LParen)?;
         let mut tokens = Vec::new();
         let mut open = 1usize;
         loop {
             match self.kind() {
-                TokenKind::End => return self.unexpected("`)`"),
+                TokenKind::End => return self.unclosed(bracket),
                 TokenKind::Punct(Punct::LParen) => open += 1,
                 TokenKind::Punct(Punct::RParen) => open -= 1,
                 _ => {}

@@ -3,8 +3,7 @@
 use super::{Parse, Parser};
 use crate::ast::{
     Action, Annotation, Callable, Control, Decl, DeclKind, Direction, ExternObject, Function,
-    Ident, Method, MethodKind, Param, Parser as ParserDecl, Prototype, SelectCase, State, Stmt,
-    StmtKind, Transition, TransitionKind, Type, TypeKind, ValueSet,
+    Ident, Method, MethodKind, Param, Prototype, Type, TypeKind,
 };
 use crate::diag::Diagnostic;
 use crate::lex::{Keyword, Punct, TokenKind};
@@ -261,7 +260,7 @@ impl Parser<'_> {
         }
     }
 
-    fn constructor_params(&mut self) -> Parse<Vec<Param>> {
+    pub(super) fn constructor_params(&mut self) -> Parse<Vec<Param>> {
         if self.at(Punct::LParen) {
             self.params()
         } else {
@@ -305,7 +304,11 @@ impl Parser<'_> {
     }
 
     /// Reads a local declaration into `into`, or reports and skips it.
-    fn local<T>(&mut self, into: &mut Vec<T>, item: fn(&mut Self) -> Parse<T>) -> Parse<()> {
+    pub(super) fn local<T>(
+        &mut self,
+        into: &mut Vec<T>,
+        item: fn(&mut Self) -> Parse<T>,
+    ) -> Parse<()> {
         if self.diags.is_full() {
             return Err(super::Failed);
         }
@@ -330,7 +333,11 @@ impl Parser<'_> {
     }
 
     /// A variable or an instantiation.
-    fn local_object(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
+    pub(super) fn local_object(
+        &mut self,
+        start: Span,
+        annotations: Vec<Annotation>,
+    ) -> Parse<Decl> {
         let ty = self.type_ref()?;
         if self.at(Punct::LParen) {
             return self.instance(start, annotations, ty);
@@ -338,230 +345,5 @@ impl Parser<'_> {
         let d = self.variable(start, annotations, ty)?;
         self.semicolon()?;
         Ok(d)
-    }
-
-    fn parser_body(&mut self, signature: Callable) -> Parse<DeclKind> {
-        let constructor_params = self.constructor_params()?;
-        self.expect(Punct::LBrace)?;
-        let (mut locals, mut states) = (Vec::new(), Vec::new());
-        while !self.at(Punct::RBrace) {
-            if self.at_end() {
-                return self.unexpected("`}`");
-            }
-            if self.at_state() {
-                self.local(&mut states, Self::state)?;
-            } else if states.is_empty() {
-                self.local(&mut locals, Self::parser_local)?;
-            } else {
-                let mut late: Vec<Decl> = Vec::new();
-                let at = self.span();
-                self.local(&mut late, Self::parser_local)?;
-                if !late.is_empty() {
-                    self.error(at, "declarations of a parser stand before its first state");
-                    locals.append(&mut late);
-                }
-            }
-        }
-        if states.is_empty() && self.failed_at.is_none() {
-            let text = format!("parser `{}` has no state", signature.name);
-            let at = self.span();
-            self.diags.push(
-                Diagnostic::error("syntax", at, text)
-                    .with_help("write at least `state start { ... }`"),
-            );
-        }
-        self.bump();
-        Ok(DeclKind::Parser(ParserDecl {
-            signature,
-            constructor_params,
-            locals,
-            states,
-        }))
-    }
-
-    /// True if `state`, possibly annotated, stands here.
-    fn at_state(&self) -> bool {
-        let mut n = 0;
-        while self.nth_is(n, Punct::At) {
-            n += 2;
-            if !self.nth_is(n, Punct::LParen) && !self.nth_is(n, Punct::LBracket) {
-                continue;
-            }
-            let mut open = 0usize;
-            loop {
-                match self.nth(n).kind {
-                    TokenKind::Punct(Punct::LParen | Punct::LBracket) => open += 1,
-                    TokenKind::Punct(Punct::RParen | Punct::RBracket) => open -= 1,
-                    TokenKind::End => return false,
-                    _ => {}
-                }
-                n += 1;
-                if open == 0 {
-                    break;
-                }
-            }
-        }
-        self.nth(n).kind == TokenKind::Keyword(Keyword::State)
-    }
-
-    fn parser_local(&mut self) -> Parse<Decl> {
-        let start = self.span();
-        let annotations = self.annotations()?;
-        match self.kind() {
-            TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations),
-            TokenKind::Keyword(Keyword::ValueSet) => self.value_set(start, annotations),
-            _ if self.at_local_decl() => self.local_object(start, annotations),
-            _ => self.unexpected("a declaration or `state`"),
-        }
-    }
-
-    fn value_set(&mut self, start: Span, annotations: Vec<Annotation>) -> Parse<Decl> {
-        self.expect_kw(Keyword::ValueSet)?;
-        self.expect(Punct::Lt)?;
-        let element = self.type_ref()?;
-        self.expect(Punct::Gt)?;
-        self.expect(Punct::LParen)?;
-        let size = self.expr()?;
-        self.expect(Punct::RParen)?;
-        let name = self.name()?;
-        self.semicolon()?;
-        self.scopes.declare_object(&name.name);
-        let kind = DeclKind::ValueSet(ValueSet {
-            element,
-            size,
-            name,
-        });
-        Ok(Decl {
-            at: self.node(start),
-            annotations,
-            kind,
-        })
-    }
-
-    fn state(&mut self) -> Parse<State> {
-        let start = self.span();
-        let annotations = self.annotations()?;
-        self.expect_kw(Keyword::State)?;
-        let name = self.name()?;
-        let depth = self.scopes.depth();
-        self.scopes.push();
-        let r = self.state_body();
-        let (body, transition) = self.close_scopes(depth, r)?;
-        Ok(State {
-            at: self.node(start),
-            annotations,
-            name,
-            body,
-            transition,
-        })
-    }
-
-    fn state_body(&mut self) -> Parse<(Vec<Stmt>, Option<Transition>)> {
-        self.expect(Punct::LBrace)?;
-        let mut body = Vec::new();
-        let mut transition = None;
-        while !self.at(Punct::RBrace) {
-            if self.at_end() {
-                return self.unexpected("`}`");
-            }
-            if self.at_kw(Keyword::Transition) {
-                let mut found = Vec::new();
-                self.local(&mut found, Self::transition)?;
-                transition = found.pop();
-                if !self.at(Punct::RBrace) {
-                    return self.unexpected("`}` behind the transition");
-                }
-                break;
-            }
-            self.local(&mut body, Self::parser_stmt)?;
-        }
-        self.bump();
-        Ok((body, transition))
-    }
-
-    /// A statement directly in a parser state; some kinds cannot stand there.
-    fn parser_stmt(&mut self) -> Parse<Stmt> {
-        let start = self.span();
-        if self.at(Punct::LBrace) || self.at(Punct::At) {
-            let annotations = self.annotations()?;
-            if self.at(Punct::LBrace) {
-                let block = self.block_after(start, annotations, Self::parser_stmt)?;
-                return Ok(Stmt {
-                    at: self.node(start),
-                    kind: StmtKind::Block(block),
-                });
-            }
-            let kind = match self.kind() {
-                TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations)?,
-                _ if self.at_local_decl() => self.local_object(start, annotations)?,
-                _ => return self.unexpected("a declaration or a block"),
-            };
-            return Ok(Stmt {
-                at: self.node(start),
-                kind: StmtKind::Decl(Box::new(kind)),
-            });
-        }
-        let s = self.stmt()?;
-        let what = match &s.kind {
-            StmtKind::Switch { .. } => "`switch`",
-            StmtKind::For { .. } | StmtKind::ForIn { .. } => "`for`",
-            StmtKind::Return(_) => "`return`",
-            StmtKind::Exit => "`exit`",
-            StmtKind::Break => "`break`",
-            StmtKind::Continue => "`continue`",
-            StmtKind::Decl(d) if matches!(d.kind, DeclKind::Instance(_)) => "an instantiation",
-            _ => return Ok(s),
-        };
-        self.error(s.at.span, format!("{what} cannot stand in a parser state"));
-        Ok(s)
-    }
-
-    fn transition(&mut self) -> Parse<Transition> {
-        let start = self.expect_kw(Keyword::Transition)?;
-        if !self.eat_kw(Keyword::Select) {
-            let name = self.name()?;
-            self.semicolon()?;
-            return Ok(Transition {
-                at: self.node(start),
-                kind: TransitionKind::Direct(name),
-            });
-        }
-        self.expect(Punct::LParen)?;
-        let keys = self.with_gt(true, |p| p.strict_expressions(Punct::RParen))?;
-        let cases = self.braced(Self::select_case)?;
-        Ok(Transition {
-            at: self.node(start),
-            kind: TransitionKind::Select { keys, cases },
-        })
-    }
-
-    fn select_case(&mut self) -> Parse<SelectCase> {
-        let start = self.span();
-        let keyset = self.keyset()?;
-        self.expect(Punct::Colon)?;
-        let next = self.name()?;
-        self.semicolon()?;
-        Ok(SelectCase {
-            at: self.node(start),
-            keyset,
-            next,
-        })
-    }
-
-    /// Expressions up to and including `close`, no comma before it.
-    fn strict_expressions(&mut self, close: Punct) -> Parse<Vec<crate::ast::Expr>> {
-        let mut out = Vec::new();
-        if self.eat(close) {
-            return Ok(out);
-        }
-        loop {
-            out.push(self.expr()?);
-            if self.eat(close) {
-                return Ok(out);
-            }
-            if !self.eat(Punct::Comma) {
-                return self.unexpected(&format!("`,` or `{}`", close.text()));
-            }
-        }
     }
 }

@@ -14,7 +14,7 @@
 //! [`MAX_NESTING`], the height of expressions by [`MAX_HEIGHT`]; so is the recursion of whatever
 //! walks the tree.
 
-use crate::ast::{At, Expr, ExprKind, Ident, NodeId, Program, Type, TypeKind};
+use crate::ast::{At, Expr, ExprKind, Ident, NamedExpr, NodeId, Program, Type, TypeKind};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::lex::{Keyword, Punct, Token, TokenKind};
 use crate::source::Span;
@@ -25,6 +25,7 @@ mod expr;
 mod func;
 mod keyset;
 mod scope;
+mod states;
 mod stmt;
 mod table;
 mod types;
@@ -62,6 +63,23 @@ pub(crate) fn parse_expression_list(
     let list = p.expressions_up_to(|p| p.at_end()).ok()?;
     if p.at_end() {
         return Some(list);
+    }
+    let _ = p.unexpected::<()>("`,`");
+    None
+}
+
+/// Reads `name = value, ...`, at least one, and nothing else: the body of an annotation.
+pub(crate) fn parse_key_values(
+    tokens: Vec<Token>,
+    diags: &mut Diagnostics,
+) -> Option<Vec<NamedExpr>> {
+    let mut p = Parser::new(tokens, diags);
+    let mut pairs = vec![p.named_expr().ok()?];
+    while p.eat(Punct::Comma) {
+        pairs.push(p.named_expr().ok()?);
+    }
+    if p.at_end() {
+        return Some(pairs);
     }
     let _ = p.unexpected::<()>("`,`");
     None
@@ -195,6 +213,19 @@ impl<'a> Parser<'a> {
         Err(Failed)
     }
 
+    /// Reports that the bracket at `open` is never closed.
+    fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
+        if self.failed_at != Some(self.pos) {
+            self.failed_at = Some(self.pos);
+            self.diags.push(Diagnostic::error(
+                "syntax",
+                open,
+                "this bracket is never closed",
+            ));
+        }
+        Err(Failed)
+    }
+
     fn expect(&mut self, p: Punct) -> Parse<Span> {
         if self.at(p) {
             return Ok(self.bump().span);
@@ -268,11 +299,11 @@ impl<'a> Parser<'a> {
 
     /// Reads items up to a closing brace, which is passed; a failed item is reported and left out.
     fn braced<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
-        self.expect(Punct::LBrace)?;
+        let open = self.expect(Punct::LBrace)?;
         let mut out = Vec::new();
         while !self.at(Punct::RBrace) {
             if self.at_end() {
-                return self.unexpected("`}`");
+                return self.unclosed(open);
             }
             if self.diags.is_full() {
                 return Err(Failed);

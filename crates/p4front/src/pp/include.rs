@@ -135,7 +135,7 @@ impl Preprocessor<'_> {
         let first = self.options.builtins == Builtins::BeforePath
             || (quoted && matches!(origin, Some(Origin::Builtin)));
         match builtin {
-            Some(b) if first => return Ok(b),
+            Some(b) if first => Ok(b),
             builtin => {
                 folders.extend(self.options.include_paths.iter().cloned());
                 let hit = folders
