@@ -14,12 +14,15 @@ pub mod annotations;
 pub mod ast;
 pub mod diag;
 pub mod lex;
+mod lower;
 mod options;
+mod p4info;
 pub mod parse;
 pub mod pp;
 pub mod source;
+mod types;
 
-use diag::Diagnostics;
+use diag::{Diagnostic, Diagnostics};
 use source::{FileId, SourceMap};
 
 pub use options::{Builtins, Options};
@@ -37,4 +40,45 @@ pub fn parse(map: &mut SourceMap, main: FileId, options: &Options) -> (ast::Prog
     }
     let program = parse::parse_tokens(pre.tokens, &mut diags);
     (program, diags)
+}
+
+/// A compiled program.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The program, validated.
+    pub ir: p4ir::ValidProgram,
+    /// Warnings and notes.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles the program whose main file is `main`, a file of `map`.
+///
+/// # Errors
+/// All findings, warnings included, if there is an error among them.
+pub fn compile(
+    map: &mut SourceMap,
+    main: FileId,
+    options: &Options,
+) -> Result<Compiled, Diagnostics> {
+    let (program, mut diags) = parse(map, main, options);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let lowered = lower::lower(&program, map);
+    diags.extend(lowered.diags);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    match p4ir::validate(lowered.ir) {
+        Ok(ir) => Ok(Compiled {
+            ir,
+            warnings: diags.into_vec(),
+        }),
+        Err(broken) => {
+            for error in broken {
+                diags.push(Diagnostic::error("internal", None, error.to_string()));
+            }
+            Err(diags)
+        }
+    }
 }

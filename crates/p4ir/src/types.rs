@@ -66,7 +66,7 @@ pub enum Type {
         /// Fields in order.
         fields: Vec<Field>,
     },
-    /// `element[size]`, element a header or a header union.
+    /// `element[size]`: a stack of headers or header unions, or an array of anything else.
     Stack {
         /// Type of the elements.
         element: TypeId,

@@ -1,0 +1,562 @@
+//! Calls with a meaning of their own: methods of headers, stacks and packets, `verify`, `static_assert`; and
+//! calls to externs of the architecture.
+
+use num_traits::ToPrimitive;
+use p4ir::{ExprKind as IrExpr, ExternArg, ExternCall, ExternId, Place, Projection, StmtKind};
+
+use super::assign::Part;
+use super::call::ArgVal;
+use super::value::{Elab, Object, Val};
+use super::{BodyKind, Lowerer};
+use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::types::{RecordKind, Ty};
+
+impl<'a> Lowerer<'a> {
+    /// `minSizeInBits()` and its kin.
+    pub(super) fn size_method(
+        &mut self,
+        ty: &Ty,
+        name: &str,
+        args: &'a [ast::Arg],
+    ) -> Option<Elab<'a>> {
+        let (max, bytes) = match name {
+            "minSizeInBits" => (false, false),
+            "minSizeInBytes" => (false, true),
+            "maxSizeInBits" => (true, false),
+            "maxSizeInBytes" => (true, true),
+            _ => return None,
+        };
+        if !args.is_empty() {
+            return None;
+        }
+        let bits = ty.size_bits(max)?;
+        Some(Elab::int(if bytes { bits.div_ceil(8) } else { bits }))
+    }
+
+    /// Methods of values: headers, unions, stacks.
+    pub(super) fn builtin(
+        &mut self,
+        object: Elab<'a>,
+        ty: &Ty,
+        member: &'a ast::Ident,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        if let Some(size) = self.size_method(ty, &member.name, args) {
+            return size;
+        }
+        let void = || Elab::new(Ty::Void, Val::Void);
+        match (&*member.name, ty) {
+            ("isValid", Ty::Record(r)) if r.kind != RecordKind::Struct && args.is_empty() => {
+                if matches!(object.val, Val::Poison) {
+                    return Elab::new(Ty::Bool, Val::Poison);
+                }
+                if r.kind == RecordKind::Header {
+                    self.validity(&object)
+                } else {
+                    self.union_validity(&object, span)
+                }
+            }
+            ("setValid" | "setInvalid", Ty::Record(r))
+                if r.kind == RecordKind::Header && args.is_empty() =>
+            {
+                if let Some(place) = self.writable(&object, span) {
+                    if &*member.name == "setValid" {
+                        self.invalidate_siblings(&place, span);
+                        self.emit(StmtKind::SetValid(place), span);
+                    } else {
+                        self.emit(StmtKind::SetInvalid(place), span);
+                    }
+                }
+                void()
+            }
+            ("push_front" | "pop_front", Ty::Stack(_, size)) if args.len() == 1 => {
+                let count = self.const_int(&args[0].value);
+                let (Some(place), Some(count)) = (self.writable(&object, span), count) else {
+                    return void();
+                };
+                let Some(count) = count.to_u32().filter(|c| *c > 0) else {
+                    self.error(
+                        "type",
+                        args[0].at.span,
+                        "the count must be a positive number",
+                    );
+                    return void();
+                };
+                let count = count.min(*size).max(1);
+                let stack = place;
+                let kind = if &*member.name == "push_front" {
+                    StmtKind::PushFront { stack, count }
+                } else {
+                    StmtKind::PopFront { stack, count }
+                };
+                self.emit(kind, span);
+                void()
+            }
+            _ => {
+                self.look_at(args);
+                self.error(
+                    "name",
+                    member.span,
+                    format!("`{ty}` has no method `{member}`"),
+                );
+                Elab::poison()
+            }
+        }
+    }
+
+    fn writable(&mut self, object: &Elab<'a>, span: Span) -> Option<Place> {
+        match &object.val {
+            Val::Place {
+                place,
+                writable: true,
+            } => Some(place.clone()),
+            Val::Poison => None,
+            _ => {
+                self.error("type", span, "this value is read-only");
+                None
+            }
+        }
+    }
+
+    /// Methods of `packet_in` and `packet_out`.
+    pub(super) fn packet_method(
+        &mut self,
+        ty: &Ty,
+        member: &'a ast::Ident,
+        type_args: &'a [ast::Type],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let Ty::Extern(id, ..) = ty else {
+            return Elab::poison();
+        };
+        let Some(proto) = self.method(*id, member, args, span) else {
+            self.look_at(args);
+            return Elab::poison();
+        };
+        let void = Elab::new(Ty::Void, Val::Void);
+        match (&*member.name, args) {
+            ("extract", [header, rest @ ..]) => {
+                self.extract(
+                    type_args,
+                    &header.value,
+                    rest.first().map(|a| &a.value),
+                    span,
+                );
+                void
+            }
+            ("lookahead", []) => self.lookahead(type_args, span),
+            ("advance", [bits]) => {
+                let value = self.expr(&bits.value, Some(&Ty::bit(32)));
+                let value = self.coerce(value, &Ty::bit(32), bits.at.span);
+                if !value.is_poison() {
+                    let bits = self.scalar(&value, span);
+                    self.emit(StmtKind::Advance { bits }, span);
+                }
+                void
+            }
+            ("length", []) => {
+                let ty = self.types_cache.bit32;
+                Elab::new(
+                    Ty::bit(32),
+                    Val::Expr(self.ir.add_expr(IrExpr::PacketLength, ty)),
+                )
+            }
+            ("emit", [value]) => {
+                let value_span = value.at.span;
+                let want = type_args.first().map(|t| self.ty(t));
+                let value = self.expr(&value.value, want.as_ref());
+                self.emit_headers(&value, value_span);
+                void
+            }
+            _ => {
+                let text = format!("`{}` of a packet is not known to this compiler", proto.name);
+                self.error("unsupported", span, text);
+                Elab::poison()
+            }
+        }
+    }
+
+    /// `packet.emit`: every header inside, in order.
+    fn emit_headers(&mut self, value: &Elab<'a>, span: Span) {
+        match (&value.ty, &value.val) {
+            (_, Val::Poison) | (Ty::Poison, _) => {}
+            (ty, Val::Place { place, .. }) if ty.is_header() => {
+                self.emit(
+                    StmtKind::Emit {
+                        header: place.clone(),
+                    },
+                    span,
+                );
+            }
+            (ty, Val::Agg(_)) if ty.is_header() => {
+                let temp = self.temp(&value.ty, span);
+                self.store(&temp, &value.ty, value.clone(), span);
+                self.emit(StmtKind::Emit { header: temp }, span);
+            }
+            (
+                Ty::Record(_) | Ty::Stack(..) | Ty::Tuple(_) | Ty::ListExpr(_) | Ty::StructExpr(_),
+                val,
+            ) => {
+                let count = match val {
+                    Val::Agg(all) => all.len(),
+                    _ => Self::component_types(&value.ty).len(),
+                };
+                for i in 0..count {
+                    let part = self.component(value, i as u32, span);
+                    self.emit_headers(&part, span);
+                }
+            }
+            (ty, _) => {
+                let text = format!("only headers can be emitted, `{ty}` is none");
+                self.error("type", span, text);
+            }
+        }
+    }
+
+    fn extract(
+        &mut self,
+        type_args: &'a [ast::Type],
+        header: &'a ast::Expr,
+        size: Option<&'a ast::Expr>,
+        span: Span,
+    ) {
+        let given = type_args.first().map(|t| self.ty(t));
+        let (place, ty) = if matches!(header.kind, ExprKind::DontCare) {
+            let Some(ty) = given else {
+                self.error(
+                    "type",
+                    span,
+                    "the type of the header to skip is not known: write `extract<T>(_)`",
+                );
+                return;
+            };
+            (self.temp(&ty, span), ty)
+        } else {
+            match self.lvalue(header) {
+                Some(l) if matches!(l.part, Part::All) => (l.place, l.whole),
+                Some(_) => {
+                    self.error("type", header.at.span, "a slice cannot be extracted");
+                    return;
+                }
+                None => return,
+            }
+        };
+        if matches!(ty, Ty::Param(..) | Ty::Poison) {
+            return;
+        }
+        if !ty.is_header() {
+            self.error(
+                "type",
+                header.at.span,
+                format!("only headers can be extracted, `{ty}` is none"),
+            );
+            return;
+        }
+        if size.is_none() && ty.has_varbit() {
+            self.report(
+                Diagnostic::error("type", header.at.span, format!("`{ty}` has a varbit field"))
+                    .with_help("give its length in bits as a second argument of `extract`"),
+            );
+            return;
+        }
+        let advance = place
+            .path
+            .iter()
+            .enumerate()
+            .find_map(|(i, step)| match step {
+                Projection::DynIndex(e) => match &self.ir.exprs[*e].kind {
+                    IrExpr::NextIndex(p) if p.var == place.var && p.path[..] == place.path[..i] => {
+                        Some(p.clone())
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+        let kind = match size {
+            None => StmtKind::Extract {
+                header: place.clone(),
+                advance,
+            },
+            Some(e) => {
+                if !ty.has_varbit() {
+                    self.error(
+                        "type",
+                        header.at.span,
+                        format!("`{ty}` has no varbit field"),
+                    );
+                    return;
+                }
+                let value = self.expr(e, Some(&Ty::bit(32)));
+                let value = self.coerce(value, &Ty::bit(32), e.at.span);
+                let size = self.scalar(&value, span);
+                StmtKind::ExtractVarbit {
+                    header: place.clone(),
+                    size,
+                    advance,
+                }
+            }
+        };
+        // The siblings go first: afterwards `next` may denote another element.
+        self.invalidate_siblings(&place, span);
+        self.emit(kind, span);
+    }
+
+    fn lookahead(&mut self, type_args: &'a [ast::Type], span: Span) -> Elab<'a> {
+        let Some(ty) = type_args.first().map(|t| self.ty(t)) else {
+            self.error(
+                "type",
+                span,
+                "the type to look ahead for is not known: write `lookahead<T>()`",
+            );
+            return Elab::poison();
+        };
+        if matches!(ty, Ty::Param(..) | Ty::Poison) {
+            return Elab::new(ty, Val::Poison);
+        }
+        if ty.size_bits(false).is_none()
+            || ty.has_varbit()
+            || matches!(ty, Ty::Stack(..))
+            || ty.is_union()
+        {
+            self.error(
+                "type",
+                span,
+                format!("`{ty}` has no fixed size to look ahead"),
+            );
+            return Elab::new(ty, Val::Poison);
+        }
+        let dst = self.temp(&ty, span);
+        self.emit(StmtKind::Lookahead { dst: dst.clone() }, span);
+        Elab::place(ty, dst, false)
+    }
+
+    /// The method of an extern type that a call means.
+    fn method(
+        &mut self,
+        id: NodeId,
+        member: &'a ast::Ident,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Option<&'a ast::Prototype> {
+        let DeclKind::ExternObject(object) = &self.decls.get(&id)?.kind else {
+            return None;
+        };
+        let named: Vec<_> = object
+            .methods
+            .iter()
+            .filter(|m| m.kind != MethodKind::Constructor && m.prototype.name == *member)
+            .map(|m| (&m.prototype, m.prototype.params.as_slice()))
+            .collect();
+        if named.is_empty() {
+            let known: Vec<_> = object
+                .methods
+                .iter()
+                .map(|m| &*m.prototype.name.name)
+                .collect();
+            let mut d = Diagnostic::error(
+                "name",
+                member.span,
+                format!("`{}` has no method `{member}`", object.name),
+            );
+            if let Some(close) = super::member::closest(&member.name, known.into_iter()) {
+                d = d.with_help(format!("did you mean `{close}`?"));
+            }
+            self.report(d);
+            return None;
+        }
+        let what = format!("`{}.{member}`", object.name);
+        self.overload(&what, &named, args, span)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn extern_method(
+        &mut self,
+        instance: Option<ExternId>,
+        id: NodeId,
+        outer_args: &[Ty],
+        member: &'a ast::Ident,
+        type_args: &'a [ast::Type],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let Some(proto) = self.method(id, member, args, span) else {
+            self.look_at(args);
+            return Elab::poison();
+        };
+        let outer = self
+            .decls
+            .get(&id)
+            .map_or(&[][..], |d| Self::type_params(d));
+        let Some((targs, tys, result)) = self.signature(proto, type_args, outer, outer_args, span)
+        else {
+            return Elab::poison();
+        };
+        let what = format!("`{member}`");
+        let Some(bound) = self.bind(&what, &proto.params, args, span) else {
+            return Elab::poison();
+        };
+        let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
+            return Elab::poison();
+        };
+        let Some(targs) = self.settle(&targs, proto, span) else {
+            return Elab::poison();
+        };
+        let result = self.infer.resolve(&result);
+        match instance {
+            Some(instance) => {
+                self.call_extern(Some(instance), proto, &targs, values, &tys, result, span)
+            }
+            // Only while a declaration is checked without its instance.
+            None => Elab::new(result, Val::Poison),
+        }
+    }
+
+    /// Emits a call to an extern function or method.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn call_extern(
+        &mut self,
+        object: Option<ExternId>,
+        proto: &'a ast::Prototype,
+        targs: &[Ty],
+        values: Vec<ArgVal<'a>>,
+        tys: &[Ty],
+        result: Ty,
+        span: Span,
+    ) -> Elab<'a> {
+        if object.is_none() {
+            match &*proto.name.name {
+                "static_assert" => return self.static_assert(&values, span),
+                "verify" => return self.verify(&values, span),
+                _ => {}
+            }
+        }
+        let mut args = Vec::new();
+        let mut after = Vec::new();
+        for (value, ty) in values.into_iter().zip(tys) {
+            let ty = self.infer.resolve(ty);
+            args.push(match value {
+                ArgVal::Omitted => ExternArg::Omitted,
+                ArgVal::Ignored => ExternArg::Out(self.temp(&ty, span)),
+                ArgVal::Value(v) => self.extern_in(v, span),
+                ArgVal::Ref(l) => {
+                    let place = match l.part {
+                        Part::All => l.place.clone(),
+                        _ => {
+                            let temp = self.temp(&ty, span);
+                            let old = self.load(&l, span);
+                            self.store(&temp, &ty, old, span);
+                            after.push((l.clone(), temp.clone()));
+                            temp
+                        }
+                    };
+                    ExternArg::InOut(place)
+                }
+            });
+        }
+        for (arg, param) in args.iter_mut().zip(&proto.params) {
+            if param.direction == ast::Direction::Out
+                && let ExternArg::InOut(place) = arg
+            {
+                *arg = ExternArg::Out(place.clone());
+            }
+        }
+        let type_args = targs.iter().map(|t| self.ir_ty(t)).collect();
+        let place = (result != Ty::Void).then(|| self.temp(&result, span));
+        self.facts.extern_call(proto, targs, &args);
+        let call = ExternCall {
+            object,
+            name: proto.name.to_string(),
+            type_args,
+            args,
+            result: place.clone(),
+        };
+        self.emit(StmtKind::Extern(call), span);
+        for (l, temp) in after {
+            let new = Elab::place(l.ty(), temp, false);
+            self.store_lvalue(l, new, span);
+        }
+        match place {
+            Some(place) => Elab::place(result, place, false),
+            None => Elab::new(Ty::Void, Val::Void),
+        }
+    }
+
+    fn extern_in(&mut self, value: Elab<'a>, span: Span) -> ExternArg {
+        if let Val::Object(Object::Extern(id)) = value.val {
+            return ExternArg::Object(id);
+        }
+        if !Self::is_scalar(&value.ty) {
+            let mut values = Vec::new();
+            let value = self.with_widths(value, span);
+            self.leaves(&value, span, &mut values);
+            return ExternArg::Fields {
+                ty: self.ir_ty(&value.ty),
+                values,
+            };
+        }
+        let value = self.with_widths(value, span);
+        ExternArg::In(self.scalar(&value, span))
+    }
+
+    /// Numbers without width get 32 bits, or as many as they need.
+    fn with_widths(&mut self, value: Elab<'a>, span: Span) -> Elab<'a> {
+        match (value.ty, value.val) {
+            (Ty::Int, Val::Int(v)) => {
+                let width = (v.bits() as u32 + 1).max(32);
+                self.sized(&v, &Ty::bit(width), span)
+            }
+            (ty, Val::Agg(all)) => {
+                let all: Vec<_> = all.into_iter().map(|v| self.with_widths(v, span)).collect();
+                let tys: Vec<_> = all.iter().map(|v| v.ty.clone()).collect();
+                let ty = match ty {
+                    Ty::ListExpr(_) | Ty::Tuple(_) => Ty::Tuple(tys),
+                    Ty::StructExpr(_) => Ty::Tuple(tys),
+                    other => other,
+                };
+                Elab::new(ty, Val::Agg(all))
+            }
+            (ty, val) => Elab::new(ty, val),
+        }
+    }
+
+    fn verify(&mut self, values: &[ArgVal<'a>], span: Span) -> Elab<'a> {
+        let void = Elab::new(Ty::Void, Val::Void);
+        if self.body.kind != BodyKind::Parser {
+            self.error("call", span, "`verify` can only be called in parsers");
+            return void;
+        }
+        if let [ArgVal::Value(cond), ArgVal::Value(error)] = values {
+            let (cond, error) = (self.scalar(cond, span), self.scalar(error, span));
+            self.emit(StmtKind::Verify { cond, error }, span);
+        }
+        void
+    }
+
+    fn static_assert(&mut self, values: &[ArgVal<'a>], span: Span) -> Elab<'a> {
+        let Some(ArgVal::Value(cond)) = values.first() else {
+            return Elab::boolean(true);
+        };
+        match &cond.val {
+            Val::Bool(true) | Val::Poison => {}
+            Val::Bool(false) => {
+                let text = match values.get(1) {
+                    Some(ArgVal::Value(Elab {
+                        val: Val::Str(s), ..
+                    })) => format!("static_assert failed: {s}"),
+                    _ => "static_assert failed".into(),
+                };
+                self.error("assert", span, text);
+            }
+            _ => self.error(
+                "const",
+                span,
+                "the condition of static_assert must be known at compile time",
+            ),
+        }
+        Elab::boolean(true)
+    }
+}

@@ -1,0 +1,722 @@
+//! Calls: finding the callee, binding arguments to parameters, copying in and out.
+
+use std::rc::Rc;
+
+use p4ir::{Assign, Callee, Place, StmtKind, VarKind};
+
+use super::assign::{LValue, Part};
+use super::value::{Elab, Object, Val};
+use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer};
+use crate::ast::{self, DeclKind, Direction, ExprKind};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::types::Ty;
+
+/// An argument bound to a parameter.
+pub(super) enum ArgVal<'a> {
+    /// By value.
+    Value(Elab<'a>),
+    /// `out` or `inout`.
+    Ref(LValue<'a>),
+    /// `_` for an `out` parameter.
+    Ignored,
+    /// An optional parameter without argument.
+    Omitted,
+}
+
+/// How a parameter is passed.
+#[derive(Clone, Debug)]
+pub(super) struct Passing {
+    pub(super) place: Place,
+    pub(super) ty: Ty,
+    pub(super) direction: Direction,
+}
+
+impl<'a> Lowerer<'a> {
+    pub(super) fn call(
+        &mut self,
+        callee: &'a ast::Expr,
+        type_args: &'a [ast::Type],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        match &callee.kind {
+            ExprKind::Path(path) => match self.lookup(path) {
+                Entity::Functions(all) => self.call_named(&all, type_args, args, span),
+                Entity::Value(Elab {
+                    val: Val::Action(info),
+                    ..
+                }) => {
+                    self.call_action(&info, args, span);
+                    Elab::new(Ty::Void, Val::Void)
+                }
+                Entity::Poison => {
+                    self.look_at(args);
+                    Elab::poison()
+                }
+                _ => self.not_callable(&path.name.name, span),
+            },
+            ExprKind::Member { base, member } => {
+                if let ExprKind::TypeName(ty) = &base.kind {
+                    return self.call_on_type(ty, member, args, span);
+                }
+                if &*member.name == "apply"
+                    && let Some(table) = self.table_named(base)
+                {
+                    return self.apply_bare(table, args, span);
+                }
+                let object = self.expr(base, None);
+                self.call_method(object, member, type_args, args, span)
+            }
+            _ => self.not_callable("this expression", span),
+        }
+    }
+
+    fn not_callable(&mut self, what: &str, span: Span) -> Elab<'a> {
+        self.error("type", span, format!("`{what}` cannot be called"));
+        Elab::poison()
+    }
+
+    /// Elaborates arguments only to find errors in them.
+    pub(super) fn look_at(&mut self, args: &'a [ast::Arg]) {
+        for arg in args {
+            if !matches!(arg.value.kind, ExprKind::DontCare) {
+                self.expr(&arg.value, None);
+            }
+        }
+    }
+
+    /// Which argument goes to which parameter; `None` (reported) if they do not fit.
+    pub(super) fn bind(
+        &mut self,
+        what: &str,
+        params: &'a [ast::Param],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Option<Vec<Option<&'a ast::Arg>>> {
+        match self.match_args(params, args) {
+            Ok(bound) => Some(bound),
+            Err((at, message)) => {
+                self.error("call", at.unwrap_or(span), format!("{what}: {message}"));
+                None
+            }
+        }
+    }
+
+    /// The pure part of [`Self::bind`], also used to choose among overloads.
+    pub(super) fn match_args(
+        &self,
+        params: &'a [ast::Param],
+        args: &'a [ast::Arg],
+    ) -> Result<Vec<Option<&'a ast::Arg>>, (Option<Span>, String)> {
+        let mut bound: Vec<Option<&'a ast::Arg>> = vec![None; params.len()];
+        for (i, arg) in args.iter().enumerate() {
+            let slot = match &arg.name {
+                None => i,
+                Some(name) => match params.iter().position(|p| p.name == *name) {
+                    Some(slot) => slot,
+                    None => {
+                        return Err((Some(name.span), format!("there is no parameter `{name}`")));
+                    }
+                },
+            };
+            match bound.get_mut(slot) {
+                None => {
+                    let text = format!("{} arguments given, {} expected", args.len(), params.len());
+                    return Err((Some(arg.at.span), text));
+                }
+                Some(Some(_)) => {
+                    return Err((
+                        Some(arg.at.span),
+                        "this parameter has an argument already".into(),
+                    ));
+                }
+                Some(empty) => *empty = Some(arg),
+            }
+        }
+        for (param, arg) in params.iter().zip(&bound) {
+            if arg.is_none() && param.default.is_none() && !is_optional(param) {
+                return Err((
+                    None,
+                    format!("the argument for `{}` is missing", param.name),
+                ));
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Elaborates arguments in order against parameter types that may contain inference variables; those
+    /// are bound on the way, and all values converted at the end.
+    pub(super) fn arguments(
+        &mut self,
+        params: &'a [ast::Param],
+        tys: &[Ty],
+        bound: &[Option<&'a ast::Arg>],
+        span: Span,
+    ) -> Option<Vec<ArgVal<'a>>> {
+        let mut values: Vec<ArgVal<'a>> = Vec::with_capacity(params.len());
+        let mut ok = true;
+        for ((param, ty), arg) in params.iter().zip(tys).zip(bound) {
+            let mark = self.out.len();
+            let value = match arg {
+                Some(arg) => self.argument(param, ty, &arg.value),
+                None => Some(self.default_argument(param, ty)),
+            };
+            if self.out.len() > mark {
+                self.spill_arguments(&mut values, mark, span);
+            }
+            ok &= value.is_some();
+            values.push(value.unwrap_or(ArgVal::Omitted));
+        }
+        if !ok {
+            return None;
+        }
+        for ((value, ty), arg) in values.iter_mut().zip(tys).zip(bound) {
+            let at = arg.map_or(span, |a| a.value.at.span);
+            if let ArgVal::Value(v) = value {
+                if matches!(ty, Ty::Block(..)) {
+                    continue;
+                }
+                let taken = std::mem::replace(v, Elab::poison());
+                if taken.ty.is_data() || !ty.is_data() {
+                    *v = self.coerce(taken, ty, at);
+                } else {
+                    self.error("type", at, format!("`{}` cannot be passed", taken.ty));
+                }
+                ok &= !v.ty.is_poison();
+            }
+        }
+        ok.then_some(values)
+    }
+
+    fn spill_arguments(&mut self, values: &mut [ArgVal<'a>], mark: usize, span: Span) {
+        for value in values {
+            match value {
+                ArgVal::Value(v) => self.spill(v, mark, span),
+                ArgVal::Ref(l) => self.freeze(&mut l.place, mark, span),
+                _ => {}
+            }
+        }
+    }
+
+    fn argument(&mut self, param: &'a ast::Param, ty: &Ty, e: &'a ast::Expr) -> Option<ArgVal<'a>> {
+        let resolved = self.infer.resolve(ty);
+        if matches!(param.direction, Direction::Out | Direction::InOut) && resolved.is_data() {
+            if matches!(e.kind, ExprKind::DontCare) {
+                if param.direction == Direction::Out {
+                    return Some(ArgVal::Ignored);
+                }
+                self.error(
+                    "call",
+                    e.at.span,
+                    "`_` is only possible for `out` parameters",
+                );
+                return None;
+            }
+            let l = self.lvalue(e)?;
+            let given = l.ty();
+            if !self.infer.unify(&resolved, &given) || !self.same_type(&resolved, &given) {
+                let text = format!(
+                    "`{}` parameter `{}` is `{resolved}`; the argument is `{given}`",
+                    dir(param.direction),
+                    param.name
+                );
+                self.error("type", e.at.span, text);
+                return None;
+            }
+            return Some(ArgVal::Ref(l));
+        }
+        if matches!(e.kind, ExprKind::DontCare) {
+            self.error(
+                "call",
+                e.at.span,
+                "`_` is only possible for `out` parameters",
+            );
+            return None;
+        }
+        let value = self.expr(e, Some(&resolved));
+        if value.ty.is_poison() {
+            return None;
+        }
+        if matches!(resolved, Ty::Block(..)) {
+            return self
+                .block_fits(&resolved, &value.ty, e.at.span)
+                .then_some(ArgVal::Value(value));
+        }
+        if !self.infer.unify(&resolved, &value.ty) {
+            // Let the conversion explain, unless the parameter's type itself is open.
+            if !self.infer.known(&resolved) {
+                let text = format!(
+                    "the argument for `{}` has type `{}`, which does not fit `{resolved}`",
+                    param.name, value.ty
+                );
+                self.error("type", e.at.span, text);
+                return None;
+            }
+        }
+        Some(ArgVal::Value(value))
+    }
+
+    fn same_type(&self, a: &Ty, b: &Ty) -> bool {
+        let (a, b) = (self.infer.resolve(a), self.infer.resolve(b));
+        a == b || a.is_poison() || b.is_poison() || !self.infer.known(&a)
+    }
+
+    fn default_argument(&mut self, param: &'a ast::Param, ty: &Ty) -> ArgVal<'a> {
+        let Some(default) = &param.default else {
+            return ArgVal::Omitted;
+        };
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        let ty = self.infer.resolve(ty);
+        let value = self.detached(body, |s| s.const_expr(default, Some(&ty)));
+        ArgVal::Value(value)
+    }
+
+    /// Picks the function whose parameters fit the arguments.
+    pub(super) fn overload<T: Copy>(
+        &mut self,
+        what: &str,
+        candidates: &[(T, &'a [ast::Param])],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Option<T> {
+        let fitting: Vec<_> = candidates
+            .iter()
+            .filter(|(_, p)| self.match_args(p, args).is_ok())
+            .collect();
+        match (fitting.as_slice(), candidates) {
+            ([only], _) => Some(only.0),
+            ([], [only]) => {
+                self.bind(what, only.1, args, span);
+                None
+            }
+            ([], _) => {
+                self.error(
+                    "call",
+                    span,
+                    format!("no version of {what} takes these {} arguments", args.len()),
+                );
+                None
+            }
+            // Several can only differ by default values: the one with the fewest parameters is meant.
+            (several, _) => several.iter().min_by_key(|(_, p)| p.len()).map(|c| c.0),
+        }
+    }
+
+    fn call_named(
+        &mut self,
+        all: &[&'a ast::Decl],
+        type_args: &'a [ast::Type],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let candidates: Vec<_> = all
+            .iter()
+            .filter_map(|d| Some((*d, prototype(d)?.params.as_slice())))
+            .collect();
+        let name = all
+            .first()
+            .and_then(|d| d.name())
+            .map_or(String::new(), |n| format!("`{n}`"));
+        let Some(decl) = self.overload(&name, &candidates, args, span) else {
+            self.look_at(args);
+            return Elab::poison();
+        };
+        let Some(proto) = prototype(decl) else {
+            return Elab::poison();
+        };
+        let Some(bound) = self.bind(&name, &proto.params, args, span) else {
+            return Elab::poison();
+        };
+        let Some((targs, tys, result)) = self.signature(proto, type_args, &[], &[], span) else {
+            return Elab::poison();
+        };
+        let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
+            return Elab::poison();
+        };
+        let Some(targs) = self.settle(&targs, proto, span) else {
+            return Elab::poison();
+        };
+        let result = self.infer.resolve(&result);
+        match &decl.kind {
+            DeclKind::Function(f) => match self.function(decl, f, &targs, span) {
+                Some(instance) => self.call_function(&instance, values, span),
+                None => Elab::new(result, Val::Poison),
+            },
+            _ => self.call_extern(None, proto, &targs, values, &tys, result, span),
+        }
+    }
+
+    /// A function with its type arguments; elaborated on first use.
+    pub(super) fn function(
+        &mut self,
+        decl: &'a ast::Decl,
+        f: &'a ast::Function,
+        targs: &[Ty],
+        span: Span,
+    ) -> Option<FunctionInstance> {
+        let key = (decl.at.id, targs.to_vec());
+        if let Some(known) = self.functions.get(&key) {
+            return Some(known.clone());
+        }
+        if !self.in_progress.insert(decl.at.id) {
+            self.error(
+                "call",
+                span,
+                format!(
+                    "function `{}` calls itself; P4 has no recursion",
+                    f.prototype.name
+                ),
+            );
+            return None;
+        }
+        let made = self.deeper(span, |s| s.new_function(f, targs));
+        self.in_progress.remove(&decl.at.id);
+        let made = made?;
+        self.functions.insert(key, made.clone());
+        Some(made)
+    }
+
+    fn new_function(&mut self, f: &'a ast::Function, targs: &[Ty]) -> FunctionInstance {
+        let proto = &f.prototype;
+        let body = Body {
+            kind: BodyKind::Function,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| {
+            s.bind_type_params(&proto.type_params, targs);
+            let result_ty = s.ty(&proto.result);
+            let result = (result_ty != Ty::Void).then(|| {
+                (
+                    s.new_var("result", &result_ty, VarKind::Result, proto.name.span),
+                    result_ty,
+                )
+            });
+            s.body.result = result.clone();
+            let (params, ir_params) = s.value_params(&proto.params);
+            s.scoped(|s| s.block(&f.body));
+            if result.is_some() && !returns(&f.body) {
+                s.report(
+                    Diagnostic::error(
+                        "type",
+                        proto.name.span,
+                        format!("function `{}` can end without a value", proto.name),
+                    )
+                    .with_help("every path must end with `return`"),
+                );
+            }
+            let span = s.span(proto.name.span);
+            let body = std::mem::take(&mut s.out);
+            let id = s.ir.functions.push(p4ir::Function {
+                name: proto.name.to_string(),
+                params: ir_params,
+                result: result.as_ref().map(|(v, _)| *v),
+                body,
+                span,
+            });
+            FunctionInstance { id, params, result }
+        })
+    }
+
+    /// Declares parameters of functions and actions as variables of their own.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn value_params(
+        &mut self,
+        params: &'a [ast::Param],
+    ) -> (Vec<(p4ir::VarId, Ty, Direction)>, Vec<p4ir::Param>) {
+        let mut passed = Vec::new();
+        let mut listed = Vec::new();
+        for param in params {
+            let ty = self.ty(&param.ty);
+            if !ty.is_data() {
+                self.error(
+                    "type",
+                    param.ty.at.span,
+                    format!("`{ty}` cannot be a parameter here"),
+                );
+            }
+            let var = self.new_var(&param.name.name, &ty, VarKind::Param, param.name.span);
+            if param.direction == Direction::Out {
+                self.reset(Place::var(var), &ty, param.at.span);
+            }
+            let writable = matches!(param.direction, Direction::Out | Direction::InOut);
+            self.declare(
+                &param.name,
+                Entity::Value(Elab::place(ty.clone(), Place::var(var), writable)),
+            );
+            passed.push((var, ty, param.direction));
+            listed.push(p4ir::Param {
+                name: param.name.to_string(),
+                direction: ir_direction(param.direction),
+                var,
+            });
+        }
+        (passed, listed)
+    }
+
+    fn call_function(
+        &mut self,
+        f: &FunctionInstance,
+        values: Vec<ArgVal<'a>>,
+        span: Span,
+    ) -> Elab<'a> {
+        let passing: Vec<_> = f
+            .params
+            .iter()
+            .map(|(v, t, d)| Passing {
+                place: Place::var(*v),
+                ty: t.clone(),
+                direction: *d,
+            })
+            .collect();
+        let result = f.result.as_ref().map(|(var, ty)| {
+            let temp = self.temp(ty, span);
+            (temp, Place::var(*var), ty.clone())
+        });
+        self.emit_call(
+            Callee::Function(f.id),
+            &passing,
+            values,
+            result.as_ref(),
+            span,
+        );
+        match result {
+            Some((temp, _, ty)) => Elab::place(ty, temp, false),
+            None => Elab::new(Ty::Void, Val::Void),
+        }
+    }
+
+    pub(super) fn call_action(
+        &mut self,
+        info: &Rc<ActionInfo<'a>>,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) {
+        if self.body.kind == BodyKind::Parser || self.body.kind == BodyKind::Function {
+            self.error(
+                "call",
+                span,
+                "actions can only be called from actions and controls",
+            );
+            return;
+        }
+        let what = format!("action `{}`", info.decl.name);
+        let Some(bound) = self.bind(&what, &info.decl.params, args, span) else {
+            self.look_at(args);
+            return;
+        };
+        let tys: Vec<_> = info.params.iter().map(|p| p.ty.clone()).collect();
+        let Some(values) = self.arguments(&info.decl.params, &tys, &bound, span) else {
+            return;
+        };
+        let passing: Vec<_> = info
+            .params
+            .iter()
+            .map(|p| Passing {
+                place: Place::var(p.var),
+                ty: p.ty.clone(),
+                direction: p.decl.direction,
+            })
+            .collect();
+        self.emit_call(Callee::Action(info.id), &passing, values, None, span);
+    }
+
+    /// Emits a call with its copies. `result` is where to, where from, and the type.
+    pub(super) fn emit_call(
+        &mut self,
+        callee: Callee,
+        params: &[Passing],
+        values: Vec<ArgVal<'a>>,
+        result: Option<&(Place, Place, Ty)>,
+        span: Span,
+    ) {
+        let mut copy_in = Vec::new();
+        let mut copy_out = Vec::new();
+        let mut after = Vec::new();
+        for (param, value) in params.iter().zip(values) {
+            match value {
+                ArgVal::Value(v) => match &v.val {
+                    Val::Agg(_) | Val::Invalid => self.store(&param.place, &param.ty, v, span),
+                    Val::Object(_) => {}
+                    _ => {
+                        let value = self.scalar_or_copy(&v, span);
+                        copy_in.push(Assign {
+                            dst: param.place.clone(),
+                            value,
+                        });
+                    }
+                },
+                ArgVal::Ref(l) => {
+                    if param.direction == Direction::InOut {
+                        let old = self.load(&l, span);
+                        let value = self.scalar_or_copy(&old, span);
+                        copy_in.push(Assign {
+                            dst: param.place.clone(),
+                            value,
+                        });
+                    }
+                    let new = self.read(param.place.clone(), &param.ty);
+                    match l.part {
+                        Part::All => {
+                            copy_out.push(Assign {
+                                dst: l.place.clone(),
+                                value: new,
+                            });
+                            after.push(Err(l.place));
+                        }
+                        _ => after.push(Ok((l, param.clone()))),
+                    }
+                }
+                ArgVal::Ignored | ArgVal::Omitted => {}
+            }
+        }
+        if let Some((to, from, ty)) = result {
+            let value = self.read(from.clone(), ty);
+            copy_out.push(Assign {
+                dst: to.clone(),
+                value,
+            });
+        }
+        self.emit(
+            StmtKind::Call {
+                callee,
+                copy_in,
+                copy_out,
+            },
+            span,
+        );
+        for item in after {
+            match item {
+                Ok((l, param)) => {
+                    let new = Elab::place(param.ty.clone(), param.place.clone(), false);
+                    self.store_lvalue(l, new, span);
+                }
+                Err(place) => self.exclude_siblings(&place, span),
+            }
+        }
+    }
+
+    /// A scalar expression, or the read of an aggregate's place.
+    pub(super) fn scalar_or_copy(&mut self, e: &Elab<'a>, span: Span) -> p4ir::ExprId {
+        match &e.val {
+            Val::Place { place, .. } => self.read(place.clone(), &e.ty.clone()),
+            _ => self.scalar(e, span),
+        }
+    }
+
+    /// `T.apply(...)` and the size methods of types.
+    fn call_on_type(
+        &mut self,
+        ty: &'a ast::Type,
+        member: &'a ast::Ident,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let resolved = self.ty(ty);
+        match &resolved {
+            Ty::Poison => Elab::poison(),
+            Ty::Block(..) if &*member.name == "apply" => {
+                let value = self.direct_instance(&resolved, span);
+                self.apply_block(&value, args, span)
+            }
+            _ if resolved.is_data() => match self.size_method(&resolved, &member.name, args) {
+                Some(size) => size,
+                None => self.not_callable(&member.name, span),
+            },
+            _ => self.not_callable(&member.name, span),
+        }
+    }
+
+    fn call_method(
+        &mut self,
+        object: Elab<'a>,
+        member: &'a ast::Ident,
+        type_args: &'a [ast::Type],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let ty = self.infer.resolve(&object.ty);
+        match &ty {
+            Ty::Poison => {
+                self.look_at(args);
+                Elab::poison()
+            }
+            Ty::Extern(id, _, targs) => match &object.val {
+                Val::Object(Object::Packet) => {
+                    self.packet_method(&ty, member, type_args, args, span)
+                }
+                val => {
+                    let id = *id;
+                    let instance = match val {
+                        Val::Object(Object::Extern(instance)) => Some(*instance),
+                        _ => None,
+                    };
+                    self.extern_method(instance, id, targs, member, type_args, args, span)
+                }
+            },
+            Ty::Block(..) if &*member.name == "apply" => self.apply_block(&object, args, span),
+            _ => self.builtin(object, &ty, member, args, span),
+        }
+    }
+}
+
+/// Whether every path through a block ends in `return` or `exit`.
+fn returns(block: &ast::Block) -> bool {
+    block.stmts.iter().any(stmt_returns)
+}
+
+fn stmt_returns(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Return(_) | ast::StmtKind::Exit => true,
+        ast::StmtKind::Block(b) => returns(b),
+        ast::StmtKind::If {
+            then,
+            otherwise: Some(other),
+            ..
+        } => stmt_returns(then) && stmt_returns(other),
+        ast::StmtKind::Switch { cases, .. } => {
+            cases.iter().any(|c| c.label.is_none())
+                && cases.iter().all(|c| c.body.as_ref().is_none_or(returns))
+                && cases.last().is_some_and(|c| c.body.is_some())
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn prototype(decl: &ast::Decl) -> Option<&ast::Prototype> {
+    match &decl.kind {
+        DeclKind::Function(f) => Some(&f.prototype),
+        DeclKind::ExternFunction(p) => Some(p),
+        _ => None,
+    }
+}
+
+pub(super) fn ir_direction(d: Direction) -> p4ir::Direction {
+    match d {
+        Direction::None => p4ir::Direction::None,
+        Direction::In => p4ir::Direction::In,
+        Direction::Out => p4ir::Direction::Out,
+        Direction::InOut => p4ir::Direction::InOut,
+    }
+}
+
+fn dir(d: Direction) -> &'static str {
+    match d {
+        Direction::None => "directionless",
+        Direction::In => "in",
+        Direction::Out => "out",
+        Direction::InOut => "inout",
+    }
+}
+
+fn is_optional(param: &ast::Param) -> bool {
+    param
+        .annotations
+        .iter()
+        .any(|a| &*a.name.name == "optional")
+}

@@ -1,0 +1,152 @@
+//! Controls and actions.
+
+use std::rc::Rc;
+
+use p4ir::{ActionId, Control, ControlId};
+
+use super::value::{Elab, Object, Val};
+use super::{ActionInfo, ActionParam, Body, BodyKind, Entity, Lowerer};
+use crate::ast::{self, DeclKind, Direction};
+use crate::types::Ty;
+
+impl<'a> Lowerer<'a> {
+    /// The body of a control whose parameters are declared (and reset in the current block).
+    pub(super) fn control_body(
+        &mut self,
+        c: &'a ast::Control,
+        params: Vec<p4ir::Param>,
+    ) -> ControlId {
+        let first = (
+            self.ir.tables.len(),
+            self.ir.actions.len(),
+            self.ir.controls.len(),
+        );
+        for local in &c.locals {
+            self.control_local(local);
+        }
+        let init = std::mem::take(&mut self.out);
+        self.block(&c.body);
+        let body = std::mem::take(&mut self.out);
+        let control = Control {
+            name: self.prefix.clone(),
+            type_name: c.signature.name.to_string(),
+            params,
+            init,
+            body,
+            tables: self.ir.tables.keys().skip(first.0).collect(),
+            actions: self.ir.actions.keys().skip(first.1).collect(),
+            subcontrols: self.ir.controls.keys().skip(first.2).collect(),
+            span: self.span(c.signature.name.span),
+        };
+        self.ir.controls.push(control)
+    }
+
+    fn control_local(&mut self, decl: &'a ast::Decl) {
+        match &decl.kind {
+            DeclKind::Variable(v) => self.variable(v),
+            DeclKind::Constant(c) => {
+                let value = self.constant(c);
+                self.declare(&c.name, Entity::Value(value));
+            }
+            DeclKind::Instance(i) => self.local_instance(decl, i),
+            DeclKind::Action(a) => {
+                let info = self.action(decl, a);
+                self.declare(
+                    &a.name,
+                    Entity::Value(Elab::new(Ty::Action, Val::Action(info))),
+                );
+            }
+            DeclKind::Table(t) => {
+                let id = self.table(decl, t);
+                self.declare(&t.name, Entity::Value(Elab::new(Ty::Table, Val::Table(id))));
+            }
+            _ => self.error(
+                "syntax",
+                decl.at.span,
+                "this cannot be declared in a control",
+            ),
+        }
+    }
+
+    /// An instance inside a parser or control.
+    pub(super) fn local_instance(&mut self, decl: &'a ast::Decl, i: &'a ast::Instance) {
+        let value = self.instance(decl, i);
+        if matches!(value.val, Val::Object(Object::Package(_))) {
+            self.error(
+                "arch",
+                i.name.span,
+                "packages can only be instantiated at the top level",
+            );
+        }
+        let is_parser = matches!(&value.ty, Ty::Block(id, ..) if matches!(self.decls.get(id).map(|d| &d.kind), Some(DeclKind::Parser(_))));
+        if let Ty::Block(_, name, _) = &value.ty
+            && is_parser != (self.body.kind == BodyKind::Parser)
+        {
+            let text = format!(
+                "`{name}` cannot be instantiated here: parsers belong into parsers, controls into controls"
+            );
+            self.error("arch", i.name.span, text);
+        }
+        self.declare(&i.name, Entity::Value(value));
+    }
+
+    /// An action, in the scope where it is declared.
+    pub(super) fn action(&mut self, decl: &'a ast::Decl, a: &'a ast::Action) -> Rc<ActionInfo<'a>> {
+        let body = Body {
+            kind: BodyKind::Action,
+            result: None,
+            loops: 0,
+        };
+        let outer = std::mem::replace(&mut self.body, body);
+        let (block, (ir_params, infos)) = self.nested(|s| {
+            s.scoped(|s| {
+                let (passed, listed) = s.value_params(&a.params);
+                s.scoped(|s| s.stmts(&a.body.stmts));
+                let infos: Rc<[_]> = a
+                    .params
+                    .iter()
+                    .zip(passed)
+                    .map(|(decl, (var, ty, _))| ActionParam { decl, ty, var })
+                    .collect();
+                (listed, infos)
+            })
+        });
+        self.body = outer;
+        self.check_param_order(&a.params);
+        let name = self.control_plane_name(&a.name.name, &decl.annotations);
+        let action = p4ir::Action {
+            name,
+            params: ir_params,
+            body: block,
+            annotations: self.annotations(&decl.annotations),
+            span: self.span(a.name.span),
+        };
+        let id: ActionId = self.ir.actions.push(action);
+        self.facts.action(
+            id,
+            &decl.annotations,
+            infos.iter().map(|p| (p.decl, p.ty.clone())).collect(),
+        );
+        Rc::new(ActionInfo {
+            id,
+            decl: a,
+            params: infos,
+        })
+    }
+
+    /// Parameters that the control plane fills come last.
+    fn check_param_order(&mut self, params: &'a [ast::Param]) {
+        let mut data = false;
+        for param in params {
+            if param.direction == Direction::None {
+                data = true;
+            } else if data {
+                let text = format!(
+                    "`{}` has a direction but follows a parameter without one",
+                    param.name
+                );
+                self.error("type", param.at.span, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,589 @@
+//! Declarations at the top level, types as written, constants.
+
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
+use p4ir::TypeId;
+
+use super::value::{Elab, Val};
+use super::{Body, BodyKind, Entity, Lowerer};
+use crate::ast::{self, DeclKind, TypeKind};
+use crate::source::Span;
+use crate::types::fold::{MAX_BITS, wrap};
+use crate::types::{EnumTy, FieldTy, NewTy, Record, RecordKind, Ty};
+
+impl<'a> Lowerer<'a> {
+    /// What a top-level declaration stands for; elaborated on first use.
+    pub(super) fn resolve(&mut self, decl: &'a ast::Decl) -> Entity<'a> {
+        if let Some(known) = self.resolved.get(&decl.at.id) {
+            return known.clone();
+        }
+        if !self.in_progress.insert(decl.at.id) {
+            self.error("name", decl.at.span, "this declaration depends on itself");
+            return Entity::Poison;
+        }
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        let prefix = std::mem::take(&mut self.prefix);
+        let entity = self
+            .deeper(decl.at.span, |s| s.detached(body, |s| s.resolve_new(decl)))
+            .unwrap_or(Entity::Poison);
+        self.prefix = prefix;
+        self.in_progress.remove(&decl.at.id);
+        self.resolved.insert(decl.at.id, entity.clone());
+        entity
+    }
+
+    fn resolve_new(&mut self, decl: &'a ast::Decl) -> Entity<'a> {
+        match &decl.kind {
+            DeclKind::Constant(c) => Entity::Value(self.constant(c)),
+            DeclKind::Composite(c) if c.type_params.is_empty() => {
+                Entity::Type(self.record(decl, Vec::new(), decl.at.span))
+            }
+            DeclKind::Enum(e) => {
+                let members = e.members.iter().map(|m| m.name.clone()).collect();
+                self.distinct(&e.members);
+                let ty = EnumTy {
+                    decl: decl.at.id,
+                    name: e.name.name.clone(),
+                    members,
+                    repr: None,
+                };
+                Entity::Type(Ty::Enum(Rc::new(ty)))
+            }
+            DeclKind::SerializableEnum(e) => Entity::Type(self.serializable_enum(decl, e)),
+            DeclKind::Typedef(t) => Entity::Type(self.typedef(t)),
+            DeclKind::NewType(t) => {
+                let underlying = self.ty(&t.underlying);
+                let ok = matches!(
+                    underlying,
+                    Ty::Bits { .. }
+                        | Ty::Bool
+                        | Ty::New(_)
+                        | Ty::Enum(_)
+                        | Ty::Poison
+                        | Ty::Varbit(_)
+                        | Ty::Error
+                );
+                if !ok {
+                    let text = format!("`{underlying}` cannot underlie a `type` declaration");
+                    self.error("type", t.underlying.at.span, text);
+                }
+                let ty = NewTy {
+                    decl: decl.at.id,
+                    name: t.name.name.clone(),
+                    underlying,
+                };
+                Entity::Type(Ty::New(Rc::new(ty)))
+            }
+            DeclKind::Composite(_)
+            | DeclKind::ExternObject(_)
+            | DeclKind::ParserType(_)
+            | DeclKind::ControlType(_)
+            | DeclKind::Parser(_)
+            | DeclKind::Control(_)
+            | DeclKind::Package(_) => Entity::TypeDecl(decl),
+            DeclKind::Action(a) => {
+                let info = self.action(decl, a);
+                Entity::Value(Elab::new(Ty::Action, Val::Action(info)))
+            }
+            DeclKind::Instance(i) => Entity::Value(self.instance(decl, i)),
+            DeclKind::Function(_) | DeclKind::ExternFunction(_) => Entity::Functions(vec![decl]),
+            DeclKind::ExternForward(name) => {
+                self.error(
+                    "name",
+                    name.span,
+                    format!("extern `{name}` is announced but not declared"),
+                );
+                Entity::Poison
+            }
+            _ => {
+                self.error(
+                    "name",
+                    decl.at.span,
+                    "this declaration cannot stand at the top level",
+                );
+                Entity::Poison
+            }
+        }
+    }
+
+    fn distinct(&mut self, names: &[ast::Ident]) {
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            if !seen.insert(name.name.clone()) {
+                self.error("name", name.span, format!("`{name}` is declared twice"));
+            }
+        }
+    }
+
+    /// `const T name = value`: its value.
+    pub(super) fn constant(&mut self, c: &'a ast::Constant) -> Elab<'a> {
+        let ty = self.ty(&c.ty);
+        let value = self.const_expr(&c.value, Some(&ty));
+        self.coerce(value, &ty, c.value.at.span)
+    }
+
+    /// Elaborates an expression that must be known at compile time.
+    pub(super) fn const_expr(&mut self, e: &'a ast::Expr, want: Option<&Ty>) -> Elab<'a> {
+        let kind = std::mem::replace(&mut self.body.kind, BodyKind::Constant);
+        let value = self.expr(e, want);
+        self.body.kind = kind;
+        if !value.is_const() {
+            self.error("const", e.at.span, "this is not a compile-time constant");
+            return Elab::poison();
+        }
+        value
+    }
+
+    /// A compile-time number.
+    pub(super) fn const_int(&mut self, e: &'a ast::Expr) -> Option<BigInt> {
+        let value = self.const_expr(e, None);
+        let value = self.strip_enum(value);
+        if value.is_poison() {
+            return None;
+        }
+        match value.val {
+            Val::Int(v) => Some(v),
+            _ => {
+                self.error(
+                    "type",
+                    e.at.span,
+                    format!("expected a number, found `{}`", value.ty),
+                );
+                None
+            }
+        }
+    }
+
+    fn width(&mut self, e: &'a ast::Expr, least: u32) -> Option<u32> {
+        let value = self.const_int(e)?;
+        match value.to_u32().filter(|w| (least..=MAX_BITS).contains(w)) {
+            Some(w) => Some(w),
+            None => {
+                let text = format!("{value} is not a legal width ({least} to {MAX_BITS} bits)");
+                self.error("type", e.at.span, text);
+                None
+            }
+        }
+    }
+
+    /// The number of elements of a stack.
+    fn stack_size(&mut self, e: &'a ast::Expr) -> Option<u32> {
+        let value = self.const_int(e)?;
+        match value.to_u32().filter(|n| *n <= 65_536) {
+            Some(n) => Some(n),
+            None => {
+                self.error(
+                    "type",
+                    e.at.span,
+                    format!("{value} is not a legal number of elements"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The type an AST type denotes here.
+    pub(super) fn ty(&mut self, t: &'a ast::Type) -> Ty {
+        self.deeper(t.at.span, |s| s.ty_inner(t))
+            .unwrap_or(Ty::Poison)
+    }
+
+    fn ty_inner(&mut self, t: &'a ast::Type) -> Ty {
+        match &t.kind {
+            TypeKind::Bool => Ty::Bool,
+            TypeKind::Error => Ty::Error,
+            TypeKind::MatchKind => Ty::MatchKind,
+            TypeKind::String => Ty::String,
+            TypeKind::Void => Ty::Void,
+            TypeKind::DontCare => self.infer.fresh(),
+            TypeKind::Integer => Ty::Int,
+            TypeKind::Bit(None) => Ty::bit(1),
+            TypeKind::Bit(Some(w)) => self.width(w, 0).map_or(Ty::Poison, Ty::bit),
+            TypeKind::Int(w) => self.width(w, 1).map_or(Ty::Poison, |width| Ty::Bits {
+                width,
+                signed: true,
+            }),
+            TypeKind::Varbit(w) => self.width(w, 0).map_or(Ty::Poison, Ty::Varbit),
+            TypeKind::Name(path) => match self.lookup(path) {
+                Entity::Type(ty) => ty,
+                Entity::TypeDecl(decl) => self.specialize(decl, Vec::new(), t.at.span),
+                Entity::Poison => Ty::Poison,
+                Entity::Value(_) | Entity::Functions(_) => {
+                    self.error("type", t.at.span, format!("`{}` is not a type", path.name));
+                    Ty::Poison
+                }
+            },
+            TypeKind::Specialized { base, args } => {
+                let args: Vec<Ty> = args.iter().map(|a| self.ty(a)).collect();
+                match self.lookup(base) {
+                    Entity::TypeDecl(decl) => self.specialize(decl, args, t.at.span),
+                    Entity::Poison => Ty::Poison,
+                    Entity::Type(ty) if args.is_empty() => ty,
+                    _ => {
+                        self.error(
+                            "type",
+                            t.at.span,
+                            format!("`{}` takes no type arguments", base.name),
+                        );
+                        Ty::Poison
+                    }
+                }
+            }
+            TypeKind::Array { element, size } => {
+                let inner = self.ty(element);
+                let size = self.stack_size(size);
+                if matches!(
+                    inner,
+                    Ty::Void | Ty::Extern(..) | Ty::Block(..) | Ty::Package(..) | Ty::Int
+                ) {
+                    self.error(
+                        "type",
+                        element.at.span,
+                        format!("there are no arrays of `{inner}`"),
+                    );
+                    return Ty::Poison;
+                }
+                match size {
+                    Some(n) if !inner.is_poison() => Ty::Stack(inner.into(), n),
+                    _ => Ty::Poison,
+                }
+            }
+            TypeKind::Tuple(all) => Ty::Tuple(all.iter().map(|t| self.ty(t)).collect()),
+            TypeKind::List(inner) => Ty::List(self.ty(inner).into()),
+        }
+    }
+
+    /// The type parameters of a declaration that makes types.
+    pub(super) fn type_params(decl: &'a ast::Decl) -> &'a [ast::TypeParam] {
+        match &decl.kind {
+            DeclKind::Composite(c) => &c.type_params,
+            DeclKind::ExternObject(e) => &e.type_params,
+            DeclKind::ParserType(c) | DeclKind::ControlType(c) | DeclKind::Package(c) => {
+                &c.type_params
+            }
+            DeclKind::Parser(p) => &p.signature.type_params,
+            DeclKind::Control(c) => &c.signature.type_params,
+            DeclKind::Function(f) => &f.prototype.type_params,
+            DeclKind::ExternFunction(f) => &f.type_params,
+            _ => &[],
+        }
+    }
+
+    /// A generic declaration with its arguments. Missing arguments become inference variables for
+    /// what is instantiated (externs, blocks, packages).
+    fn specialize(&mut self, decl: &'a ast::Decl, mut args: Vec<Ty>, span: Span) -> Ty {
+        let params = Self::type_params(decl);
+        let name = match decl.name() {
+            Some(name) => name.name.clone(),
+            None => return Ty::Poison,
+        };
+        if args.is_empty() && !matches!(decl.kind, DeclKind::Composite(_)) {
+            args = params.iter().map(|_| self.infer.fresh()).collect();
+        }
+        if args.len() != params.len() {
+            let text = format!(
+                "`{name}` takes {} type arguments, {} given",
+                params.len(),
+                args.len()
+            );
+            self.error("type", span, text);
+            return Ty::Poison;
+        }
+        match &decl.kind {
+            DeclKind::Composite(_) => self.record(decl, args, span),
+            DeclKind::ExternObject(_) => Ty::Extern(decl.at.id, name, args),
+            DeclKind::Package(_) => Ty::Package(decl.at.id, name, args),
+            _ => Ty::Block(decl.at.id, name, args),
+        }
+    }
+
+    /// Binds type parameters in the innermost scope.
+    pub(super) fn bind_type_params(&mut self, params: &'a [ast::TypeParam], args: &[Ty]) {
+        for (param, arg) in params.iter().zip(args) {
+            self.declare(&param.name, Entity::Type(arg.clone()));
+        }
+    }
+
+    fn record(&mut self, decl: &'a ast::Decl, args: Vec<Ty>, span: Span) -> Ty {
+        let DeclKind::Composite(c) = &decl.kind else {
+            return Ty::Poison;
+        };
+        let key = (decl.at.id, args);
+        if let Some(known) = self.records.get(&key) {
+            return known.clone();
+        }
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        let kind = match c.kind {
+            ast::CompositeKind::Struct => RecordKind::Struct,
+            ast::CompositeKind::Header => RecordKind::Header,
+            ast::CompositeKind::HeaderUnion => RecordKind::Union,
+        };
+        let args = key.1.clone();
+        let fields = self.deeper(span, |s| {
+            s.detached(body, |s| {
+                s.bind_type_params(&c.type_params, &args);
+                let names: Vec<_> = c.fields.iter().map(|f| f.name.clone()).collect();
+                s.distinct(&names);
+                let each = c.fields.iter().enumerate();
+                each.map(|(index, f)| FieldTy {
+                    name: f.name.name.clone(),
+                    ty: s.field_ty(kind, f),
+                    index,
+                })
+                .collect()
+            })
+        });
+        let Some(fields) = fields else {
+            return Ty::Poison;
+        };
+        let record = Record {
+            kind,
+            decl: decl.at.id,
+            name: c.name.name.clone(),
+            args,
+            fields,
+        };
+        let ty = Ty::Record(Rc::new(record));
+        self.records.insert(key, ty.clone());
+        ty
+    }
+
+    fn field_ty(&mut self, kind: RecordKind, field: &'a ast::Field) -> Ty {
+        let ty = self.ty(&field.ty);
+        let fits = match (&ty, kind) {
+            (Ty::Poison | Ty::Var(_) | Ty::Param(..), _) => true,
+            (Ty::Int | Ty::String, RecordKind::Struct) => true,
+            (Ty::Int | Ty::String | Ty::Void | Ty::MatchKind, _) => false,
+            (t, _) if !t.is_data() => false,
+            (t, RecordKind::Union) => t.is_header(),
+            (Ty::Bits { .. } | Ty::Bool | Ty::Varbit(_) | Ty::New(_), _) => true,
+            (Ty::Enum(e), RecordKind::Header) => e.repr.is_some(),
+            (Ty::Record(r), RecordKind::Header) => r.kind == RecordKind::Struct,
+            (_, RecordKind::Header) => false,
+            (_, RecordKind::Struct) => true,
+        };
+        if fits {
+            return ty;
+        }
+        let what = match kind {
+            RecordKind::Struct => "struct",
+            RecordKind::Header => "header",
+            RecordKind::Union => "header union",
+        };
+        self.error(
+            "type",
+            field.ty.at.span,
+            format!("a {what} cannot have a field of type `{ty}`"),
+        );
+        Ty::Poison
+    }
+
+    fn typedef(&mut self, t: &'a ast::Typedef) -> Ty {
+        match &t.target {
+            ast::TypedefTarget::Type(ty) => self.ty(ty),
+            ast::TypedefTarget::Declared { decl, dimensions } => {
+                let mut ty = match self.resolve(decl) {
+                    Entity::Type(ty) => ty,
+                    _ => Ty::Poison,
+                };
+                for size in dimensions {
+                    ty = match self.stack_size(size) {
+                        Some(n) => Ty::Stack(ty.into(), n),
+                        None => Ty::Poison,
+                    };
+                }
+                ty
+            }
+        }
+    }
+
+    fn serializable_enum(&mut self, decl: &'a ast::Decl, e: &'a ast::SerializableEnum) -> Ty {
+        let underlying = self.ty(&e.underlying);
+        let underlying = match underlying {
+            Ty::New(n) => n.underlying.clone(),
+            other => other,
+        };
+        if !matches!(underlying, Ty::Bits { .. } | Ty::Poison) {
+            let text =
+                format!("an enum is represented by `bit<N>` or `int<N>`, not `{underlying}`");
+            self.error("type", e.underlying.at.span, text);
+            return Ty::Poison;
+        }
+        let mut values = Vec::new();
+        // Members may refer to members before them.
+        for (i, member) in e.members.iter().enumerate() {
+            let so_far = EnumTy {
+                decl: decl.at.id,
+                name: e.name.name.clone(),
+                members: e.members[..i].iter().map(|m| m.name.name.clone()).collect(),
+                repr: Some((underlying.clone(), values.clone())),
+            };
+            let entity = Entity::Type(Ty::Enum(Rc::new(so_far)));
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.insert(e.name.name.clone(), entity);
+            }
+            let value = self.const_expr(&member.value, Some(&underlying));
+            let value = self.coerce(value, &underlying, member.value.at.span);
+            values.push(value.as_int().cloned().unwrap_or_else(BigInt::zero));
+        }
+        let names: Vec<_> = e.members.iter().map(|m| m.name.clone()).collect();
+        self.distinct(&names);
+        Ty::Enum(Rc::new(EnumTy {
+            decl: decl.at.id,
+            name: e.name.name.clone(),
+            members: names.into_iter().map(|n| n.name).collect(),
+            repr: Some((underlying, values)),
+        }))
+    }
+
+    /// The p4ir type of a type that exists at run time.
+    pub(super) fn ir_ty(&mut self, ty: &Ty) -> TypeId {
+        let ty = self.infer.resolve(ty);
+        if let Some(&known) = self.ir_types.get(&ty) {
+            return known;
+        }
+        let made = match &ty {
+            Ty::Bool => p4ir::Type::Bool,
+            Ty::String => p4ir::Type::String,
+            Ty::Error => p4ir::Type::Error,
+            Ty::Bits { width, signed } => p4ir::Type::Bits {
+                width: *width,
+                signed: *signed,
+            },
+            Ty::Varbit(max) => p4ir::Type::Varbit { max: *max },
+            Ty::New(n) => return self.ir_ty(&n.underlying.clone()),
+            Ty::Enum(e) => match &e.repr {
+                Some((repr, _)) => return self.ir_ty(&repr.clone()),
+                None => p4ir::Type::Enum {
+                    name: e.name.to_string(),
+                    members: e.members.iter().map(ToString::to_string).collect(),
+                },
+            },
+            Ty::Stack(element, size) => {
+                let element = self.ir_ty(element);
+                p4ir::Type::Stack {
+                    element,
+                    size: *size,
+                }
+            }
+            Ty::Tuple(all) | Ty::ListExpr(all) => {
+                let fields = all
+                    .iter()
+                    .enumerate()
+                    .map(|(i, t)| p4ir::Field {
+                        name: i.to_string(),
+                        ty: self.ir_ty(t),
+                        annotations: Vec::new(),
+                    })
+                    .collect();
+                p4ir::Type::Record {
+                    kind: p4ir::RecordKind::Tuple,
+                    name: String::new(),
+                    fields,
+                }
+            }
+            Ty::Record(r) => self.ir_record(r, &ty),
+            // Only while a declaration is checked without being instantiated, or after an error.
+            _ => p4ir::Type::Bits {
+                width: 1,
+                signed: false,
+            },
+        };
+        let id = self.ir.types.intern(made);
+        self.ir_types.insert(ty, id);
+        id
+    }
+
+    fn ir_record(&mut self, r: &Rc<Record>, ty: &Ty) -> p4ir::Type {
+        let decl = self.decls.get(&r.decl).copied();
+        let mut fields = Vec::new();
+        for field in &r.fields {
+            let annotations = match decl.map(|d| &d.kind) {
+                Some(DeclKind::Composite(c)) => c
+                    .fields
+                    .get(field.index)
+                    .map_or(Vec::new(), |f| self.annotations(&f.annotations)),
+                _ => Vec::new(),
+            };
+            let ty = self.ir_ty(&field.ty);
+            fields.push(p4ir::Field {
+                name: field.name.to_string(),
+                ty,
+                annotations,
+            });
+        }
+        let kind = match r.kind {
+            RecordKind::Struct => p4ir::RecordKind::Struct,
+            RecordKind::Header => p4ir::RecordKind::Header,
+            RecordKind::Union => p4ir::RecordKind::Union,
+        };
+        p4ir::Type::Record {
+            kind,
+            name: ty.to_string(),
+            fields,
+        }
+    }
+
+    /// The value a type has when nobody gave one (`...` in initialisers).
+    pub(super) fn default_value(&mut self, ty: &Ty, span: Span) -> Elab<'a> {
+        let val = match ty {
+            Ty::Bits { .. } | Ty::Int => Val::Int(BigInt::zero()),
+            Ty::Bool => Val::Bool(false),
+            Ty::Error => Val::Error(0),
+            Ty::String => Val::Str("".into()),
+            Ty::Enum(e) => match &e.repr {
+                Some(_) => Val::Int(BigInt::zero()),
+                None => Val::Enum(0),
+            },
+            Ty::New(n) => self.default_value(&n.underlying, span).val,
+            Ty::Tuple(all) => Val::Agg(all.iter().map(|t| self.default_value(t, span)).collect()),
+            Ty::Record(r) if r.kind == RecordKind::Struct => Val::Agg(
+                r.fields
+                    .iter()
+                    .map(|f| self.default_value(&f.ty, span))
+                    .collect(),
+            ),
+            Ty::Record(_) => Val::Invalid,
+            Ty::Stack(t, n) => {
+                let one = self.default_value(t, span);
+                Val::Agg(vec![one; *n as usize])
+            }
+            Ty::Poison => Val::Poison,
+            _ => {
+                self.error("type", span, format!("type `{ty}` has no default value"));
+                return Elab::poison();
+            }
+        };
+        Elab::new(ty.clone(), val)
+    }
+
+    /// A number as a constant of a sized type, with a warning if it does not fit.
+    pub(super) fn sized(&mut self, value: &BigInt, ty: &Ty, span: Span) -> Elab<'a> {
+        let Some((width, signed)) = ty.bits() else {
+            return Elab::poison();
+        };
+        let wrapped = wrap(value, width, signed);
+        if wrapped != *value {
+            // A number that fits the bits but not the sign is a common idiom (0xff for -1).
+            let same_bits = *value >= BigInt::zero() && *value < (BigInt::one() << width);
+            if !same_bits {
+                self.warn(
+                    "overflow",
+                    span,
+                    format!("{value} does not fit `{ty}`; it becomes {wrapped}"),
+                );
+            }
+        }
+        Elab::new(ty.clone(), Val::Int(wrapped))
+    }
+}

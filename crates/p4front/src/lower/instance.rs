@@ -1,0 +1,635 @@
+//! Objects that exist when the program starts: externs, parsers, controls; and applying the latter two.
+
+use p4ir::{Assign, Callee, ExternInstance, Place, StmtKind, VarKind};
+
+use super::assign::Part;
+use super::call::{ArgVal, Passing};
+use super::value::{Elab, Object, Val};
+use super::{Body, BodyKind, Entity, Lowerer};
+use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
+use crate::source::Span;
+use crate::types::Ty;
+
+/// A parser or control that was instantiated. Its body is elaborated where it is first applied.
+pub(super) struct BlockInstance<'a> {
+    pub(super) decl: &'a ast::Decl,
+    pub(super) type_args: Vec<Ty>,
+    pub(super) ctor: Vec<Elab<'a>>,
+    /// Control-plane name, the prefix of the names inside.
+    pub(super) name: String,
+    pub(super) applied: Option<(Callee, Vec<Bound<'a>>)>,
+}
+
+/// What an apply parameter stands for inside the block.
+#[derive(Clone)]
+pub(super) enum Bound<'a> {
+    /// A packet or another extern object.
+    Object(Elab<'a>),
+    /// Storage of the block's own, to be copied to and from.
+    Own(Passing),
+    /// The caller's storage.
+    Alias(Passing),
+}
+
+impl<'a> Lowerer<'a> {
+    /// A declared instance.
+    pub(super) fn instance(&mut self, decl: &'a ast::Decl, i: &'a ast::Instance) -> Elab<'a> {
+        let ty = self.ty(&i.ty);
+        if i.init.as_ref().is_some_and(|m| !m.is_empty()) {
+            self.error(
+                "unsupported",
+                i.name.span,
+                "extern objects with abstract methods are not supported",
+            );
+        }
+        if &*i.name.name == "main" && !matches!(ty, Ty::Package(..) | Ty::Poison) {
+            self.error("arch", i.name.span, "`main` must be a package");
+        }
+        let name = self.control_plane_name(&i.name.name, &decl.annotations);
+        self.make(&ty, &i.args, name, &decl.annotations, i.name.span)
+    }
+
+    /// `T(args)` in an expression.
+    pub(super) fn construct(
+        &mut self,
+        ty: &'a ast::Type,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let resolved = self.ty(ty);
+        let local = match &resolved {
+            Ty::Extern(_, name, _) | Ty::Block(_, name, _) | Ty::Package(_, name, _) => {
+                name.to_string()
+            }
+            _ => String::new(),
+        };
+        let annotations = match &resolved {
+            Ty::Block(id, ..) => self.decls.get(id).map_or(&[][..], |d| &d.annotations),
+            _ => &[],
+        };
+        let name = self.control_plane_name(&local, annotations);
+        self.make(&resolved, args, name, &[], span)
+    }
+
+    /// `T.apply(...)`: an instance for this call.
+    pub(super) fn direct_instance(&mut self, ty: &Ty, span: Span) -> Elab<'a> {
+        let local = match ty {
+            Ty::Block(_, name, _) => name.to_string(),
+            _ => String::new(),
+        };
+        let name = self.control_plane_name(&local, &[]);
+        self.make(ty, &[], name, &[], span)
+    }
+
+    /// Makes an object of a type.
+    pub(super) fn make(
+        &mut self,
+        ty: &Ty,
+        args: &'a [ast::Arg],
+        name: String,
+        annotations: &'a [ast::Annotation],
+        span: Span,
+    ) -> Elab<'a> {
+        match ty {
+            Ty::Extern(id, ..) => self.make_extern(*id, ty, args, name, annotations, span),
+            Ty::Block(id, ..) => self.make_block(*id, ty, args, name, span),
+            Ty::Package(id, ..) => self.make_package(*id, ty, args, span),
+            Ty::Poison => Elab::poison(),
+            other => {
+                self.error("type", span, format!("`{other}` cannot be instantiated"));
+                Elab::poison()
+            }
+        }
+    }
+
+    /// Constructor arguments: compile-time values.
+    pub(super) fn constructor_args(
+        &mut self,
+        what: &str,
+        params: &'a [ast::Param],
+        tys: &[Ty],
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Option<Vec<Elab<'a>>> {
+        let bound = self.bind(what, params, args, span)?;
+        let kind = std::mem::replace(&mut self.body.kind, BodyKind::Constant);
+        let values = self.arguments(params, tys, &bound, span);
+        self.body.kind = kind;
+        let mut out = Vec::new();
+        for (value, arg) in values?.into_iter().zip(bound) {
+            match value {
+                ArgVal::Value(v) if v.is_const() => out.push(v),
+                ArgVal::Value(_) => {
+                    let at = arg.map_or(span, |a| a.at.span);
+                    self.error(
+                        "const",
+                        at,
+                        "a constructor argument must be known at compile time",
+                    );
+                    return None;
+                }
+                _ => out.push(Elab::poison()),
+            }
+        }
+        Some(out)
+    }
+
+    fn make_extern(
+        &mut self,
+        id: NodeId,
+        ty: &Ty,
+        args: &'a [ast::Arg],
+        name: String,
+        annotations: &'a [ast::Annotation],
+        span: Span,
+    ) -> Elab<'a> {
+        let Ty::Extern(_, type_name, targs) = ty else {
+            return Elab::poison();
+        };
+        let Some(decl) = self.decls.get(&id).copied() else {
+            return Elab::poison();
+        };
+        let DeclKind::ExternObject(object) = &decl.kind else {
+            return Elab::poison();
+        };
+        let constructors: Vec<_> = object
+            .methods
+            .iter()
+            .filter(|m| m.kind == MethodKind::Constructor)
+            .map(|m| (&m.prototype, m.prototype.params.as_slice()))
+            .collect();
+        if constructors.is_empty() {
+            self.error("type", span, format!("`{type_name}` has no constructor"));
+            return Elab::poison();
+        }
+        let what = format!("`{type_name}`");
+        let Some(proto) = self.overload(&what, &constructors, args, span) else {
+            return Elab::poison();
+        };
+        let Some((_, tys, _)) = self.signature(proto, &[], &object.type_params, targs, span) else {
+            return Elab::poison();
+        };
+        let Some(values) = self.constructor_args(&what, &proto.params, &tys, args, span) else {
+            return Elab::poison();
+        };
+        let ty = self.infer.resolve(ty);
+        if !self.infer.known(&ty) {
+            self.error(
+                "type",
+                span,
+                format!("the type arguments of `{type_name}` cannot be inferred"),
+            );
+            return Elab::poison();
+        }
+        let Ty::Extern(_, _, targs) = &ty else {
+            return Elab::poison();
+        };
+        let ir_args = proto
+            .params
+            .iter()
+            .zip(&values)
+            .filter(|(_, v)| v.ty.is_data() && Self::is_scalar(&v.ty) && !v.is_poison())
+            .map(|(p, v)| (p.name.to_string(), self.scalar(v, span)))
+            .collect();
+        let instance = ExternInstance {
+            name,
+            type_name: type_name.to_string(),
+            type_args: targs.iter().map(|t| self.ir_ty(t)).collect(),
+            args: ir_args,
+            annotations: self.annotations(annotations),
+            span: self.span(span),
+        };
+        let id = self.ir.externs.push(instance);
+        self.facts.extern_instance(id, targs, annotations);
+        Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
+    }
+
+    fn make_block(
+        &mut self,
+        id: NodeId,
+        ty: &Ty,
+        args: &'a [ast::Arg],
+        name: String,
+        span: Span,
+    ) -> Elab<'a> {
+        let Ty::Block(_, type_name, targs) = ty else {
+            return Elab::poison();
+        };
+        let Some(decl) = self.decls.get(&id).copied() else {
+            return Elab::poison();
+        };
+        let params = match &decl.kind {
+            DeclKind::Parser(p) => &p.constructor_params,
+            DeclKind::Control(c) => &c.constructor_params,
+            _ => {
+                let text = format!("`{type_name}` is only a type: it has no body to instantiate");
+                self.error("type", span, text);
+                return Elab::poison();
+            }
+        };
+        let tys = self.block_types(decl, targs, params);
+        let what = format!("`{type_name}`");
+        let Some(ctor) = self.constructor_args(&what, params, &tys, args, span) else {
+            return Elab::new(ty.clone(), Val::Poison);
+        };
+        let instance = BlockInstance {
+            decl,
+            type_args: targs.clone(),
+            ctor,
+            name,
+            applied: None,
+        };
+        self.blocks.push(instance);
+        Elab::new(
+            ty.clone(),
+            Val::Object(Object::Block(self.blocks.len() - 1)),
+        )
+    }
+
+    /// Parameter types of a generic parser, control or package.
+    pub(super) fn block_types(
+        &mut self,
+        decl: &'a ast::Decl,
+        targs: &[Ty],
+        params: &'a [ast::Param],
+    ) -> Vec<Ty> {
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| {
+            s.bind_type_params(Self::type_params(decl), targs);
+            params.iter().map(|p| s.ty(&p.ty)).collect()
+        })
+    }
+
+    /// Apply parameters of a parser, control, or type of these.
+    pub(super) fn apply_params(decl: &'a ast::Decl) -> &'a [ast::Param] {
+        match &decl.kind {
+            DeclKind::Parser(p) => &p.signature.params,
+            DeclKind::Control(c) => &c.signature.params,
+            DeclKind::ParserType(c) | DeclKind::ControlType(c) => &c.params,
+            _ => &[],
+        }
+    }
+
+    /// `block.apply(args)`.
+    pub(super) fn apply_block(
+        &mut self,
+        block: &Elab<'a>,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let void = Elab::new(Ty::Void, Val::Void);
+        let Ty::Block(_, type_name, _) = &block.ty else {
+            return Elab::poison();
+        };
+        let Val::Object(Object::Block(index)) = block.val else {
+            self.look_at(args);
+            return void;
+        };
+        let decl = self.blocks[index].decl;
+        let is_parser = matches!(decl.kind, DeclKind::Parser(_));
+        let wanted = if is_parser {
+            BodyKind::Parser
+        } else {
+            BodyKind::Control
+        };
+        if self.body.kind != wanted {
+            let place = if is_parser {
+                "parsers"
+            } else {
+                "the `apply` of controls"
+            };
+            self.error(
+                "call",
+                span,
+                format!("`{type_name}` can only be applied in {place}"),
+            );
+            return void;
+        }
+        let params = Self::apply_params(decl);
+        let targs = self.blocks[index].type_args.clone();
+        let tys = self.block_types(decl, &targs, params);
+        let Some(bound) = self.bind(&format!("`{type_name}`"), params, args, span) else {
+            self.look_at(args);
+            return void;
+        };
+        let Some(values) = self.arguments(params, &tys, &bound, span) else {
+            return void;
+        };
+        let tys: Vec<Ty> = tys.iter().map(|t| self.infer.resolve(t)).collect();
+        if self.blocks[index].applied.is_none() {
+            let bindings = self.choose_bindings(params, &tys, &values);
+            self.elaborate_block(index, bindings, span);
+        }
+        let Some((callee, bindings)) = self.blocks[index].applied.clone() else {
+            return void;
+        };
+        self.emit_block_call(callee, &bindings, values, span);
+        void
+    }
+
+    /// Which parameters can work on the caller's storage: those whose argument is a whole static place that
+    /// no other argument overlaps in a way that matters.
+    fn choose_bindings(
+        &mut self,
+        params: &'a [ast::Param],
+        tys: &[Ty],
+        values: &[ArgVal<'a>],
+    ) -> Vec<Bound<'a>> {
+        let places: Vec<Option<(&Place, bool)>> = values
+            .iter()
+            .map(|v| match v {
+                ArgVal::Ref(l) => Some((&l.place, true)),
+                ArgVal::Value(Elab {
+                    val: Val::Place { place, .. },
+                    ..
+                }) => Some((place, false)),
+                _ => None,
+            })
+            .collect();
+        let whole = |v: &ArgVal<'a>| match v {
+            ArgVal::Ref(l) => {
+                matches!(l.part, Part::All) && self.enclosing_union(&l.place).is_none()
+            }
+            ArgVal::Value(_) => true,
+            _ => false,
+        };
+        let reads = |i: usize| {
+            values
+                .iter()
+                .enumerate()
+                .any(|(j, v)| j != i && self.computes_from(v, places[i]))
+        };
+        let alias: Vec<bool> = (0..params.len())
+            .map(|i| {
+                let Some((place, written)) = places[i] else {
+                    return false;
+                };
+                place.is_static()
+                    && whole(&values[i])
+                    && !reads(i)
+                    && places.iter().enumerate().all(|(j, other)| match other {
+                        Some((other, other_written)) if j != i => {
+                            !(written || *other_written) || !overlap(place, other)
+                        }
+                        _ => true,
+                    })
+            })
+            .collect();
+        let mut bindings = Vec::new();
+        for (i, (param, ty)) in params.iter().zip(tys).enumerate() {
+            if !ty.is_data() {
+                let object = match &values[i] {
+                    ArgVal::Value(v) => v.clone(),
+                    _ => Elab::poison(),
+                };
+                bindings.push(Bound::Object(object));
+                continue;
+            }
+            let place = match places[i] {
+                Some((place, _)) if alias[i] => place.clone(),
+                _ => {
+                    Place::var(self.new_var(&param.name.name, ty, VarKind::Param, param.name.span))
+                }
+            };
+            let passing = Passing {
+                place,
+                ty: ty.clone(),
+                direction: param.direction,
+            };
+            bindings.push(if alias[i] {
+                Bound::Alias(passing)
+            } else {
+                Bound::Own(passing)
+            });
+        }
+        bindings
+    }
+
+    /// Whether a computed argument reads storage that an aliased parameter would write.
+    fn computes_from(&self, value: &ArgVal<'a>, place: Option<(&Place, bool)>) -> bool {
+        let Some((place, true)) = place else {
+            return false;
+        };
+        match value {
+            // Evaluated into a copy before the call: no matter.
+            ArgVal::Value(Elab {
+                val: Val::Place { .. },
+                ..
+            }) => false,
+            ArgVal::Ref(l) => !l.place.is_static() && l.place.var == place.var,
+            _ => false,
+        }
+    }
+
+    fn emit_block_call(
+        &mut self,
+        callee: Callee,
+        bindings: &[Bound<'a>],
+        values: Vec<ArgVal<'a>>,
+        span: Span,
+    ) {
+        let mut passed = Vec::new();
+        let mut given = Vec::new();
+        // Saved storage of the first caller that a second caller has to borrow: (storage, copy).
+        let mut borrowed: Vec<(Passing, Place)> = Vec::new();
+        for (bound, value) in bindings.iter().zip(values) {
+            match bound {
+                Bound::Object(_) => {}
+                Bound::Own(p) => {
+                    passed.push(p.clone());
+                    given.push(value);
+                }
+                Bound::Alias(p) => {
+                    let same = match &value {
+                        ArgVal::Ref(l) => matches!(l.part, Part::All) && l.place == p.place,
+                        ArgVal::Value(Elab {
+                            val: Val::Place { place, .. },
+                            ..
+                        }) => *place == p.place,
+                        _ => false,
+                    };
+                    if !same {
+                        let save = self.temp(&p.ty, span);
+                        borrowed.push((p.clone(), save));
+                        passed.push(p.clone());
+                        given.push(value);
+                    }
+                }
+            }
+        }
+        if borrowed.is_empty() {
+            self.emit_call(callee, &passed, given, None, span);
+            return;
+        }
+        self.emit_borrowing_call(callee, &passed, given, &borrowed, span);
+    }
+
+    /// Applies a block, whose parameters are another caller's storage, from a second place: take copies of all
+    /// arguments, save the storage, fill it, call, take copies, restore, and give the results back.
+    fn emit_borrowing_call(
+        &mut self,
+        callee: Callee,
+        params: &[Passing],
+        values: Vec<ArgVal<'a>>,
+        borrowed: &[(Passing, Place)],
+        span: Span,
+    ) {
+        let mut staged = Vec::new();
+        for (param, value) in params.iter().zip(&values) {
+            let stage = self.temp(&param.ty, span);
+            match value {
+                ArgVal::Value(v) => self.store(&stage, &param.ty, v.clone(), span),
+                ArgVal::Ref(l) if param.direction == Direction::InOut => {
+                    let old = self.load(l, span);
+                    self.store(&stage, &param.ty, old, span);
+                }
+                _ => {}
+            }
+            staged.push(stage);
+        }
+        let copy = |s: &mut Self, to: &Place, from: &Place, ty: &Ty| {
+            let value = s.read(from.clone(), ty);
+            Assign {
+                dst: to.clone(),
+                value,
+            }
+        };
+        let mut copy_in: Vec<Assign> = Vec::new();
+        let mut copy_out: Vec<Assign> = Vec::new();
+        for (param, save) in borrowed {
+            copy_in.push(copy(self, save, &param.place, &param.ty));
+        }
+        for (param, stage) in params.iter().zip(&staged) {
+            copy_in.push(copy(self, &param.place, stage, &param.ty));
+            copy_out.push(copy(self, stage, &param.place, &param.ty));
+        }
+        for (param, save) in borrowed {
+            copy_out.push(copy(self, &param.place, save, &param.ty));
+        }
+        let mut after = Vec::new();
+        for ((param, stage), value) in params.iter().zip(&staged).zip(values) {
+            if let ArgVal::Ref(l) = value {
+                if matches!(l.part, Part::All) {
+                    copy_out.push(copy(self, &l.place, stage, &param.ty));
+                }
+                after.push((l, stage.clone(), param.ty.clone()));
+            }
+        }
+        self.emit(
+            StmtKind::Call {
+                callee,
+                copy_in,
+                copy_out,
+            },
+            span,
+        );
+        for (l, stage, ty) in after {
+            if matches!(l.part, Part::All) {
+                self.exclude_siblings(&l.place, span);
+            } else {
+                self.store_lvalue(l, Elab::place(ty, stage, false), span);
+            }
+        }
+    }
+
+    /// Elaborates an instance's body with its parameters bound.
+    pub(super) fn elaborate_block(&mut self, index: usize, bindings: Vec<Bound<'a>>, span: Span) {
+        let block = &self.blocks[index];
+        let (decl, targs, ctor, name) = (
+            block.decl,
+            block.type_args.clone(),
+            block.ctor.clone(),
+            block.name.clone(),
+        );
+        if !self.in_progress.insert(decl.at.id) {
+            self.error(
+                "call",
+                span,
+                "this parser or control contains itself; P4 has no recursion",
+            );
+            return;
+        }
+        self.elaborated.insert(decl.at.id);
+        let targs: Vec<Ty> = targs.iter().map(|t| self.infer.resolve(t)).collect();
+        let kind = match decl.kind {
+            DeclKind::Parser(_) => BodyKind::Parser,
+            _ => BodyKind::Control,
+        };
+        let prefix = std::mem::replace(&mut self.prefix, name);
+        let body = Body {
+            kind,
+            result: None,
+            loops: 0,
+        };
+        let callee = self.deeper(span, |s| {
+            s.detached(body, |s| {
+                s.bind_type_params(Self::type_params(decl), &targs);
+                let params = s.bind_block_params(decl, &bindings);
+                match &decl.kind {
+                    DeclKind::Parser(p) => {
+                        s.bind_constructor(&p.constructor_params, &ctor);
+                        Some(Callee::Parser(s.parser_body(p, params)))
+                    }
+                    DeclKind::Control(c) => {
+                        s.bind_constructor(&c.constructor_params, &ctor);
+                        Some(Callee::Control(s.control_body(c, params)))
+                    }
+                    _ => None,
+                }
+            })
+        });
+        self.prefix = prefix;
+        self.in_progress.remove(&decl.at.id);
+        if let Some(callee) = callee.flatten() {
+            self.blocks[index].applied = Some((callee, bindings));
+        }
+    }
+
+    fn bind_constructor(&mut self, params: &'a [ast::Param], values: &[Elab<'a>]) {
+        for (param, value) in params.iter().zip(values) {
+            self.declare(&param.name, Entity::Value(value.clone()));
+        }
+    }
+
+    /// Declares apply parameters; resets `out` ones.
+    fn bind_block_params(
+        &mut self,
+        decl: &'a ast::Decl,
+        bindings: &[Bound<'a>],
+    ) -> Vec<p4ir::Param> {
+        let mut listed = Vec::new();
+        for (param, bound) in Self::apply_params(decl).iter().zip(bindings) {
+            match bound {
+                Bound::Object(value) => self.declare(&param.name, Entity::Value(value.clone())),
+                Bound::Own(p) | Bound::Alias(p) => {
+                    let writable = matches!(param.direction, Direction::Out | Direction::InOut);
+                    if param.direction == Direction::Out {
+                        self.reset(p.place.clone(), &p.ty, param.at.span);
+                    }
+                    let value = Elab::place(p.ty.clone(), p.place.clone(), writable);
+                    self.declare(&param.name, Entity::Value(value));
+                    listed.push(p4ir::Param {
+                        name: param.name.to_string(),
+                        direction: super::call::ir_direction(param.direction),
+                        var: p.place.var,
+                    });
+                }
+            }
+        }
+        listed
+    }
+}
+
+/// Whether two places share storage (run-time indices may be anything).
+fn overlap(a: &Place, b: &Place) -> bool {
+    use p4ir::Projection as P;
+    a.var == b.var
+        && a.path.iter().zip(&b.path).all(|steps| match steps {
+            (P::Field(x), P::Field(y)) | (P::Index(x), P::Index(y)) => x == y,
+            _ => true,
+        })
+}

@@ -1,0 +1,245 @@
+//! `base.member` where it is not called.
+
+use p4ir::{BinaryOp as Ir, Const, ExprKind as IrExpr, Place, Projection, StmtKind};
+
+use super::value::{Elab, Val};
+use super::{BodyKind, Lowerer};
+use crate::ast::{self, ExprKind, TypeKind};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::types::Ty;
+
+impl<'a> Lowerer<'a> {
+    pub(super) fn member(
+        &mut self,
+        base: &'a ast::Expr,
+        member: &'a ast::Ident,
+        span: Span,
+    ) -> Elab<'a> {
+        if let ExprKind::TypeName(ty) = &base.kind {
+            return self.type_member(ty, member);
+        }
+        if matches!(&*member.name, "hit" | "miss" | "action_run")
+            && let Some(table) = self.applied_table(base)
+        {
+            return self.apply_result(table, &member.name, span);
+        }
+        let value = self.expr(base, None);
+        self.member_of(value, member, span)
+    }
+
+    /// A member of an elaborated value.
+    pub(super) fn member_of(
+        &mut self,
+        value: Elab<'a>,
+        member: &ast::Ident,
+        span: Span,
+    ) -> Elab<'a> {
+        let ty = self.infer.resolve(&value.ty);
+        match &ty {
+            Ty::Poison => Elab::poison(),
+            Ty::Record(r) => match r.field(&member.name) {
+                Some((i, field)) if matches!(value.val, Val::Poison) => {
+                    let _ = i;
+                    Elab::new(field.ty.clone(), Val::Poison)
+                }
+                Some((i, _)) => {
+                    let value = Elab {
+                        ty: ty.clone(),
+                        val: value.val,
+                    };
+                    self.component(&value, i, span)
+                }
+                None => self.no_member(&ty, member, r.fields.iter().map(|f| &*f.name)),
+            },
+            Ty::StructExpr(fields) => match fields.iter().position(|(n, _)| *n == member.name) {
+                Some(i) => self.component(&value, i as u32, span),
+                None => self.no_member(&ty, member, fields.iter().map(|(n, _)| &**n)),
+            },
+            Ty::Stack(element, size) => {
+                let (element, size) = ((**element).clone(), *size);
+                self.stack_member(&value, &element, size, member, span)
+            }
+            _ => self.no_member(&ty, member, std::iter::empty()),
+        }
+    }
+
+    fn no_member<'n>(
+        &mut self,
+        ty: &Ty,
+        member: &ast::Ident,
+        known: impl Iterator<Item = &'n str>,
+    ) -> Elab<'a> {
+        let mut d = Diagnostic::error(
+            "name",
+            member.span,
+            format!("`{ty}` has no member `{member}`"),
+        );
+        if let Some(close) = closest(&member.name, known) {
+            d = d.with_help(format!("did you mean `{close}`?"));
+        }
+        self.report(d);
+        Elab::poison()
+    }
+
+    fn type_member(&mut self, ty: &'a ast::Type, member: &'a ast::Ident) -> Elab<'a> {
+        if matches!(ty.kind, TypeKind::Error) {
+            return match self.errors.get(&member.name) {
+                Some(i) => Elab::new(Ty::Error, Val::Error(*i)),
+                None => {
+                    let known: Vec<_> = self.errors.keys().cloned().collect();
+                    let mut known: Vec<&str> = known.iter().map(|s| &**s).collect();
+                    known.sort_unstable();
+                    self.no_member(&Ty::Error, member, known.into_iter())
+                }
+            };
+        }
+        let resolved = self.ty(ty);
+        match &resolved {
+            Ty::Enum(e) => match e.members.iter().position(|m| *m == member.name) {
+                Some(i) => {
+                    let val = match &e.repr {
+                        Some((_, values)) => {
+                            values.get(i).map_or(Val::Poison, |v| Val::Int(v.clone()))
+                        }
+                        None => Val::Enum(i as u32),
+                    };
+                    Elab::new(resolved.clone(), val)
+                }
+                None => {
+                    let e = e.clone();
+                    self.no_member(&resolved, member, e.members.iter().map(|m| &**m))
+                }
+            },
+            Ty::Poison => Elab::poison(),
+            other => self.no_member(&other.clone(), member, std::iter::empty()),
+        }
+    }
+
+    fn stack_member(
+        &mut self,
+        value: &Elab<'a>,
+        element: &Ty,
+        size: u32,
+        member: &ast::Ident,
+        span: Span,
+    ) -> Elab<'a> {
+        if matches!(value.val, Val::Poison) {
+            let ty = match &*member.name {
+                "next" | "last" => element.clone(),
+                "size" | "lastIndex" | "nextIndex" => Ty::bit(32),
+                _ => return self.no_member(&value.ty, member, STACK_MEMBERS.into_iter()),
+            };
+            return Elab::new(ty, Val::Poison);
+        }
+        if &*member.name == "size" {
+            return Elab::new(Ty::bit(32), Val::Int(size.into()));
+        }
+        let Val::Place { place, writable } = &value.val else {
+            return self.no_member(&value.ty, member, ["size"].into_iter());
+        };
+        let (place, writable) = (place.clone(), *writable);
+        match &*member.name {
+            "next" | "last" | "lastIndex" if self.body.kind != BodyKind::Parser => {
+                self.error(
+                    "type",
+                    span,
+                    format!("`{member}` of a stack can only be used in parsers"),
+                );
+                Elab::new(
+                    if &*member.name == "lastIndex" {
+                        Ty::bit(32)
+                    } else {
+                        element.clone()
+                    },
+                    Val::Poison,
+                )
+            }
+            "next" => {
+                let next = self.next_index(&place);
+                let size = self.bits_const(size.into(), 32);
+                let ty = self.types_cache.boolean;
+                let cond = self.ir.add_expr(IrExpr::Binary(Ir::Lt, next, size), ty);
+                self.check_bounds(cond, span);
+                Elab::place(
+                    element.clone(),
+                    place.project(Projection::DynIndex(next)),
+                    writable,
+                )
+            }
+            "last" => {
+                let next = self.next_index(&place);
+                let zero = self.bits_const(0, 32);
+                let ty = self.types_cache.boolean;
+                let cond = self.ir.add_expr(IrExpr::Binary(Ir::Ne, next, zero), ty);
+                self.check_bounds(cond, span);
+                let last = self.last_index(&place);
+                Elab::place(
+                    element.clone(),
+                    place.project(Projection::DynIndex(last)),
+                    writable,
+                )
+            }
+            "lastIndex" => Elab::new(Ty::bit(32), Val::Expr(self.last_index(&place))),
+            "nextIndex" => Elab::new(Ty::bit(32), Val::Expr(self.next_index(&place))),
+            _ => self.no_member(&value.ty, member, STACK_MEMBERS.into_iter()),
+        }
+    }
+
+    fn last_index(&mut self, stack: &Place) -> p4ir::ExprId {
+        let next = self.next_index(stack);
+        let one = self.bits_const(1, 32);
+        let ty = self.types_cache.bit32;
+        self.ir.add_expr(IrExpr::Binary(Ir::Sub, next, one), ty)
+    }
+
+    /// Parser: `StackOutOfBounds` unless `cond`.
+    fn check_bounds(&mut self, cond: p4ir::ExprId, span: Span) {
+        let index = self.errors.get("StackOutOfBounds").copied().unwrap_or(0);
+        let ty = self.types_cache.error;
+        let error = self.ir.add_expr(IrExpr::Const(Const::Error(index)), ty);
+        self.emit(StmtKind::Verify { cond, error }, span);
+    }
+}
+
+const STACK_MEMBERS: [&str; 5] = ["size", "next", "last", "lastIndex", "nextIndex"];
+
+/// The candidate nearest to a misspelt name, if it is near.
+pub(super) fn closest<'n>(
+    name: &str,
+    candidates: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let limit = (name.chars().count() / 3).max(1);
+    candidates
+        .map(|c| (edit_distance(name, c), c))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, c)| c)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn near_names_are_suggested() {
+        let fields = ["dstAddr", "srcAddr", "etherType"];
+        assert_eq!(closest("dstAdr", fields.into_iter()), Some("dstAddr"));
+        assert_eq!(closest("ttl", fields.into_iter()), None);
+    }
+}

@@ -1,0 +1,298 @@
+//! Packages: `main`, and binding the architecture's blocks to shared storage.
+
+use std::collections::HashMap;
+
+use p4ir::{ArgValue, Callee, Package, PackageArg, Place, VarId, VarKind};
+
+use super::call::Passing;
+use super::instance::{BlockInstance, Bound};
+use super::value::{Elab, Object, Val};
+use super::{Entity, Lowerer};
+use crate::ast::{self, DeclKind, NodeId};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::types::Ty;
+
+impl<'a> Lowerer<'a> {
+    /// Elaborates everything `main` reaches.
+    pub(super) fn main(&mut self) {
+        match self.global("main") {
+            Some(Entity::Value(Elab {
+                val: Val::Object(Object::Package(package)),
+                ..
+            })) => {
+                self.ir.main = *package;
+            }
+            Some(Entity::Value(_) | Entity::Poison) => {}
+            _ => self.report(
+                Diagnostic::warning("arch", None, "the program instantiates no `main` package")
+                    .with_help("for v1model: `V1Switch(MyParser(), ...) main;`"),
+            ),
+        }
+    }
+
+    pub(super) fn make_package(
+        &mut self,
+        id: NodeId,
+        ty: &Ty,
+        args: &'a [ast::Arg],
+        span: Span,
+    ) -> Elab<'a> {
+        let Ty::Package(_, name, targs) = ty else {
+            return Elab::poison();
+        };
+        let Some(decl) = self.decls.get(&id).copied() else {
+            return Elab::poison();
+        };
+        let DeclKind::Package(callable) = &decl.kind else {
+            return Elab::poison();
+        };
+        let tys = self.block_types(decl, targs, &callable.params);
+        let what = format!("`{name}`");
+        let Some(bound) = self.bind(&what, &callable.params, args, span) else {
+            return Elab::poison();
+        };
+        let Some(values) = self.constructor_args(&what, &callable.params, &tys, args, span) else {
+            return Elab::poison();
+        };
+        let mut shared = HashMap::new();
+        let share = &**name == "V1Switch";
+        let mut out = Vec::new();
+        for (((param, ty), value), arg) in callable.params.iter().zip(&tys).zip(&values).zip(bound)
+        {
+            if arg.is_none() && param.default.is_none() {
+                continue;
+            }
+            let value = match &value.val {
+                Val::Object(Object::Block(index)) => {
+                    if !share {
+                        shared.clear();
+                    }
+                    match self.start_block(*index, ty, &mut shared, span) {
+                        Some(Callee::Parser(id)) => ArgValue::Parser(id),
+                        Some(Callee::Control(id)) => ArgValue::Control(id),
+                        _ => return Elab::poison(),
+                    }
+                }
+                Val::Object(Object::Extern(id)) => ArgValue::Extern(*id),
+                Val::Object(Object::Package(inner)) => ArgValue::Package(inner.clone()),
+                _ if value.is_poison() => return Elab::poison(),
+                _ => ArgValue::Value(self.scalar(value, span)),
+            };
+            out.push(PackageArg {
+                name: param.name.to_string(),
+                value,
+            });
+        }
+        let package = Package {
+            type_name: name.to_string(),
+            args: out,
+        };
+        Elab::new(
+            self.infer.resolve(ty),
+            Val::Object(Object::Package(Box::new(package))),
+        )
+    }
+
+    /// Elaborates a block the architecture applies. Parameters that the architecture declares with the
+    /// same type variable share storage through `shared`.
+    fn start_block(
+        &mut self,
+        index: usize,
+        declared: &Ty,
+        shared: &mut HashMap<Ty, VarId>,
+        span: Span,
+    ) -> Option<Callee> {
+        if let Some((callee, _)) = &self.blocks[index].applied {
+            return Some(*callee);
+        }
+        let decl = self.blocks[index].decl;
+        // The architecture applies a block under the name of its declaration.
+        let own = decl.name().map_or(String::new(), |n| n.to_string());
+        self.blocks[index].name = self.control_plane_name(&own, &decl.annotations);
+        let keys = match declared {
+            Ty::Block(id, _, targs) => match self.decls.get(id).copied() {
+                Some(ty) => self.block_types(ty, targs, Self::apply_params(ty)),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let params = Self::apply_params(decl);
+        let targs = self.blocks[index].type_args.clone();
+        let tys = self.block_types(decl, &targs, params);
+        let mut bindings = Vec::new();
+        for (i, (param, ty)) in params.iter().zip(&tys).enumerate() {
+            let ty = self.infer.resolve(ty);
+            if !ty.is_data() {
+                bindings.push(Bound::Object(Elab::new(ty, Val::Object(Object::Packet))));
+                continue;
+            }
+            let known = keys.get(i).and_then(|k| shared.get(k).copied());
+            let var = match known {
+                Some(var) => var,
+                None => {
+                    let var = self.new_var(&param.name.name, &ty, VarKind::Param, param.name.span);
+                    if let Some(key) = keys.get(i) {
+                        shared.insert(key.clone(), var);
+                    }
+                    var
+                }
+            };
+            let passing = Passing {
+                place: Place::var(var),
+                ty,
+                direction: param.direction,
+            };
+            bindings.push(Bound::Own(passing));
+        }
+        self.elaborate_block(index, bindings, span);
+        self.blocks[index]
+            .applied
+            .as_ref()
+            .map(|(callee, _)| *callee)
+    }
+
+    /// Whether a block fits a parser or control type: same number of parameters, same directions, types
+    /// that meet. Binds type variables on both sides.
+    pub(super) fn block_fits(&mut self, wanted: &Ty, given: &Ty, span: Span) -> bool {
+        let (Ty::Block(wid, wname, wargs), Ty::Block(gid, gname, gargs)) = (wanted, given) else {
+            return false;
+        };
+        if wid == gid {
+            return self.infer.unify(wanted, given);
+        }
+        let (Some(w), Some(g)) = (self.decls.get(wid).copied(), self.decls.get(gid).copied())
+        else {
+            return false;
+        };
+        let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
+        let same_kind = is_parser(w) == is_parser(g);
+        if !same_kind || wp.len() != gp.len() {
+            self.error(
+                "type",
+                span,
+                format!("`{gname}` does not have the parameters of `{wname}`"),
+            );
+            return false;
+        }
+        let wtys = self.block_types(w, wargs, wp);
+        let gtys = self.block_types(g, gargs, gp);
+        let mut ok = true;
+        for ((x, y), (tx, ty)) in wp.iter().zip(gp).zip(wtys.iter().zip(&gtys)) {
+            if x.direction != y.direction {
+                self.report(
+                    Diagnostic::error(
+                        "type",
+                        span,
+                        format!("`{gname}` does not fit `{wname}`: parameter `{}` has another direction", y.name),
+                    )
+                    .with_related(y.at.span, "declared here"),
+                );
+                ok = false;
+            } else if !self.infer.unify(tx, ty) {
+                let (tx, ty) = (self.infer.resolve(tx), self.infer.resolve(ty));
+                self.report(
+                    Diagnostic::error(
+                        "type",
+                        span,
+                        format!("`{gname}` does not fit `{wname}`: parameter `{}` has type `{ty}`, not `{tx}`", y.name),
+                    )
+                    .with_related(y.at.span, "declared here"),
+                );
+                ok = false;
+            }
+        }
+        ok
+    }
+
+    /// Elaborates a declaration that nothing instantiated, for its errors.
+    pub(super) fn check_unused(&mut self, decl: &'a ast::Decl) {
+        let targs: Vec<Ty> = Self::type_params(decl)
+            .iter()
+            .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
+            .collect();
+        match &decl.kind {
+            DeclKind::Parser(_) | DeclKind::Control(_)
+                if !self.elaborated.contains(&decl.at.id) =>
+            {
+                self.check_block(decl, targs);
+            }
+            DeclKind::Function(f) => {
+                if !self.functions.keys().any(|(id, _)| *id == decl.at.id) {
+                    self.function(decl, f, &targs, decl.at.span);
+                }
+            }
+            DeclKind::ExternFunction(p) => {
+                self.signature(p, &[], &[], &[], decl.at.span);
+            }
+            DeclKind::ExternObject(object) => {
+                for method in &object.methods {
+                    self.signature(
+                        &method.prototype,
+                        &[],
+                        &object.type_params,
+                        &targs,
+                        method.at.span,
+                    );
+                }
+            }
+            DeclKind::ParserType(_) | DeclKind::ControlType(_) => {
+                self.block_types(decl, &targs, Self::apply_params(decl));
+            }
+            DeclKind::Error(_) | DeclKind::MatchKind(_) => {}
+            _ => {
+                self.resolve(decl);
+            }
+        }
+    }
+
+    fn check_block(&mut self, decl: &'a ast::Decl, targs: Vec<Ty>) {
+        let params = match &decl.kind {
+            DeclKind::Parser(p) => &p.constructor_params,
+            DeclKind::Control(c) => &c.constructor_params,
+            _ => return,
+        };
+        let ctor_types = self.block_types(decl, &targs, params);
+        let ctor = ctor_types
+            .into_iter()
+            .map(|t| Elab::new(t, Val::Poison))
+            .collect();
+        let name = decl.name().map_or(String::new(), |n| n.to_string());
+        let instance = BlockInstance {
+            decl,
+            type_args: targs.clone(),
+            ctor,
+            name,
+            applied: None,
+        };
+        self.blocks.push(instance);
+        let index = self.blocks.len() - 1;
+        let apply = Self::apply_params(decl);
+        let tys = self.block_types(decl, &targs, apply);
+        let mut bindings = Vec::new();
+        for (param, ty) in apply.iter().zip(tys) {
+            if ty.is_data() {
+                let var = self.new_var(&param.name.name, &ty, VarKind::Param, param.name.span);
+                let passing = Passing {
+                    place: Place::var(var),
+                    ty,
+                    direction: param.direction,
+                };
+                bindings.push(Bound::Own(passing));
+            } else {
+                let packet = matches!(&ty, Ty::Extern(_, n, _) if matches!(&**n, "packet_in" | "packet_out"));
+                let val = if packet {
+                    Val::Object(Object::Packet)
+                } else {
+                    Val::Poison
+                };
+                bindings.push(Bound::Object(Elab::new(ty, val)));
+            }
+        }
+        self.elaborate_block(index, bindings, decl.at.span);
+    }
+}
+
+fn is_parser(decl: &ast::Decl) -> bool {
+    matches!(decl.kind, DeclKind::Parser(_) | DeclKind::ParserType(_))
+}

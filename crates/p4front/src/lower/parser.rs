@@ -1,0 +1,293 @@
+//! Parsers: states, transitions, value sets.
+
+use std::collections::HashMap;
+
+use num_traits::ToPrimitive;
+use p4ir::{
+    MatchKind, Parser, ParserId, SelectCase, SelectMatch, State, StateId, Target, Transition,
+    ValueSet, ValueSetField,
+};
+
+use super::value::{Elab, Val};
+use super::{Entity, Lowerer, annot};
+use crate::ast::{self, AnnotationBody, DeclKind, ExprKind, Symbol, TransitionKind};
+use crate::source::Span;
+use crate::types::{RecordKind, Ty};
+
+type States = HashMap<Symbol, StateId>;
+
+impl<'a> Lowerer<'a> {
+    /// The body of a parser whose parameters are declared (and reset in the current block).
+    pub(super) fn parser_body(&mut self, p: &'a ast::Parser, params: Vec<p4ir::Param>) -> ParserId {
+        let first = (self.ir.value_sets.len(), self.ir.parsers.len());
+        for local in &p.locals {
+            match &local.kind {
+                DeclKind::Variable(v) => self.variable(v),
+                DeclKind::Constant(c) => {
+                    let value = self.constant(c);
+                    self.declare(&c.name, Entity::Value(value));
+                }
+                DeclKind::Instance(i) => self.local_instance(local, i),
+                DeclKind::ValueSet(v) => self.value_set(local, v),
+                _ => self.error(
+                    "syntax",
+                    local.at.span,
+                    "this cannot be declared in a parser",
+                ),
+            }
+        }
+        let init = std::mem::take(&mut self.out);
+        let (states, ids) = self.declare_states(p);
+        for (state, id) in p.states.iter().zip(&ids) {
+            self.state(state, *id, &states);
+        }
+        let start = match states.get("start") {
+            Some(id) => *id,
+            None => {
+                let text = format!("parser `{}` has no state `start`", p.signature.name);
+                self.error("parser", p.signature.name.span, text);
+                ids.first().copied().unwrap_or_else(|| self.empty_state())
+            }
+        };
+        let parser = Parser {
+            name: self.prefix.clone(),
+            type_name: p.signature.name.to_string(),
+            params,
+            init,
+            start,
+            states: ids,
+            value_sets: self.ir.value_sets.keys().skip(first.0).collect(),
+            subparsers: self.ir.parsers.keys().skip(first.1).collect(),
+            span: self.span(p.signature.name.span),
+        };
+        self.ir.parsers.push(parser)
+    }
+
+    fn empty_state(&mut self) -> StateId {
+        self.ir.states.push(State {
+            name: String::new(),
+            body: Vec::new(),
+            transition: Transition::Goto(Target::Reject),
+            span: p4ir::Span::default(),
+        })
+    }
+
+    fn declare_states(&mut self, p: &'a ast::Parser) -> (States, Vec<StateId>) {
+        let mut states = States::new();
+        let mut ids = Vec::new();
+        for state in &p.states {
+            let id = self.empty_state();
+            self.ir.states[id].name = state.name.to_string();
+            self.ir.states[id].span = self.span(state.name.span);
+            ids.push(id);
+            if matches!(&*state.name.name, "accept" | "reject") {
+                self.error(
+                    "parser",
+                    state.name.span,
+                    format!("state `{}` is built in and cannot be declared", state.name),
+                );
+            } else if states.insert(state.name.name.clone(), id).is_some() {
+                self.error(
+                    "name",
+                    state.name.span,
+                    format!("state `{}` is declared twice", state.name),
+                );
+            }
+        }
+        (states, ids)
+    }
+
+    fn state(&mut self, state: &'a ast::State, id: StateId, states: &States) {
+        let (body, transition) = self.nested(|s| {
+            s.scoped(|s| {
+                s.stmts(&state.body);
+                match &state.transition {
+                    None => {
+                        s.warn(
+                            "parser",
+                            state.name.span,
+                            format!("state `{}` has no transition: it rejects", state.name),
+                        );
+                        Transition::Goto(Target::Reject)
+                    }
+                    Some(t) => match &t.kind {
+                        TransitionKind::Direct(name) => Transition::Goto(s.target(name, states)),
+                        TransitionKind::Select { keys, cases } => s.select(keys, cases, states),
+                    },
+                }
+            })
+        });
+        self.ir.states[id].body = body;
+        self.ir.states[id].transition = transition;
+    }
+
+    fn target(&mut self, name: &ast::Ident, states: &States) -> Target {
+        match (&*name.name, states.get(&name.name)) {
+            ("accept", _) => Target::Accept,
+            ("reject", _) => Target::Reject,
+            (_, Some(id)) => Target::State(*id),
+            _ => {
+                self.error("name", name.span, format!("there is no state `{name}`"));
+                Target::Reject
+            }
+        }
+    }
+
+    fn select(
+        &mut self,
+        keys: &'a [ast::Expr],
+        cases: &'a [ast::SelectCase],
+        states: &States,
+    ) -> Transition {
+        let mut values: Vec<Elab<'a>> = Vec::new();
+        for key in keys {
+            let mark = self.out.len();
+            let value = self.expr(key, None);
+            if self.out.len() > mark {
+                for earlier in &mut values {
+                    self.spill(earlier, mark, key.at.span);
+                }
+            }
+            values.push(value);
+        }
+        let mut flat = Vec::new();
+        for (value, key) in values.iter().zip(keys) {
+            self.flatten_key(value, key, &mut flat);
+        }
+        let tys: Vec<Ty> = flat.iter().map(|v| v.ty.clone()).collect();
+        let mut out = Vec::new();
+        for case in cases {
+            let target = self.target(&case.next, states);
+            if let Some(matches) = self.select_match(&case.keyset, &tys) {
+                out.push(SelectCase { matches, target });
+            }
+        }
+        let span = keys.first().map_or(Span::default(), |k| k.at.span);
+        let keys = flat.iter().map(|v| self.scalar(v, span)).collect();
+        Transition::Select { keys, cases: out }
+    }
+
+    fn flatten_key(&mut self, value: &Elab<'a>, key: &'a ast::Expr, out: &mut Vec<Elab<'a>>) {
+        if Self::is_scalar(&value.ty) {
+            if value.ty == Ty::Int {
+                self.error("type", key.at.span, "the width of this key is not known");
+            } else if !value.ty.is_data() {
+                self.error(
+                    "type",
+                    key.at.span,
+                    format!("`{}` cannot be matched", value.ty),
+                );
+            }
+            out.push(value.clone());
+            return;
+        }
+        for i in 0..Self::component_types(&value.ty).len() {
+            let part = self.component(value, i as u32, key.at.span);
+            self.flatten_key(&part, key, out);
+        }
+    }
+
+    fn select_match(&mut self, keyset: &'a ast::Keyset, tys: &[Ty]) -> Option<SelectMatch> {
+        if let [
+            ast::Expr {
+                kind: ExprKind::Path(path),
+                ..
+            },
+        ] = keyset.elements.as_slice()
+            && let Some(Entity::Value(Elab {
+                val: Val::ValueSet(id),
+                ..
+            })) = self.find(path)
+        {
+            let fields = self.ir.value_sets[id].fields.len();
+            if fields != tys.len() {
+                let text = format!(
+                    "the value set has {fields} fields, the select {} keys",
+                    tys.len()
+                );
+                self.error("type", keyset.at.span, text);
+                return None;
+            }
+            return Some(SelectMatch::ValueSet(id));
+        }
+        self.key_sets(keyset, tys).map(SelectMatch::Sets)
+    }
+
+    fn value_set(&mut self, decl: &'a ast::Decl, v: &'a ast::ValueSet) {
+        let ty = self.ty(&v.element);
+        let size = self
+            .const_int(&v.size)
+            .and_then(|n| n.to_u64())
+            .unwrap_or(0);
+        let name = self.control_plane_name(&v.name.name, &decl.annotations);
+        let mut fields = Vec::new();
+        match &ty {
+            Ty::Record(r) if r.kind == RecordKind::Struct => {
+                let ast_fields = match self.decls.get(&r.decl).map(|d| &d.kind) {
+                    Some(DeclKind::Composite(c)) => c.fields.as_slice(),
+                    _ => &[],
+                };
+                for field in &r.fields {
+                    let notes = ast_fields
+                        .get(field.index)
+                        .map_or(&[][..], |f| &f.annotations);
+                    let kind = match annot::find(notes, "match").map(|a| &a.body) {
+                        Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {
+                            MatchKind::from_name(&tokens[0].text)
+                        }
+                        _ => MatchKind::Exact,
+                    };
+                    let ty = self.ir_ty(&field.ty);
+                    fields.push(ValueSetField {
+                        name: field.name.to_string(),
+                        ty,
+                        kind,
+                    });
+                }
+            }
+            Ty::Tuple(all) => {
+                for (i, t) in all.iter().enumerate() {
+                    let ty = self.ir_ty(t);
+                    fields.push(ValueSetField {
+                        name: format!("field{i}"),
+                        ty,
+                        kind: MatchKind::Exact,
+                    });
+                }
+            }
+            Ty::Poison => {}
+            other if Self::is_scalar(other) && other.is_data() => {
+                let ty = self.ir_ty(other);
+                let kind = match annot::find(&decl.annotations, "match").map(|a| &a.body) {
+                    Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {
+                        MatchKind::from_name(&tokens[0].text)
+                    }
+                    _ => MatchKind::Exact,
+                };
+                fields.push(ValueSetField {
+                    name: String::new(),
+                    ty,
+                    kind,
+                });
+            }
+            other => self.error(
+                "type",
+                v.element.at.span,
+                format!("a value set cannot hold `{other}`"),
+            ),
+        }
+        let set = ValueSet {
+            name,
+            fields,
+            size,
+            annotations: self.annotations(&decl.annotations),
+            span: self.span(v.name.span),
+        };
+        let id = self.ir.value_sets.push(set);
+        self.facts.value_set(id, &decl.annotations, ty);
+        self.declare(
+            &v.name,
+            Entity::Value(Elab::new(Ty::ValueSet, Val::ValueSet(id))),
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! What lowering notes down for P4Info: declarations and source-level types that p4ir no longer has.
+
+use p4ir::{ActionId, ExternArg, ExternId, TableId, ValueSetId};
+
+use crate::ast;
+use crate::types::Ty;
+
+/// An action.
+#[derive(Clone)]
+pub(crate) struct ActionFact<'a> {
+    pub(crate) id: ActionId,
+    pub(crate) annotations: &'a [ast::Annotation],
+    pub(crate) params: Vec<(&'a ast::Param, Ty)>,
+}
+
+/// A table.
+#[derive(Clone)]
+pub(crate) struct TableFact<'a> {
+    pub(crate) id: TableId,
+    pub(crate) annotations: &'a [ast::Annotation],
+    pub(crate) table: &'a ast::Table,
+    pub(crate) key_types: Vec<Ty>,
+}
+
+/// An extern object.
+#[derive(Clone)]
+pub(crate) struct ExternFact<'a> {
+    pub(crate) id: ExternId,
+    pub(crate) annotations: &'a [ast::Annotation],
+    pub(crate) type_args: Vec<Ty>,
+}
+
+/// A parser value set.
+#[derive(Clone)]
+pub(crate) struct ValueSetFact<'a> {
+    pub(crate) id: ValueSetId,
+    pub(crate) annotations: &'a [ast::Annotation],
+    pub(crate) element: Ty,
+}
+
+/// All of them, in order of elaboration.
+#[derive(Clone, Default)]
+pub(crate) struct Facts<'a> {
+    pub(crate) actions: Vec<ActionFact<'a>>,
+    pub(crate) tables: Vec<TableFact<'a>>,
+    pub(crate) externs: Vec<ExternFact<'a>>,
+    pub(crate) value_sets: Vec<ValueSetFact<'a>>,
+    /// Types of digested data.
+    pub(crate) digests: Vec<Ty>,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn action(
+        &mut self,
+        id: ActionId,
+        annotations: &'a [ast::Annotation],
+        params: Vec<(&'a ast::Param, Ty)>,
+    ) {
+        self.actions.push(ActionFact {
+            id,
+            annotations,
+            params,
+        });
+    }
+
+    pub(crate) fn table(
+        &mut self,
+        id: TableId,
+        decl: &'a ast::Decl,
+        table: &'a ast::Table,
+        key_types: Vec<Ty>,
+    ) {
+        self.tables.push(TableFact {
+            id,
+            annotations: &decl.annotations,
+            table,
+            key_types,
+        });
+    }
+
+    pub(crate) fn extern_instance(
+        &mut self,
+        id: ExternId,
+        type_args: &[Ty],
+        annotations: &'a [ast::Annotation],
+    ) {
+        self.externs.push(ExternFact {
+            id,
+            annotations,
+            type_args: type_args.to_vec(),
+        });
+    }
+
+    pub(crate) fn value_set(
+        &mut self,
+        id: ValueSetId,
+        annotations: &'a [ast::Annotation],
+        element: Ty,
+    ) {
+        self.value_sets.push(ValueSetFact {
+            id,
+            annotations,
+            element,
+        });
+    }
+
+    pub(crate) fn extern_call(
+        &mut self,
+        proto: &ast::Prototype,
+        type_args: &[Ty],
+        _args: &[ExternArg],
+    ) {
+        if &*proto.name.name == "digest"
+            && let [ty] = type_args
+        {
+            self.digests.push(ty.clone());
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! P4Info of a program: the control plane's view of it.
+
+mod facts;
+
+pub(crate) use facts::Facts;

@@ -1,0 +1,177 @@
+//! Inference of type arguments by unification.
+
+use super::Ty;
+
+/// Bindings of inference variables.
+#[derive(Debug, Default)]
+pub(crate) struct Infer {
+    vars: Vec<Option<Ty>>,
+}
+
+impl Infer {
+    pub(crate) fn fresh(&mut self) -> Ty {
+        self.vars.push(None);
+        Ty::Var((self.vars.len() - 1) as u32)
+    }
+
+    /// The type with all known variables replaced.
+    pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
+        match ty {
+            Ty::Var(v) => match self.vars.get(*v as usize) {
+                Some(Some(bound)) => self.resolve(&bound.clone()),
+                _ => ty.clone(),
+            },
+            Ty::Stack(t, n) => Ty::Stack(self.resolve(t).into(), *n),
+            Ty::List(t) => Ty::List(self.resolve(t).into()),
+            Ty::Tuple(all) => Ty::Tuple(self.resolve_all(all)),
+            Ty::ListExpr(all) => Ty::ListExpr(self.resolve_all(all)),
+            Ty::StructExpr(all) => Ty::StructExpr(
+                all.iter()
+                    .map(|(n, t)| (n.clone(), self.resolve(t)))
+                    .collect(),
+            ),
+            Ty::Extern(id, name, args) => Ty::Extern(*id, name.clone(), self.resolve_all(args)),
+            Ty::Block(id, name, args) => Ty::Block(*id, name.clone(), self.resolve_all(args)),
+            Ty::Package(id, name, args) => Ty::Package(*id, name.clone(), self.resolve_all(args)),
+            Ty::Record(r) if r.args.iter().any(|a| !self.known(a)) || !r.args.is_empty() => {
+                let mut record = (**r).clone();
+                record.args = self.resolve_all(&record.args);
+                for field in &mut record.fields {
+                    field.ty = self.resolve(&field.ty);
+                }
+                Ty::Record(record.into())
+            }
+            _ => ty.clone(),
+        }
+    }
+
+    fn resolve_all(&self, all: &[Ty]) -> Vec<Ty> {
+        all.iter().map(|t| self.resolve(t)).collect()
+    }
+
+    /// Whether no unbound variable is left in a type.
+    pub(crate) fn known(&self, ty: &Ty) -> bool {
+        match self.resolve_shallow(ty) {
+            Ty::Var(_) => false,
+            Ty::Stack(t, _) | Ty::List(t) => self.known(&t),
+            Ty::Tuple(all) | Ty::ListExpr(all) => all.iter().all(|t| self.known(t)),
+            Ty::StructExpr(all) => all.iter().all(|(_, t)| self.known(t)),
+            Ty::Extern(_, _, args) | Ty::Block(_, _, args) | Ty::Package(_, _, args) => {
+                args.iter().all(|t| self.known(t))
+            }
+            Ty::Record(r) => r.args.iter().all(|t| self.known(t)),
+            _ => true,
+        }
+    }
+
+    fn resolve_shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty.clone();
+        while let Ty::Var(v) = ty {
+            match self.vars.get(v as usize) {
+                Some(Some(bound)) => ty = bound.clone(),
+                _ => break,
+            }
+        }
+        ty
+    }
+
+    fn occurs(&self, var: u32, ty: &Ty) -> bool {
+        match self.resolve_shallow(ty) {
+            Ty::Var(v) => v == var,
+            Ty::Stack(t, _) | Ty::List(t) => self.occurs(var, &t),
+            Ty::Tuple(all) | Ty::ListExpr(all) => all.iter().any(|t| self.occurs(var, t)),
+            Ty::Extern(_, _, a) | Ty::Block(_, _, a) | Ty::Package(_, _, a) => {
+                a.iter().any(|t| self.occurs(var, t))
+            }
+            Ty::Record(r) => r.args.iter().any(|t| self.occurs(var, t)),
+            _ => false,
+        }
+    }
+
+    fn bind(&mut self, var: u32, ty: Ty) -> bool {
+        if ty == Ty::Var(var) {
+            return true;
+        }
+        if self.occurs(var, &ty) {
+            return false;
+        }
+        self.vars[var as usize] = Some(ty);
+        true
+    }
+
+    /// Makes a parameter's type and an argument's type meet; the argument may convert implicitly
+    /// (`int` to a bit type, a list to a tuple, struct or header). A variable bound to `int` by one argument
+    /// takes the sized type of a later one.
+    pub(crate) fn unify(&mut self, param: &Ty, arg: &Ty) -> bool {
+        if let Ty::Var(v) = param {
+            match self.vars.get(*v as usize).cloned().flatten() {
+                Some(Ty::Int) if matches!(self.resolve_shallow(arg), Ty::Bits { .. }) => {
+                    self.vars[*v as usize] = Some(self.resolve_shallow(arg));
+                    return true;
+                }
+                Some(bound) => return self.unify(&bound, arg),
+                None => {
+                    let arg = match self.resolve(arg) {
+                        Ty::ListExpr(all) => Ty::Tuple(all),
+                        other => other,
+                    };
+                    return self.bind(*v, arg);
+                }
+            }
+        }
+        let arg = self.resolve_shallow(arg);
+        match (param, &arg) {
+            (Ty::Poison, _) | (_, Ty::Poison) => true,
+            (p, Ty::Var(v)) => self.bind(*v, p.clone()),
+            (Ty::Bits { .. }, Ty::Int) => true,
+            (Ty::Stack(a, n), Ty::Stack(b, m)) => n == m && self.unify(a, b),
+            (Ty::Stack(a, _) | Ty::List(a), Ty::ListExpr(all)) => {
+                let a = (**a).clone();
+                all.iter().all(|t| self.unify(&a, t))
+            }
+            (Ty::List(a), Ty::List(b)) => self.unify(a, b),
+            (Ty::Tuple(a), Ty::Tuple(b) | Ty::ListExpr(b)) => self.all(a, b),
+            (Ty::Record(a), Ty::Record(b)) => a.decl == b.decl && self.all(&a.args, &b.args),
+            (Ty::Record(a), Ty::ListExpr(b)) => {
+                a.fields.len() == b.len()
+                    && a.fields.iter().zip(b).all(|(f, t)| self.unify(&f.ty, t))
+            }
+            (Ty::Record(a), Ty::StructExpr(b)) => b
+                .iter()
+                .all(|(name, t)| a.field(name).is_some_and(|(_, f)| self.unify(&f.ty, t))),
+            (Ty::Record(_), Ty::InvalidHeader) => true,
+            (Ty::Extern(a, _, x), Ty::Extern(b, _, y))
+            | (Ty::Block(a, _, x), Ty::Block(b, _, y))
+            | (Ty::Package(a, _, x), Ty::Package(b, _, y)) => a == b && self.all(x, y),
+            (p, Ty::Enum(_)) if arg.enum_repr() == Some(p) => true,
+            (p, a) => p == a,
+        }
+    }
+
+    fn all(&mut self, a: &[Ty], b: &[Ty]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.unify(x, y))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_int_literal_takes_the_width_of_its_sibling() {
+        let mut infer = Infer::default();
+        let t = infer.fresh();
+        assert!(infer.unify(&t, &Ty::Int));
+        assert!(infer.unify(&t, &Ty::bit(16)));
+        assert_eq!(infer.resolve(&t), Ty::bit(16));
+        assert!(!infer.unify(&t, &Ty::bit(8)));
+    }
+
+    #[test]
+    fn a_list_is_inferred_as_a_tuple() {
+        let mut infer = Infer::default();
+        let t = infer.fresh();
+        assert!(infer.unify(&t, &Ty::ListExpr(vec![Ty::bit(8), Ty::Bool])));
+        assert_eq!(infer.resolve(&t), Ty::Tuple(vec![Ty::bit(8), Ty::Bool]));
+    }
+}

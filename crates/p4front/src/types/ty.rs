@@ -1,0 +1,318 @@
+//! Types as the programmer sees them: nominal, generic, before lowering.
+
+use std::fmt;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+use crate::ast::{NodeId, Symbol};
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ty {
+    /// An error was reported here; equal to everything, so that one mistake is told once.
+    Poison,
+    Void,
+    Bool,
+    String,
+    Error,
+    MatchKind,
+    /// `int` of any size: only at compile time.
+    Int,
+    Bits {
+        width: u32,
+        signed: bool,
+    },
+    Varbit(u32),
+    /// An inference variable.
+    Var(u32),
+    /// A type parameter of a generic declaration that is checked without being instantiated.
+    Param(NodeId, Symbol),
+    Record(Rc<Record>),
+    Enum(Rc<EnumTy>),
+    New(Rc<NewTy>),
+    /// A header stack or array.
+    Stack(Rc<Ty>, u32),
+    Tuple(Vec<Ty>),
+    List(Rc<Ty>),
+    /// Type of `{a, b}` before it becomes a struct, header, tuple or list.
+    ListExpr(Vec<Ty>),
+    /// Type of `{f = a}` before it becomes a struct or header.
+    StructExpr(Vec<(Symbol, Ty)>),
+    /// Type of `{#}`.
+    InvalidHeader,
+    /// Extern object type with its arguments.
+    Extern(NodeId, Symbol, Vec<Ty>),
+    /// A parser or control declaration, or a bodiless parser/control type.
+    Block(NodeId, Symbol, Vec<Ty>),
+    /// A package type.
+    Package(NodeId, Symbol, Vec<Ty>),
+    /// What `t` is when it names a table.
+    Table,
+    /// What `t.apply()` gives.
+    ApplyResult,
+    /// A name of an action.
+    Action,
+    /// A value set.
+    ValueSet,
+}
+
+/// The record types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum RecordKind {
+    Struct,
+    Header,
+    Union,
+}
+
+/// A field of a record.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldTy {
+    pub(crate) name: Symbol,
+    pub(crate) ty: Ty,
+    /// Index into the declaration's fields, for annotations.
+    pub(crate) index: usize,
+}
+
+/// A struct, header or header union, instantiated with its type arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) kind: RecordKind,
+    pub(crate) decl: NodeId,
+    pub(crate) name: Symbol,
+    pub(crate) args: Vec<Ty>,
+    pub(crate) fields: Vec<FieldTy>,
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        self.decl == other.decl && self.args == other.args
+    }
+}
+impl Eq for Record {}
+impl std::hash::Hash for Record {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.decl.hash(state);
+        self.args.hash(state);
+    }
+}
+
+impl Record {
+    pub(crate) fn field(&self, name: &str) -> Option<(u32, &FieldTy)> {
+        let at = self.fields.iter().position(|f| &*f.name == name)?;
+        Some((at as u32, &self.fields[at]))
+    }
+}
+
+/// An enum; serialisable if it has an underlying type.
+#[derive(Clone, Debug)]
+pub(crate) struct EnumTy {
+    pub(crate) decl: NodeId,
+    pub(crate) name: Symbol,
+    pub(crate) members: Vec<Symbol>,
+    /// Underlying type and the members' values.
+    pub(crate) repr: Option<(Ty, Vec<BigInt>)>,
+}
+
+impl PartialEq for EnumTy {
+    fn eq(&self, other: &Self) -> bool {
+        self.decl == other.decl
+    }
+}
+impl Eq for EnumTy {}
+impl std::hash::Hash for EnumTy {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.decl.hash(state);
+    }
+}
+
+/// `type T name`.
+#[derive(Clone, Debug)]
+pub(crate) struct NewTy {
+    pub(crate) decl: NodeId,
+    pub(crate) name: Symbol,
+    pub(crate) underlying: Ty,
+}
+
+impl PartialEq for NewTy {
+    fn eq(&self, other: &Self) -> bool {
+        self.decl == other.decl
+    }
+}
+impl Eq for NewTy {}
+impl std::hash::Hash for NewTy {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.decl.hash(state);
+    }
+}
+
+impl Ty {
+    pub(crate) fn bit(width: u32) -> Self {
+        Ty::Bits {
+            width,
+            signed: false,
+        }
+    }
+
+    pub(crate) fn is_poison(&self) -> bool {
+        matches!(self, Ty::Poison)
+    }
+
+    /// Width and signedness of `bit<N>`/`int<N>`.
+    pub(crate) fn bits(&self) -> Option<(u32, bool)> {
+        match self {
+            Ty::Bits { width, signed } => Some((*width, *signed)),
+            _ => None,
+        }
+    }
+
+    /// The record, if it is one.
+    pub(crate) fn record(&self) -> Option<&Rc<Record>> {
+        match self {
+            Ty::Record(r) => Some(r),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_header(&self) -> bool {
+        self.record().is_some_and(|r| r.kind == RecordKind::Header)
+    }
+
+    pub(crate) fn is_union(&self) -> bool {
+        self.record().is_some_and(|r| r.kind == RecordKind::Union)
+    }
+
+    /// A serialisable enum's underlying type.
+    pub(crate) fn enum_repr(&self) -> Option<&Ty> {
+        match self {
+            Ty::Enum(e) => e.repr.as_ref().map(|(t, _)| t),
+            _ => None,
+        }
+    }
+
+    /// Whether values exist at run time as data.
+    pub(crate) fn is_data(&self) -> bool {
+        !matches!(
+            self,
+            Ty::Void
+                | Ty::MatchKind
+                | Ty::Extern(..)
+                | Ty::Block(..)
+                | Ty::Package(..)
+                | Ty::Table
+                | Ty::ApplyResult
+                | Ty::Action
+                | Ty::ValueSet
+        )
+    }
+
+    /// Bits on the wire; `None` if not fixed or not serialisable.
+    pub(crate) fn size_bits(&self, max: bool) -> Option<u64> {
+        match self {
+            Ty::Bits { width, .. } => Some(u64::from(*width)),
+            Ty::Bool => Some(1),
+            Ty::Varbit(n) => Some(if max { u64::from(*n) } else { 0 }),
+            Ty::New(n) => n.underlying.size_bits(max),
+            Ty::Enum(_) => self.enum_repr()?.size_bits(max),
+            Ty::Tuple(all) => all.iter().map(|t| t.size_bits(max)).sum(),
+            Ty::Stack(element, n) => Some(element.size_bits(max)? * u64::from(*n)),
+            Ty::Record(r) => {
+                let sizes = r.fields.iter().map(|f| f.ty.size_bits(max));
+                if r.kind != RecordKind::Union {
+                    return sizes.sum();
+                }
+                let all: Option<Vec<u64>> = sizes.collect();
+                let all = all?;
+                if max {
+                    all.into_iter().max()
+                } else {
+                    all.into_iter().min()
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a varbit is inside.
+    pub(crate) fn has_varbit(&self) -> bool {
+        match self {
+            Ty::Varbit(_) => true,
+            Ty::Record(r) => r.fields.iter().any(|f| f.ty.has_varbit()),
+            Ty::Stack(t, _) => t.has_varbit(),
+            Ty::Tuple(all) => all.iter().any(Ty::has_varbit),
+            _ => false,
+        }
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, all: &[Ty]) -> fmt::Result {
+    for (i, t) in all.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{t}")?;
+    }
+    Ok(())
+}
+
+fn named(f: &mut fmt::Formatter<'_>, name: &str, args: &[Ty]) -> fmt::Result {
+    f.write_str(name)?;
+    if !args.is_empty() {
+        f.write_str("<")?;
+        list(f, args)?;
+        f.write_str(">")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ty::Poison => f.write_str("<error>"),
+            Ty::Void => f.write_str("void"),
+            Ty::Bool => f.write_str("bool"),
+            Ty::String => f.write_str("string"),
+            Ty::Error => f.write_str("error"),
+            Ty::MatchKind => f.write_str("match_kind"),
+            Ty::Int => f.write_str("int"),
+            Ty::Bits {
+                width,
+                signed: false,
+            } => write!(f, "bit<{width}>"),
+            Ty::Bits {
+                width,
+                signed: true,
+            } => write!(f, "int<{width}>"),
+            Ty::Varbit(n) => write!(f, "varbit<{n}>"),
+            Ty::Var(_) => f.write_str("_"),
+            Ty::Param(_, name) => f.write_str(name),
+            Ty::Record(r) => named(f, &r.name, &r.args),
+            Ty::Enum(e) => f.write_str(&e.name),
+            Ty::New(n) => f.write_str(&n.name),
+            Ty::Stack(t, n) => write!(f, "{t}[{n}]"),
+            Ty::Tuple(all) => named(f, "tuple", all),
+            Ty::List(t) => write!(f, "list<{t}>"),
+            Ty::ListExpr(all) => {
+                f.write_str("{ ")?;
+                list(f, all)?;
+                f.write_str(" }")
+            }
+            Ty::StructExpr(all) => {
+                f.write_str("{ ")?;
+                for (i, (name, ty)) in all.iter().enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{name} = {ty}")?;
+                }
+                f.write_str(" }")
+            }
+            Ty::InvalidHeader => f.write_str("{#}"),
+            Ty::Extern(_, name, args) | Ty::Block(_, name, args) | Ty::Package(_, name, args) => {
+                named(f, name, args)
+            }
+            Ty::Table => f.write_str("table"),
+            Ty::ApplyResult => f.write_str("result of a table's apply"),
+            Ty::Action => f.write_str("action"),
+            Ty::ValueSet => f.write_str("value_set"),
+        }
+    }
+}
