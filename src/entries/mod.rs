@@ -21,6 +21,7 @@ pub mod commands;
 mod model;
 mod resolve;
 pub mod runtime_json;
+pub mod tagger;
 #[cfg(test)]
 mod tests;
 mod value_text;
@@ -185,7 +186,20 @@ pub enum Problem {
     /// A multicast group or clone session has an id that its kind cannot have, or has it twice.
     #[error("{0}")]
     Replication(&'static str),
+    /// Forwarding contradicts itself or is too large.
+    #[error("{0}")]
+    Forwarding(&'static str),
+    /// A table or profile has more entries than the program gives it room.
+    #[error("{what} has room for {size} and gets {count}")]
+    Full {
+        /// Table, profile or group.
+        what: String,
+        /// Room.
+        size: u64,
+        /// Entries, members, or members of the group.
+        count: u64,
+    },
     /// The P4Info itself lacks something that the entry needs.
-    #[error("the P4Info is incomplete: {0}")]
+    #[error("the program's description is incomplete: {0}")]
     P4Info(String),
 }

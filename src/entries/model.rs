@@ -41,7 +41,7 @@ pub struct TableEntry {
 }
 
 /// A key of an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Name of the match field.
     pub field: Name,
@@ -50,7 +50,7 @@ pub struct Key {
 }
 
 /// What a key matches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchValue {
     /// This value.
     Exact(Bits),

@@ -163,8 +163,48 @@ impl SwitchEntries {
             .map(|(at, table)| (table.id(), at))
             .collect();
         tables.sort_by_key(|entry| order.get(&entry.table.id()).copied());
+        self.check_room(info)?;
         self.check_replication()?;
         Ok(ResolvedSwitch { members, tables })
+    }
+
+    /// Whether tables, profiles and groups have room, where the P4Info tells their size.
+    fn check_room(&self, info: &P4InfoIndex) -> Result<(), EntriesError> {
+        let fits = |what: &str, size: i64, count: usize| {
+            let (size, count) = (u64::try_from(size).unwrap_or_default(), count as u64);
+            if size == 0 || count <= size {
+                return Ok(());
+            }
+            let problem = Problem::Full {
+                what: what.to_owned(),
+                size,
+                count,
+            };
+            Err(unfit(self.switch.clone(), problem))
+        };
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for entry in self.tables.iter().filter(|entry| !entry.is_default) {
+            if let Ok(table) = info.table(&entry.table) {
+                *counts.entry(table.id()).or_default() += 1;
+            }
+        }
+        for table in &info.info().tables {
+            let count = counts.get(&table.id()).copied().unwrap_or_default();
+            fits(table.name(), table.size, count)?;
+        }
+        for profile in &info.info().action_profiles {
+            let members = self
+                .members
+                .iter()
+                .filter(|m| m.profile == profile.name())
+                .count();
+            fits(profile.name(), profile.size, members)?;
+            for group in self.groups.iter().filter(|g| g.profile == profile.name()) {
+                let what = format!("group {} of {}", group.id, group.profile);
+                fits(&what, profile.max_group_size.into(), group.members.len())?;
+            }
+        }
+        Ok(())
     }
 
     fn check_replication(&self) -> Result<(), EntriesError> {

@@ -38,7 +38,7 @@ use super::resolve::{ResolvedAction, ResolvedCall, entry_place, match_type, widt
 use super::{EntriesError, value_text};
 
 /// Where the program's files are, as the tutorials' controller finds them: relative to the folder
-/// of `runtime.json`.
+/// from which their Mininet run is started (or, for the controller alone, the folder of this file).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramFiles {
     /// P4Info in text format.

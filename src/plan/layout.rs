@@ -77,11 +77,11 @@ pub mod action {
     pub const DISCARD: &str = "ingress.discard";
     /// `ing_prio`, `eg_prio`.
     pub const SET_PRIORITIES: &str = "ingress.set_priorities";
-    /// Default of `classify`.
+    /// Default of `classify`, and what an explicit lossy rule does.
     pub const LOSSY: &str = "ingress.lossy";
     /// `tag`: the code of the new tag, without class bits (they stay).
     pub const SET_TAG: &str = "egress.set_tag";
-    /// Default of `rewrite`.
+    /// Default of `rewrite`, and what an explicit lossy rule does.
     pub const SET_LOSSY_CODE: &str = "egress.set_lossy_code";
     /// Take the carrier off.
     pub const STRIP_CARRIER: &str = "egress.strip_carrier";
@@ -283,7 +283,8 @@ pub struct Table {
     pub id: u32,
     /// Key fields in the order of the program text; the selector's hash input is not among them.
     pub key: Vec<KeyField>,
-    /// Actions that entries may have. The default action is not among them: it is `const`.
+    /// Actions that entries may have. The default action (`const`) is among them only where entries use it
+    /// too.
     pub actions: Vec<&'static str>,
     /// Most entries.
     pub size: u32,
@@ -417,17 +418,25 @@ fn tag_tables(features: &Features) -> Vec<Table> {
     if features.class_bits() > 0 {
         key.push(field(4, "class", MatchKind::Ternary, features.class_bits()));
     }
-    let tag_table = |name, id, action| Table {
+    let tag_table = |name, id, actions| Table {
         name,
         id,
         key: key.clone(),
-        actions: vec![action],
+        actions,
         size: 65_536,
         selector: None,
     };
     vec![
-        tag_table(table::CLASSIFY, 0x0200_0006, action::SET_PRIORITIES),
-        tag_table(table::REWRITE, 0x0200_0007, action::SET_TAG),
+        tag_table(
+            table::CLASSIFY,
+            0x0200_0006,
+            vec![action::SET_PRIORITIES, action::LOSSY],
+        ),
+        tag_table(
+            table::REWRITE,
+            0x0200_0007,
+            vec![action::SET_TAG, action::SET_LOSSY_CODE],
+        ),
     ]
 }
 

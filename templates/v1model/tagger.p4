@@ -346,7 +346,7 @@ control ingress(inout headers_t headers,
         }
         actions = {
             set_priorities;
-            @defaultonly lossy;
+            lossy;
         }
         const default_action = lossy();
         size = TAG_RULE_SIZE;
@@ -451,7 +451,7 @@ control egress(inout headers_t headers,
         }
         actions = {
             set_tag;
-            @defaultonly set_lossy_code;
+            set_lossy_code;
         }
         const default_action = set_lossy_code();
         size = TAG_RULE_SIZE;

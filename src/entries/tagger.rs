@@ -1,0 +1,432 @@
+//! Entries of the `tagger` programs: what a checked plan says of one switch, in the tables that
+//! [`plan::layout`](crate::plan::layout) defines.
+//!
+//! | table | from | entry |
+//! |---|---|---|
+//! | `host_port` | ports that face hosts | port -> the port's own address |
+//! | `edge_class` | lossless classes | DSCP of a host's packet -> code of the class's first tag |
+//! | `ipv4_route`, `ipv6_route` | forwarding | prefix -> next hop, ECMP group or discard |
+//! | `ecmp_group` | forwarding | number -> group of next hops |
+//! | `classify` | tag rules | (tag, in port, out port) -> ING_PRIO, EG_PRIO |
+//! | `rewrite` | tag rules | (tag, in port, out port) -> new tag |
+//! | `host_port_out` | ports that face hosts | port -> take the carrier off |
+//!
+//! A set of ports is one ternary key over the one-hot bitmap of the port: value 0, and a mask of
+//! the bits *outside* the set; the only bit that is set in the packet's bitmap must be inside.
+//! What no rule matches is lossy; that is the tables' default action and no entry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use p4runtime::Bits;
+use units::PortId;
+
+use super::model::{
+    ActionCall, EntryAction, Group, Key, MatchValue, Member, SwitchEntries, TableEntry,
+};
+use super::{EntriesError, Problem};
+use crate::plan::layout::{self, Layout, MatchKind, Table, action, table};
+use crate::plan::{CheckedPlan, ClassId, NewTag, PortSet, TagRule};
+use crate::routes::forwarding::{ForwardAction, Forwarding, NextHop};
+use crate::topology::{NodeId, SwitchId};
+
+/// How far one layer's bits of the flow hash are from the next layer's: room for 64 next hops.
+const HASH_BITS_PER_LAYER: u8 = 6;
+
+/// The entries of one switch.
+///
+/// `layout` is that of the plan's program, and `forwarding` is made of the plan's routes, or of
+/// what is left of them after failures; both serve all switches.
+///
+/// # Errors
+/// [`EntriesError::Unfit`] when a number is too large for the program, such as a port above 511.
+pub fn generate(
+    plan: &CheckedPlan,
+    layout: &Layout,
+    forwarding: &Forwarding,
+    switch: SwitchId,
+) -> Result<SwitchEntries, EntriesError> {
+    let name = plan.topology().switch(switch).name.clone();
+    let mut build = Build {
+        plan,
+        layout,
+        switch,
+        entries: SwitchEntries {
+            switch: name,
+            ..Default::default()
+        },
+    };
+    match build.all(forwarding) {
+        Ok(()) => Ok(build.entries),
+        Err(problem) => Err(EntriesError::Unfit {
+            at: build.entries.switch,
+            problem,
+        }),
+    }
+}
+
+struct Build<'a> {
+    plan: &'a CheckedPlan,
+    layout: &'a Layout,
+    switch: SwitchId,
+    entries: SwitchEntries,
+}
+
+impl Build<'_> {
+    fn all(&mut self, forwarding: &Forwarding) -> Result<(), Problem> {
+        self.host_ports()?;
+        self.routes(forwarding)?;
+        self.tag_rules()
+    }
+
+    fn host_ports(&mut self) -> Result<(), Problem> {
+        let topology = self.plan.topology();
+        let faces_host = |(port, peer): (PortId, crate::topology::Peer)| {
+            matches!(peer.end.node, NodeId::Host(_)).then_some(port)
+        };
+        let ports: Vec<PortId> = topology.peers(self.switch).filter_map(faces_host).collect();
+        for &port in &ports {
+            let mac = topology.port_mac(self.switch, port);
+            let key = self.exact(table::HOST_PORT, "port", port.get())?;
+            let call = self.call(action::FACE_HOST, &[number(mac)])?;
+            self.push(table::HOST_PORT, vec![key], None, EntryAction::Direct(call));
+        }
+        if !self.layout.features.has_edge() {
+            return Ok(());
+        }
+        for (class, spec) in (0..).map(ClassId::new).zip(&self.plan.tagging().classes) {
+            let code = self
+                .plan
+                .carrier()
+                .code(class, NewTag::Lossless(spec.initial));
+            let code = code.ok_or_else(|| no_code(&spec.initial))?;
+            let key = self.exact(table::EDGE_CLASS, "dscp", layout::edge_dscp(class))?;
+            let call = self.call(action::SET_INITIAL_CODE, &[code.get().into()])?;
+            self.push(
+                table::EDGE_CLASS,
+                vec![key],
+                None,
+                EntryAction::Direct(call),
+            );
+        }
+        for &port in &ports {
+            let key = self.exact(table::HOST_PORT_OUT, "port", port.get())?;
+            let call = self.call(action::STRIP_CARRIER, &[])?;
+            self.push(
+                table::HOST_PORT_OUT,
+                vec![key],
+                None,
+                EntryAction::Direct(call),
+            );
+        }
+        Ok(())
+    }
+
+    /// Routes by prefix; several next hops are members of a group, each member once per switch.
+    fn routes(&mut self, forwarding: &Forwarding) -> Result<(), Problem> {
+        let forwarding = forwarding.switch(self.switch);
+        let mut members: BTreeMap<NextHop, u32> = BTreeMap::new();
+        let mut actions = Vec::with_capacity(forwarding.groups.len());
+        for hops in &forwarding.groups {
+            if let [only] = hops[..] {
+                actions.push(self.next_hop(only)?);
+                continue;
+            }
+            let mut ids = Vec::with_capacity(hops.len());
+            for &hop in hops {
+                let next = count(members.len())?;
+                let id = *members.entry(hop).or_insert(next);
+                if id == next {
+                    let action = self.next_hop(hop)?;
+                    let profile = layout::ECMP_SELECTOR.into();
+                    self.entries.members.push(Member {
+                        profile,
+                        id,
+                        action,
+                    });
+                }
+                ids.push(id);
+            }
+            let id = count(self.entries.groups.len())?;
+            let profile = layout::ECMP_SELECTOR.into();
+            self.entries.groups.push(Group {
+                profile,
+                id,
+                members: ids,
+            });
+            let key = self.exact(table::ECMP_GROUP, "group", id)?;
+            self.push(table::ECMP_GROUP, vec![key], None, EntryAction::Group(id));
+            actions.push(self.call(action::ECMP, &[id.into(), self.hash_shift().into()])?);
+        }
+        for &(prefix, action) in &forwarding.ipv4 {
+            let address = u32::from(prefix.address());
+            self.route(
+                table::IPV4_ROUTE,
+                address.into(),
+                prefix.length(),
+                action,
+                &actions,
+            )?;
+        }
+        for &(prefix, action) in &forwarding.ipv6 {
+            let address = u128::from(prefix.address());
+            self.route(
+                table::IPV6_ROUTE,
+                address,
+                prefix.length(),
+                action,
+                &actions,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn route(
+        &mut self,
+        table: &'static str,
+        address: u128,
+        length: u8,
+        action: ForwardAction,
+        groups: &[ActionCall],
+    ) -> Result<(), Problem> {
+        let value = self.value(table, "dst_addr", address)?;
+        let value = MatchValue::lpm(&value, length.into());
+        let call = match action {
+            ForwardAction::Discard => self.call(action::DISCARD, &[])?,
+            ForwardAction::Group(group) => {
+                let group = usize::try_from(group).ok().and_then(|at| groups.get(at));
+                let missing = || Problem::Forwarding("a route names a group that is not there");
+                group.cloned().ok_or_else(missing)?
+            }
+        };
+        let keys = value.into_iter().map(|value| Key {
+            field: "dst_addr".into(),
+            value,
+        });
+        self.push(table, keys.collect(), None, EntryAction::Direct(call));
+        Ok(())
+    }
+
+    fn next_hop(&self, hop: NextHop) -> Result<ActionCall, Problem> {
+        let source = self.plan.topology().port_mac(self.switch, hop.port);
+        let values = [hop.port.get().into(), number(source), number(hop.mac)];
+        self.call(action::NEXT_HOP, &values)
+    }
+
+    /// Which bits of the flow hash this switch uses: other ones than the layers below and above,
+    /// for among the flows that a switch gets the bits that its peers looked at are all alike.
+    fn hash_shift(&self) -> u8 {
+        let spread = |number: usize, step: u8| {
+            let shifts = usize::from(layout::HASH_SHIFT_MAX) + 1;
+            u8::try_from(number * usize::from(step) % shifts).unwrap_or_default()
+        };
+        match self.plan.topology().switch(self.switch).layer {
+            Some(layer) => spread(layer.into(), HASH_BITS_PER_LAYER),
+            None => spread(self.switch.index(), HASH_BITS_PER_LAYER + 1),
+        }
+    }
+
+    fn tag_rules(&mut self) -> Result<(), Problem> {
+        let plan = self.plan;
+        let rules = plan.tagging().rules.get(self.switch.index());
+        let rules = rules.map_or(&[][..], Vec::as_slice);
+        for name in [table::CLASSIFY, table::REWRITE] {
+            let has_priority = self.table(name)?.has_priority();
+            // Two rules may say the same; a table holds a key once.
+            let mut seen = BTreeSet::new();
+            for rule in rules {
+                let call = match name {
+                    table::CLASSIFY => self.classify(rule)?,
+                    _ => self.rewrite(rule)?,
+                };
+                let priority = has_priority.then(|| i32::from(rule.precedence) + 1);
+                for (in_key, out_key) in self.port_keys(name, rule)? {
+                    let code = self.tag_code(rule.tag)?;
+                    let mut keys = vec![self.exact(name, "tag", code)?];
+                    keys.extend(in_key);
+                    keys.extend(out_key);
+                    keys.extend(self.class_key(name, rule.class)?);
+                    if seen.insert((keys.clone(), priority)) {
+                        let call = EntryAction::Direct(call.clone());
+                        self.push(name, keys, priority, call);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// ING_PRIO is that of the arriving tag, EG_PRIO that of the new one (002 section 6.3).
+    fn classify(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
+        let tagging = self.plan.tagging();
+        match rule.new_tag {
+            NewTag::Lossy => self.call(action::LOSSY, &[]),
+            NewTag::Lossless(_) => {
+                let arriving = tagging.priority(NewTag::Lossless(rule.tag));
+                let leaving = tagging.priority(rule.new_tag);
+                let values = [arriving.get().into(), leaving.get().into()];
+                self.call(action::SET_PRIORITIES, &values)
+            }
+        }
+    }
+
+    fn rewrite(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
+        match rule.new_tag {
+            NewTag::Lossy => self.call(action::SET_LOSSY_CODE, &[]),
+            NewTag::Lossless(tag) => self.call(action::SET_TAG, &[self.tag_code(tag)?.into()]),
+        }
+    }
+
+    /// The code of a tag without class bits.
+    fn tag_code(&self, tag: crate::plan::Tag) -> Result<u16, Problem> {
+        let code = self.plan.carrier().codes.get(&tag);
+        Ok(code.ok_or_else(|| no_code(&tag))?.get())
+    }
+
+    /// The key over the class bits; none for a rule of any class.
+    fn class_key(&self, name: &str, class: Option<ClassId>) -> Result<Option<Key>, Problem> {
+        let Some(class) = class else { return Ok(None) };
+        let value = self.value(name, "class", class.get().into())?;
+        let value = MatchValue::ternary(&value, Bits::ones(value.width()));
+        Ok(value.map(|value| Key {
+            field: "class".into(),
+            value,
+        }))
+    }
+
+    /// The keys over both ports: one pair for sets, a pair for every two ports in exact form.
+    fn port_keys(
+        &self,
+        name: &str,
+        rule: &TagRule,
+    ) -> Result<Vec<(Option<Key>, Option<Key>)>, Problem> {
+        let in_field = self.table(name)?.field("in_port");
+        if in_field.is_some_and(|field| field.kind == MatchKind::Ternary) {
+            let in_key = self.port_set(name, "in_port", &rule.in_ports)?;
+            let out_key = self.port_set(name, "out_port", &rule.out_ports)?;
+            return Ok(vec![(in_key, out_key)]);
+        }
+        let mut pairs = Vec::with_capacity(rule.exact_count());
+        for in_port in rule.in_ports.iter() {
+            for out_port in rule.out_ports.iter() {
+                let in_key = self.exact(name, "in_port", in_port.get())?;
+                let out_key = self.exact(name, "out_port", out_port.get())?;
+                pairs.push((Some(in_key), Some(out_key)));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// "Port in S": no bit outside S is set in the one-hot bitmap of the port.
+    fn port_set(
+        &self,
+        name: &str,
+        field: &'static str,
+        ports: &PortSet,
+    ) -> Result<Option<Key>, Problem> {
+        let width = self.value(name, field, 0)?.width();
+        if let Some(last) = ports.last().filter(|last| u32::from(last.get()) >= width) {
+            let found = u32::from(last.get()) + 1;
+            return Err(Problem::Width {
+                what: format!("{field} of {name}"),
+                expected: width,
+                found,
+                value: format!("{{{ports}}}"),
+            });
+        }
+        let mut outside = Bits::zero(width);
+        for bit in 0..width {
+            let inside = u16::try_from(bit).is_ok_and(|port| ports.contains(PortId::new(port)));
+            if !inside {
+                outside.set_bit(bit);
+            }
+        }
+        let value = MatchValue::ternary(&Bits::zero(width), outside);
+        Ok(value.map(|value| Key {
+            field: field.into(),
+            value,
+        }))
+    }
+
+    fn table(&self, name: &str) -> Result<&Table, Problem> {
+        self.layout
+            .table(name)
+            .ok_or_else(|| Problem::P4Info(format!("there is no table {name}")))
+    }
+
+    fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
+        let missing = || Problem::P4Info(format!("{name} has no key {field}"));
+        let field = self.table(name)?.field(field).ok_or_else(missing)?;
+        Bits::from_uint(value, field.bits.into()).map_err(|source| Problem::Value {
+            what: format!("{} of {name}", field.name),
+            source,
+        })
+    }
+
+    fn exact(
+        &self,
+        name: &str,
+        field: &'static str,
+        value: impl Into<u128>,
+    ) -> Result<Key, Problem> {
+        let value = MatchValue::Exact(self.value(name, field, value.into())?);
+        Ok(Key {
+            field: field.into(),
+            value,
+        })
+    }
+
+    /// An action with values for its parameters, in order.
+    fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
+        let missing = || Problem::P4Info(format!("there is no action {name}"));
+        let action = self.layout.action(name).ok_or_else(missing)?;
+        let mut params = Vec::with_capacity(values.len());
+        for (param, &value) in action.params.iter().zip(values) {
+            let value =
+                Bits::from_uint(value, param.bits.into()).map_err(|source| Problem::Value {
+                    what: format!("{} of {name}", param.name),
+                    source,
+                })?;
+            params.push((param.name.into(), value));
+        }
+        Ok(ActionCall {
+            action: name.into(),
+            params,
+        })
+    }
+
+    fn push(
+        &mut self,
+        table: &'static str,
+        keys: Vec<Key>,
+        priority: Option<i32>,
+        action: EntryAction,
+    ) {
+        let entry = TableEntry {
+            table: table.into(),
+            keys,
+            priority,
+            action,
+            is_default: false,
+        };
+        self.entries.tables.push(entry);
+    }
+}
+
+/// The number that follows so many, counted from 1.
+fn count(others: usize) -> Result<u32, Problem> {
+    let next = u32::try_from(others)
+        .ok()
+        .and_then(|others| others.checked_add(1));
+    next.ok_or(Problem::Forwarding(
+        "there are more groups or next hops than can be numbered",
+    ))
+}
+
+fn number(mac: [u8; 6]) -> u128 {
+    mac.iter()
+        .fold(0, |value, &byte| value << 8 | u128::from(byte))
+}
+
+fn no_code(tag: &crate::plan::Tag) -> Problem {
+    Problem::P4Info(format!("the carrier has no code for tag {tag}"))
+}
