@@ -58,7 +58,18 @@ impl CarrierKind {
 
 /// The number that stands for a tag (and a class) in the carrier.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct TagCode(u16);
@@ -96,12 +107,6 @@ pub struct Carrier {
     /// How many bits the tag has below the class bits, where class bits are carried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_shift: Option<u8>,
-}
-
-impl Default for TagCode {
-    fn default() -> Self {
-        Self(0)
-    }
 }
 
 impl Carrier {

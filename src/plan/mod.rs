@@ -16,7 +16,7 @@ pub use carrier::{Carrier, CarrierKind, TagCode};
 pub use check::{CheckFailure, CheckReport, Fault, PlanError, check};
 pub use checked::{CheckedPlan, Classified, RuleCounts};
 pub use model::{
-    Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, Routes, RuleForm, Tables, Tag,
-    TagRule, Tagging,
+    Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule,
+    Tagging,
 };
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};

@@ -18,7 +18,7 @@ use units::{PortId, Priority};
 use super::budget::Budget;
 use super::carrier::Carrier;
 use super::portset::PortSet;
-use crate::routes::{Route, RoutePolicy};
+use crate::routes::RoutePolicy;
 use crate::topology::{SwitchId, Topology};
 
 /// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never falls).
@@ -226,31 +226,14 @@ impl Tagging {
 /// The priority of lossy traffic.
 pub const LOSSY_PRIORITY: Priority = Priority::new(0);
 
-/// Routes of a plan: described by a policy, or listed one by one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Routes {
-    /// What this policy makes of the topology.
-    Policy(RoutePolicy),
-    /// These.
-    Listed(Vec<Route>),
-}
-
-impl fmt::Display for Routes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Policy(policy) => policy.fmt(f),
-            Self::Listed(routes) => write!(f, "{} listed routes", routes.len()),
-        }
-    }
-}
-
 /// What a plan promises: these routes are lossless for this class from end to end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Promise {
     /// The class.
     pub class: ClassId,
     /// The routes.
-    pub routes: Routes,
+    pub routes: RoutePolicy,
 }
 
 /// Where a plan comes from; enough to make it again.
@@ -304,7 +287,7 @@ pub struct Tables {
     pub promises: Vec<Promise>,
     /// Where packets go: the routes from which forwarding entries are made. The proof of deadlock freedom
     /// does not depend on it.
-    pub forwarding: Routes,
+    pub forwarding: RoutePolicy,
     /// What a switch has.
     pub budget: Budget,
 }

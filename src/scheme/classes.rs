@@ -4,7 +4,7 @@
 //! `M + N` tags. Where packets carry class bits, every class has its own last tag and may be given fewer
 //! rises; otherwise the lower classes may rise further than asked, which is still free of deadlock.
 
-use crate::plan::{Class, ClassId, NewTag, PortSet, Routes, Tag, TagRule};
+use crate::plan::{Class, ClassId, NewTag, PortSet, Tag, TagRule};
 use crate::routes::RoutePolicy;
 
 use super::error::SchemeError;
@@ -76,13 +76,13 @@ impl<'a> ClassPlan<'a> {
 
     /// The routes that each class is promised: those that were asked for, with as many bounces as the
     /// class may make.
-    pub(super) fn promised(&self, routes: &Routes) -> Vec<(ClassId, Routes)> {
+    pub(super) fn promised(&self, routes: &RoutePolicy) -> Vec<(ClassId, RoutePolicy)> {
         let classes = (0..).map(ClassId::new).zip(&self.options.classes);
         classes
             .map(|(id, class)| match (routes, class.bounces) {
-                (Routes::Policy(RoutePolicy::UpDown { bounces }), Some(own)) => {
+                (RoutePolicy::UpDown { bounces }, Some(own)) => {
                     let bounces = own.min(*bounces);
-                    (id, Routes::Policy(RoutePolicy::UpDown { bounces }))
+                    (id, RoutePolicy::UpDown { bounces })
                 }
                 _ => (id, routes.clone()),
             })

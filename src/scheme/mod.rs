@@ -8,18 +8,27 @@
 //! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check`](crate::plan::check) reads
 //! the tables alone.
 
+mod acyclic;
+mod brute;
+mod cells;
 mod classes;
+mod components;
+mod demand;
 mod error;
+mod exact;
 mod options;
+mod single;
 mod turns;
 
-use crate::plan::{Carrier, Class, Promise, Provenance, Routes, Tables, Tag, TagRule, Tagging};
-use crate::routes::RoutePolicy;
-use crate::topology::Topology;
+use crate::plan::RuleForm;
+use crate::plan::{Carrier, Class, Promise, Provenance, Tables, Tag, TagRule, Tagging};
+use crate::routes::{RoutePolicy, RouteSet};
+use crate::topology::{Fabric, Topology};
 
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
 
+use cells::{Cells, Squares};
 use classes::ClassPlan;
 
 /// The rules that an algorithm made, with the tags that they use.
@@ -39,12 +48,72 @@ pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, Sc
     let routes = options.routes_for(topology, algorithm);
     let tagged = match algorithm {
         Algorithm::Clos => turns::clos(topology, options)?,
+        Algorithm::SingleValued => single_valued(topology, options, &routes)?,
+        Algorithm::BruteForce | Algorithm::Greedy => {
+            by_hops(topology, options, algorithm, &routes)?
+        }
     };
     let mut provenance = Provenance::ours("tagger", algorithm.name());
     provenance
         .options
         .insert("routes".to_owned(), routes.to_string());
     Ok(assemble(topology, options, provenance, tagged, &routes))
+}
+
+/// 001's generalisation numbers tags from 0.
+const FIRST_TAG: Tag = Tag::new(0);
+
+/// Single-valued rules: different ones for every tag, or the same for all if several classes share them.
+fn single_valued(
+    topology: &Topology,
+    options: &TaggerOptions,
+    routes: &RoutePolicy,
+) -> Result<Tagged, SchemeError> {
+    let set = RouteSet::new(topology, routes.clone())?;
+    if options.classes.len() == 1 && options.classes[0].bounces.is_none() {
+        return tables(set.fabric(), options, &single::single_valued(&set)?);
+    }
+    let (turns, rises) = single::uniform(&set)?;
+    turns::tag_turns(topology, options, FIRST_TAG, rises, |switch| {
+        turns[switch.index()].clone()
+    })
+}
+
+/// Algorithms 1 and 2 of 001.
+fn by_hops(
+    topology: &Topology,
+    options: &TaggerOptions,
+    algorithm: Algorithm,
+    routes: &RoutePolicy,
+) -> Result<Tagged, SchemeError> {
+    if options.classes.len() > 1 {
+        return Err(SchemeError::Classes {
+            algorithm: algorithm.name(),
+            classes: options.classes.len(),
+        });
+    }
+    let set = RouteSet::new(topology, routes.clone())?;
+    let levels = match algorithm {
+        Algorithm::Greedy => brute::greedy(topology, &set)?,
+        _ => brute::brute_force(&set)?.levels,
+    };
+    tables(set.fabric(), options, &levels)
+}
+
+/// Rules from the tables of every level.
+fn tables(
+    fabric: &Fabric,
+    options: &TaggerOptions,
+    levels: &[Cells],
+) -> Result<Tagged, SchemeError> {
+    let rises = u8::try_from(levels.len().saturating_sub(1)).unwrap_or(u8::MAX);
+    let (tags, classes) = ClassPlan::new(options).allot(FIRST_TAG, rises)?;
+    let rules = Squares::new(fabric).rules(levels, &tags, options.form);
+    Ok(Tagged {
+        tags,
+        classes,
+        rules,
+    })
 }
 
 /// TTL tagging (002 section 4.2): the tag counts the switches that a packet has passed, whatever its
@@ -63,7 +132,7 @@ pub fn ttl(
         None => turns::longest_shortest_path(topology)?,
     };
     let tagged = turns::ttl(topology, hops, options)?;
-    let shortest = || Routes::Policy(RoutePolicy::Shortest);
+    let shortest = || RoutePolicy::Shortest;
     let routes = options.routes.clone().unwrap_or_else(shortest);
     let mut provenance = Provenance::ours("ttl", "");
     provenance
@@ -78,7 +147,7 @@ fn assemble(
     options: &TaggerOptions,
     mut provenance: Provenance,
     tagged: Tagged,
-    routes: &Routes,
+    routes: &RoutePolicy,
 ) -> Tables {
     provenance.seed = options.seed;
     let plan = ClassPlan::new(options);
@@ -100,7 +169,10 @@ fn assemble(
             class_bits: options.class_bits,
             priorities: tagged.tags.into_iter().zip((1..).map(Into::into)).collect(),
             form: options.form,
-            rules: tagged.rules,
+            rules: match options.form {
+                RuleForm::Exact => exact::expand(tagged.rules),
+                RuleForm::PortSets => tagged.rules,
+            },
         },
         topology: topology.clone(),
         budget: options.budget.clone(),
@@ -108,12 +180,10 @@ fn assemble(
 }
 
 /// Where packets go while nothing fails: shortest ways among the promised ones.
-fn forwarding(routes: &Routes) -> Routes {
+fn forwarding(routes: &RoutePolicy) -> RoutePolicy {
     match routes {
-        Routes::Policy(RoutePolicy::UpDown { .. }) => {
-            Routes::Policy(RoutePolicy::UpDown { bounces: 0 })
-        }
-        Routes::Policy(RoutePolicy::AllSimple { .. }) => Routes::Policy(RoutePolicy::Shortest),
+        RoutePolicy::UpDown { .. } => RoutePolicy::UpDown { bounces: 0 },
+        RoutePolicy::AllSimple { .. } => RoutePolicy::Shortest,
         other => other.clone(),
     }
 }

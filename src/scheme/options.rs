@@ -1,12 +1,19 @@
 //! What can be asked of the tagging schemes.
 
-use crate::plan::{Budget, CarrierKind, Routes, RuleForm};
+use crate::plan::{Budget, CarrierKind, RuleForm};
 use crate::routes::RoutePolicy;
 use crate::topology::Topology;
 
 /// How Tagger computes its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
+    /// 001, Algorithm 1: one more tag per hop.
+    BruteForce,
+    /// 001, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged rules are
+    /// multi-valued.
+    Greedy,
+    /// Single-valued by construction: works for any routes.
+    SingleValued,
     /// 000: one more tag per bounce. Optimal for layered topologies and up-down routes.
     Clos,
 }
@@ -16,6 +23,9 @@ impl Algorithm {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::BruteForce => "brute-force",
+            Self::Greedy => "greedy",
+            Self::SingleValued => "single-valued",
             Self::Clos => "clos",
         }
     }
@@ -37,7 +47,7 @@ pub struct TaggerOptions {
     /// The algorithm; by default `clos` for layered topologies, else `single-valued`.
     pub algorithm: Option<Algorithm>,
     /// The routes that are to be lossless; by default up-down in layered topologies, else shortest.
-    pub routes: Option<Routes>,
+    pub routes: Option<RoutePolicy>,
     /// How many bounces stay lossless (up-down routes).
     pub bounces: u8,
     /// The lossless classes, at least one.
@@ -85,24 +95,31 @@ impl TaggerOptions {
         self
     }
 
-    /// The algorithm that was asked for, or the one that suits the topology.
+    /// The algorithm that was asked for, or the one that suits the topology and the routes.
     #[must_use]
-    pub fn algorithm_for(&self, _topology: &Topology) -> Algorithm {
-        self.algorithm.unwrap_or(Algorithm::Clos)
+    pub fn algorithm_for(&self, topology: &Topology) -> Algorithm {
+        let up_down = matches!(self.routes, None | Some(RoutePolicy::UpDown { .. }));
+        let clos = up_down && topology.unlayered_switch().is_none();
+        let suits = if clos {
+            Algorithm::Clos
+        } else {
+            Algorithm::SingleValued
+        };
+        self.algorithm.unwrap_or(suits)
     }
 
     /// The routes that were asked for, or those that suit the topology.
     #[must_use]
-    pub fn routes_for(&self, topology: &Topology, algorithm: Algorithm) -> Routes {
+    pub fn routes_for(&self, topology: &Topology, algorithm: Algorithm) -> RoutePolicy {
         if let Some(routes) = &self.routes {
             return routes.clone();
         }
         let layered = topology.unlayered_switch().is_none();
         if algorithm == Algorithm::Clos || layered {
-            return Routes::Policy(RoutePolicy::UpDown {
+            return RoutePolicy::UpDown {
                 bounces: self.bounces,
-            });
+            };
         }
-        Routes::Policy(RoutePolicy::Shortest)
+        RoutePolicy::Shortest
     }
 }

@@ -10,7 +10,6 @@ use super::Tagged;
 use super::classes::{ClassPlan, Turn, spell_out};
 use super::error::SchemeError;
 use super::options::TaggerOptions;
-use crate::plan::Routes;
 use crate::routes::RoutePolicy;
 
 /// 000 numbers the tags of a Clos from 1.
@@ -27,7 +26,7 @@ pub(super) fn clos(topology: &Topology, options: &TaggerOptions) -> Result<Tagge
     }
     let bounces = match &options.routes {
         None => options.bounces,
-        Some(Routes::Policy(RoutePolicy::UpDown { bounces })) => *bounces,
+        Some(RoutePolicy::UpDown { bounces }) => *bounces,
         Some(other) => {
             return Err(SchemeError::Routes {
                 algorithm: "clos",
@@ -106,7 +105,7 @@ fn ports_to(topology: &Topology, switch: SwitchId, kind: impl Fn(SwitchId) -> bo
 }
 
 /// Spells the same turns out for all tags and classes.
-fn tag_turns(
+pub(super) fn tag_turns(
     topology: &Topology,
     options: &TaggerOptions,
     first: Tag,

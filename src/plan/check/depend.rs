@@ -15,7 +15,7 @@ type Node = u32;
 /// The buffer dependency graph. Edges are read off the tables as they are needed.
 pub(super) struct Dependencies<'a> {
     tables: &'a Tables,
-    ports: &'a Ports<'a>,
+    ports: &'a Ports,
     lookup: &'a Lookup,
     /// The tags that may reach a port, as a set, by kind and port.
     reached: Vec<u64>,
@@ -34,7 +34,7 @@ impl<'a> Dependencies<'a> {
     /// one per switch.
     pub(super) fn new(
         tables: &'a Tables,
-        ports: &'a Ports<'a>,
+        ports: &'a Ports,
         lookup: &'a Lookup,
     ) -> (Self, Vec<PlanError>) {
         let mut graph = Self {

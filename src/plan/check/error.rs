@@ -201,16 +201,6 @@ pub enum PlanError {
         /// The code.
         code: u16,
     },
-    /// A listed route cannot be walked.
-    #[error("route {route} of class `{class}`: {why}")]
-    BadRoute {
-        /// The class.
-        class: String,
-        /// Its position, from 0.
-        route: usize,
-        /// What is wrong.
-        why: String,
-    },
     /// The policy does not suit the topology.
     #[error("the routes of this plan: {0}")]
     Routes(#[from] RouteError),

@@ -23,8 +23,7 @@ pub(super) type TagIx = u8;
 pub(super) const MOST_TAGS: usize = 64;
 
 /// All ports of all switches in one row, and what they are plugged into.
-pub(super) struct Ports<'a> {
-    pub(super) topology: &'a Topology,
+pub(super) struct Ports {
     /// `first[s]` is the number of port 0 of switch `s`.
     first: Vec<u32>,
     /// The port of a switch that each port is plugged into.
@@ -35,8 +34,8 @@ pub(super) struct Ports<'a> {
     owner: Vec<SwitchId>,
 }
 
-impl<'a> Ports<'a> {
-    pub(super) fn new(topology: &'a Topology) -> Self {
+impl Ports {
+    pub(super) fn new(topology: &Topology) -> Self {
         let mut first = Vec::with_capacity(topology.switches().len() + 1);
         let mut owner = Vec::new();
         for (id, switch) in topology.switch_ids().zip(topology.switches()) {
@@ -45,7 +44,6 @@ impl<'a> Ports<'a> {
         }
         first.push(u32::try_from(owner.len()).unwrap_or(u32::MAX));
         let mut ports = Self {
-            topology,
             peer: vec![NOTHING; owner.len()],
             host: vec![false; owner.len()],
             first,

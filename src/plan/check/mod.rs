@@ -112,7 +112,7 @@ fn behaviour(tables: &Tables) -> Vec<PlanError> {
     errors.extend(graph.shortest_cycle().map(PlanError::Cycle));
     errors.extend(graph.passed_limits());
     for promise in &tables.promises {
-        errors.extend(replay::promise(tables, &ports, &lookup, promise).err());
+        errors.extend(replay::promise(tables, &lookup, promise).err());
     }
     errors
 }

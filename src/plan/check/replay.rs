@@ -1,20 +1,20 @@
 //! Replays every promised route through the rules: from its source host to its destination host it must
 //! stay lossless, the class's initial tag coming first.
 //!
-//! Listed routes are followed one by one. Policies are replayed over their states instead (which link a
-//! packet is on, with which tag, and what the policy remembers of it), because their routes are too many.
+//! Shortest and up-down routes are too many to follow one by one: they are replayed over their states (which
+//! link a packet is on, with which tag, and what the policy remembers of it). All others are enumerated.
 //! The states of up-down routes describe walks that may visit a switch twice, which routes never do; if
 //! only such a walk turns lossy, the routes themselves are enumerated, so the answer is always exact.
 
 use units::PortId;
 
 use super::error::{LostRoute, PlanError};
-use super::lookup::{Lookup, Ports, TagIx};
+use super::lookup::{Lookup, TagIx};
 use super::shortest;
 use super::walk::{Lost, UpDown, Walker};
-use crate::plan::model::{Promise, Routes, Tables};
+use crate::plan::model::{Promise, Tables};
 use crate::routes::{Path, Route, RoutePolicy, RouteSet};
-use crate::topology::{Attachment, Endpoint, NodeId, SwitchId};
+use crate::topology::{Attachment, Fabric, NodeId, SwitchId};
 
 /// One promise under replay.
 pub(super) struct Replay<'a> {
@@ -31,7 +31,6 @@ pub(super) struct Replay<'a> {
 /// Replays one promise; the first thing that is wrong with it.
 pub(super) fn promise(
     tables: &Tables,
-    ports: &Ports<'_>,
     lookup: &Lookup,
     promise: &Promise,
 ) -> Result<(), PlanError> {
@@ -46,13 +45,8 @@ pub(super) fn promise(
         kind: lookup.kind(promise.class),
         initial,
     };
-    match &promise.routes {
-        Routes::Listed(routes) => replay.listed(ports, routes),
-        Routes::Policy(policy) => {
-            let set = RouteSet::new(&tables.topology, policy.clone())?;
-            replay.policy(&set)
-        }
-    }
+    let set = RouteSet::new(&tables.topology, promise.routes.clone())?;
+    replay.policy(&set)
 }
 
 impl Replay<'_> {
@@ -147,71 +141,6 @@ impl Replay<'_> {
         hosts.iter().find(lost).map(|host| host.port)
     }
 
-    fn listed(&self, ports: &Ports<'_>, routes: &[Route]) -> Result<(), PlanError> {
-        for (number, route) in routes.iter().enumerate() {
-            if let Err(why) = self.walkable(ports, route) {
-                return Err(PlanError::BadRoute {
-                    class: self.class.to_owned(),
-                    route: number,
-                    why,
-                });
-            }
-            if let Some(lost) = self.follow(route) {
-                return Err(PlanError::RouteLost(lost));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the hops of a route are joined by links and its ends are its hosts.
-    fn walkable(&self, ports: &Ports<'_>, route: &Route) -> Result<(), String> {
-        let topology = ports.topology;
-        if route.source.index() >= topology.hosts().len()
-            || route.destination.index() >= topology.hosts().len()
-        {
-            return Err("it starts or ends at a host that does not exist".to_owned());
-        }
-        let host_name = |host: crate::topology::HostId| &topology.host(host).name;
-        let mut expected: Option<Endpoint> = None;
-        for (number, hop) in route.hops.iter().enumerate() {
-            if hop.switch.index() >= topology.switches().len() {
-                return Err(format!("hop {number} names a switch that does not exist"));
-            }
-            let name = &topology.switch(hop.switch).name;
-            let here = Endpoint {
-                node: NodeId::Switch(hop.switch),
-                port: hop.in_port,
-            };
-            let arrived = match expected {
-                Some(end) => end == here,
-                None => topology
-                    .peer(hop.switch, hop.in_port)
-                    .is_some_and(|peer| peer.end.node == NodeId::Host(route.source)),
-            };
-            if !arrived {
-                return Err(format!(
-                    "port {} of `{name}` is not where the packet arrives at hop {number}",
-                    hop.in_port
-                ));
-            }
-            let Some(peer) = topology.peer(hop.switch, hop.out_port) else {
-                return Err(format!(
-                    "nothing is plugged into port {} of `{name}`",
-                    hop.out_port
-                ));
-            };
-            expected = Some(peer.end);
-        }
-        match expected {
-            Some(end) if end.node == NodeId::Host(route.destination) => Ok(()),
-            Some(_) => Err(format!(
-                "it does not end at its destination `{}`",
-                host_name(route.destination)
-            )),
-            None => Err("it has no hops".to_owned()),
-        }
-    }
-
     /// Follows one route; where it turns lossy, if it does.
     fn follow(&self, route: &Route) -> Option<LostRoute> {
         let topology = &self.tables.topology;
@@ -243,11 +172,7 @@ impl Replay<'_> {
 
 impl Lost {
     /// The route in words, with names.
-    pub(super) fn describe(
-        &self,
-        replay: &Replay<'_>,
-        fabric: &crate::topology::Fabric,
-    ) -> LostRoute {
+    pub(super) fn describe(&self, replay: &Replay<'_>, fabric: &Fabric) -> LostRoute {
         let topology = &replay.tables.topology;
         let end_name = |switch: SwitchId, port: PortId| match topology.peer(switch, port) {
             Some(peer) => match peer.end.node {

@@ -3,7 +3,7 @@
 use units::{Bytes, PortId, Priority};
 
 use super::*;
-use crate::plan::model::{ClassId, NewTag, Promise, Routes, RuleForm, Tables, Tag};
+use crate::plan::model::{ClassId, NewTag, Promise, RuleForm, Tables, Tag};
 use crate::plan::{CarrierKind, PortSet, TagCode};
 use crate::routes::RoutePolicy;
 use crate::scheme::{TaggerOptions, tagger};
@@ -125,7 +125,7 @@ fn a_promise_that_is_not_kept_names_the_route() {
     let mut tables = small();
     tables.promises = vec![Promise {
         class: ClassId::new(0),
-        routes: Routes::Policy(RoutePolicy::UpDown { bounces: 2 }),
+        routes: RoutePolicy::UpDown { bounces: 2 },
     }];
     // Routes visit no switch twice, so with two leaves there is no route of two bounces at all.
     assert_eq!(errors(tables.clone()), vec![]);
@@ -151,7 +151,7 @@ fn every_policy_finds_the_same_gap() {
         RoutePolicy::AllSimple { max_switches: 3 },
     ] {
         let mut tables = small();
-        tables.promises[0].routes = Routes::Policy(policy);
+        tables.promises[0].routes = policy;
         assert_eq!(errors(tables.clone()), vec![]);
         for rule in &mut tables.tagging.rules[1] {
             rule.out_ports = rule.out_ports.iter().filter(|p| p.get() != 2).collect();
@@ -202,7 +202,8 @@ fn budgets_are_kept() {
 
 #[test]
 fn malformed_plans_are_the_inputs_fault() {
-    let spoil: [(&str, fn(&mut Tables)); 9] = [
+    type Spoil = fn(&mut Tables);
+    let spoil: [(&str, Spoil); 9] = [
         ("one list per switch", |t| {
             t.tagging.rules.pop();
         }),
