@@ -64,6 +64,11 @@ impl Builder {
         self.links.push(link);
     }
 
+    /// Gives a switch its subnet.
+    pub(super) fn set_subnet(&mut self, switch: SwitchId, subnet: Subnet) {
+        self.switches[switch.index()].subnet = Some(subnet);
+    }
+
     /// How many hosts there are so far.
     pub(super) fn host_count(&self) -> usize {
         self.hosts.len()

@@ -8,6 +8,8 @@ mod fabric;
 mod file;
 pub mod generate;
 mod ids;
+pub mod import;
+mod layers;
 mod lookup;
 mod model;
 mod prefix;

@@ -468,6 +468,14 @@ impl Topology {
         topology
     }
 
+    /// A copy with the given layers, by switch index.
+    pub(super) fn with_layers(mut self, layers: &[u8]) -> Self {
+        for (switch, &layer) in self.switches.iter_mut().zip(layers) {
+            switch.layer = Some(layer);
+        }
+        self
+    }
+
     /// A copy in which everything is up.
     #[must_use]
     pub fn all_up(&self) -> Self {

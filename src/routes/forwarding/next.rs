@@ -9,7 +9,7 @@ use super::super::set::RouteSet;
 use super::costs::{Cost, Metric};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
-use crate::topology::{ArcId, Fabric, HostId, NodeId, Role, SwitchId, Topology};
+use crate::topology::{ArcId, HostId, NodeId, SwitchId, Topology};
 
 /// The costs of every switch to every class, from which next hops are read off.
 #[derive(Debug)]

@@ -1,0 +1,227 @@
+//! containerlab topology definitions.
+//!
+//! Nodes of kind `linux` are hosts if they are linked to nodes of other kinds only; where all nodes are
+//! `linux`, those with a single link are hosts. All others are switches. The port number is the one that
+//! the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node, its interfaces are
+//! numbered in order. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to
+//! the outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::{
+    Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
+};
+
+#[derive(Debug, Deserialize)]
+struct Lab {
+    name: Option<String>,
+    topology: LabTopology,
+}
+
+#[derive(Debug, Deserialize)]
+struct LabTopology {
+    #[serde(default)]
+    defaults: Option<NodeSpec>,
+    #[serde(default)]
+    groups: IndexMap<String, Option<NodeSpec>>,
+    #[serde(default)]
+    nodes: IndexMap<String, Option<NodeSpec>>,
+    #[serde(default)]
+    links: Vec<LinkSpec>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct NodeSpec {
+    kind: Option<String>,
+    group: Option<String>,
+    #[serde(default)]
+    exec: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LinkSpec {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    endpoints: Vec<EndSpec>,
+}
+
+/// `"node:interface"`, or the same in two fields.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum EndSpec {
+    Brief(String),
+    Full { node: String, interface: String },
+}
+
+/// Names that brief endpoints use for what is not a node.
+const OUTSIDE: [&str; 4] = ["host", "mgmt-net", "macvlan", "dummy"];
+
+pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportError> {
+    let format = ImportFormat::Containerlab;
+    let lab: Lab = serde_saphyr::from_str(text).map_err(|error| ImportError::Syntax {
+        format,
+        reason: error.to_string(),
+    })?;
+    let mut draft = Draft::new(format, options);
+    if let Some(name) = &lab.name {
+        draft.name.clone_from(name);
+    }
+    let links = links(&mut draft, &lab)?;
+    let hosts = hosts(&lab, &links);
+    for (name, spec) in &lab.topology.nodes {
+        if !hosts.contains(name) {
+            draft.switches.push(name.clone());
+            continue;
+        }
+        let exec = spec.iter().flat_map(|spec| &spec.exec);
+        draft.hosts.push(DraftHost {
+            name: name.clone(),
+            ipv4: exec.filter_map(|command| address(command)).next(),
+            ..DraftHost::default()
+        });
+    }
+    let ports = ports(&mut draft, &links);
+    for (at, ends) in links {
+        let end = |(node, interface): (String, String)| DraftEnd {
+            port: ports.get(&(node.clone(), interface)).copied(),
+            node,
+        };
+        draft.links.push(DraftLink {
+            place: format!("topology.links[{at}]"),
+            ends: ends.map(end),
+            rate: None,
+            length: None,
+        });
+    }
+    Ok(draft)
+}
+
+/// A link: its place in the list, and node and interface of both ends.
+type NamedLink = (usize, [(String, String); 2]);
+
+/// The links between nodes.
+fn links(draft: &mut Draft, lab: &Lab) -> Result<Vec<NamedLink>, ImportError> {
+    let mut links = Vec::new();
+    let mut outside = 0;
+    for (at, link) in lab.topology.links.iter().enumerate() {
+        let place = format!("topology.links[{at}]");
+        if link.kind.as_deref().is_some_and(|kind| kind != "veth") {
+            outside += 1;
+            continue;
+        }
+        let [a, b] = &link.endpoints[..] else {
+            let count = link.endpoints.len();
+            return Err(draft.value(&place, format!("it has {count} endpoints; a link has 2")));
+        };
+        let split = |end: &EndSpec| match end {
+            EndSpec::Full { node, interface } => Ok((node.clone(), interface.clone())),
+            EndSpec::Brief(text) => match text.split_once(':') {
+                Some((node, interface)) => Ok((node.to_owned(), interface.to_owned())),
+                None => {
+                    let reason = format!("`{text}` is not an endpoint; write `node:interface`");
+                    Err(draft.value(&place, reason))
+                }
+            },
+        };
+        let ends = [split(a)?, split(b)?];
+        let node = |name: &String| lab.topology.nodes.contains_key(name);
+        let foreign =
+            |(name, _): &(String, String)| !node(name) && OUTSIDE.contains(&name.as_str());
+        if ends.iter().any(foreign) {
+            outside += 1;
+        } else {
+            links.push((at, ends));
+        }
+    }
+    if outside > 0 {
+        draft.notes.push(format!(
+            "{outside} links to the outside of the lab were left out"
+        ));
+    }
+    Ok(links)
+}
+
+/// The nodes that are hosts.
+fn hosts(lab: &Lab, links: &[NamedLink]) -> BTreeSet<String> {
+    let topology = &lab.topology;
+    let kind = |spec: &Option<NodeSpec>| {
+        let group = spec.as_ref().and_then(|s| s.group.as_ref());
+        let group = group.and_then(|group| topology.groups.get(group)?.clone());
+        let sources = [spec.clone(), group, topology.defaults.clone()];
+        sources.into_iter().flatten().find_map(|spec| spec.kind)
+    };
+    let linux = |(name, spec): (&String, &Option<NodeSpec>)| {
+        (kind(spec).as_deref() == Some("linux")).then(|| name.clone())
+    };
+    let linux: BTreeSet<String> = topology.nodes.iter().filter_map(linux).collect();
+    let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (_, [(a, _), (b, _)]) in links {
+        neighbours.entry(a).or_default().push(b);
+        neighbours.entry(b).or_default().push(a);
+    }
+    let all_linux = linux.len() == topology.nodes.len();
+    let is_host = |name: &String| {
+        let around = neighbours.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+        match all_linux {
+            true => around.len() == 1,
+            false => around.iter().all(|other| !linux.contains(*other)),
+        }
+    };
+    linux.iter().filter(|name| is_host(name)).cloned().collect()
+}
+
+/// The port numbers of all interfaces, except of nodes on which they are ambiguous.
+fn ports(draft: &mut Draft, links: &[NamedLink]) -> BTreeMap<(String, String), u16> {
+    let mut by_node: BTreeMap<&str, Vec<(&str, Option<u16>)>> = BTreeMap::new();
+    for (node, interface) in links.iter().flat_map(|(_, ends)| ends) {
+        by_node
+            .entry(node)
+            .or_default()
+            .push((interface, trailing_number(interface)));
+    }
+    let mut ports = BTreeMap::new();
+    for (node, interfaces) in by_node {
+        let switch = draft.switches.iter().any(|s| s == node);
+        // An interface that is used twice keeps its number, and is refused for it later.
+        let names: BTreeSet<_> = interfaces.iter().map(|(interface, _)| interface).collect();
+        let distinct: BTreeSet<_> = interfaces.iter().map(|(_, port)| port).collect();
+        let clear = |(_, port): &(&str, Option<u16>)| {
+            port.is_some_and(|p| !switch || (1..512).contains(&p))
+        };
+        if distinct.len() == names.len() && interfaces.iter().all(clear) {
+            for (interface, port) in interfaces {
+                ports.extend(port.map(|port| ((node.to_owned(), interface.to_owned()), port)));
+            }
+        } else {
+            let order: Vec<_> = interfaces.iter().map(|&(interface, _)| interface).collect();
+            draft.notes.push(format!(
+                "the interfaces of `{node}` ({}) were numbered in this order",
+                order.join(", ")
+            ));
+        }
+    }
+    ports
+}
+
+fn trailing_number(interface: &str) -> Option<u16> {
+    let digits = interface
+        .chars()
+        .rev()
+        .take_while(char::is_ascii_digit)
+        .count();
+    interface[interface.len() - digits..].parse().ok()
+}
+
+/// The address in `ip address add 10.0.0.1/24 dev eth1`, however it is abbreviated.
+fn address(command: &str) -> Option<(std::net::Ipv4Addr, u8)> {
+    let words: Vec<_> = command.split_whitespace().collect();
+    let at = words.windows(3).position(|w| {
+        w[0] == "ip" && !w[1].is_empty() && "address".starts_with(w[1]) && w[2] == "add"
+    });
+    at.and_then(|at| words[at + 3..].first().copied())
+        .and_then(parse_cidr)
+}

@@ -1,0 +1,287 @@
+//! The two JSON formats that describe Mininet networks of P4 switches.
+//!
+//! p4lang tutorials: `{"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": ...}}, "switches": {"s1": ...},
+//! "links": [["h1", "s1-p1"], ["s1-p2", "s2-p1", latency, bandwidth]]}` with bandwidth in Mb/s.
+//!
+//! p4-utils: the same under `topology` (in p4app under `targets`), with links `["s1", "s2", {"bw": 10,
+//! "port1": 1, "port2": 2}]`, ports numbered in the order of the links, and addresses by an assignment
+//! strategy where hosts name none. Delays are not taken over.
+
+use std::net::Ipv4Addr;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::super::file;
+use super::{
+    Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
+    parse_megabits,
+};
+
+#[derive(Debug, Deserialize)]
+struct Network {
+    #[serde(default)]
+    hosts: IndexMap<String, HostSpec>,
+    #[serde(default)]
+    switches: IndexMap<String, IgnoredAny>,
+    links: Vec<Vec<Value>>,
+    #[serde(default)]
+    assignment_strategy: Option<String>,
+    #[serde(default)]
+    default: Option<LinkDefaults>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HostSpec {
+    ip: Option<String>,
+    mac: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LinkDefaults {
+    bw: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct P4App {
+    topology: Option<Network>,
+    #[serde(default)]
+    targets: IndexMap<String, Value>,
+}
+
+/// The top-level keys of a JSON object.
+pub(super) fn keys(text: &str) -> Result<Vec<String>, ImportError> {
+    let object: IndexMap<String, IgnoredAny> = serde_json::from_str(text)
+        .map_err(|e| ImportError::Unknown(format!("it is not valid JSON: {e}")))?;
+    Ok(object.into_keys().collect())
+}
+
+fn syntax(format: ImportFormat) -> impl Fn(serde_json::Error) -> ImportError {
+    move |error| ImportError::Syntax {
+        format,
+        reason: error.to_string(),
+    }
+}
+
+/// Reads a `topology.json` of the tutorials.
+pub(super) fn read_tutorials(text: &str, options: &ImportOptions) -> Result<Draft, ImportError> {
+    let format = ImportFormat::Tutorials;
+    let network: Network = serde_json::from_str(text).map_err(syntax(format))?;
+    let mut draft = Draft::new(format, options);
+    add_nodes(&mut draft, &network)?;
+    for (at, link) in network.links.iter().enumerate() {
+        let place = format!("links[{at}]");
+        let (a, b) = names(&draft, link, &place)?;
+        let rate = match link.get(3) {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(bandwidth(&draft, value, &place)?),
+        };
+        let ends = [
+            dashed_end(&draft, a, &place)?,
+            dashed_end(&draft, b, &place)?,
+        ];
+        draft.links.push(DraftLink {
+            place,
+            ends,
+            rate,
+            length: None,
+        });
+    }
+    Ok(draft)
+}
+
+/// Reads a `p4app.json`.
+pub(super) fn read_p4utils(text: &str, options: &ImportOptions) -> Result<Draft, ImportError> {
+    let format = ImportFormat::P4Utils;
+    let app: P4App = serde_json::from_str(text).map_err(syntax(format))?;
+    let mut draft = Draft::new(format, options);
+    let network = match app.topology {
+        Some(network) => network,
+        None => {
+            let described = app
+                .targets
+                .into_iter()
+                .find(|(_, target)| target.get("links").is_some());
+            let (name, target) = described.ok_or_else(|| {
+                draft.value(
+                    "targets",
+                    "no target has `links`; name one that describes a network",
+                )
+            })?;
+            draft
+                .notes
+                .push(format!("the network is that of target `{name}`"));
+            serde_json::from_value(target).map_err(syntax(format))?
+        }
+    };
+    add_nodes(&mut draft, &network)?;
+    let default = network.default.as_ref().and_then(|default| default.bw);
+    for (at, link) in network.links.iter().enumerate() {
+        let place = format!("topology.links[{at}]");
+        let (a, b) = names(&draft, link, &place)?;
+        let option = |key: &str| {
+            link.get(2)
+                .and_then(|o| o.get(key))
+                .filter(|v| !v.is_null())
+        };
+        let rate = match option("bw").cloned().or(default.map(Value::from)) {
+            None => None,
+            Some(value) => Some(bandwidth(&draft, &value, &place)?),
+        };
+        let end = |node: &str, key: &str| {
+            let port = match option(key) {
+                None => None,
+                Some(value) => {
+                    let number = value.as_u64().and_then(|n| u16::try_from(n).ok());
+                    let reason =
+                        || draft.value(&place, format!("{value} is not a port number for `{key}`"));
+                    Some(number.ok_or_else(reason)?)
+                }
+            };
+            let node = node.to_owned();
+            Ok::<_, ImportError>(DraftEnd { node, port })
+        };
+        let ends = [end(a, "port1")?, end(b, "port2")?];
+        draft.links.push(DraftLink {
+            place,
+            ends,
+            rate,
+            length: None,
+        });
+    }
+    assign(
+        &mut draft,
+        network.assignment_strategy.as_deref().unwrap_or("l2"),
+    )?;
+    Ok(draft)
+}
+
+fn add_nodes(draft: &mut Draft, network: &Network) -> Result<(), ImportError> {
+    draft.switches = network.switches.keys().cloned().collect();
+    for (name, spec) in &network.hosts {
+        let place = format!("hosts.{name}");
+        let mut host = DraftHost {
+            name: name.clone(),
+            ..DraftHost::default()
+        };
+        if let Some(ip) = &spec.ip {
+            let reason = || format!("`{ip}` is not an IPv4 address; write one as in 10.0.1.1/24");
+            host.ipv4 = Some(parse_cidr(ip).ok_or_else(|| draft.value(&place, reason()))?);
+        }
+        if let Some(mac) = &spec.mac {
+            let reason =
+                || format!("`{mac}` is not an Ethernet address; write one as in 08:00:00:00:01:11");
+            host.mac = Some(file::parse_mac(mac).ok_or_else(|| draft.value(&place, reason()))?);
+        }
+        draft.hosts.push(host);
+    }
+    Ok(())
+}
+
+/// The two ends of a link as they are written.
+fn names<'a>(
+    draft: &Draft,
+    link: &'a [Value],
+    place: &str,
+) -> Result<(&'a str, &'a str), ImportError> {
+    match (
+        link.first().and_then(Value::as_str),
+        link.get(1).and_then(Value::as_str),
+    ) {
+        (Some(a), Some(b)) => Ok((a, b)),
+        _ => Err(draft.value(place, "a link starts with the names of two nodes")),
+    }
+}
+
+/// Megabits per second, as a number or a text.
+fn bandwidth(draft: &Draft, value: &Value, place: &str) -> Result<units::BitRate, ImportError> {
+    let number = value
+        .as_f64()
+        .or_else(|| value.as_str()?.trim().parse().ok());
+    let reason = || format!("{value} is not a bandwidth; write megabits per second above 0");
+    number
+        .and_then(parse_megabits)
+        .ok_or_else(|| draft.value(place, reason()))
+}
+
+/// `s1-p3` is port 3 of switch s1; a name without a port is a host, or a switch's next free port.
+fn dashed_end(draft: &Draft, text: &str, place: &str) -> Result<DraftEnd, ImportError> {
+    let is_node = |name: &str| {
+        draft.switches.iter().any(|s| s == name) || draft.hosts.iter().any(|h| h.name == name)
+    };
+    if !is_node(text)
+        && let Some((name, port)) = text.rsplit_once("-p")
+    {
+        let number = port.parse().map_err(|_| {
+            draft.value(
+                place,
+                format!("`{port}` in `{text}` is not a port number; write `s1-p3`"),
+            )
+        })?;
+        let (node, port) = (name.to_owned(), Some(number));
+        return Ok(DraftEnd { node, port });
+    }
+    let (node, port) = (text.to_owned(), None);
+    Ok(DraftEnd { node, port })
+}
+
+/// Gives addresses to hosts without one, as p4-utils does: `l2` puts all into 10.0.0.0/16, `mixed` the
+/// hosts of a switch into a network of /24, `l3` every host into one of its own. Numbers come from
+/// names (`h7`, `s3`) where they end in one, else from the order.
+fn assign(draft: &mut Draft, strategy: &str) -> Result<(), ImportError> {
+    if !matches!(strategy, "l2" | "mixed" | "l3" | "manual") {
+        let reason = format!("`{strategy}` is not a strategy; use l2, mixed, l3 or manual");
+        return Err(draft.value("topology.assignment_strategy", reason));
+    }
+    let numbered: Vec<u32> = (1..)
+        .zip(&draft.hosts)
+        .map(|(n, h)| number(&h.name, n))
+        .collect();
+    for (at, own) in numbered.into_iter().enumerate() {
+        let host = &draft.hosts[at];
+        if host.ipv4.is_some() || strategy == "manual" {
+            continue;
+        }
+        let switch = draft.links.iter().find_map(|link| match &link.ends {
+            [a, b] if a.node == host.name => Some(&b.node),
+            [a, b] if b.node == host.name => Some(&a.node),
+            _ => None,
+        });
+        let position = switch.and_then(|s| draft.switches.iter().position(|other| other == s));
+        let order = position
+            .and_then(|p| u32::try_from(p + 1).ok())
+            .unwrap_or(0);
+        let switch = switch.map_or(0, |name| number(name, order));
+        let address = match strategy {
+            "l2" => (own < 1 << 16).then_some((own, 16)),
+            "mixed" => (own < 255 && switch < 1 << 16).then_some((switch << 8 | own, 24)),
+            _ => (own < 256 && switch < 256).then_some((switch << 16 | own << 8 | 2, 24)),
+        };
+        let Some((low, length)) = address else {
+            let reason = format!(
+                "host {own} of switch {switch} does not fit the strategy `{strategy}`; give it an `ip`"
+            );
+            return Err(draft.value(&format!("hosts.{}", host.name), reason));
+        };
+        let address = Ipv4Addr::from(10 << 24 | low);
+        let [a, b, c, d] = address.octets();
+        let host = &mut draft.hosts[at];
+        host.ipv4 = Some((address, length));
+        host.mac.get_or_insert([0, 0, a, b, c, d]);
+    }
+    Ok(())
+}
+
+/// The number that a name ends in after a letter, else `order`.
+fn number(name: &str, order: u32) -> u32 {
+    let mut characters = name.chars();
+    let letter = characters.next().is_some_and(char::is_alphabetic);
+    characters
+        .as_str()
+        .parse()
+        .ok()
+        .filter(|_| letter)
+        .unwrap_or(order)
+}
