@@ -27,7 +27,7 @@ pub struct Budget {
     /// TCAM for tag rules, in bits per switch; no limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcam_bits: Option<u64>,
-    /// Packet buffer of a switch, in bytes.
+    /// Packet buffer of a switch, in bytes, where the topology does not say.
     pub buffer: Bytes,
     /// Largest frame, in bytes.
     pub mtu: Bytes,
@@ -77,6 +77,7 @@ pub struct SwitchHeadroom {
 /// The headroom of a switch under a budget.
 #[must_use]
 pub fn switch_headroom(topology: &Topology, switch: SwitchId, budget: &Budget) -> SwitchHeadroom {
+    let buffer = topology.switch(switch).buffer.unwrap_or(budget.buffer);
     let mut total = 0u64;
     let mut most = 0u64;
     for (_, peer) in topology.peers(switch) {
@@ -88,7 +89,7 @@ pub fn switch_headroom(topology: &Topology, switch: SwitchId, budget: &Budget) -
     SwitchHeadroom {
         per_priority: Bytes::new(total),
         per_port_max: Bytes::new(most),
-        affordable: budget.buffer.get().checked_div(total).unwrap_or(u64::MAX),
+        affordable: buffer.get().checked_div(total).unwrap_or(u64::MAX),
     }
 }
 

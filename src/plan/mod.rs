@@ -7,16 +7,20 @@ mod budget;
 mod carrier;
 pub mod check;
 mod checked;
+mod file;
 pub mod layout;
 mod model;
 mod portset;
+mod summary;
 
 pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
 pub use carrier::{Carrier, CarrierKind, TagCode};
 pub use check::{CheckFailure, CheckReport, Fault, PlanError, check};
 pub use checked::{CheckedPlan, Classified, RuleCounts};
+pub use file::{FORMAT, PlanFileError, VERSION};
 pub use model::{
     Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule,
     Tagging,
 };
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};
+pub use summary::PlanSummary;
