@@ -5,7 +5,9 @@
 
 pub mod stf;
 
+mod compare;
 mod names;
 mod run;
+mod translate;
 
 pub use run::{Failure, run};

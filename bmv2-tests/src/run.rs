@@ -1,26 +1,25 @@
 //! Plays a case on an executor and says where they differ.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write as _};
+use std::fmt;
 
-use num_traits::ToPrimitive as _;
 use p4exec::externs::counter::CounterCell;
-use p4exec::externs::meter::MeterConfig;
 use p4exec::state::{CloneSession, ExternState, Replica};
 use p4exec::tables::{
     ActionCall, EntryAction, EntryHandle, EntryPriority, FieldMatch, GroupId, GroupMember,
-    KeyField, MatchKind, MemberId, NewEntry,
+    MemberId, NewEntry,
 };
 use p4exec::value::Bits;
 use p4exec::{Executor, Outputs, RuntimeState, Update};
 use p4ir::{ExternId, TableId};
 use units::{Bytes, Nanos, PortId};
 
+use crate::compare::compare_port;
 use crate::names;
 use crate::stf::{
-    ActionText, Case, CellName, CounterPart, EntryText, GroupMemberText, Match, Number, Pattern,
-    Rate, Statement,
+    ActionText, Case, CellName, CounterPart, EntryText, GroupMemberText, Match, Pattern, Statement,
 };
+use crate::translate::{call_of, field_match, meter_config, unset};
 
 /// Time between two statements.
 const TICK: u64 = 1_000_000;
@@ -89,56 +88,6 @@ pub fn run(case: &Case, executor: &mut dyn Executor) -> Result<(), Vec<Failure>>
     } else {
         Err(run.failures)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}");
-        text
-    })
-}
-
-fn compare_port(
-    port: u16,
-    wanted: &[(usize, Option<&Pattern>)],
-    got: &[Vec<u8>],
-    failures: &mut Vec<Failure>,
-) {
-    for (index, (line, pattern)) in wanted.iter().enumerate() {
-        let message = match (got.get(index), pattern) {
-            (None, _) => Some(format!("no packet came out of port {port}")),
-            (Some(_), None) => None,
-            (Some(bytes), Some(pattern)) => compare_packet(pattern, bytes).map(|why| {
-                format!(
-                    "port {port}: {why}\n  expected {}\n  got      {}",
-                    pattern.digits,
-                    hex(bytes)
-                )
-            }),
-        };
-        failures.extend(message.map(|message| Failure {
-            line: *line,
-            message,
-        }));
-    }
-    for bytes in got.iter().skip(wanted.len()) {
-        let message = format!("port {port}: a packet nobody expected: {}", hex(bytes));
-        failures.push(Failure { line: 0, message });
-    }
-}
-
-/// Why a packet is not the expected one.
-fn compare_packet(pattern: &Pattern, bytes: &[u8]) -> Option<String> {
-    let got = hex(bytes);
-    if got.len() < pattern.digits.len() {
-        return Some(format!("{} digits are too few", got.len()));
-    }
-    if pattern.exact_length && got.len() > pattern.digits.len() {
-        return Some(format!("{} digits are too many", got.len()));
-    }
-    let differs = |(a, b): (char, char)| a != '*' && a != b;
-    let at = pattern.digits.chars().zip(got.chars()).position(differs)?;
-    Some(format!("differs at digit {at}"))
 }
 
 struct Run<'e> {
@@ -570,114 +519,4 @@ impl Run<'_> {
         let missing = || format!("register `{name}` has {} cells", array.size());
         array.read(index).cloned().ok_or_else(missing)
     }
-}
-
-fn call_of(
-    state: &RuntimeState,
-    id: p4ir::ActionId,
-    text: &ActionText,
-) -> Result<ActionCall, String> {
-    let program = state.program();
-    let action = &program.actions[id];
-    let params: Vec<_> = action.data_params().collect();
-    for (name, _) in &text.args {
-        if !params.iter().any(|p| p.name == *name) {
-            return Err(format!(
-                "action `{}` has no parameter `{name}`",
-                action.name
-            ));
-        }
-    }
-    let mut args = Vec::with_capacity(params.len());
-    for param in params {
-        let given = text.args.iter().find(|(name, _)| *name == param.name);
-        let Some((_, number)) = given else {
-            return Err(format!("action `{}` needs `{}`", action.name, param.name));
-        };
-        let width = p4exec::v1model::scalar_width(program, program.vars[param.var].ty);
-        args.push(Bits::from_biguint(width, &number.value));
-    }
-    Ok(ActionCall { action: id, args })
-}
-
-/// What a key that the case does not mention matches: everything, or zero where it cannot.
-fn unset(field: &KeyField) -> FieldMatch {
-    FieldMatch::any(field.kind, field.width)
-        .unwrap_or_else(|| FieldMatch::Exact(Bits::zero(field.width)))
-}
-
-fn field_match(field: &KeyField, given: &Match) -> Result<FieldMatch, String> {
-    let width = field.width;
-    let bits = |n: &Number| Bits::from_biguint(width, &n.value);
-    let any = |n: &Number, m: &Number| n.value == m.value && m.value.to_u64() == Some(0);
-    Ok(match (field.kind, given) {
-        (MatchKind::Exact, Match::Value(n)) if !n.has_stars => FieldMatch::Exact(bits(n)),
-        (MatchKind::Optional, Match::Value(n)) if !n.has_stars => {
-            FieldMatch::Optional(Some(bits(n)))
-        }
-        (MatchKind::Optional, Match::Mask(n, m)) if any(n, m) => FieldMatch::Optional(None),
-        (MatchKind::Ternary, Match::Value(n)) => {
-            let mask = n
-                .mask
-                .as_ref()
-                .map_or_else(|| Bits::ones(width), |mask| Bits::from_biguint(width, mask));
-            FieldMatch::Ternary {
-                value: bits(n),
-                mask,
-            }
-        }
-        (MatchKind::Ternary, Match::Mask(n, m)) => FieldMatch::Ternary {
-            value: bits(n),
-            mask: bits(m),
-        },
-        (MatchKind::Lpm, Match::Value(n)) => {
-            let prefix_len = n.prefix_bits.unwrap_or(width).min(width);
-            FieldMatch::Lpm {
-                value: bits(n),
-                prefix_len,
-            }
-        }
-        (MatchKind::Lpm, Match::Prefix(n, len)) => FieldMatch::Lpm {
-            value: bits(n),
-            prefix_len: *len,
-        },
-        (MatchKind::Lpm, Match::Mask(n, m)) if any(n, m) => FieldMatch::Lpm {
-            value: bits(n),
-            prefix_len: 0,
-        },
-        (MatchKind::Range, Match::Range(low, high)) => FieldMatch::Range {
-            low: bits(low),
-            high: bits(high),
-        },
-        (MatchKind::Range, Match::Value(n)) if !n.has_stars => FieldMatch::Range {
-            low: bits(n),
-            high: bits(n),
-        },
-        (MatchKind::Range, Match::Mask(n, m)) if any(n, m) => FieldMatch::Range {
-            low: Bits::zero(width),
-            high: Bits::ones(width),
-        },
-        (kind, _) => {
-            return Err(format!(
-                "key `{}` is {kind} and cannot match so",
-                field.name
-            ));
-        }
-    })
-}
-
-/// Two rates: committed, then peak. BMv2 asks that they rise.
-fn meter_config(rates: &[Rate]) -> Result<MeterConfig, String> {
-    let [committed, peak] = rates else {
-        return Err(format!("a meter takes two rates, {} given", rates.len()));
-    };
-    if committed.per_second > peak.per_second {
-        return Err("the first rate is the committed one; it must not exceed the peak".into());
-    }
-    Ok(MeterConfig {
-        cir: committed.per_second,
-        cburst: committed.burst,
-        pir: peak.per_second,
-        pburst: peak.burst,
-    })
 }

@@ -9,6 +9,7 @@
 //! Key values travel as packed words: every field takes `ceil(width / 64)` words, in key order,
 //! most significant word first ([`key::KeyLayout::pack`]).
 
+pub mod entry;
 pub mod exact;
 pub mod key;
 pub mod lpm;
@@ -16,12 +17,13 @@ pub mod profile;
 pub mod table;
 pub mod tuple_space;
 
+pub use entry::{
+    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryPriority, NewEntry, TableError,
+    TableSpec, WeightedCall,
+};
 pub use key::{FieldMatch, KeyField, KeyLayout, MatchKind};
 pub use profile::{ActionProfile, GroupId, GroupMember, MemberId, Selector};
-pub use table::{
-    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryPriority, NewEntry, Table,
-    TableError, TableSpec, WeightedCall,
-};
+pub use table::Table;
 
 /// The place of an entry in its table, as the match structures know it.
 pub(crate) type Slot = u32;

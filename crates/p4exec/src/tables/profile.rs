@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use units::PortId;
 
-use super::table::{ActionCall, WeightedCall};
+use super::entry::{ActionCall, WeightedCall};
 
 /// A member of an action profile, numbered by the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
