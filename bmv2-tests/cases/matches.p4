@@ -4,7 +4,7 @@
 #include <v1model.p4>
 
 header query_t {
-    bit<8>  table;
+    bit<8>  which;
     bit<8>  result;
     bit<16> a;
     bit<32> b;
@@ -78,7 +78,7 @@ control Ing(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm
 
     apply {
         sm.egress_spec = 1;
-        switch (hdr.q.table) {
+        switch (hdr.q.which) {
             1: { exact_two.apply(); }
             2: { lpm_one.apply(); }
             3: { exact_lpm.apply(); }

@@ -6,8 +6,10 @@
 pub mod stf;
 
 mod compare;
+mod executors;
 mod names;
 mod run;
 mod translate;
 
+pub use executors::{Built, ProgramError, build, compile};
 pub use run::{Failure, run};

@@ -112,7 +112,8 @@ impl Machine<'_> {
     }
 
     /// Reads the fields of a header from the packet at the cursor. `varbit` is the length of its
-    /// varbit field. Nothing changes unless all of it is there.
+    /// varbit field; like BMv2, this parser works in whole bytes and raises
+    /// `ParserInvalidArgument` otherwise. Nothing changes unless all of it is there.
     pub(super) fn extract(
         &mut self,
         header: &Place,
@@ -124,6 +125,9 @@ impl Machine<'_> {
             return self.error("StackOutOfBounds");
         };
         let varbit = varbit.map_or(0, |size| self.eval(size).to_u64().unwrap_or(u64::MAX));
+        if !varbit.is_multiple_of(8) {
+            return self.error("ParserInvalidArgument");
+        }
         let leaves = at.leaf + 1..at.leaf + self.leaves_of(at.ty);
         let (values, end) = match self.read_leaves(leaves.clone(), varbit) {
             Ok(read) => read,
@@ -190,12 +194,13 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Moves the cursor ahead.
+    /// Moves the cursor ahead, by whole bytes as BMv2 does.
     pub(super) fn skip(&mut self, bits: ExprId) -> Flow {
-        let ahead = self
-            .eval(bits)
-            .to_usize()
-            .and_then(|n| self.cursor.checked_add(n));
+        let bits = self.eval(bits);
+        if !bits.low_u64().is_multiple_of(8) {
+            return self.error("ParserInvalidArgument");
+        }
+        let ahead = bits.to_usize().and_then(|n| self.cursor.checked_add(n));
         match ahead.filter(|cursor| *cursor <= self.bytes.len() * 8) {
             Some(cursor) => {
                 self.cursor = cursor;

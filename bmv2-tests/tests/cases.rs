@@ -1,0 +1,56 @@
+//! Our own case files, on every executor.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use bmv2_tests::{build, compile, run, stf};
+use p4front::Options;
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut cases: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder of cases is part of the repository")
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "stf"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+/// Plays one case on every executor and returns what went wrong.
+fn play(path: &Path) -> String {
+    let mut report = String::new();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return error.to_string(),
+    };
+    let case = match stf::parse(&text) {
+        Ok(case) => case,
+        Err(error) => return error.to_string(),
+    };
+    let program = compile(&path.with_extension("p4"), &Options::default());
+    let executors = match program.and_then(|program| build(&program)) {
+        Ok(executors) => executors,
+        Err(error) => return error.to_string(),
+    };
+    for (name, mut executor) in executors {
+        for failure in run(&case, executor.as_mut()).err().unwrap_or_default() {
+            let _ = writeln!(report, "[{name}] {failure}");
+        }
+    }
+    report
+}
+
+#[test]
+fn every_case_holds_on_every_executor() {
+    let mut report = String::new();
+    let cases = cases();
+    assert!(cases.len() >= 8, "the cases are found");
+    for path in &cases {
+        let failures = play(path);
+        if !failures.is_empty() {
+            let _ = writeln!(report, "{}:\n{failures}", path.display());
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}
