@@ -1,6 +1,7 @@
 //! The entries of the `tagger` programs against the plan that they come from: whatever a packet's
 //! tag and ports, the tables do what the plan says; whatever its destination, they send it where
 //! forwarding says; and every format carries them.
+#![allow(clippy::panic, reason = "tests fail by panicking")]
 
 use std::net::IpAddr;
 
@@ -15,12 +16,11 @@ use switchwright::entries::{
 };
 use switchwright::plan::layout::{self, Features, Layout, MatchKind, action, table};
 use switchwright::plan::{
-    self, CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, PortSet, RuleForm, Tables,
-    TagCode, TagRule,
+    self, CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tables, TagCode,
 };
 use switchwright::routes::forwarding::{Forwarding, NextHop, Reroute};
 use switchwright::scheme::{self, ClassSpec, TaggerOptions};
-use switchwright::topology::generate::{Cables, Clos, FatTree, Line};
+use switchwright::topology::generate::{Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line};
 use switchwright::topology::{NodeId, SwitchId, Topology};
 use units::{PortId, Priority};
 
@@ -39,107 +39,64 @@ fn checked(tables: Tables) -> CheckedPlan {
     plan::check(tables, &plan::check::Options::default()).expect("the scheme's tables are sound")
 }
 
-/// The same tables with one rule for every pair of ports.
-fn exact_form(mut tables: Tables) -> Tables {
-    let tagging = &tables.tagging;
-    let mut exact = Vec::new();
-    for switch in tables.topology.switch_ids() {
-        let ports: Vec<PortId> = tables
-            .topology
-            .peers(switch)
-            .map(|(port, _)| port)
-            .collect();
-        let pairs = ports
-            .iter()
-            .flat_map(|i| ports.iter().map(move |o| (*i, *o)));
-        let classes = (0..tagging.classes.len() as u8).map(ClassId::new);
-        let classes: Vec<Option<ClassId>> = if tagging.class_bits {
-            classes.map(Some).collect()
-        } else {
-            vec![None]
-        };
-        let mut rules = Vec::new();
-        for (in_port, out_port) in pairs {
-            for &tag in tagging.priorities.keys() {
-                for &class in &classes {
-                    let any = class.unwrap_or(ClassId::new(0));
-                    let new_tag = tagging.new_tag(switch, any, tag, in_port, out_port);
-                    let (in_ports, out_ports) =
-                        (PortSet::single(in_port), PortSet::single(out_port));
-                    if new_tag != NewTag::Lossy {
-                        rules.push(TagRule {
-                            precedence: 0,
-                            class,
-                            tag,
-                            in_ports,
-                            out_ports,
-                            new_tag,
-                        });
-                    }
-                }
-            }
-        }
-        exact.push(rules);
-    }
-    tables.tagging.rules = exact;
-    tables.tagging.form = RuleForm::Exact;
-    tables
-}
-
-fn in_form(form: RuleForm, tables: Tables) -> Tables {
-    match form {
-        RuleForm::PortSets => tables,
-        RuleForm::Exact => exact_form(tables),
-    }
-}
-
 /// Plans in every carrier and rule form, with and without class bits, layered and not.
 fn plans() -> Vec<CheckedPlan> {
+    let line = Line {
+        switches: 4,
+        hosts: 1,
+        cables: Cables::default(),
+    };
+    let line = line.generate().expect("a short line");
+    let jellyfish = Jellyfish {
+        size: JellyfishSize::Switches {
+            switches: 10,
+            fabric_ports: 4,
+        },
+        ports: 6,
+        seed: 1,
+        cables: Cables::default(),
+    };
+    let jellyfish = jellyfish.generate().expect("a small Jellyfish");
     let mut plans = Vec::new();
-    for carrier in [
-        CarrierKind::Dscp,
-        CarrierKind::VlanPcp,
-        CarrierKind::VlanVid,
-        CarrierKind::Shim,
-    ] {
-        for form in [RuleForm::PortSets, RuleForm::Exact] {
+    for form in [RuleForm::PortSets, RuleForm::Exact] {
+        for carrier in [
+            CarrierKind::Dscp,
+            CarrierKind::VlanPcp,
+            CarrierKind::VlanVid,
+            CarrierKind::Shim,
+        ] {
             let options = TaggerOptions {
                 carrier,
+                form,
                 ..TaggerOptions::default()
             };
-            plans.push(checked(in_form(
-                form,
+            plans.push(checked(
                 scheme::tagger(&clos(), &options).expect("up-down tags"),
-            )));
+            ));
         }
-    }
-    for form in [RuleForm::PortSets, RuleForm::Exact] {
         let class = |name: &str, bounces| ClassSpec {
             name: name.into(),
             bounces,
         };
-        let options = TaggerOptions {
+        let classes = TaggerOptions {
             classes: vec![class("storage", Some(0)), class("training", None)],
             class_bits: true,
+            form,
             ..TaggerOptions::default()
         };
-        plans.push(checked(in_form(
-            form,
-            scheme::tagger(&clos(), &options).expect("tags with classes"),
-        )));
-        let line = Line {
-            switches: 4,
-            hosts: 1,
-            cables: Cables::default(),
-        };
-        let line = line.generate().expect("a short line");
+        plans.push(checked(
+            scheme::tagger(&clos(), &classes).expect("tags with classes"),
+        ));
         let options = TaggerOptions {
+            form,
             ..TaggerOptions::default()
         };
-        plans.push(checked(in_form(
-            form,
+        plans.push(checked(
             scheme::ttl(&line, None, &options).expect("TTL tags"),
-        )));
+        ));
+        plans.push(checked(
+            scheme::tagger(&jellyfish, &options).expect("tags of any topology"),
+        ));
     }
     plans
 }
@@ -209,8 +166,8 @@ fn p4info(layout: &Layout) -> P4InfoIndex {
 
 fn forwarding(plan: &CheckedPlan) -> Forwarding {
     let topology = plan.topology();
-    let policy = switchwright::routes::RoutePolicy::Shortest;
-    Forwarding::new(topology, &policy, Reroute::Converged).expect("shortest paths always apply")
+    Forwarding::new(topology, &plan.tables().forwarding, Reroute::Converged)
+        .expect("the policy fits, or there were no plan")
 }
 
 /// Calls `look` on every switch of every plan.

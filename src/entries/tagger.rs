@@ -239,11 +239,10 @@ impl Build<'_> {
                     _ => self.rewrite(rule)?,
                 };
                 let priority = has_priority.then(|| i32::from(rule.precedence) + 1);
-                for (in_key, out_key) in self.port_keys(name, rule)? {
+                for port_keys in self.port_keys(name, rule)? {
                     let code = self.tag_code(rule.tag)?;
                     let mut keys = vec![self.exact(name, "tag", code)?];
-                    keys.extend(in_key);
-                    keys.extend(out_key);
+                    keys.extend(port_keys);
                     keys.extend(self.class_key(name, rule.class)?);
                     if seen.insert((keys.clone(), priority)) {
                         let call = EntryAction::Direct(call.clone());
@@ -293,24 +292,19 @@ impl Build<'_> {
         }))
     }
 
-    /// The keys over both ports: one pair for sets, a pair for every two ports in exact form.
-    fn port_keys(
-        &self,
-        name: &str,
-        rule: &TagRule,
-    ) -> Result<Vec<(Option<Key>, Option<Key>)>, Problem> {
+    /// The keys over both ports: one lot for sets, a lot for every two ports in exact form.
+    fn port_keys(&self, name: &str, rule: &TagRule) -> Result<Vec<Vec<Key>>, Problem> {
         let in_field = self.table(name)?.field("in_port");
         if in_field.is_some_and(|field| field.kind == MatchKind::Ternary) {
             let in_key = self.port_set(name, "in_port", &rule.in_ports)?;
             let out_key = self.port_set(name, "out_port", &rule.out_ports)?;
-            return Ok(vec![(in_key, out_key)]);
+            return Ok(vec![in_key.into_iter().chain(out_key).collect()]);
         }
         let mut pairs = Vec::with_capacity(rule.exact_count());
         for in_port in rule.in_ports.iter() {
             for out_port in rule.out_ports.iter() {
                 let in_key = self.exact(name, "in_port", in_port.get())?;
-                let out_key = self.exact(name, "out_port", out_port.get())?;
-                pairs.push((Some(in_key), Some(out_key)));
+                pairs.push(vec![in_key, self.exact(name, "out_port", out_port.get())?]);
             }
         }
         Ok(pairs)

@@ -138,7 +138,9 @@ fn add_nodes(
 
 /// Puts hosts on every switch, under names that no switch has.
 fn add_hosts(draft: &mut Draft, taken: &BTreeSet<String>, per_switch: u16) {
-    let mut names = (1u64..).map(|n| format!("h{n}")).filter(|name| !taken.contains(name));
+    let mut names = (1u64..)
+        .map(|n| format!("h{n}"))
+        .filter(|name| !taken.contains(name));
     for switch in &draft.switches {
         for name in names.by_ref().take(usize::from(per_switch)) {
             let end = |node: &str| DraftEnd {
