@@ -16,7 +16,7 @@ pub mod diag;
 pub mod lex;
 mod lower;
 mod options;
-mod p4info;
+pub mod p4info;
 pub mod parse;
 pub mod pp;
 pub mod source;
@@ -47,6 +47,8 @@ pub fn parse(map: &mut SourceMap, main: FileId, options: &Options) -> (ast::Prog
 pub struct Compiled {
     /// The program, validated.
     pub ir: p4ir::ValidProgram,
+    /// The control plane's view.
+    pub p4info: p4info::P4Info,
     /// Warnings and notes.
     pub warnings: Vec<Diagnostic>,
 }
@@ -70,10 +72,18 @@ pub fn compile(
         return Err(diags);
     }
     match p4ir::validate(lowered.ir) {
-        Ok(ir) => Ok(Compiled {
-            ir,
-            warnings: diags.into_vec(),
-        }),
+        Ok(ir) => {
+            let (facts, decls, records) = (&lowered.facts, &lowered.decls, &lowered.records);
+            let p4info = p4info::build(&ir, facts, &program, decls, records, &mut diags);
+            if diags.has_errors() {
+                return Err(diags);
+            }
+            Ok(Compiled {
+                ir,
+                p4info,
+                warnings: diags.into_vec(),
+            })
+        }
         Err(broken) => {
             for error in broken {
                 diags.push(Diagnostic::error("internal", None, error.to_string()));

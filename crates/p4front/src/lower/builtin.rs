@@ -11,6 +11,7 @@ use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
 use crate::diag::Diagnostic;
 use crate::source::Span;
+use crate::types::fold::MAX_BITS;
 use crate::types::{RecordKind, Ty};
 
 impl<'a> Lowerer<'a> {
@@ -317,11 +318,7 @@ impl<'a> Lowerer<'a> {
         if matches!(ty, Ty::Param(..) | Ty::Poison) {
             return Elab::new(ty, Val::Poison);
         }
-        if ty.size_bits(false).is_none()
-            || ty.has_varbit()
-            || matches!(ty, Ty::Stack(..))
-            || ty.is_union()
-        {
+        if ty.size_bits(false).is_none() || ty.has_varbit() || ty.is_union() {
             self.error(
                 "type",
                 span,
@@ -330,8 +327,43 @@ impl<'a> Lowerer<'a> {
             return Elab::new(ty, Val::Poison);
         }
         let dst = self.temp(&ty, span);
-        self.emit(StmtKind::Lookahead { dst: dst.clone() }, span);
+        if has_stack(&ty) {
+            // In one piece, then taken apart: stacks have no wire form of their own.
+            let bits = Ty::bit(ty.size_bits(false).unwrap_or(0).min(u64::from(MAX_BITS)) as u32);
+            let raw = self.temp(&bits, span);
+            self.emit(StmtKind::Lookahead { dst: raw.clone() }, span);
+            let mut left = bits.bits().map_or(0, |(w, _)| w);
+            let raw = Elab::place(bits, raw, false);
+            self.unpack(&raw, &mut left, &dst, &ty, span);
+        } else {
+            self.emit(StmtKind::Lookahead { dst: dst.clone() }, span);
+        }
         Elab::place(ty, dst, false)
+    }
+
+    /// Stores the `left` low bits of `raw`, from the top, into the leaves of `dst`.
+    fn unpack(&mut self, raw: &Elab<'a>, left: &mut u32, dst: &Place, ty: &Ty, span: Span) {
+        if ty.is_header() {
+            self.emit(StmtKind::SetValid(dst.clone()), span);
+        }
+        if !Self::is_scalar(ty) {
+            for (i, part) in Self::component_types(ty).iter().enumerate() {
+                let step = match ty {
+                    Ty::Stack(..) => Projection::Index(i as u32),
+                    _ => Projection::Field(i as u32),
+                };
+                self.unpack(raw, left, &dst.project(step), part, span);
+            }
+            return;
+        }
+        let width = ty.size_bits(false).unwrap_or(0) as u32;
+        if width == 0 || width > *left {
+            return;
+        }
+        let bits = self.slice_value(raw.clone(), *left - 1, *left - width, span);
+        *left -= width;
+        let value = self.cast(bits, ty, span);
+        self.store(dst, ty, value, span);
     }
 
     /// The method of an extern type that a call means.
@@ -503,7 +535,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Numbers without width get 32 bits, or as many as they need.
-    fn with_widths(&mut self, value: Elab<'a>, span: Span) -> Elab<'a> {
+    pub(super) fn with_widths(&mut self, value: Elab<'a>, span: Span) -> Elab<'a> {
         match (value.ty, value.val) {
             (Ty::Int, Val::Int(v)) => {
                 let width = (v.bits() as u32 + 1).max(32);
@@ -558,5 +590,15 @@ impl<'a> Lowerer<'a> {
             ),
         }
         Elab::boolean(true)
+    }
+}
+
+/// Whether a stack is inside a type.
+fn has_stack(ty: &Ty) -> bool {
+    match ty {
+        Ty::Stack(..) => true,
+        Ty::Record(r) => r.fields.iter().any(|f| has_stack(&f.ty)),
+        Ty::Tuple(all) => all.iter().any(has_stack),
+        _ => false,
     }
 }

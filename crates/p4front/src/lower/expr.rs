@@ -209,7 +209,19 @@ impl<'a> Lowerer<'a> {
 
     fn index(&mut self, base: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Elab<'a> {
         let mut whole = self.expr(base, None);
-        let at = self.then(&mut whole, span, |s| s.expr(index, None));
+        let mark = self.out.len();
+        let at = self.expr(index, None);
+        if self.out.len() > mark {
+            match &mut whole.val {
+                // A place stays a place: only where it is was decided before the index.
+                Val::Place { place, .. } => {
+                    let mut fixed = place.clone();
+                    self.freeze(&mut fixed, mark, span);
+                    *place = fixed;
+                }
+                _ => self.spill(&mut whole, mark, span),
+            }
+        }
         let at = self.strip_enum(at);
         if whole.is_poison() || at.is_poison() {
             return match &whole.ty {

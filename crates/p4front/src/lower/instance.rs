@@ -189,7 +189,10 @@ impl<'a> Lowerer<'a> {
             .iter()
             .zip(&values)
             .filter(|(_, v)| v.ty.is_data() && Self::is_scalar(&v.ty) && !v.is_poison())
-            .map(|(p, v)| (p.name.to_string(), self.scalar(v, span)))
+            .map(|(p, v)| {
+                let v = self.with_widths(v.clone(), span);
+                (p.name.to_string(), self.scalar(&v, span))
+            })
             .collect();
         let instance = ExternInstance {
             name,

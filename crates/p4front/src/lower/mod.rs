@@ -35,7 +35,7 @@ use p4ir::{Place, StmtKind, TypeId, Var, VarId, VarKind};
 
 use crate::ast::{self, NodeId, Symbol};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::p4info::Facts;
+use crate::p4info::{Decls, Facts, Records};
 use crate::source::{SourceMap, Span};
 use crate::types::Ty;
 use crate::types::infer::Infer;
@@ -133,6 +133,8 @@ struct CommonTypes {
 pub(crate) struct Lowered<'a> {
     pub(crate) ir: p4ir::Program,
     pub(crate) facts: Facts<'a>,
+    pub(crate) decls: Decls<'a>,
+    pub(crate) records: Records,
     pub(crate) diags: Diagnostics,
 }
 
@@ -158,9 +160,15 @@ pub(crate) fn lower<'a>(program: &'a ast::Program, map: &'a SourceMap) -> Lowere
     let ir = lowerer.ir.clone();
     let facts = lowerer.facts.clone();
     lowerer.check_rest();
+    let records = lowerer.records.into_iter().filter_map(|((id, args), ty)| {
+        let plain = args.is_empty();
+        ty.record().filter(|_| plain).map(|r| (id, r.clone()))
+    });
     Lowered {
         ir,
         facts,
+        decls: lowerer.decls,
+        records: records.collect(),
         diags: lowerer.diags,
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Lowerer<'a> {
         let decl = self.blocks[index].decl;
         // The architecture applies a block under the name of its declaration.
         let own = decl.name().map_or(String::new(), |n| n.to_string());
-        self.blocks[index].name = self.control_plane_name(&own, &decl.annotations);
+        self.blocks[index].name = own;
         let keys = match declared {
             Ty::Block(id, _, targs) => match self.decls.get(id).copied() {
                 Some(ty) => self.block_types(ty, targs, Self::apply_params(ty)),

@@ -103,11 +103,14 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The control-plane name an expression gives a key.
-    fn key_name(&mut self, e: &ast::Expr) -> Option<String> {
+    fn key_name(&mut self, e: &'a ast::Expr) -> Option<String> {
         Some(match &e.kind {
             ExprKind::Path(path) if path.absolute => format!(".{}", path.name),
             ExprKind::Path(path) => path.name.to_string(),
-            ExprKind::Member { base, member } => format!("{}.{member}", self.key_name(base)?),
+            ExprKind::Member { base, member } => match self.field_name(base, member) {
+                name if name.starts_with('.') => name[1..].to_owned(),
+                name => format!("{}.{name}", self.key_name(base)?),
+            },
             ExprKind::Index { base, index } => {
                 format!("{}[{}]", self.key_name(base)?, self.key_name(index)?)
             }
@@ -140,6 +143,26 @@ impl<'a> Lowerer<'a> {
             },
             _ => return None,
         })
+    }
+
+    /// The control-plane name of a field: its `@name`, or its own.
+    fn field_name(&mut self, base: &'a ast::Expr, member: &ast::Ident) -> String {
+        let (_, value) = self.nested(|s| s.expr(base, None));
+        let declared = match &value.ty {
+            Ty::Record(r) => self.decls.get(&r.decl).map(|d| &d.kind),
+            _ => None,
+        };
+        let annotations = match declared {
+            Some(ast::DeclKind::Composite(c)) => c
+                .fields
+                .iter()
+                .find(|f| f.name == *member)
+                .map(|f| f.annotations.as_slice()),
+            _ => None,
+        };
+        annotations
+            .and_then(|list| annot::string_annotation(list, "name"))
+            .unwrap_or_else(|| member.to_string())
     }
 
     fn action_named(&mut self, path: &ast::Path) -> Option<Rc<ActionInfo<'a>>> {
@@ -618,7 +641,9 @@ impl<'a> Lowerer<'a> {
             // An object made on the spot is called as the property is annotated.
             ExprKind::Construct { ty, args } => {
                 let ty = self.ty(ty);
-                let name = self.control_plane_name(&property.name.name, &property.annotations);
+                // Such a name is not prefixed.
+                let name = annot::string_annotation(&property.annotations, "name")
+                    .unwrap_or_else(|| self.control_plane_name(&property.name.name, &[]));
                 self.make(&ty, args, name, &property.annotations, e.at.span)
             }
             _ => self.expr(e, None),

@@ -126,10 +126,8 @@ impl Checker<'_> {
                         self.field(id, *kind, field.ty, &field.name);
                     }
                 }
-                Type::Stack { element, .. } => {
-                    if element.index() >= id.index() {
-                        self.fail(id, Span::default(), "a stack of an unknown type");
-                    }
+                Type::Stack { element, .. } if element.index() >= id.index() => {
+                    self.fail(id, Span::default(), "a stack of an unknown type");
                 }
                 _ => {}
             }
