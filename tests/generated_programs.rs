@@ -6,7 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use bmv2_tests::stf;
+use p4exec::Interpreter;
+use p4front::source::SourceMap;
+use p4ir::ValidProgram;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use switchwright::plan::layout::{self, Features, Layout, MatchKind};
@@ -306,4 +311,53 @@ fn layout_is_what_p4c_says_in_p4info() {
         let info: P4Info = p4runtime::from_text(&text).expect("p4c's P4Info is read");
         assert_layout_matches(&name, &Layout::tagger(program.features), &info);
     }
+}
+
+/// Compiles a golden with our own front end; panics with its findings.
+#[expect(clippy::panic, reason = "the findings, as they are shown to users")]
+fn compile_golden(name: &str) -> Arc<ValidProgram> {
+    let options = p4front::Options {
+        include_paths: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src")],
+        ..p4front::Options::default()
+    };
+    let mut map = SourceMap::new();
+    let main = map
+        .load(&generated().join(format!("{name}.p4")))
+        .expect("the golden is there");
+    match p4front::compile(&mut map, main, &options) {
+        Ok(compiled) => {
+            let warnings: Vec<String> = compiled.warnings.iter().map(|w| w.render(&map)).collect();
+            assert!(warnings.is_empty(), "{name}: {}", warnings.concat());
+            Arc::new(compiled.ir)
+        }
+        Err(diagnostics) => panic!("{name}:\n{}", diagnostics.render(&map)),
+    }
+}
+
+#[test]
+fn our_own_front_end_takes_every_golden_without_a_warning() {
+    for (name, _) in goldens() {
+        compile_golden(&name);
+    }
+}
+
+/// What the programs do to packets: the cases were played on BMv2 too.
+#[test]
+fn cases_hold_on_the_interpreter() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("bmv2-tests/cases/generated");
+    let mut report = String::new();
+    for (name, _) in goldens() {
+        let path = folder.join(format!("{name}.stf"));
+        let text = std::fs::read_to_string(&path).expect("every golden has a case");
+        let case = stf::parse(&text).expect("the case is well-formed");
+        let mut interpreter =
+            Interpreter::new(compile_golden(&name)).expect("the interpreter takes the program");
+        for failure in bmv2_tests::run(&case, &mut interpreter)
+            .err()
+            .unwrap_or_default()
+        {
+            report.push_str(&format!("{name}: {failure}\n"));
+        }
+    }
+    assert!(report.is_empty(), "{report}");
 }

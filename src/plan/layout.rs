@@ -6,10 +6,8 @@
 //! P4 side, and tests hold this file against it and against the P4Info of the rendered programs.
 
 use serde::Serialize;
-use units::PortId;
 
 use super::{CarrierKind, CheckedPlan, ClassId, RuleForm, TagCode};
-use crate::topology::SwitchId;
 
 /// Width of a port number, in bits (v1model and TNA).
 pub const PORT_BITS: u16 = 9;
@@ -28,17 +26,6 @@ pub const BITMAP_BITS_MAX: u16 = 254;
 #[must_use]
 pub const fn edge_dscp(class: ClassId) -> u8 {
     class.get().saturating_add(1)
-}
-
-/// The Ethernet address of a switch's port: locally administered, `06`, three bytes of switch number, two
-/// of port number. It is the source of what the port sends, and what a host behind it takes for its gateway.
-#[must_use]
-pub fn port_mac(switch: SwitchId, port: PortId) -> [u8; 6] {
-    let [_, s2, s1, s0] = u32::try_from(switch.index())
-        .unwrap_or(u32::MAX)
-        .to_be_bytes();
-    let [p1, p0] = port.get().to_be_bytes();
-    [0x06, s2, s1, s0, p1, p0]
 }
 
 /// Full names of the tables.

@@ -1,1 +1,154 @@
-//! See `ARCHITECTURE.md`.
+//! Targets: what a switch can do, and the build directory that one of them is fed from.
+//!
+//! [`build()`] turns a checked plan into a directory that holds everything a network of such switches
+//! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
+//! and a report. The directory appears complete or not at all.
+
+pub mod capabilities;
+mod directory;
+mod manifest;
+mod mininet;
+mod p4info;
+mod page;
+mod report;
+mod v1model;
+
+use std::fmt;
+use std::path::Path;
+
+use thiserror::Error;
+
+pub use capabilities::{Capabilities, Refusal};
+pub use directory::{Digest, DirectoryError};
+pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError, SwitchFiles};
+pub use report::{BuildReport, SwitchReport};
+
+use crate::entries::EntriesError;
+use crate::plan::CheckedPlan;
+use crate::program::ProgramError;
+use crate::routes::RouteError;
+use directory::Staging;
+
+/// The switches that a plan can be built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// v1model: BMv2's `simple_switch`, and the embedded switch.
+    V1model,
+}
+
+impl TargetKind {
+    /// All targets.
+    pub const ALL: [Self; 1] = [Self::V1model];
+
+    /// The name on the command line and in manifests.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1model => "v1model",
+        }
+    }
+
+    /// What the target can do.
+    #[must_use]
+    pub const fn capabilities(self) -> &'static Capabilities {
+        match self {
+            Self::V1model => &capabilities::V1MODEL,
+        }
+    }
+}
+
+/// Called with the number of switches that were just finished, from any thread.
+pub type Progress<'a> = &'a (dyn Fn(usize) + Sync);
+
+/// Whose fault it is that a build failed; the command line makes its exit status of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildFault {
+    /// The place or the plan named by the user.
+    Input,
+    /// The target cannot.
+    Target,
+    /// Ours.
+    Bug,
+}
+
+/// Why there is no build directory.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The target lacks something.
+    #[error("{}", Lines(.0))]
+    Refused(Vec<Refusal>),
+    /// The directory cannot be written.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The program cannot be generated.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The plan's routes do not fit its topology.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
+    /// Entries do not fit the program.
+    #[error("entries and program disagree: {0}; this is a bug of Switchwright")]
+    Entries(#[from] EntriesError),
+    /// P4Info contradicts itself.
+    #[error("the program's P4Info is unsound: {0}; this is a bug of Switchwright")]
+    P4Info(p4runtime::NameError),
+    /// A protobuf message cannot be printed.
+    #[error("P4Info cannot be written: {0}; this is a bug of Switchwright")]
+    Text(#[from] p4runtime::TextError),
+    /// A file cannot be put into JSON.
+    #[error("a file cannot be written as JSON: {0}; this is a bug of Switchwright")]
+    Json(#[from] serde_json::Error),
+    /// The report page cannot be rendered.
+    #[error("report.html cannot be rendered: {0}; this is a bug of Switchwright")]
+    Page(#[from] askama::Error),
+}
+
+impl BuildError {
+    /// Whose fault it is.
+    #[must_use]
+    pub const fn fault(&self) -> BuildFault {
+        match self {
+            Self::Refused(_) => BuildFault::Target,
+            Self::Directory(_) | Self::Routes(_) => BuildFault::Input,
+            _ => BuildFault::Bug,
+        }
+    }
+}
+
+/// One refusal a line.
+struct Lines<'a>(&'a [Refusal]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, refusal) in self.0.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{refusal}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Builds a plan for a target into a directory, which is replaced if it is an earlier build.
+///
+/// The same plan gives the same bytes. Nothing is left behind if it fails.
+///
+/// # Errors
+/// [`BuildError`]; [`BuildError::fault`] tells whose it is.
+pub fn build(
+    plan: &CheckedPlan,
+    target: TargetKind,
+    directory: &Path,
+    progress: Progress<'_>,
+) -> Result<BuildReport, BuildError> {
+    let staging = Staging::beside(directory)?;
+    let report = match target {
+        TargetKind::V1model => v1model::build(plan, &staging, progress),
+    }?;
+    staging.commit()?;
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests;

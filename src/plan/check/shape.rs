@@ -7,7 +7,7 @@ use units::{Bytes, PortId, Priority};
 use super::error::PlanError;
 use super::lookup::MOST_TAGS;
 use crate::plan::budget::switch_headroom;
-use crate::plan::model::{ClassId, LOSSY_PRIORITY, RuleForm, Tables, Tag, TagRule};
+use crate::plan::model::{LOSSY_PRIORITY, RuleForm, Tables, Tag, TagRule};
 
 /// The highest priority of IEEE 802.1Q.
 const LAST_PRIORITY: Priority = Priority::new(7);
@@ -217,23 +217,20 @@ pub(super) fn carrier(tables: &Tables) -> Vec<PlanError> {
     if let (Some(_), Some(tag)) = (carrier.class_shift, aliased_lossy(tables)) {
         errors.push(PlanError::SharedCode {
             first: "the lossy tag".to_owned(),
-            second: format!("tag {tag} of another class"),
+            second: format!("tag {tag} of some class"),
             code: carrier.lossy.get(),
         });
     }
     errors
 }
 
-/// A tag that some class's packets would carry with the lossy code.
+/// A tag whose bits the lossy code has too. Rules for any class look at these bits only, whatever class
+/// bits stand above them.
 fn aliased_lossy(tables: &Tables) -> Option<Tag> {
     let carrier = &tables.carrier;
-    let classes = u8::try_from(tables.tagging.classes.len()).unwrap_or(u8::MAX);
-    (1..classes).find_map(|class| {
-        carrier.codes.keys().copied().find(|&tag| {
-            let new_tag = crate::plan::model::NewTag::Lossless(tag);
-            carrier.code(ClassId::new(class), new_tag) == Some(carrier.lossy)
-        })
-    })
+    let lossy = carrier.lossy.get() & carrier.tag_mask();
+    let mut codes = carrier.codes.iter();
+    codes.find_map(|(tag, code)| (code.get() == lossy).then_some(*tag))
 }
 
 /// What the switches have: ports, TCAM, buffer.

@@ -1,0 +1,175 @@
+//! `topology.json` in the format of p4lang/tutorials, which starts the network in Mininet.
+//!
+//! Hosts get an address, a default route and the static neighbours that go with it; the switches answer
+//! ARP at host ports, so the static entries only save the first exchange. Paths are relative to the build
+//! directory: start there.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::manifest::SwitchFiles;
+use crate::topology::{Endpoint, HostId, NodeId, Subnet, SwitchId, Topology};
+
+/// A gateway that is reachable on any link, whatever the host's own address: hosts whose switch has no
+/// subnet use it.
+const LINK_LOCAL_GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
+/// The same for IPv6; a link-local next hop needs no subnet there.
+const LINK_LOCAL_GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+/// The highest rate that Mininet's traffic control takes, in bits per second.
+const MININET_RATE_MAX: u64 = 1_000_000_000;
+/// Metres per microsecond in copper (002 section 3.3: 500 ns per 100 m).
+const METRES_PER_MICROSECOND: u32 = 200;
+
+#[derive(Serialize)]
+struct Network<'a> {
+    hosts: IndexMap<&'a str, Host>,
+    switches: IndexMap<&'a str, Switch>,
+    links: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct Host {
+    ip: String,
+    mac: String,
+    commands: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Switch {
+    #[serde(flatten)]
+    entries: Entries,
+    priority_queues: u16,
+}
+
+/// What the exercise runner of the tutorials loads into a switch. Its P4Runtime controller knows no
+/// ECMP groups, BMv2's command line does.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entries {
+    RuntimeJson(String),
+    CliInput(String),
+}
+
+impl Entries {
+    pub(super) fn new(files: &SwitchFiles, has_groups: bool) -> Self {
+        if has_groups {
+            Self::CliInput(files.commands_txt())
+        } else {
+            Self::RuntimeJson(files.runtime_json())
+        }
+    }
+}
+
+/// The file's contents. `entries` names the file with each switch's entries.
+pub(super) fn topology_json(
+    topology: &Topology,
+    priority_queues: u16,
+    entries: impl Fn(SwitchId) -> Entries,
+) -> serde_json::Result<Vec<u8>> {
+    let hosts = topology
+        .host_ids()
+        .map(|id| (topology.host(id).name.as_str(), host(topology, id)))
+        .collect();
+    let switches = topology
+        .switch_ids()
+        .map(|id| {
+            let switch = Switch {
+                entries: entries(id),
+                priority_queues,
+            };
+            (topology.switch(id).name.as_str(), switch)
+        })
+        .collect();
+    let links = topology
+        .links()
+        .iter()
+        .map(|link| {
+            let ends = [end(topology, link.a), end(topology, link.b)];
+            let latency = link.length.get() / METRES_PER_MICROSECOND;
+            if link.rate.get() > MININET_RATE_MAX {
+                json!([ends[0], ends[1], format!("{latency}us")])
+            } else {
+                let megabits = link.rate.get() / 1_000_000;
+                json!([ends[0], ends[1], format!("{latency}us"), megabits])
+            }
+        })
+        .collect();
+    let mut bytes = serde_json::to_vec_pretty(&Network {
+        hosts,
+        switches,
+        links,
+    })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// `h1`, or `s1-p3`.
+fn end(topology: &Topology, end: Endpoint) -> String {
+    let name = topology.node_name(end.node);
+    match end.node {
+        NodeId::Host(_) => name.to_owned(),
+        NodeId::Switch(_) => format!("{name}-p{}", end.port),
+    }
+}
+
+fn host(topology: &Topology, id: HostId) -> Host {
+    let host = topology.host(id);
+    let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end);
+    let (subnet, gateway_mac) = match uplink.map(|end| (end.node, end.port)) {
+        Some((NodeId::Switch(switch), port)) => (
+            topology.switch(switch).subnet,
+            mac(topology.port_mac(switch, port)),
+        ),
+        _ => (None, mac(host.mac)),
+    };
+    let inside = subnet.filter(|s| s.ipv4.contains(host.ipv4));
+    let (length, mut commands) = ipv4_commands(inside, &gateway_mac);
+    commands.push(format!("ip -6 addr add {}/128 dev eth0", host.ipv6));
+    commands.push(format!(
+        "ip -6 neigh replace {LINK_LOCAL_GATEWAY_6} lladdr {gateway_mac} dev eth0"
+    ));
+    commands.push(format!(
+        "ip -6 route replace default via {LINK_LOCAL_GATEWAY_6} dev eth0"
+    ));
+    Host {
+        ip: format!("{}/{length}", host.ipv4),
+        mac: mac(host.mac),
+        commands,
+    }
+}
+
+/// The prefix length of the host's address, and how it reaches the rest.
+fn ipv4_commands(subnet: Option<Subnet>, gateway_mac: &str) -> (u8, Vec<String>) {
+    let Some(subnet) = subnet else {
+        return (
+            32,
+            vec![
+                format!("ip route replace {LINK_LOCAL_GATEWAY} dev eth0 scope link"),
+                format!("ip neigh replace {LINK_LOCAL_GATEWAY} lladdr {gateway_mac} dev eth0"),
+                format!("ip route replace default via {LINK_LOCAL_GATEWAY} dev eth0"),
+            ],
+        );
+    };
+    let gateway = switch_address(subnet);
+    (
+        subnet.ipv4.length(),
+        vec![
+            format!("ip neigh replace {gateway} lladdr {gateway_mac} dev eth0"),
+            format!("ip route replace default via {gateway} dev eth0"),
+        ],
+    )
+}
+
+/// The switch's own address: the last of the subnet but one (the last is the broadcast address).
+fn switch_address(subnet: Subnet) -> Ipv4Addr {
+    let size = 1u64 << (32 - u32::from(subnet.ipv4.length().min(32)));
+    let offset = u32::try_from(size.saturating_sub(2)).unwrap_or(0);
+    Ipv4Addr::from(u32::from(subnet.ipv4.address()).wrapping_add(offset))
+}
+
+fn mac(bytes: [u8; 6]) -> String {
+    bytes.map(|b| format!("{b:02x}")).join(":")
+}

@@ -1,0 +1,278 @@
+//! Whole builds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use p4runtime::P4InfoIndex;
+use serde_json::Value;
+
+use super::*;
+use crate::entries::{commands, runtime_json, write_request};
+use crate::plan::{CarrierKind, RuleForm, check};
+use crate::scheme::{TaggerOptions, tagger};
+use crate::topology::generate::{Cables, Clos};
+
+fn clos(options: &TaggerOptions) -> CheckedPlan {
+    let clos = Clos {
+        leaves: 4,
+        spines: 2,
+        hosts: 2,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let topology = clos.generate().expect("a small Clos");
+    let tables = tagger(&topology, options).expect("a Clos gets tags");
+    check(tables, &check::Options::default()).expect("and they are sound")
+}
+
+fn build_into(directory: &Path, plan: &CheckedPlan) -> BuildReport {
+    build(plan, TargetKind::V1model, directory, &|_| ()).expect("the build succeeds")
+}
+
+/// All files of a directory, by path.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path
+                    .strip_prefix(directory)
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned();
+                found.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_build_is_complete_deterministic_and_replaceable() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = clos(&TaggerOptions::default());
+    let first = place.path().join("first");
+    let second = place.path().join("second");
+    build_into(&first, &plan);
+    build_into(&second, &plan);
+    let built = files(&first);
+    assert_eq!(built, files(&second), "the same plan gives the same bytes");
+    build_into(&second, &plan);
+    assert_eq!(built, files(&second), "a build replaces a build");
+    let opened = BuildDirectory::open(&first).unwrap();
+    let manifest = opened.manifest();
+    assert_eq!(manifest.switches.len(), 6);
+    let mut listed: Vec<&str> = manifest.files.keys().map(String::as_str).collect();
+    listed.push(MANIFEST);
+    listed.sort_unstable();
+    assert_eq!(listed, built.keys().map(String::as_str).collect::<Vec<_>>());
+    for path in manifest.files.keys() {
+        opened.read(path).unwrap();
+    }
+    for switch in &manifest.switches {
+        for path in [
+            switch.entries_txtpb(),
+            switch.runtime_json(),
+            switch.commands_txt(),
+        ] {
+            assert!(built.contains_key(&path), "{path}");
+        }
+    }
+    for path in [&manifest.program.main, &manifest.program.p4info] {
+        assert!(built.contains_key(path), "{path}");
+    }
+    assert!(
+        std::fs::read_dir(place.path()).unwrap().count() == 2,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_changed_file_is_noticed() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    build_into(&directory, &clos(&TaggerOptions::default()));
+    let main = directory.join("p4/tagger.p4");
+    std::fs::write(&main, "changed").unwrap();
+    let opened = BuildDirectory::open(&directory).unwrap();
+    assert!(matches!(
+        opened.read("p4/tagger.p4"),
+        Err(ManifestError::Changed { .. })
+    ));
+    assert!(matches!(
+        opened.switch("nobody"),
+        Err(ManifestError::NoSuchSwitch { .. })
+    ));
+}
+
+#[test]
+fn a_foreign_directory_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("home");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("precious"), "data").unwrap();
+    let plan = clos(&TaggerOptions::default());
+    let error = build(&plan, TargetKind::V1model, &directory, &|_| ()).unwrap_err();
+    assert_eq!(error.fault(), BuildFault::Input);
+    assert_eq!(std::fs::read(directory.join("precious")).unwrap(), b"data");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn every_carrier_and_form_is_built() {
+    let place = tempfile::tempdir().unwrap();
+    for carrier in [
+        CarrierKind::Dscp,
+        CarrierKind::VlanPcp,
+        CarrierKind::VlanVid,
+        CarrierKind::Shim,
+    ] {
+        for form in [RuleForm::Exact, RuleForm::PortSets] {
+            let options = TaggerOptions {
+                carrier,
+                form,
+                ..TaggerOptions::default()
+            };
+            let report = build_into(&place.path().join("out"), &clos(&options));
+            assert_eq!(report.carrier, carrier);
+            assert_eq!(report.tags.len(), 2);
+        }
+    }
+}
+
+#[test]
+fn the_mininet_file_is_what_the_tutorials_read() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let plan = clos(&TaggerOptions::default());
+    build_into(&directory, &plan);
+    let text = std::fs::read_to_string(directory.join("topology.json")).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    for (name, switch) in json["switches"].as_object().unwrap() {
+        let file = switch.get("cli_input").or(switch.get("runtime_json"));
+        let file = file.and_then(Value::as_str).unwrap();
+        assert!(directory.join(file).is_file(), "{name}: {file}");
+        assert_eq!(switch["priority_queues"], 8);
+    }
+    for (name, host) in json["hosts"].as_object().unwrap() {
+        let (address, length) = host["ip"].as_str().unwrap().split_once('/').unwrap();
+        assert!(address.parse::<std::net::Ipv4Addr>().is_ok(), "{name}");
+        assert!(length.parse::<u8>().unwrap() <= 32, "{name}");
+        assert!(!host["commands"].as_array().unwrap().is_empty(), "{name}");
+    }
+    let links = json["links"].as_array().unwrap();
+    assert_eq!(links.len(), plan.topology().links().len());
+}
+
+#[test]
+fn what_the_target_lacks_is_refused_by_name() {
+    let plan = clos(&TaggerOptions::default());
+    let small = Capabilities {
+        target: "toy",
+        priorities: 2,
+        highest_port: 1,
+        bitmap_bits: 3,
+    };
+    let refusals = small.refusals(&plan);
+    assert_eq!(refusals.len(), 3);
+    for refusal in &refusals {
+        let text = refusal.to_string();
+        assert!(
+            text.starts_with("target toy cannot carry this plan: "),
+            "{text}"
+        );
+        assert!(refusal.need > refusal.limit, "{text}");
+    }
+    assert!(capabilities::V1MODEL.refusals(&plan).is_empty());
+}
+
+#[test]
+fn the_page_names_every_tag_and_class() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let options = TaggerOptions::default().with_classes(2);
+    let report = build_into(&directory, &clos(&options));
+    let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
+    for class in &report.classes {
+        assert!(page.contains(&format!("<td>{}</td>", class.name)));
+    }
+    assert_eq!(report.tags.len(), 3);
+    for tag in &report.tags {
+        let row = format!(
+            "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
+            tag.tag, tag.code, tag.priority
+        );
+        assert!(page.contains(&row), "{row}");
+    }
+    assert!(!page.contains("http"), "the page needs nothing else");
+}
+
+#[test]
+fn all_formats_of_a_switch_say_the_same() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    for carrier in [CarrierKind::Dscp, CarrierKind::Shim] {
+        let options = TaggerOptions {
+            carrier,
+            ..TaggerOptions::default()
+        };
+        build_into(&directory, &clos(&options));
+        let opened = BuildDirectory::open(&directory).unwrap();
+        let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
+        let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
+        for switch in &opened.manifest().switches {
+            let text = |path: String| opened.read_text(&path).unwrap();
+            let request = text(switch.entries_txtpb());
+            let request = write_request::read_text(&switch.name, &request, &index).unwrap();
+            let json = text(switch.runtime_json());
+            let (json, _) = runtime_json::read(&switch.name, &json, &index).unwrap();
+            let commands = text(switch.commands_txt());
+            let commands = commands::read(&switch.name, &commands, &index).unwrap();
+            assert_eq!(request, json, "{}", switch.name);
+            assert_eq!(request, commands, "{}", switch.name);
+            let count = request.tables.len() + request.members.len() + request.groups.len();
+            assert_eq!(switch.entries, count as u64, "{}", switch.name);
+        }
+    }
+}
+
+#[test]
+fn the_plan_in_the_directory_is_the_plan() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let plan = clos(&TaggerOptions::default());
+    build_into(&directory, &plan);
+    let opened = BuildDirectory::open(&directory).unwrap();
+    let text = opened.read_text(&opened.manifest().made_from.plan).unwrap();
+    assert_eq!(
+        &crate::plan::Tables::from_json(&text).unwrap(),
+        plan.tables()
+    );
+}
+
+/// A fat-tree of 1,280 switches; run it in release mode to measure.
+#[test]
+#[ignore = "a measurement"]
+fn a_large_fat_tree_is_built_in_seconds() {
+    let fat_tree = crate::topology::generate::FatTree {
+        k: 32,
+        cables: Cables::default(),
+    };
+    let topology = fat_tree.generate().unwrap();
+    let tables = tagger(&topology, &TaggerOptions::default()).unwrap();
+    let plan = check(tables, &check::Options::default()).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let start = std::time::Instant::now();
+    let report = build_into(&directory, &plan);
+    let bytes: usize = files(&directory).values().map(Vec::len).sum();
+    let (entries, seconds) = (report.entries_total, start.elapsed().as_secs_f64());
+    println!(
+        "{} switches, {entries} entries, {bytes} bytes: {seconds:.2} s",
+        report.switches.len()
+    );
+}

@@ -1,0 +1,197 @@
+//! The v1model target: one program, every switch's entries in three formats, and what BMv2 and Mininet
+//! need around them.
+
+use rayon::prelude::*;
+
+use super::capabilities::Refusal;
+use super::directory::{Staging, file_name};
+use super::manifest::{MANIFEST, MadeFrom, Manifest, ProgramFiles, SwitchFiles};
+use super::report::{BuildReport, SwitchReport};
+use super::{BuildError, Progress, TargetKind, mininet, p4info, page};
+use crate::entries::{self, SwitchEntries, commands, runtime_json, write_request};
+use crate::plan::CheckedPlan;
+use crate::plan::layout::Layout;
+use crate::program;
+use crate::routes::forwarding::{Forwarding, Reroute};
+use crate::topology::{SwitchId, Topology};
+
+/// The largest network that the report draws.
+const PICTURE_SWITCHES_MAX: usize = 400;
+/// Where the plan itself is kept.
+const PLAN: &str = "plan.json";
+
+/// Writes everything into the staging directory.
+pub(super) fn build(
+    plan: &CheckedPlan,
+    staging: &Staging,
+    progress: Progress<'_>,
+) -> Result<BuildReport, BuildError> {
+    let target = TargetKind::V1model;
+    refuse(target.capabilities().refusals(plan))?;
+    let program = program::generate(plan)?;
+    let layout = Layout::tagger(program.features);
+    let info = p4info::of(&layout);
+    let index = p4runtime::P4InfoIndex::new(info.clone()).map_err(BuildError::P4Info)?;
+    let job = Job {
+        plan,
+        staging,
+        layout,
+        forwarding: Forwarding::new(
+            plan.topology(),
+            &plan.tables().forwarding,
+            Reroute::Converged,
+        )?,
+        index,
+        files: ProgramFiles {
+            name: program.features.program_name(),
+            main: format!("p4/{}", program.main.name),
+            p4info: format!("p4/{}.p4info.txtpb", program.name),
+        },
+        bmv2_json: format!("p4/{}.json", program.name),
+        progress,
+    };
+    staging.make_dir("p4")?;
+    for file in program.files() {
+        staging.write(&format!("p4/{}", file.name), file.text.as_bytes())?;
+    }
+    let text = p4runtime::to_text(&info)?;
+    staging.write(&job.files.p4info, text.as_bytes())?;
+    job.switches_and_the_rest()
+}
+
+/// What all switches share while the directory is written.
+struct Job<'a> {
+    plan: &'a CheckedPlan,
+    staging: &'a Staging,
+    layout: Layout,
+    forwarding: Forwarding,
+    index: p4runtime::P4InfoIndex,
+    files: ProgramFiles,
+    bmv2_json: String,
+    progress: Progress<'a>,
+}
+
+impl Job<'_> {
+    fn switches_and_the_rest(self) -> Result<BuildReport, BuildError> {
+        let plan = self.plan;
+        let ids: Vec<SwitchId> = plan.topology().switch_ids().collect();
+        let switches: Vec<SwitchReport> = ids
+            .par_iter()
+            .map(|id| self.switch(*id))
+            .collect::<Result<_, _>>()?;
+        let target = TargetKind::V1model;
+        let queues = target.capabilities().priorities;
+        let topology = mininet::topology_json(plan.topology(), queues, |id| {
+            let files = self.switch_files(id, 0);
+            let groups = switches.get(id.index()).map_or(0, |s| s.groups);
+            mininet::Entries::new(&files, groups > 0)
+        })?;
+        self.staging.write("topology.json", &topology)?;
+        self.staging
+            .write(PLAN, plan.tables().to_json().as_bytes())?;
+        let listed = ids
+            .iter()
+            .zip(&switches)
+            .map(|(id, report)| self.switch_files(*id, report.entries()))
+            .collect();
+        let report = BuildReport::new(plan, target.name(), self.files.name.clone(), switches);
+        self.staging.write("report.json", &json_file(&report)?)?;
+        let files = page::Files {
+            main: &self.files.main,
+            bmv2_json: &self.bmv2_json,
+            queues,
+        };
+        let page = page::render(plan, &report, &files, &picture(plan.topology()))?;
+        self.staging.write("report.html", page.as_bytes())?;
+        let manifest = Manifest::new(
+            target.name(),
+            queues,
+            self.files,
+            MadeFrom {
+                topology: plan.topology().name().to_owned(),
+                plan: PLAN.to_owned(),
+                provenance: plan.tables().provenance.clone(),
+            },
+            listed,
+            self.staging.digests(),
+        );
+        self.staging
+            .write_unlisted(MANIFEST, &json_file(&manifest)?)?;
+        Ok(report)
+    }
+
+    /// Generates and writes the entries of one switch.
+    fn switch(&self, id: SwitchId) -> Result<SwitchReport, BuildError> {
+        let entries = entries::tagger::generate(self.plan, &self.layout, &self.forwarding, id)?;
+        let report = SwitchReport::new(self.plan, id, &entries);
+        self.refuse_too_many(id, &report)?;
+        let files = self.switch_files(id, report.entries());
+        self.staging.make_dir(&files.directory)?;
+        self.write_entries(&files, &entries)?;
+        (self.progress)(1);
+        Ok(report)
+    }
+
+    fn write_entries(
+        &self,
+        files: &SwitchFiles,
+        entries: &SwitchEntries,
+    ) -> Result<(), BuildError> {
+        let request = write_request::write_text(entries, &self.index)?;
+        self.staging
+            .write(&files.entries_txtpb(), request.as_bytes())?;
+        let program = runtime_json::ProgramFiles {
+            p4info: self.files.p4info.clone(),
+            bmv2_json: self.bmv2_json.clone(),
+        };
+        let json = runtime_json::write(entries, &self.index, &program)?;
+        self.staging.write(&files.runtime_json(), json.as_bytes())?;
+        let commands = commands::write(entries, &self.index)?;
+        self.staging
+            .write(&files.commands_txt(), commands.as_bytes())?;
+        Ok(())
+    }
+
+    fn switch_files(&self, id: SwitchId, entries: u64) -> SwitchFiles {
+        let name = &self.plan.topology().switch(id).name;
+        SwitchFiles {
+            name: name.clone(),
+            device_id: id.index() as u64,
+            directory: format!("switches/{}", file_name(name)),
+            entries,
+        }
+    }
+
+    fn refuse_too_many(&self, id: SwitchId, report: &SwitchReport) -> Result<(), BuildError> {
+        let caps = TargetKind::V1model.capabilities();
+        let tables = report.tables.iter();
+        let mut refusals: Vec<Refusal> = tables
+            .filter_map(|(table, n)| caps.table_refusal(self.plan, id, &self.layout, table, *n))
+            .collect();
+        refusals.extend(caps.selector_refusal(self.plan, id, &self.layout, report.members));
+        refuse(refusals)
+    }
+}
+
+fn refuse(refusals: Vec<Refusal>) -> Result<(), BuildError> {
+    if refusals.is_empty() {
+        Ok(())
+    } else {
+        Err(BuildError::Refused(refusals))
+    }
+}
+
+/// A value as an indented JSON file.
+fn json_file<T: serde::Serialize>(value: &T) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// The network as SVG; empty where it has too many switches for a picture to show anything.
+fn picture(topology: &Topology) -> String {
+    if topology.switches().len() > PICTURE_SWITCHES_MAX {
+        return String::new();
+    }
+    String::new()
+}
