@@ -319,13 +319,13 @@ fn table(o: &Out, t: &Table) {
             "const_default_action_id",
             t.const_default_action_id.unwrap_or(0),
         );
-        if let Some((id, args)) = &t.initial_default_action {
+        if let Some(default) = &t.initial_default_action {
             o.block("initial_default_action", |o| {
-                o.num("action_id", *id);
-                for (id, value) in args {
+                o.num("action_id", default.action_id);
+                for arg in &default.arguments {
                     o.block("arguments", |o| {
-                        o.num("param_id", *id);
-                        o.bytes("value", value);
+                        o.num("param_id", arg.param_id);
+                        o.bytes("value", &arg.value);
                     });
                 }
             });

@@ -11,10 +11,11 @@ use super::facts::{ActionFact, ExternFact, Facts, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
 use super::types::{Decls, Records, Types, explicit_name, padded};
 use super::{
-    Action, ActionParam, ActionProfile, ActionRef, AnnotationLiteral, ControllerPacketMetadata,
-    Counter, Digest, DirectCounter, DirectMeter, Documentation, MatchField, MatchType, Meter,
-    P4Info, PacketMetadata, PkgInfo, Preamble, Register, Scope, SizeSemantics,
-    StructuredAnnotation, Table, TypeInfo, TypeSpec, Unit, ValueSet,
+    Action, ActionArgument, ActionParam, ActionProfile, ActionRef, AnnotationLiteral,
+    ControllerPacketMetadata, Counter, DefaultAction, Digest, DirectCounter, DirectMeter,
+    Documentation, MatchField, MatchType, Meter, P4Info, PacketMetadata, PkgInfo, Preamble,
+    Register, Scope, SizeSemantics, StructuredAnnotation, Table, TypeInfo, TypeSpec, Unit,
+    ValueSet,
 };
 use crate::annotations;
 use crate::ast::{self, AnnotationBody, AnnotationTokenKind, DeclKind, Direction};
@@ -558,7 +559,7 @@ impl<'a> Builder<'a, '_> {
             });
         }
         let default = self.default_action(table);
-        let default_id = default.as_ref().map(|(id, _)| *id);
+        let default_id = default.as_ref().map(|d| d.action_id);
         let resource = |b: &Self, id: &ExternId| {
             let object = &ir.externs[*id];
             extern_kind(&object.type_name).map_or(0, |kind| b.symbols.id(kind, &object.name))
@@ -584,13 +585,13 @@ impl<'a> Builder<'a, '_> {
         });
     }
 
-    fn default_action(&self, table: &p4ir::Table) -> Option<(u32, Vec<(u32, Vec<u8>)>)> {
+    fn default_action(&self, table: &p4ir::Table) -> Option<DefaultAction> {
         let default = &table.default_action;
         let action = &self.ir.actions[table.actions.get(default.action as usize)?.action];
         let id = self.symbols.id(Kind::Action, &action.name);
         let params: Vec<_> = action.data_params().collect();
         let known = self.info.actions.iter().find(|a| a.preamble.id == id);
-        let mut args = Vec::new();
+        let mut arguments = Vec::new();
         for (i, (param, value)) in params.iter().zip(&default.args).enumerate() {
             let width = self.ir.types[self.ir.vars[param.var].ty]
                 .bits()
@@ -603,9 +604,15 @@ impl<'a> Builder<'a, '_> {
             let param_id = known
                 .and_then(|a| a.params.get(i))
                 .map_or(i as u32 + 1, |p| p.id);
-            args.push((param_id, bytes));
+            arguments.push(ActionArgument {
+                param_id,
+                value: bytes,
+            });
         }
-        Some((id, args))
+        Some(DefaultAction {
+            action_id: id,
+            arguments,
+        })
     }
 
     fn match_fields(&mut self, fact: &TableFact<'a>) -> Vec<MatchField> {

@@ -170,6 +170,24 @@ pub struct ActionRef {
     pub structured_annotations: Vec<StructuredAnnotation>,
 }
 
+/// A default action and its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultAction {
+    /// The action.
+    pub action_id: u32,
+    /// Its arguments.
+    pub arguments: Vec<ActionArgument>,
+}
+
+/// An argument of a default action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionArgument {
+    /// The parameter.
+    pub param_id: u32,
+    /// Bytes, padded to the parameter's width.
+    pub value: Vec<u8>,
+}
+
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -181,8 +199,8 @@ pub struct Table {
     pub action_refs: Vec<ActionRef>,
     /// The default action if it is constant.
     pub const_default_action_id: Option<u32>,
-    /// The default action at start: id and arguments (parameter id, bytes padded to the width).
-    pub initial_default_action: Option<(u32, Vec<(u32, Vec<u8>)>)>,
+    /// The default action at start.
+    pub initial_default_action: Option<DefaultAction>,
     /// Action profile or selector.
     pub implementation_id: Option<u32>,
     /// Direct counters and meters.
