@@ -3,6 +3,7 @@
 mod address;
 mod build;
 mod distances;
+pub mod draw;
 mod error;
 mod fabric;
 mod file;
@@ -13,6 +14,7 @@ mod layers;
 mod lookup;
 mod model;
 mod prefix;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -24,3 +26,4 @@ pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 pub use lookup::LookupError;
 pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology};
 pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};
+pub use summary::{LayerSummary, Summary};

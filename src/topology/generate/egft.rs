@@ -35,8 +35,8 @@ pub struct EgftShape {
     pub parallel: Vec<u32>,
 }
 
-/// An extended generalized fat-tree. Top-of-rack switches are `tor1`, ...; then `agg1`, ... and
-/// `core1`, ... (`layer4-1`, ... beyond). Ports are those to the hosts' side, then those away from it.
+/// An extended generalized fat-tree. Top-of-rack switches are `tor1`, ...; then `spine1`, ... above two
+/// layers, `agg1`, ... and `core1`, ... above three (`layer4-1`, ... beyond). Ports are those to the hosts' side, then those away from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Egft {
     /// How large it is.
@@ -226,6 +226,7 @@ fn switches(
     let switch = |number: u64| {
         let name = match layer {
             0 => format!("tor{}", number + 1),
+            1 if top == 1 => format!("spine{}", number + 1),
             1 => format!("agg{}", number + 1),
             2 => format!("core{}", number + 1),
             layer => format!("layer{}-{}", layer + 1, number + 1),

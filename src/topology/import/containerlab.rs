@@ -3,7 +3,7 @@
 //! Nodes of kind `linux` are hosts if they are linked to nodes of other kinds only; where all nodes are
 //! `linux`, those with a single link are hosts. All others are switches. The port number is the one that
 //! the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node, its interfaces are
-//! numbered in order. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to
+//! numbered in order. Nodes without a link (collectors and the like) are left out. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to
 //! the outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +72,17 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportE
     }
     let links = links(&mut draft, &lab)?;
     let hosts = hosts(&lab, &links);
+    let linked: BTreeSet<&String> = links
+        .iter()
+        .flat_map(|(_, ends)| ends)
+        .map(|(n, _)| n)
+        .collect();
+    let mut idle = Vec::new();
     for (name, spec) in &lab.topology.nodes {
+        if !linked.contains(name) && !links.is_empty() {
+            idle.push(name.clone());
+            continue;
+        }
         if !hosts.contains(name) {
             draft.switches.push(name.clone());
             continue;
@@ -83,6 +93,12 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportE
             ipv4: exec.filter_map(|command| address(command)).next(),
             ..DraftHost::default()
         });
+    }
+    if !idle.is_empty() {
+        draft.notes.push(format!(
+            "nodes without a link were left out: {}",
+            idle.join(", ")
+        ));
     }
     let ports = ports(&mut draft, &links);
     for (at, ends) in links {

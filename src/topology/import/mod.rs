@@ -62,6 +62,8 @@ pub struct ImportOptions {
     pub hosts_per_node: u16,
     /// Rates and lengths of links, where the file gives none.
     pub cables: Cables,
+    /// Whether to keep only the largest part of a network that is not connected, instead of refusing it.
+    pub largest_part: bool,
 }
 
 impl Default for ImportOptions {
@@ -70,6 +72,7 @@ impl Default for ImportOptions {
             name: "imported".to_owned(),
             hosts_per_node: 1,
             cables: Cables::default(),
+            largest_part: false,
         }
     }
 }
@@ -166,6 +169,7 @@ struct Draft {
     hosts: Vec<DraftHost>,
     links: Vec<DraftLink>,
     cables: Cables,
+    largest_part: bool,
     notes: Vec<String>,
 }
 
@@ -202,6 +206,7 @@ impl Draft {
             hosts: Vec::new(),
             links: Vec::new(),
             cables: options.cables,
+            largest_part: options.largest_part,
             notes: Vec::new(),
         }
     }
@@ -214,8 +219,55 @@ impl Draft {
         }
     }
 
+    /// Removes all nodes that are not in the part with the most nodes (of equal parts, the first).
+    fn keep_largest_part(&mut self) {
+        let hosts = self.hosts.iter().map(|host| &host.name);
+        let nodes: Vec<String> = self.switches.iter().chain(hosts).cloned().collect();
+        let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for link in &self.links {
+            let [a, b] = &link.ends;
+            neighbours.entry(&a.node).or_default().push(&b.node);
+            neighbours.entry(&b.node).or_default().push(&a.node);
+        }
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut largest: BTreeSet<&str> = BTreeSet::new();
+        for start in &nodes {
+            let mut part = BTreeSet::new();
+            let mut stack = vec![start.as_str()];
+            while let Some(at) = stack.pop() {
+                if seen.insert(at) {
+                    part.insert(at);
+                    stack.extend(neighbours.get(at).into_iter().flatten());
+                }
+            }
+            if part.len() > largest.len() {
+                largest = part;
+            }
+        }
+        let lost: Vec<&str> = nodes
+            .iter()
+            .map(String::as_str)
+            .filter(|node| !largest.contains(node))
+            .collect();
+        if lost.is_empty() {
+            return;
+        }
+        let note = format!(
+            "not connected to the largest part and left out: {}",
+            lost.join(", ")
+        );
+        let kept: BTreeSet<String> = largest.into_iter().map(str::to_owned).collect();
+        self.notes.push(note);
+        self.switches.retain(|name| kept.contains(name));
+        self.hosts.retain(|host| kept.contains(&host.name));
+        self.links.retain(|link| kept.contains(&link.ends[0].node));
+    }
+
     /// Numbers the ports, builds and validates the topology.
     fn finish(mut self) -> Result<Imported, ImportError> {
+        if self.largest_part {
+            self.keep_largest_part();
+        }
         let mut nodes: BTreeMap<String, NodeId> = BTreeMap::new();
         for (number, name) in (0..).zip(&self.switches) {
             nodes.insert(name.clone(), NodeId::Switch(SwitchId::new(number)));

@@ -243,3 +243,31 @@ fn a_triangle_has_no_layers() {
             .all(|s| s.layer.is_none())
     );
 }
+
+#[test]
+fn the_largest_part_of_a_broken_network_can_be_kept() {
+    let text = ZOO.replace(r#"source="1" target="2""#, r#"source="0" target="1""#);
+    assert!(refused(&text).contains("switch `London_2` is not connected"));
+    let options = ImportOptions {
+        largest_part: true,
+        ..ImportOptions::default()
+    };
+    let imported = import(&text, &options).unwrap();
+    assert_eq!(imported.topology.switches().len(), 2);
+    let note = "not connected to the largest part and left out: London_2, h3".to_owned();
+    assert!(imported.notes.contains(&note), "{:?}", imported.notes);
+}
+
+#[test]
+fn lab_nodes_without_links_are_left_out() {
+    let text = LAB.replace(
+        "    client2:\n",
+        "    collector: {kind: linux}\n    client2:\n",
+    );
+    let imported = read(&text);
+    assert!(
+        imported
+            .notes
+            .contains(&"nodes without a link were left out: collector".to_owned())
+    );
+}

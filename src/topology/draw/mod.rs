@@ -1,0 +1,198 @@
+//! Drawing a topology as SVG.
+//!
+//! Layered networks are drawn in rows, hosts at the bottom, pods side by side; server-centric ones in rows as
+//! well; all others in a circle or by simulated forces. What fits is labelled: names, hosts, port numbers.
+//! As networks grow, port numbers go first, then hosts, then names, so that the shape stays legible.
+//! The same topology gives the same picture.
+
+mod free;
+mod layout;
+mod rows;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use super::fabric::Fabric;
+use super::ids::{LinkId, NodeId};
+use super::model::{Role, Topology};
+use layout::{Layout, Point, Shape};
+use svg::Svg;
+
+/// Up to this many links all port numbers are drawn.
+const PORTS_DRAWN: usize = 48;
+/// Up to this many hosts each is drawn.
+const HOSTS_DRAWN: usize = 300;
+/// Up to this many hosts each has its name.
+const HOSTS_NAMED: usize = 64;
+/// Up to this many switches (in a row, where there are rows) each has its name.
+const SWITCHES_NAMED: usize = 72;
+
+/// Fill colours by layer from the hosts up; the last serves all above.
+const LAYER_COLOURS: [&str; 4] = ["#2a9d8f", "#3d7ea6", "#27476e", "#5b3f8c"];
+const SERVER_COLOUR: &str = "#d98c3f";
+const PLAIN_COLOUR: &str = "#3d7ea6";
+const DOWN_COLOUR: &str = "#d62839";
+
+/// How much detail there is room for.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    ports: bool,
+    hosts: bool,
+    host_names: bool,
+    names: bool,
+}
+
+impl Detail {
+    fn of(topology: &Topology, widest: usize) -> Self {
+        let (hosts, links) = (topology.hosts().len(), topology.links().len());
+        Self {
+            ports: links <= PORTS_DRAWN,
+            hosts: hosts <= HOSTS_DRAWN,
+            host_names: hosts <= HOSTS_NAMED,
+            names: widest <= SWITCHES_NAMED,
+        }
+    }
+}
+
+impl Topology {
+    /// Draws the topology as an SVG document.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let layout = if self.is_layered() {
+            rows::layered(self)
+        } else if self.switches().iter().any(|s| s.role == Role::Server) {
+            rows::server_centric(self)
+        } else {
+            free::layout(self)
+        };
+        let mut svg = Svg::new(layout.width, layout.height);
+        title(&mut svg, self);
+        for band in &layout.bands {
+            svg.band(band);
+        }
+        links(&mut svg, self, &layout);
+        hosts(&mut svg, self, &layout);
+        switches(&mut svg, self, &layout);
+        svg.finish()
+    }
+}
+
+fn title(svg: &mut Svg, topology: &Topology) {
+    let count =
+        |n: usize, what: &str, many: &str| format!("{n} {}", if n == 1 { what } else { many });
+    let mut parts = vec![
+        count(topology.switches().len(), "switch", "switches"),
+        count(topology.hosts().len(), "host", "hosts"),
+        count(topology.links().len(), "link", "links"),
+    ];
+    let down = topology
+        .link_ids()
+        .filter(|&link| !topology.is_live(link))
+        .count();
+    if down > 0 {
+        parts.push(format!("{down} down"));
+    }
+    svg.title(topology.name(), &parts.join(" · "));
+}
+
+/// Line width by rate: the fastest links of a network are the thickest.
+fn widths(topology: &Topology, scale: f64) -> impl Fn(LinkId) -> f64 + '_ {
+    let fastest = topology
+        .links()
+        .iter()
+        .map(|l| l.rate.get())
+        .max()
+        .unwrap_or(1);
+    move |link| {
+        #[expect(clippy::cast_precision_loss, reason = "a line width")]
+        let ratio = topology.link(link).rate.get() as f64 / fastest as f64;
+        scale * (1.0 + ratio.log10().max(-2.0) / 4.0)
+    }
+}
+
+fn links(svg: &mut Svg, topology: &Topology, layout: &Layout) {
+    let count = topology.links().len();
+    let (scale, opacity) = match count {
+        0..=60 => (2.0, 1.0),
+        61..=300 => (1.3, 0.75),
+        301..=1500 => (0.9, 0.5),
+        1501..=6000 => (0.6, 0.3),
+        _ => (0.4, 0.12),
+    };
+    let width = widths(topology, scale);
+    let ends = layout.link_ends(topology);
+    // Links that are down come last, on top of the others.
+    for live in [true, false] {
+        svg.open_links(live, opacity);
+        for link in topology
+            .link_ids()
+            .filter(|&link| topology.is_live(link) == live)
+        {
+            if let Some([a, b]) = ends[link.index()] {
+                svg.link(a, b, layout.bends[link.index()], width(link));
+            }
+        }
+        svg.close();
+    }
+    if layout.detail.ports {
+        for link in topology.link_ids() {
+            let Some([a, b]) = ends[link.index()] else {
+                continue;
+            };
+            let entry = topology.link(link);
+            for (end, near, far) in [(entry.a, a, b), (entry.b, b, a)] {
+                if matches!(end.node, NodeId::Switch(_)) {
+                    let at = layout.port_label(near, far, layout.bends[link.index()]);
+                    svg.port(at, &end.port.to_string());
+                }
+            }
+        }
+    }
+}
+
+fn hosts(svg: &mut Svg, topology: &Topology, layout: &Layout) {
+    for host in topology.host_ids() {
+        let uplink = topology
+            .uplinks(host)
+            .first()
+            .map(|(_, peer)| peer.end.node);
+        if let (Some(at), Some(NodeId::Switch(switch))) = (layout.hosts[host.index()], uplink) {
+            let name = layout
+                .detail
+                .host_names
+                .then_some(topology.host(host).name.as_str());
+            let label = layout.host_label(at, layout.switches[switch.index()].at);
+            svg.host(at, layout.host_radius, name, label);
+        }
+    }
+}
+
+fn switches(svg: &mut Svg, topology: &Topology, layout: &Layout) {
+    let fabric = Fabric::new(topology);
+    for id in topology.switch_ids() {
+        let switch = topology.switch(id);
+        let colour = match (switch.role, switch.layer) {
+            (Role::Server, _) => SERVER_COLOUR,
+            (Role::Switch, Some(layer)) => {
+                LAYER_COLOURS[usize::from(layer).min(LAYER_COLOURS.len() - 1)]
+            }
+            (Role::Switch, None) => PLAIN_COLOUR,
+        };
+        let place = layout.switches[id.index()];
+        svg.switch(place, colour, switch.up, &switch.name);
+        if layout.detail.names {
+            svg.name(place, &switch.name, switch.up);
+        }
+        let attached = fabric.attachments(id).len();
+        if !layout.detail.hosts && layout.detail.names && attached > 0 {
+            svg.count(place, attached);
+        }
+    }
+}
+
+/// A switch on the drawing.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: Point,
+    shape: Shape,
+}

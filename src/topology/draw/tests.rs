@@ -1,0 +1,186 @@
+//! Drawings are well-formed, complete, inside their frame and the same every time.
+
+use super::super::generate::{
+    Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line, Ring, ThreeLayerClos, ThreeNode,
+};
+use super::super::*;
+
+fn samples() -> Vec<Topology> {
+    let cables = Cables::default();
+    let size = JellyfishSize::Switches {
+        switches: 20,
+        fabric_ports: 4,
+    };
+    vec![
+        ThreeNode::default().generate().unwrap(),
+        Line {
+            switches: 5,
+            hosts: 2,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+        Line {
+            switches: 1,
+            hosts: 0,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+        Ring {
+            switches: 6,
+            hosts: 1,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+        Clos {
+            leaves: 4,
+            spines: 2,
+            hosts: 2,
+            parallel: 2,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+        ThreeLayerClos {
+            pods: 3,
+            leaves: 2,
+            aggregations: 2,
+            spines: 4,
+            hosts: 2,
+            planes: true,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+        FatTree { k: 4, cables }.generate().unwrap(),
+        FatTree { k: 8, cables }.generate().unwrap(),
+        Bcube { n: 4, k: 1, cables }.generate().unwrap(),
+        Jellyfish {
+            size,
+            ports: 6,
+            seed: 1,
+            cables,
+        }
+        .generate()
+        .unwrap(),
+    ]
+}
+
+#[test]
+fn drawings_are_well_formed_and_show_every_switch_and_link() {
+    for topology in samples() {
+        let svg = topology.to_svg();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let count = |class: &str| {
+            let text = document
+                .descendants()
+                .filter(|n| n.attribute("class") == Some(class));
+            text.count()
+        };
+        assert_eq!(
+            count("n") + count("o"),
+            topology.switches().len(),
+            "{}",
+            topology.name()
+        );
+        let paths = document
+            .descendants()
+            .filter(|n| n.has_tag_name(("http://www.w3.org/2000/svg", "path")));
+        assert_eq!(paths.count(), topology.links().len(), "{}", topology.name());
+        assert_eq!(svg, topology.to_svg());
+    }
+}
+
+#[test]
+fn everything_is_inside_the_frame() {
+    for topology in samples() {
+        let svg = topology.to_svg();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let root = document.root_element();
+        let size = |side: &str| root.attribute(side).unwrap().parse::<f64>().unwrap();
+        let (width, height) = (size("width"), size("height"));
+        for node in document.descendants() {
+            for (attribute, limit) in [("cx", width), ("x", width), ("cy", height), ("y", height)] {
+                if let Some(value) = node.attribute(attribute) {
+                    let value: f64 = value.parse().unwrap();
+                    assert!(
+                        (0.0..=limit).contains(&value),
+                        "{}: {attribute} {value}",
+                        topology.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_are_dashed() {
+    let topology = ThreeNode::default().generate().unwrap();
+    assert_eq!(topology.to_svg().matches("links").count(), 1);
+    let failed = topology.with_failed_links(&[topology.link_named("A-B").unwrap()]);
+    let svg = failed.to_svg();
+    let after = svg.split("stroke-dasharray").nth(1).unwrap();
+    assert_eq!(
+        after.split("</g>").next().unwrap().matches("<path").count(),
+        1
+    );
+    assert!(svg.contains("1 down"));
+}
+
+#[test]
+fn names_are_escaped() {
+    let text = r#"{"format": "switchwright-topology", "version": 1, "name": "a<b>&\"c", "switches": [{"name": "<s&1>", "ports": 1}]}"#;
+    let svg = Topology::from_json(text).unwrap().to_svg();
+    assert!(roxmltree::Document::parse(&svg).is_ok());
+}
+
+#[test]
+fn large_networks_lose_detail_not_shape() {
+    let topology = FatTree {
+        k: 20,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap();
+    let svg = topology.to_svg();
+    assert!(!svg.contains("class=\"n\"") && !svg.contains("class=\"p\""));
+    assert_eq!(
+        svg.matches("<rect").count(),
+        topology.switches().len() + 1 + 20
+    );
+}
+
+#[test]
+fn a_summary_says_what_matters() {
+    let cables = Cables::default();
+    let topology = Clos {
+        leaves: 4,
+        spines: 2,
+        hosts: 4,
+        parallel: 1,
+        cables,
+    }
+    .generate()
+    .unwrap();
+    let link = topology.link_named("leaf1-spine1").unwrap();
+    insta::assert_snapshot!(topology.with_failed_links(&[link]).summary().to_string(), @r"
+    clos-4x2
+      switches   6, up to 6 ports
+      hosts      16, 4 per edge switch
+      links      24 (1 down), 8 between switches
+      rates      24 x 100 Gb/s
+      degrees    1 x 4, 1 x 3, 3 x 2, 1 x 1
+      diameter   3, mean 2.00 between edge switches
+      layer 1    2 switches, 700 Gb/s down
+      layer 0    4 switches, 1600 Gb/s down, 700 Gb/s up, oversubscribed 2.29 : 1
+      bisection  at most 300 Gb/s
+    ");
+    let fat_tree = FatTree { k: 4, cables }.generate().unwrap().summary();
+    assert_eq!(fat_tree.diameter, Some(4));
+    assert!((fat_tree.bisection_bound_gbps - 800.0).abs() < 1e-9);
+    let json = serde_json::to_value(&fat_tree).unwrap();
+    assert_eq!(json["rates"]["100000000000"], 48);
+}
