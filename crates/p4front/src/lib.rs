@@ -12,6 +12,7 @@
 
 pub mod annotations;
 pub mod ast;
+pub mod bmv2json;
 pub mod diag;
 pub mod lex;
 mod lower;

@@ -1,0 +1,62 @@
+//! What p4c compiled runs: BMv2 JSON files, read and executed against the cases of their programs.
+//!
+//! Set `BMV2_JSON` to a folder with JSON files and `P4C_TESTDATA` to p4c's `testdata`; every
+//! `NAME.json` is run against `p4_16_samples/NAME.stf`. Without them this says so and passes.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test with helpers
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bmv2_tests::{run, stf};
+use p4exec::Interpreter;
+
+fn play(json: &Path, case: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(json).unwrap();
+    let program = p4front::bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
+    let case = stf::parse(&std::fs::read_to_string(case).unwrap());
+    let case = case.map_err(|e| format!("case: {e:?}"))?;
+    let mut executor = Interpreter::new(Arc::new(program)).map_err(|e| format!("build: {e}"))?;
+    run(&case, &mut executor).map_err(|failures| {
+        let list: Vec<String> = failures.iter().map(ToString::to_string).collect();
+        format!("run: {}", list.join("\n    "))
+    })
+}
+
+#[test]
+fn compiled_programs_pass_their_cases() {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (Some(json), Some(testdata)) = (folder("BMV2_JSON"), folder("P4C_TESTDATA")) else {
+        println!("skipped: BMV2_JSON and P4C_TESTDATA do not name folders");
+        return;
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(json)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    let (mut passed, mut failed) = (0, Vec::new());
+    for file in files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "json"))
+    {
+        let name = file.file_stem().unwrap().to_string_lossy();
+        let case = testdata.join("p4_16_samples").join(format!("{name}.stf"));
+        match play(file, &case) {
+            Ok(()) => passed += 1,
+            Err(why) => failed.push(format!("{name}: {why}")),
+        }
+    }
+    println!("{passed} of {} pass", passed + failed.len());
+    for f in &failed {
+        println!("{f}");
+    }
+    let allowed = std::env::var("BMV2_JSON_MAY_FAIL")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    assert!(
+        failed.len() <= allowed.unwrap_or(0),
+        "{} fail",
+        failed.len()
+    );
+}

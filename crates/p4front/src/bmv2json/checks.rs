@@ -1,0 +1,120 @@
+//! Checksums and the deparser, and the package that holds all blocks.
+
+use p4ir::{ArgValue, Control, ControlId, ExternArg, PackageArg, Stmt, StmtKind};
+
+use super::Read;
+use super::data::Reader;
+use super::model::{Arg, Checksum};
+
+impl Reader<'_> {
+    /// The five controls, as arguments of the package.
+    pub(super) fn controls(&mut self) -> Read<()> {
+        let verify = self.checksums(true)?;
+        let verify = self.control("verify_checksum", 2, verify);
+        let ingress = self.pipeline("ingress")?;
+        let egress = self.pipeline("egress")?;
+        let update = self.checksums(false)?;
+        let update = self.control("compute_checksum", 2, update);
+        let deparser = self.deparser()?;
+        let deparser = self.control("deparser", 1, deparser);
+        let blocks = [
+            ("vr", verify),
+            ("ig", ingress),
+            ("eg", egress),
+            ("ck", update),
+            ("dep", deparser),
+        ];
+        for (name, id) in blocks {
+            let value = ArgValue::Control(id);
+            self.program.main.args.push(PackageArg {
+                name: name.into(),
+                value,
+            });
+        }
+        self.program.main.type_name = "V1Switch".into();
+        Ok(())
+    }
+
+    fn control(&mut self, name: &str, params: usize, body: Vec<Stmt>) -> ControlId {
+        let params = self.shared_params(params);
+        self.program.controls.push(Control {
+            name: name.into(),
+            type_name: name.into(),
+            params,
+            init: Vec::new(),
+            body,
+            tables: Vec::new(),
+            actions: Vec::new(),
+            subcontrols: Vec::new(),
+            span: self.span,
+        })
+    }
+
+    fn checksums(&mut self, verify: bool) -> Read<Vec<Stmt>> {
+        let json = self.json;
+        let wanted = |c: &&Checksum| if verify { c.verify } else { c.update };
+        self.block(|r| {
+            json.checksums
+                .iter()
+                .filter(wanted)
+                .try_for_each(|c| r.checksum(c, verify))
+        })
+    }
+
+    fn checksum(&mut self, c: &Checksum, verify: bool) -> Read<()> {
+        self.context = format!("checksum `{}`", c.name);
+        self.at(c.source_info.as_ref());
+        if c.kind != "generic" {
+            return Err(self.unsupported(format!("type `{}`", c.kind)));
+        }
+        let cond = match &c.if_cond {
+            None => self.boolean(true),
+            Some(v) => {
+                let context = self.context.clone();
+                self.condition(&Arg::new(v, &context)?)?
+            }
+        };
+        let (algorithm, data, payload) = self.calculation(&c.calculation)?;
+        let (place, ty) = self.field_arg(&Arg::Field(c.target.0.clone(), c.target.1.clone()))?;
+        let target = if verify {
+            ExternArg::In(self.read(place, ty))
+        } else {
+            ExternArg::InOut(place)
+        };
+        let name = match (verify, payload) {
+            (true, false) => "verify_checksum",
+            (true, true) => "verify_checksum_with_payload",
+            (false, false) => "update_checksum",
+            (false, true) => "update_checksum_with_payload",
+        };
+        self.call(
+            name,
+            vec![ExternArg::In(cond), data, target, ExternArg::In(algorithm)],
+        );
+        Ok(())
+    }
+
+    fn deparser(&mut self) -> Read<Vec<Stmt>> {
+        self.context = "deparsers".into();
+        let json = self.json;
+        let deparser = match &json.deparsers[..] {
+            [d] => d,
+            list => {
+                return Err(self.unsupported(format!("a program with {} deparsers", list.len())));
+            }
+        };
+        self.block(|r| {
+            for p in &deparser.primitives {
+                r.primitive(p)?;
+            }
+            for name in &deparser.order {
+                let h = r.header(name)?;
+                if h.metadata {
+                    return Err(r.malformed(format!("metadata `{name}` is emitted")));
+                }
+                r.emit(StmtKind::Emit { header: h.place });
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,509 @@
+//! The storage: headers, stacks, unions and metadata, and the names under which the rest of the
+//! file refers to them.
+
+use std::collections::BTreeMap;
+
+use p4ir::{
+    ActionId, Direction, Entity as _, ExternId, ExternInstance, Field, Param, Place, Program,
+    Projection, RecordKind, Span, Stmt, StmtKind, Type, TypeId, ValueSetId, Var, VarId, VarKind,
+};
+
+use super::model::{HeaderType, Json, SourceInfo};
+use super::{Bmv2Error, Read};
+
+/// A header, and the other members if it is in a union.
+#[derive(Debug, Clone)]
+pub(super) struct HeaderRef {
+    pub(super) place: Place,
+    pub(super) ty: TypeId,
+    /// Metadata has no validity.
+    pub(super) metadata: bool,
+    /// Members of the same union: at most one of all is valid.
+    pub(super) others: Vec<Place>,
+}
+
+/// A stack of headers or unions.
+#[derive(Debug, Clone)]
+pub(super) struct StackRef {
+    pub(super) place: Place,
+    pub(super) element: TypeId,
+    pub(super) size: u32,
+}
+
+/// Turns a file into a program, part by part.
+pub(super) struct Reader<'j> {
+    pub(super) json: &'j Json,
+    pub(super) program: Program,
+    pub(super) headers: BTreeMap<String, HeaderRef>,
+    pub(super) stacks: BTreeMap<String, StackRef>,
+    pub(super) unions: BTreeMap<String, Place>,
+    /// Headers, user metadata, standard metadata.
+    pub(super) blocks: [VarId; 3],
+    pub(super) actions: BTreeMap<i64, ActionId>,
+    pub(super) externs: BTreeMap<String, ExternId>,
+    pub(super) value_sets: BTreeMap<String, ValueSetId>,
+    /// Action data of the action being read.
+    pub(super) action_data: Vec<(VarId, u32)>,
+    /// Statements being made.
+    pub(super) out: Vec<Stmt>,
+    /// In a parser a stack access out of bounds is an error.
+    pub(super) in_parser: bool,
+    /// Place in the P4 source of what is being read.
+    pub(super) span: Span,
+    /// What is being read, for messages.
+    pub(super) context: String,
+}
+
+impl<'j> Reader<'j> {
+    pub(super) fn new(json: &'j Json) -> Read<Self> {
+        let nowhere = VarId::new(0);
+        let mut r = Reader {
+            json,
+            program: Program::default(),
+            headers: BTreeMap::new(),
+            stacks: BTreeMap::new(),
+            unions: BTreeMap::new(),
+            blocks: [nowhere; 3],
+            actions: BTreeMap::new(),
+            externs: BTreeMap::new(),
+            value_sets: BTreeMap::new(),
+            action_data: Vec::new(),
+            out: Vec::new(),
+            in_parser: false,
+            span: Span::default(),
+            context: "header_types".into(),
+        };
+        if let Some(e) = json.extern_instances.first() {
+            return Err(r.unsupported(format!("extern instance `{}`", e.name)));
+        }
+        r.errors()?;
+        r.storage()?;
+        Ok(r)
+    }
+
+    // ---- messages ----
+
+    pub(super) fn unknown(&self, kind: &'static str, name: impl Into<String>) -> Bmv2Error {
+        Bmv2Error::Unknown {
+            place: self.context.clone(),
+            kind,
+            name: name.into(),
+        }
+    }
+
+    pub(super) fn unsupported(&self, what: impl Into<String>) -> Bmv2Error {
+        Bmv2Error::Unsupported {
+            place: self.context.clone(),
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn malformed(&self, why: impl Into<String>) -> Bmv2Error {
+        Bmv2Error::Malformed {
+            place: self.context.clone(),
+            why: why.into(),
+        }
+    }
+
+    // ---- statements ----
+
+    pub(super) fn emit(&mut self, kind: StmtKind) {
+        self.out.push(Stmt {
+            kind,
+            span: self.span,
+        });
+    }
+
+    /// Sets the place of the statements that follow.
+    pub(super) fn at(&mut self, info: Option<&SourceInfo>) {
+        self.span = match info {
+            None => Span::default(),
+            Some(s) => {
+                let files = &mut self.program.files;
+                let known = files.iter().position(|f| *f == s.filename);
+                let file = known.unwrap_or_else(|| {
+                    files.push(s.filename.clone());
+                    files.len() - 1
+                });
+                let file = u32::try_from(file).unwrap_or(0);
+                Span {
+                    file,
+                    line: s.line,
+                    column: s.column + 1,
+                }
+            }
+        };
+    }
+
+    /// The statements that `f` makes.
+    pub(super) fn block(&mut self, f: impl FnOnce(&mut Self) -> Read<()>) -> Read<Vec<Stmt>> {
+        let before = std::mem::take(&mut self.out);
+        let r = f(self);
+        let made = std::mem::replace(&mut self.out, before);
+        r.map(|()| made)
+    }
+
+    pub(super) fn var(&mut self, name: &str, ty: TypeId, kind: VarKind) -> VarId {
+        self.program.vars.push(Var {
+            name: name.into(),
+            ty,
+            kind,
+            span: self.span,
+        })
+    }
+
+    /// The first `n` of headers, metadata and standard metadata as parameters.
+    pub(super) fn shared_params(&self, n: usize) -> Vec<Param> {
+        let names = ["hdr", "meta", "standard_metadata"];
+        let param = |(name, var): (&str, VarId)| Param {
+            name: name.into(),
+            direction: Direction::InOut,
+            var,
+        };
+        names
+            .into_iter()
+            .zip(self.blocks)
+            .take(n)
+            .map(param)
+            .collect()
+    }
+
+    pub(super) fn add_extern(&mut self, instance: ExternInstance) {
+        let name = instance.name.clone();
+        let id = self.program.externs.push(instance);
+        self.externs.insert(name, id);
+    }
+
+    // ---- storage ----
+
+    /// Error numbers are positions in the list; the core errors come first.
+    fn errors(&mut self) -> Read<()> {
+        const CORE: [&str; 7] = [
+            "NoError",
+            "PacketTooShort",
+            "NoMatch",
+            "StackOutOfBounds",
+            "HeaderTooShort",
+            "ParserTimeout",
+            "ParserInvalidArgument",
+        ];
+        self.context = "errors".into();
+        let mut list = self.json.errors.clone();
+        list.sort_by_key(|(_, n)| *n);
+        for (i, (name, n)) in list.iter().enumerate() {
+            let expected = CORE.get(i).is_none_or(|core| core == name);
+            if usize::try_from(*n) != Ok(i) || !expected {
+                return Err(self.unsupported(format!("error `{name}` with number {n}")));
+            }
+        }
+        self.program.errors = list.into_iter().map(|(name, _)| name).collect();
+        for core in CORE.iter().skip(self.program.errors.len()) {
+            self.program.errors.push((*core).into());
+        }
+        Ok(())
+    }
+
+    fn storage(&mut self) -> Read<()> {
+        let mut types = BTreeMap::new();
+        for t in &self.json.header_types {
+            let header = self.record(t, RecordKind::Header)?;
+            let fields = self.record(t, RecordKind::Struct)?;
+            types.insert(t.name.as_str(), (header, fields));
+        }
+        self.context = "headers".into();
+        let by_id: BTreeMap<i64, usize> = self
+            .json
+            .headers
+            .iter()
+            .enumerate()
+            .map(|(i, h)| (h.id, i))
+            .collect();
+        let mut parts = Parts::default();
+        let mut placed: BTreeMap<usize, Vec<Projection>> = BTreeMap::new();
+        self.stack_parts(&types, &by_id, &mut parts, &mut placed)?;
+        self.union_parts(&types, &by_id, &mut parts, &mut placed)?;
+        let mut metadata = Parts::default();
+        let mut standard = None;
+        for (i, h) in self.json.headers.iter().enumerate() {
+            let &(header, record) = types
+                .get(h.header_type.as_str())
+                .ok_or_else(|| self.unknown("header type", h.header_type.as_str()))?;
+            match (h.metadata, h.name.as_str()) {
+                (true, "standard_metadata") => standard = Some(record),
+                (true, name) => {
+                    let path = vec![metadata.add(name, record)];
+                    placed.insert(i, path);
+                }
+                (false, name) => {
+                    placed
+                        .entry(i)
+                        .or_insert_with(|| vec![parts.add(name, header)]);
+                }
+            }
+        }
+        let standard = standard.ok_or_else(|| self.unknown("header", "standard_metadata"))?;
+        let headers = self.program.types.intern(parts.record("headers"));
+        let user = self.program.types.intern(metadata.record("metadata"));
+        self.blocks = [
+            self.var("hdr", headers, VarKind::Param),
+            self.var("meta", user, VarKind::Param),
+            self.var("standard_metadata", standard, VarKind::Param),
+        ];
+        self.name_headers(&types, &placed);
+        self.name_stacks_and_unions(&parts)
+    }
+
+    /// The type of a header, or of metadata (without validity).
+    fn record(&mut self, t: &HeaderType, kind: RecordKind) -> Read<TypeId> {
+        self.context = format!("header type `{}`", t.name);
+        let width = |f: &[serde_json::Value]| f.get(1).and_then(serde_json::Value::as_u64);
+        let fixed: u64 = t.fields.iter().filter_map(|f| width(f)).sum();
+        let mut fields = Vec::new();
+        for f in &t.fields {
+            let name = f.first().and_then(serde_json::Value::as_str);
+            let name = name.ok_or_else(|| self.malformed("a field without a name"))?;
+            let ty = match width(f) {
+                Some(w) => Type::Bits {
+                    width: u32::try_from(w).map_err(|_| self.malformed("a field too wide"))?,
+                    signed: f
+                        .get(2)
+                        .and_then(serde_json::Value::as_bool)
+                        .unwrap_or(false),
+                },
+                None if f.get(1).and_then(serde_json::Value::as_str) != Some("*") => {
+                    return Err(self.malformed(format!("field `{name}` has no width")));
+                }
+                None => {
+                    let all = u64::from(t.max_length.unwrap_or(0)) * 8;
+                    let max = u32::try_from(all.saturating_sub(fixed)).unwrap_or(u32::MAX);
+                    Type::Varbit { max }
+                }
+            };
+            let ty = self.program.types.intern(ty);
+            fields.push(Field {
+                name: name.into(),
+                ty,
+                annotations: Vec::new(),
+            });
+        }
+        Ok(self.program.types.intern(Type::Record {
+            kind,
+            name: t.name.clone(),
+            fields,
+        }))
+    }
+
+    fn stack_parts(
+        &mut self,
+        types: &HeaderTypes<'_>,
+        by_id: &BTreeMap<i64, usize>,
+        parts: &mut Parts,
+        placed: &mut BTreeMap<usize, Vec<Projection>>,
+    ) -> Read<()> {
+        for s in &self.json.header_stacks {
+            let &(element, _) = types
+                .get(s.header_type.as_str())
+                .ok_or_else(|| self.unknown("header type", s.header_type.as_str()))?;
+            let size = u32::try_from(s.header_ids.len()).unwrap_or(u32::MAX);
+            let ty = self.program.types.intern(Type::Stack { element, size });
+            let at = parts.add(&s.name, ty);
+            for (i, id) in (0..size).zip(&s.header_ids) {
+                let h = by_id
+                    .get(id)
+                    .ok_or_else(|| self.unknown("header", id.to_string()))?;
+                placed.insert(*h, vec![at, Projection::Index(i)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn union_parts(
+        &mut self,
+        types: &HeaderTypes<'_>,
+        by_id: &BTreeMap<i64, usize>,
+        parts: &mut Parts,
+        placed: &mut BTreeMap<usize, Vec<Projection>>,
+    ) -> Read<()> {
+        let mut union_types = BTreeMap::new();
+        for u in &self.json.header_union_types {
+            let mut fields = Vec::new();
+            for (name, header_type) in &u.headers {
+                let &(ty, _) = types
+                    .get(header_type.as_str())
+                    .ok_or_else(|| self.unknown("header type", header_type.as_str()))?;
+                fields.push(Field {
+                    name: name.clone(),
+                    ty,
+                    annotations: Vec::new(),
+                });
+            }
+            let kind = RecordKind::Union;
+            let ty = Type::Record {
+                kind,
+                name: u.name.clone(),
+                fields,
+            };
+            union_types.insert(u.name.as_str(), self.program.types.intern(ty));
+        }
+        let union_type = |r: &Self, name: &str| {
+            union_types
+                .get(name)
+                .copied()
+                .ok_or_else(|| r.unknown("union type", name))
+        };
+        let mut paths: BTreeMap<i64, Vec<Projection>> = BTreeMap::new();
+        for s in &self.json.header_union_stacks {
+            let element = union_type(self, &s.union_type)?;
+            let size = u32::try_from(s.header_union_ids.len()).unwrap_or(u32::MAX);
+            let ty = self.program.types.intern(Type::Stack { element, size });
+            let at = parts.add(&s.name, ty);
+            for (i, id) in (0..size).zip(&s.header_union_ids) {
+                paths.insert(*id, vec![at, Projection::Index(i)]);
+            }
+        }
+        for u in &self.json.header_unions {
+            let ty = union_type(self, &u.union_type)?;
+            let path = match paths.get(&u.id) {
+                Some(p) => p.clone(),
+                None => vec![parts.add(&u.name, ty)],
+            };
+            for (i, id) in (0u32..).zip(&u.header_ids) {
+                let h = by_id
+                    .get(id)
+                    .ok_or_else(|| self.unknown("header", id.to_string()))?;
+                let mut path = path.clone();
+                path.push(Projection::Field(i));
+                placed.insert(*h, path);
+            }
+            parts.unions.push((u.name.clone(), path));
+        }
+        Ok(())
+    }
+
+    fn name_headers(&mut self, types: &HeaderTypes<'_>, placed: &BTreeMap<usize, Vec<Projection>>) {
+        for (i, h) in self.json.headers.iter().enumerate() {
+            let Some(&(header, record)) = types.get(h.header_type.as_str()) else {
+                continue;
+            };
+            let (var, ty) = match (h.metadata, h.name.as_str()) {
+                (true, "standard_metadata") => (self.blocks[2], record),
+                (true, _) => (self.blocks[1], record),
+                (false, _) => (self.blocks[0], header),
+            };
+            let path = placed.get(&i).cloned().unwrap_or_default();
+            let place = Place { var, path };
+            let others = self.union_siblings(&place);
+            let r = HeaderRef {
+                place,
+                ty,
+                metadata: h.metadata,
+                others,
+            };
+            self.headers.insert(h.name.clone(), r);
+        }
+    }
+
+    /// The other members of the union that the header at `place` is in.
+    pub(super) fn union_siblings(&self, place: &Place) -> Vec<Place> {
+        let mut above = place.clone();
+        let Some(Projection::Field(own)) = above.path.pop() else {
+            return Vec::new();
+        };
+        let ty = self
+            .program
+            .place_type(&above)
+            .and_then(|t| self.program.types.get(t));
+        let Some(Type::Record {
+            kind: RecordKind::Union,
+            fields,
+            ..
+        }) = ty
+        else {
+            return Vec::new();
+        };
+        let count = u32::try_from(fields.len()).unwrap_or(0);
+        (0..count)
+            .filter(|i| *i != own)
+            .map(|i| above.field(i))
+            .collect()
+    }
+
+    fn name_stacks_and_unions(&mut self, parts: &Parts) -> Read<()> {
+        let hdr = self.blocks[0];
+        for (i, f) in (0u32..).zip(&parts.fields) {
+            if let Some(Type::Stack { element, size }) = self.program.types.get(f.ty) {
+                let place = Place::var(hdr).field(i);
+                let s = StackRef {
+                    place,
+                    element: *element,
+                    size: *size,
+                };
+                self.stacks.insert(f.name.clone(), s);
+            }
+        }
+        for (name, path) in &parts.unions {
+            let place = Place {
+                var: hdr,
+                path: path.clone(),
+            };
+            self.unions.insert(name.clone(), place);
+        }
+        Ok(())
+    }
+
+    // ---- names ----
+
+    pub(super) fn header(&self, name: &str) -> Read<HeaderRef> {
+        self.headers
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.unknown("header", name))
+    }
+
+    pub(super) fn stack(&self, name: &str) -> Read<StackRef> {
+        self.stacks
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.unknown("header stack", name))
+    }
+
+    /// Field `name` of a record at `place`.
+    pub(super) fn field_of(&self, place: &Place, ty: TypeId, name: &str) -> Read<(Place, TypeId)> {
+        let types = &self.program.types;
+        let found = types.field_index(ty, name).and_then(|i| {
+            let field = types.get(ty)?.fields()?.get(usize::try_from(i).ok()?)?;
+            Some((place.field(i), field.ty))
+        });
+        found.ok_or_else(|| self.unknown("field", name))
+    }
+}
+
+/// Types by the name of the header type: as a header, and as plain fields.
+type HeaderTypes<'j> = BTreeMap<&'j str, (TypeId, TypeId)>;
+
+/// Fields of one of the three variables while they are collected.
+#[derive(Default)]
+struct Parts {
+    fields: Vec<Field>,
+    unions: Vec<(String, Vec<Projection>)>,
+}
+
+impl Parts {
+    fn add(&mut self, name: &str, ty: TypeId) -> Projection {
+        let i = u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+        self.fields.push(Field {
+            name: name.into(),
+            ty,
+            annotations: Vec::new(),
+        });
+        Projection::Field(i)
+    }
+
+    fn record(&self, name: &str) -> Type {
+        Type::Record {
+            kind: RecordKind::Struct,
+            name: name.into(),
+            fields: self.fields.clone(),
+        }
+    }
+}

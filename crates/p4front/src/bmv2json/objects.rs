@@ -1,0 +1,173 @@
+//! Actions and extern objects: counters, meters, registers, profiles, value sets.
+
+use num_bigint::BigInt;
+use p4ir::{
+    Action, Const, Direction, ExprId, ExprKind, ExternInstance, MatchKind, Param, Place, StmtKind,
+    Type, ValueSet, ValueSetField, VarKind,
+};
+
+use super::Read;
+use super::data::Reader;
+use super::model;
+
+/// Members of v1model's `HashAlgorithm`.
+const ALGORITHMS: [&str; 8] = [
+    "crc32",
+    "crc32_custom",
+    "crc16",
+    "crc16_custom",
+    "random",
+    "identity",
+    "csum16",
+    "xor16",
+];
+
+impl Reader<'_> {
+    /// Everything that is neither parser nor pipeline.
+    pub(super) fn objects(&mut self) -> Read<()> {
+        let json = self.json;
+        for a in &json.counter_arrays {
+            let kind = self.member("CounterType", &["packets", "bytes", "packets_and_bytes"], 2);
+            self.array(a, ["counter", "direct_counter"], kind);
+        }
+        for a in &json.meter_arrays {
+            let bytes = u32::from(a.kind.as_deref() == Some("bytes"));
+            let kind = self.member("MeterType", &["packets", "bytes"], bytes);
+            self.array(a, ["meter", "direct_meter"], kind);
+        }
+        for a in &json.register_arrays {
+            let size = self.size(a.size.unwrap_or(0));
+            let ty = self.bits(a.bitwidth.unwrap_or(32), false);
+            let mut instance = instance(&a.name, "register", vec![("size", size)]);
+            instance.type_args.push(ty);
+            self.add_extern(instance);
+        }
+        for p in json.pipelines.iter().flat_map(|p| &p.action_profiles) {
+            self.profile(p)?;
+        }
+        for v in &json.parse_vsets {
+            let name = v.name.rsplit('.').next().unwrap_or(&v.name).to_string();
+            let ty = self.bits(v.compressed_bitwidth, false);
+            let field = ValueSetField {
+                name,
+                ty,
+                kind: MatchKind::Exact,
+            };
+            let id = self.program.value_sets.push(ValueSet {
+                name: v.name.clone(),
+                fields: vec![field],
+                size: v.max_size.unwrap_or(1024),
+                annotations: Vec::new(),
+                span: self.span,
+            });
+            self.value_sets.insert(v.name.clone(), id);
+        }
+        json.actions.iter().try_for_each(|a| self.action(a))
+    }
+
+    fn size(&mut self, n: u64) -> ExprId {
+        self.constant(&BigInt::from(n), 32, false)
+    }
+
+    /// A member of a plain enum.
+    fn member(&mut self, name: &str, members: &[&str], index: u32) -> ExprId {
+        let members = members.iter().map(|m| (*m).to_string()).collect();
+        let ty = self.program.types.intern(Type::Enum {
+            name: name.into(),
+            members,
+        });
+        self.program
+            .add_expr(ExprKind::Const(Const::Enum(index)), ty)
+    }
+
+    /// A member of `CloneType`: I2E is 0, E2E is 1.
+    pub(super) fn clone_type(&mut self, index: u32) -> ExprId {
+        self.member("CloneType", &["I2E", "E2E"], index)
+    }
+
+    /// A member of `HashAlgorithm`.
+    pub(super) fn algorithm(&mut self, name: &str) -> Read<ExprId> {
+        let name = if name == "cksum16" { "csum16" } else { name };
+        let index = (0u32..).zip(ALGORITHMS).find(|(_, a)| *a == name);
+        let (index, _) = index.ok_or_else(|| self.unsupported(format!("algorithm `{name}`")))?;
+        Ok(self.member("HashAlgorithm", &ALGORITHMS, index))
+    }
+
+    fn array(&mut self, a: &model::Array, [indexed, direct]: [&str; 2], kind: ExprId) {
+        if a.is_direct {
+            self.add_extern(instance(&a.name, direct, vec![("type", kind)]));
+        } else {
+            let size = self.size(a.size.unwrap_or(0));
+            self.add_extern(instance(
+                &a.name,
+                indexed,
+                vec![("size", size), ("type", kind)],
+            ));
+        }
+    }
+
+    fn profile(&mut self, p: &model::Profile) -> Read<()> {
+        self.context = format!("action profile `{}`", p.name);
+        let size = self.size(p.max_size);
+        let made = match &p.selector {
+            None => instance(&p.name, "action_profile", vec![("size", size)]),
+            Some(s) => {
+                let algorithm = self.algorithm(&s.algo)?;
+                let width = self.size(64); // BMv2 takes the hash as it is
+                let args = vec![
+                    ("algorithm", algorithm),
+                    ("size", size),
+                    ("outputWidth", width),
+                ];
+                instance(&p.name, "action_selector", args)
+            }
+        };
+        self.add_extern(made);
+        Ok(())
+    }
+
+    fn action(&mut self, a: &model::Action) -> Read<()> {
+        self.context = format!("action `{}`", a.name);
+        self.action_data.clear();
+        let mut params = Vec::new();
+        for d in &a.runtime_data {
+            let ty = self.bits(d.bitwidth, false);
+            let var = self.var(&d.name, ty, VarKind::Param);
+            self.action_data.push((var, d.bitwidth));
+            params.push(Param {
+                name: d.name.clone(),
+                direction: Direction::None,
+                var,
+            });
+        }
+        let body = self.block(|r| r.jumping_primitives(&a.primitives))?;
+        self.action_data.clear();
+        let id = self.program.actions.push(Action {
+            name: a.name.clone(),
+            params,
+            body,
+            annotations: Vec::new(),
+            span: self.span,
+        });
+        self.actions.insert(a.id, id);
+        Ok(())
+    }
+
+    /// Makes headers invalid: the other members of a union of which one became valid.
+    pub(super) fn invalidate(&mut self, others: &[Place]) {
+        for place in others {
+            self.emit(StmtKind::SetInvalid(place.clone()));
+        }
+    }
+}
+
+fn instance(name: &str, type_name: &str, args: Vec<(&str, ExprId)>) -> ExternInstance {
+    ExternInstance {
+        name: name.into(),
+        type_name: type_name.into(),
+        type_args: Vec::new(),
+        args: args.into_iter().map(|(n, e)| (n.to_string(), e)).collect(),
+        annotations: Vec::new(),
+        span: p4ir::Span::default(),
+    }
+}

@@ -1,0 +1,299 @@
+//! Reading BMv2 JSON: what becomes of a small program, and of files that are wrong.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use p4front::bmv2json::read;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn field(h: &str, f: &str) -> Value {
+    json!({ "type": "field", "value": [h, f] })
+}
+
+fn hex(v: &str) -> Value {
+    json!({ "type": "hexstr", "value": v })
+}
+
+fn op(op: &str, left: Value, right: Value) -> Value {
+    json!({ "type": "expression", "value": { "op": op, "left": left, "right": right } })
+}
+
+fn primitive(op: &str, parameters: &[Value]) -> Value {
+    json!({ "op": op, "parameters": parameters })
+}
+
+fn table(name: &str, key: Value, actions: &[(i64, &str)], next: Value, default: i64) -> Value {
+    let ids: Vec<i64> = actions.iter().map(|a| a.0).collect();
+    let names: Vec<&str> = actions.iter().map(|a| a.1).collect();
+    let keyless = key.as_array().unwrap().is_empty();
+    json!({
+        "name": name, "id": 0, "key": key, "match_type": "exact", "type": "simple", "max_size": 16,
+        "with_counters": false, "support_timeout": false, "direct_meters": null,
+        "action_ids": ids, "actions": names, "base_default_next": null, "next_tables": next,
+        "default_entry": { "action_id": default, "action_const": keyless, "action_data": [],
+                           "action_entry_const": keyless }
+    })
+}
+
+/// A router of one table, a loop in an action, and a header stack.
+fn program() -> Value {
+    let ttl = field("ip", "ttl");
+    let minus_one = op("&", op("+", ttl.clone(), hex("0xff")), hex("0xff"));
+    let loops = [
+        primitive("assign", &[field("scalars", "i"), hex("0x00")]),
+        primitive(
+            "_jump_if_zero",
+            &[
+                op(
+                    "b2d",
+                    Value::Null,
+                    op("<", field("scalars", "i"), ttl.clone()),
+                ),
+                hex("0x4"),
+            ],
+        ),
+        primitive(
+            "assign",
+            &[
+                field("scalars", "i"),
+                op(
+                    "&",
+                    op("+", field("scalars", "i"), hex("0x01")),
+                    hex("0xff"),
+                ),
+            ],
+        ),
+        primitive("_jump", &[hex("0x1")]),
+    ];
+    let branches = [
+        primitive(
+            "_jump_if_zero",
+            &[
+                op("b2d", Value::Null, op("==", ttl.clone(), hex("0x01"))),
+                hex("0x3"),
+            ],
+        ),
+        primitive(
+            "mark_to_drop",
+            &[json!({ "type": "header", "value": "standard_metadata" })],
+        ),
+        primitive("_jump", &[hex("0x4")]),
+        primitive(
+            "assign",
+            &[
+                ttl.clone(),
+                op("usat_cast", op("-", ttl.clone(), hex("0x02")), hex("0x8")),
+            ],
+        ),
+    ];
+    json!({
+        "header_types": [
+            { "name": "scalars_0", "id": 0, "fields": [["i", 8, false], ["s", 8, true], ["_padding", 0, false]] },
+            { "name": "standard_metadata", "id": 1, "fields": [["egress_spec", 9, false], ["egress_port", 9, false], ["_padding", 6, false]] },
+            { "name": "ip_t", "id": 2, "fields": [["ttl", 8, false], ["dst", 32, false]] }
+        ],
+        "headers": [
+            { "name": "scalars", "id": 0, "header_type": "scalars_0", "metadata": true },
+            { "name": "standard_metadata", "id": 1, "header_type": "standard_metadata", "metadata": true },
+            { "name": "ip", "id": 2, "header_type": "ip_t", "metadata": false },
+            { "name": "st[0]", "id": 3, "header_type": "ip_t", "metadata": false },
+            { "name": "st[1]", "id": 4, "header_type": "ip_t", "metadata": false }
+        ],
+        "header_stacks": [{ "name": "st", "id": 0, "header_type": "ip_t", "size": 2, "header_ids": [3, 4] }],
+        "errors": [["NoError", 0], ["PacketTooShort", 1]],
+        "parsers": [{ "name": "parser", "id": 0, "init_state": "start", "parse_states": [
+            { "name": "start", "id": 0,
+              "parser_ops": [primitive("extract", &[json!({ "type": "regular", "value": "ip" })])],
+              "transition_key": [ttl, { "type": "lookahead", "value": [4, 12] }],
+              "transitions": [
+                  { "type": "hexstr", "value": "0x010abc", "mask": null, "next_state": "more" },
+                  { "type": "hexstr", "value": "0x020000", "mask": "0x0f0000", "next_state": null },
+                  { "type": "default", "value": null, "mask": null, "next_state": null }] },
+            { "name": "more", "id": 1,
+              "parser_ops": [primitive("extract", &[json!({ "type": "stack", "value": "st" })])],
+              "transition_key": [{ "type": "stack_field", "value": ["st", "ttl"] }],
+              "transitions": [
+                  { "type": "hexstr", "value": "0x00", "mask": null, "next_state": "more" },
+                  { "type": "default", "value": null, "mask": null, "next_state": null }] }
+        ] }],
+        "deparsers": [{ "name": "deparser", "id": 0, "order": ["ip", "st[0]", "st[1]"] }],
+        "actions": [
+            { "name": "send", "id": 0, "runtime_data": [{ "name": "port", "bitwidth": 9 }], "primitives": [
+                primitive("assign", &[field("standard_metadata", "egress_spec"), json!({ "type": "runtime_data", "value": 0 })]),
+                primitive("assign", &[field("ip", "ttl"), minus_one])] },
+            { "name": "NoAction", "id": 1, "runtime_data": [], "primitives": [] },
+            { "name": "loops", "id": 2, "runtime_data": [], "primitives": loops },
+            { "name": "branches", "id": 3, "runtime_data": [], "primitives": branches }
+        ],
+        "pipelines": [
+            { "name": "ingress", "id": 0, "init_table": "valid", "tables": [
+                table("route", json!([{ "match_type": "lpm", "name": "ip.dst", "target": ["ip", "dst"], "mask": null }]),
+                      &[(0, "send"), (1, "NoAction")], json!({ "send": null, "NoAction": "tbl" }), 1),
+                table("tbl", json!([]), &[(2, "loops")], json!({ "loops": "tbl2" }), 2),
+                table("tbl2", json!([]), &[(3, "branches")], json!({ "branches": null }), 3)],
+              "conditionals": [{ "name": "valid", "id": 0,
+                "expression": op("d2b", Value::Null, field("ip", "$valid$")),
+                "true_next": "route", "false_next": "tbl2" }] },
+            { "name": "egress", "id": 1, "init_table": null, "tables": [] }
+        ]
+    })
+}
+
+#[test]
+fn a_small_program() {
+    let program = read(&program().to_string()).unwrap();
+    insta::assert_snapshot!(program.to_string());
+}
+
+/// The message about the program with `new` at `path` (a JSON pointer).
+fn refusal(path: &str, new: Value) -> String {
+    let mut p = program();
+    *p.pointer_mut(path).unwrap() = new;
+    read(&p.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn wrong_files_are_refused() {
+    assert!(
+        read("{")
+            .unwrap_err()
+            .to_string()
+            .starts_with("not BMv2 JSON: EOF")
+    );
+    assert_eq!(
+        read("{}").unwrap_err().to_string(),
+        "headers: there is no header `standard_metadata`"
+    );
+    assert_eq!(
+        refusal("/actions/0/primitives/0/op", json!("fly")),
+        "action `send`: primitive `fly` is not supported"
+    );
+    assert_eq!(
+        refusal("/actions/0/primitives/1/parameters/0/value/1", json!("tll")),
+        "action `send`: there is no field `tll`"
+    );
+    assert_eq!(
+        refusal("/pipelines/0/tables/0/next_tables/NoAction", json!("route")),
+        "pipeline `ingress`: the control flow has a cycle"
+    );
+    assert_eq!(
+        refusal("/pipelines/0/conditionals/0/true_next", json!("nowhere")),
+        "pipeline `ingress`: there is no table or condition `nowhere`"
+    );
+    assert_eq!(
+        refusal("/actions/2/primitives/3/parameters/0/value", json!("0x99")),
+        "action `loops`: a jump out of the action"
+    );
+    assert_eq!(
+        refusal(
+            "/parsers/0/parse_states/0/transitions/0/next_state",
+            json!("no")
+        ),
+        "parser state `start`: there is no state `no`"
+    );
+    assert_eq!(
+        refusal("/pipelines/0/tables/0/default_entry/action_id", json!(2)),
+        "table `route`: there is no action of the table `2`"
+    );
+    assert_eq!(
+        refusal("/header_types/2/fields/0/1", json!("wide")),
+        "header type `ip_t`: field `ttl` has no width"
+    );
+    assert_eq!(
+        refusal(
+            "/actions/3/primitives/3/parameters/1/value/right/value",
+            json!("0xffffff")
+        ),
+        "action `branches`: a width out of range"
+    );
+}
+
+/// All pointers into a JSON value.
+fn pointers(v: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_string());
+    match v {
+        Value::Array(a) => {
+            a.iter()
+                .enumerate()
+                .for_each(|(i, v)| pointers(v, &format!("{at}/{i}"), out));
+        }
+        Value::Object(o) => o
+            .iter()
+            .for_each(|(k, v)| pointers(v, &format!("{at}/{k}"), out)),
+        _ => {}
+    }
+}
+
+fn anything() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3i64..40).prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        "0x[0-9a-f]{0,20}".prop_map(Value::from),
+        prop::sample::select(vec![
+            "ip",
+            "st",
+            "st[0]",
+            "scalars",
+            "ttl",
+            "dst",
+            "s",
+            "*",
+            "$valid$",
+            "route",
+            "tbl",
+            "start",
+            "more",
+            "field",
+            "expression",
+            "header",
+            "stack",
+            "+",
+            "-",
+            "<<",
+            ">>",
+            "*",
+            "?",
+            "~",
+            "two_comp_mod",
+            "sat_cast",
+            "access_field",
+            "dereference_header_stack",
+            "exit",
+            "push",
+            "lpm"
+        ])
+        .prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(field("ip", "ttl")),
+        Just(field("scalars", "s")),
+        Just(op("<<", field("ip", "dst"), field("ip", "dst"))),
+        Just(op("-", field("scalars", "s"), field("ip", "dst"))),
+        Just(op("*", hex("0xffffffffffffffffffff"), field("ip", "dst"))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(
+        std::env::var("P4FRONT_SOUP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+    ))]
+
+    /// Whatever is changed in a file: it is read, or refused with a message; never a panic, and
+    /// never a program that is not consistent.
+    #[test]
+    fn changed_files(changes in prop::collection::vec((any::<prop::sample::Index>(), anything()), 1..4)) {
+        let mut p = program();
+        for (at, new) in changes {
+            let mut all = Vec::new();
+            pointers(&p, "", &mut all);
+            if let Some(v) = p.pointer_mut(at.get(&all[..]).as_str()) {
+                *v = new;
+            }
+        }
+        if let Err(e) = read(&p.to_string()) {
+            prop_assert!(!matches!(e, p4front::bmv2json::Bmv2Error::Invalid(_)), "{e}\n{p}");
+        }
+    }
+}
