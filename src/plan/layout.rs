@@ -199,6 +199,16 @@ impl Features {
         !matches!(self.carrier, CarrierKind::Dscp)
     }
 
+    /// Bytes that the carrier adds to a packet inside the fabric.
+    #[must_use]
+    pub const fn carrier_bytes(&self) -> u16 {
+        match self.carrier {
+            CarrierKind::Dscp => 0,
+            CarrierKind::VlanPcp | CarrierKind::VlanVid => 4,
+            CarrierKind::Shim => 12,
+        }
+    }
+
     /// A name that tells all programs apart: `tagger-dscp-sets33`, `tagger-shim-exact-class2`.
     #[must_use]
     pub fn program_name(&self) -> String {

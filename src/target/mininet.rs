@@ -20,18 +20,72 @@ const LINK_LOCAL_GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
 const LINK_LOCAL_GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 /// The highest rate that Mininet's traffic control takes, in bits per second.
 const MININET_RATE_MAX: u64 = 1_000_000_000;
+/// The MTU of Mininet's links: what the fabric adds to a packet, hosts must leave free.
+const MININET_MTU: u16 = 1500;
 /// Metres per microsecond in copper (002 section 3.3: 500 ns per 100 m).
 const METRES_PER_MICROSECOND: u32 = 200;
 
 #[derive(Serialize)]
-struct Network<'a> {
-    hosts: IndexMap<&'a str, Host>,
-    switches: IndexMap<&'a str, Switch>,
+struct Network {
+    hosts: IndexMap<String, Host>,
+    switches: IndexMap<String, Switch>,
     links: Vec<Value>,
+}
+
+/// The names of nodes in the file. The runner wants hosts that begin with `h`, switches that begin with
+/// `s`, and no `-` in either; where a name of the topology is not like that, nodes are numbered.
+struct Names<'a> {
+    topology: &'a Topology,
+    hosts_as_they_are: bool,
+    switches_as_they_are: bool,
+}
+
+impl<'a> Names<'a> {
+    fn new(topology: &'a Topology) -> Self {
+        let fits = |name: &str, first: char| name.starts_with(first) && !name.contains('-');
+        let mut hosts = topology.hosts().iter();
+        let mut switches = topology.switches().iter();
+        Self {
+            topology,
+            hosts_as_they_are: hosts.all(|h| fits(&h.name, 'h')),
+            switches_as_they_are: switches.all(|s| fits(&s.name, 's')),
+        }
+    }
+
+    fn host(&self, id: HostId) -> String {
+        if self.hosts_as_they_are {
+            self.topology.host(id).name.clone()
+        } else {
+            format!("h{}", id.index() + 1)
+        }
+    }
+
+    fn switch(&self, id: SwitchId) -> String {
+        if self.switches_as_they_are {
+            self.topology.switch(id).name.clone()
+        } else {
+            format!("s{}", id.index() + 1)
+        }
+    }
+
+    /// `h1`, or `s1-p3`.
+    fn end(&self, end: Endpoint) -> String {
+        match end.node {
+            NodeId::Host(id) => self.host(id),
+            NodeId::Switch(id) => format!("{}-p{}", self.switch(id), end.port),
+        }
+    }
+
+    /// The topology's own name, where the file's is another.
+    fn own(own: &str, shown: &str) -> Option<String> {
+        (own != shown).then(|| own.to_owned())
+    }
 }
 
 #[derive(Serialize)]
 struct Host {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_name: Option<String>,
     ip: String,
     mac: String,
     commands: Vec<String>,
@@ -39,6 +93,8 @@ struct Host {
 
 #[derive(Serialize)]
 struct Switch {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_name: Option<String>,
     #[serde(flatten)]
     entries: Entries,
     priority_queues: u16,
@@ -67,27 +123,35 @@ impl Entries {
 pub(super) fn topology_json(
     topology: &Topology,
     priority_queues: u16,
+    carrier_bytes: u16,
     entries: impl Fn(SwitchId) -> Entries,
 ) -> serde_json::Result<Vec<u8>> {
+    let names = Names::new(topology);
     let hosts = topology
         .host_ids()
-        .map(|id| (topology.host(id).name.as_str(), host(topology, id)))
+        .map(|id| {
+            let name = names.host(id);
+            let own_name = Names::own(&topology.host(id).name, &name);
+            (name, host(topology, id, own_name, carrier_bytes))
+        })
         .collect();
     let switches = topology
         .switch_ids()
         .map(|id| {
+            let name = names.switch(id);
             let switch = Switch {
+                own_name: Names::own(&topology.switch(id).name, &name),
                 entries: entries(id),
                 priority_queues,
             };
-            (topology.switch(id).name.as_str(), switch)
+            (name, switch)
         })
         .collect();
     let links = topology
         .links()
         .iter()
         .map(|link| {
-            let ends = [end(topology, link.a), end(topology, link.b)];
+            let ends = [names.end(link.a), names.end(link.b)];
             let latency = link.length.get() / METRES_PER_MICROSECOND;
             if link.rate.get() > MININET_RATE_MAX {
                 json!([ends[0], ends[1], format!("{latency}us")])
@@ -106,16 +170,7 @@ pub(super) fn topology_json(
     Ok(bytes)
 }
 
-/// `h1`, or `s1-p3`.
-fn end(topology: &Topology, end: Endpoint) -> String {
-    let name = topology.node_name(end.node);
-    match end.node {
-        NodeId::Host(_) => name.to_owned(),
-        NodeId::Switch(_) => format!("{name}-p{}", end.port),
-    }
-}
-
-fn host(topology: &Topology, id: HostId) -> Host {
+fn host(topology: &Topology, id: HostId, own_name: Option<String>, carrier_bytes: u16) -> Host {
     let host = topology.host(id);
     let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end);
     let (subnet, gateway_mac) = match uplink.map(|end| (end.node, end.port)) {
@@ -127,6 +182,10 @@ fn host(topology: &Topology, id: HostId) -> Host {
     };
     let inside = subnet.filter(|s| s.ipv4.contains(host.ipv4));
     let (length, mut commands) = ipv4_commands(inside, &gateway_mac);
+    if carrier_bytes > 0 {
+        let mtu = MININET_MTU - carrier_bytes;
+        commands.insert(0, format!("ip link set dev eth0 mtu {mtu}"));
+    }
     commands.push(format!("ip -6 addr add {}/128 dev eth0", host.ipv6));
     commands.push(format!(
         "ip -6 neigh replace {LINK_LOCAL_GATEWAY_6} lladdr {gateway_mac} dev eth0"
@@ -135,6 +194,7 @@ fn host(topology: &Topology, id: HostId) -> Host {
         "ip -6 route replace default via {LINK_LOCAL_GATEWAY_6} dev eth0"
     ));
     Host {
+        own_name,
         ip: format!("{}/{length}", host.ipv4),
         mac: mac(host.mac),
         commands,

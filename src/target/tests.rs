@@ -166,6 +166,24 @@ fn the_mininet_file_is_what_the_tutorials_read() {
     }
     let links = json["links"].as_array().unwrap();
     assert_eq!(links.len(), plan.topology().links().len());
+    // The runner's own conditions (utils/run_exercise.py, parse_links and ExerciseTopo).
+    for link in links {
+        let mut ends = [0, 1].map(|i| link[i].as_str().unwrap());
+        ends.sort_unstable();
+        assert!(
+            ends[1].starts_with('s') && ends[1].split('-').count() == 2,
+            "{ends:?}"
+        );
+        for end in ends {
+            let name = end.split('-').next().unwrap();
+            let kind = if name.starts_with('h') {
+                "hosts"
+            } else {
+                "switches"
+            };
+            assert!(json[kind].get(name).is_some(), "{end}");
+        }
+    }
 }
 
 #[test]
@@ -208,7 +226,13 @@ fn the_page_names_every_tag_and_class() {
         );
         assert!(page.contains(&row), "{row}");
     }
-    assert!(!page.contains("http"), "the page needs nothing else");
+    for link in ["href=", "src=", "url(", "@import"] {
+        assert!(
+            !page.contains(link),
+            "the page needs nothing else, but has {link}"
+        );
+    }
+    assert!(page.contains("<svg"), "the network is drawn");
 }
 
 #[test]

@@ -81,7 +81,8 @@ impl Job<'_> {
             .collect::<Result<_, _>>()?;
         let target = TargetKind::V1model;
         let queues = target.capabilities().priorities;
-        let topology = mininet::topology_json(plan.topology(), queues, |id| {
+        let carrier_bytes = self.layout.features.carrier_bytes();
+        let topology = mininet::topology_json(plan.topology(), queues, carrier_bytes, |id| {
             let files = self.switch_files(id, 0);
             let groups = switches.get(id.index()).map_or(0, |s| s.groups);
             mininet::Entries::new(&files, groups > 0)
@@ -193,5 +194,5 @@ fn picture(topology: &Topology) -> String {
     if topology.switches().len() > PICTURE_SWITCHES_MAX {
         return String::new();
     }
-    String::new()
+    topology.to_svg()
 }
