@@ -1,3 +1,7 @@
-//! The `switchwright` command.
+//! The `switchwright` command; see [`switchwright::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    switchwright::cli::main()
+}

@@ -1,1 +1,115 @@
-//! See `ARCHITECTURE.md`.
+//! The command line: the only place that prints. One file per command; `terminal` speaks, `fault` fails.
+
+mod fault;
+mod terminal;
+
+mod bench;
+mod build;
+mod check;
+mod completions;
+mod demo;
+mod p4;
+mod plan;
+mod topo;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use self::terminal::Terminal;
+
+/// From a data-center topology and a policy to proven P4 data planes that run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "switchwright",
+    version,
+    propagate_version = true,
+    max_term_width = 110
+)]
+#[command(
+    after_help = "Exit status: 0 done or proven; 1 a check failed; 2 wrong input or arguments; 3 a target refused \
+                        or cannot.\nFiles named on the command line may be `-` (standard input or output)."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// Print one JSON object on standard output, and nothing else there.
+    #[arg(long, global = true)]
+    json: bool,
+    /// No commentary, no progress.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Say more about what happens inside (-vv: everything).
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make, import, show and draw topologies.
+    Topo(topo::Topo),
+    /// Compute tables for a topology and prove them.
+    Plan(plan::Plan),
+    /// Prove a plan file, whoever computed it.
+    Check(check::Check),
+    /// Turn a plan into a P4 program and every switch's table entries.
+    Build(build::Build),
+    /// Send one packet through the embedded switches and watch it, hop by hop.
+    Trace(trace::Trace),
+    /// The P4 front end and executor as tools.
+    P4(p4::P4),
+    /// Measure speed and memory, beside a peer where one is found.
+    Bench(bench::Bench),
+    /// The tour: from a Clos to its tags, proof, P4 program, entries and packets crossing it.
+    Demo(demo::Demo),
+    /// Print a completion script for your shell.
+    Completions(completions::Completions),
+}
+
+/// Runs the command line and tells the exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let terminal = Terminal {
+        json: cli.global.json,
+        quiet: cli.global.quiet,
+    };
+    start_log(cli.global.verbose);
+    let done = match cli.command {
+        Command::Topo(topo) => topo.run(&terminal),
+        Command::Plan(plan) => plan.run(&terminal),
+        Command::Check(check) => check.run(&terminal),
+        Command::Build(build) => build.run(&terminal),
+        Command::Trace(trace) => trace.run(&terminal),
+        Command::P4(p4) => p4.run(&terminal),
+        Command::Bench(bench) => bench.run(&terminal),
+        Command::Demo(demo) => demo.run(&terminal),
+        Command::Completions(completions) => completions.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            let status = fault.status() as u8;
+            fault.print();
+            ExitCode::from(status)
+        }
+    }
+}
+
+/// The log goes to standard error; `RUST_LOG` overrides `-v`.
+fn start_log(verbose: u8) {
+    let default = ["warn", "info", "debug"][usize::from(verbose.min(2))];
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}

@@ -1,1 +1,12 @@
-//! See `ARCHITECTURE.md`.
+//! Figures: the machine they were taken on, time, memory, and the benchmarks.
+//!
+//! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
+//! ratio to it.
+
+mod machine;
+mod peer;
+mod planning;
+
+pub use machine::{Machine, peak_memory, reset_peak_memory, timed};
+pub use peer::{PeerFigure, python_greedy};
+pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};

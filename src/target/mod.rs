@@ -6,6 +6,7 @@
 
 pub mod capabilities;
 mod directory;
+pub mod embedded;
 mod manifest;
 mod mininet;
 mod p4info;

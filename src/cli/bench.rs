@@ -1,0 +1,141 @@
+//! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::fault::{Context, Fault};
+use super::terminal::{self, Terminal};
+use crate::measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
+
+/// Arguments of `switchwright bench`.
+#[derive(Debug, Args)]
+pub(super) struct Bench {
+    /// What to measure.
+    #[arg(value_enum, default_value_t = Area::Plan)]
+    area: Area,
+    /// Leave out the peers.
+    #[arg(long)]
+    no_peer: bool,
+    /// Only the cases whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Area {
+    /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
+    Plan,
+}
+
+#[derive(Serialize)]
+struct Report {
+    machine: Machine,
+    plan: Vec<Case>,
+}
+
+#[derive(Serialize)]
+struct Case {
+    #[serde(flatten)]
+    figure: PlanningFigure,
+    /// What the peer needed for the same topology.
+    peer: Option<PeerFigure>,
+    /// The peer's time over ours (tables only).
+    ratio: Option<f64>,
+}
+
+impl Bench {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let Area::Plan = self.area;
+        let scratch = TempDir::new().input("temporary directory")?;
+        let wanted = |case: &PlanningCase| {
+            self.only
+                .as_ref()
+                .is_none_or(|text| case.name.contains(text.as_str()))
+        };
+        let mut plan = Vec::new();
+        for case in measure::cases().into_iter().filter(wanted) {
+            let bar = terminal.progress(case.name);
+            let figure = measure::measure(&case, scratch.path()).map_err(Fault::input)?;
+            let peer = if self.no_peer || !case.has_peer {
+                None
+            } else {
+                peer(&case, &scratch)?
+            };
+            bar.finish_and_clear();
+            let ratio = peer.as_ref().map(|p| p.seconds / figure.plan_seconds);
+            plan.push(Case {
+                figure,
+                peer,
+                ratio,
+            });
+        }
+        let report = Report {
+            machine: Machine::here(),
+            plan,
+        };
+        terminal.result(&report, || describe(&report))
+    }
+}
+
+/// Runs the peer on a case's topology.
+fn peer(case: &PlanningCase, scratch: &TempDir) -> Result<Option<PeerFigure>, Fault> {
+    let topology = case.topology().map_err(Fault::input)?;
+    let file = scratch.path().join("topology.json");
+    terminal::write(&file.to_string_lossy(), &topology.to_json())?;
+    Ok(measure::python_greedy(&file))
+}
+
+fn describe(report: &Report) -> String {
+    let seconds = |s: f64| format!("{s:.3}");
+    let rows: Vec<Vec<String>> = report
+        .plan
+        .iter()
+        .map(|case| {
+            let figure = &case.figure;
+            vec![
+                figure.name.to_owned(),
+                figure.switches.to_string(),
+                figure.hosts.to_string(),
+                figure.tags.to_string(),
+                figure.rules.to_string(),
+                seconds(figure.generate_seconds),
+                seconds(figure.plan_seconds),
+                seconds(figure.check_seconds),
+                figure.build_seconds.map_or_else(|| "-".to_owned(), seconds),
+                figure
+                    .peak_memory
+                    .map_or_else(|| "-".to_owned(), |b| (b.get() >> 20).to_string()),
+                case.peer
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), |p| seconds(p.seconds)),
+                case.ratio
+                    .map_or_else(|| "-".to_owned(), |r| format!("{r:.0} x")),
+            ]
+        })
+        .collect();
+    let header = [
+        "case",
+        "switches",
+        "hosts",
+        "tags",
+        "rules",
+        "generate s",
+        "plan s",
+        "check s",
+        "build s",
+        "peak MiB",
+        "python s",
+        "ratio",
+    ];
+    let right: Vec<usize> = (1..header.len()).collect();
+    let machine = &report.machine;
+    format!(
+        "{} ({} cores, {} MiB, {})\n{}",
+        machine.processor,
+        machine.cores,
+        machine.memory.get() >> 20,
+        machine.system,
+        terminal::table(&header, &right, &rows)
+    )
+}

@@ -1,0 +1,110 @@
+//! `switchwright build`: a plan becomes a directory with program, entries and report.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::check;
+use super::fault::{Fault, Status};
+use super::terminal::{self, Terminal};
+use crate::measure::timed;
+use crate::plan::CheckedPlan;
+use crate::target::{self, BuildError, BuildFault, BuildReport, TargetKind};
+
+/// Arguments of `switchwright build`.
+#[derive(Debug, Args)]
+pub(super) struct Build {
+    /// The plan file.
+    plan: String,
+    /// What the switches are.
+    #[arg(long, value_enum, default_value_t = TargetName::V1model)]
+    target: TargetName,
+    /// The directory to make; an earlier build there is replaced.
+    #[arg(short, long, value_name = "DIR")]
+    output: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TargetName {
+    /// BMv2's simple_switch and the embedded switch.
+    V1model,
+}
+
+/// What `build --json` prints.
+#[derive(Serialize)]
+struct Figures<'a> {
+    directory: &'a str,
+    target: &'a str,
+    program: &'a str,
+    switches: usize,
+    entries_total: u64,
+    rules_total: u64,
+    seconds: f64,
+}
+
+impl Build {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let plan = check::prove(check::load(&self.plan)?, terminal)?;
+        let target = match self.target {
+            TargetName::V1model => TargetKind::V1model,
+        };
+        let (report, seconds) = timed(|| make(&plan, target, &self.output, terminal));
+        let report = report?;
+        let figures = Figures {
+            directory: &self.output,
+            target: &report.target,
+            program: &report.program,
+            switches: report.network.switches,
+            entries_total: report.entries_total,
+            rules_total: report.rules.total,
+            seconds,
+        };
+        terminal.result(&figures, || describe(&report, &self.output, seconds))
+    }
+}
+
+/// Builds with progress.
+///
+/// # Errors
+/// A refusal of the target, or a place that cannot be written.
+pub(super) fn make(
+    plan: &CheckedPlan,
+    target: TargetKind,
+    directory: &str,
+    terminal: &Terminal,
+) -> Result<BuildReport, Fault> {
+    let bar = terminal.counter("building switches", plan.topology().switches().len());
+    let built = target::build(plan, target, Path::new(directory), &|done| {
+        bar.inc(done as u64)
+    });
+    bar.finish_and_clear();
+    built.map_err(|error| refuse(&error))
+}
+
+fn refuse(error: &BuildError) -> Fault {
+    match error.fault() {
+        BuildFault::Target => Fault::with(Status::Target, error),
+        BuildFault::Input | BuildFault::Bug => Fault::input(error),
+    }
+}
+
+/// A build for people.
+pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> String {
+    terminal::facts(&[
+        ("directory", directory.to_owned()),
+        (
+            "program",
+            format!("{} for {}", report.program, report.target),
+        ),
+        (
+            "entries",
+            format!(
+                "{} on {} switches, in three formats",
+                report.entries_total, report.network.switches
+            ),
+        ),
+        ("report", format!("{directory}/report.html")),
+        ("built in", format!("{seconds:.3} s")),
+    ])
+}

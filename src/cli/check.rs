@@ -1,0 +1,110 @@
+//! `switchwright check`: the independent proof of a plan file.
+
+use clap::Args;
+
+use super::fault::{Context, Fault, Status};
+use super::terminal::{self, Terminal};
+use super::topo;
+use crate::measure::timed;
+use crate::plan::check::Options;
+use crate::plan::{self, CheckFailure, CheckReport, CheckedPlan, Tables};
+
+/// Arguments of `switchwright check`.
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// The plan file.
+    plan: String,
+    /// Prove the plan's tables on this topology (the same switches, other links or states) instead of the plan's own.
+    #[arg(long, value_name = "TOPO")]
+    against: Option<String>,
+    /// Leave out budgets: are the tables sound apart from what the switches have?
+    #[arg(long)]
+    no_budgets: bool,
+}
+
+impl Check {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let mut tables = load(&self.plan)?;
+        if let Some(path) = &self.against {
+            tables = tables.on(topo::load(path)?).input(path)?;
+        }
+        let bar = terminal.progress("proving");
+        let options = Options {
+            budgets: !self.no_budgets,
+        };
+        let (outcome, seconds) = timed(|| plan::check(tables, &options));
+        bar.finish_and_clear();
+        match outcome {
+            Ok(plan) => {
+                let report = plan.report().timed(seconds);
+                terminal.result(&report, || describe(&plan, &report))
+            }
+            Err(failure) => {
+                let report = failure.report.clone().timed(seconds);
+                if terminal.json {
+                    terminal.result(&report, String::new)?;
+                }
+                Err(refuse(&failure))
+            }
+        }
+    }
+}
+
+/// Reads a plan file.
+///
+/// # Errors
+/// A file that cannot be read or is no plan.
+pub(super) fn load(path: &str) -> Result<Tables, Fault> {
+    Tables::from_json(&terminal::read(path)?).input(path)
+}
+
+/// Proves tables, or prints why not.
+///
+/// # Errors
+/// A refusal, with the exit status of its worst error.
+pub(super) fn prove(tables: Tables, terminal: &Terminal) -> Result<CheckedPlan, Fault> {
+    plan::check(tables, &Options::default()).map_err(|failure| {
+        if terminal.json {
+            let _ = terminal.result(&failure.report, String::new);
+        }
+        refuse(&failure)
+    })
+}
+
+/// All errors of a refused plan as one fault.
+fn refuse(failure: &CheckFailure) -> Fault {
+    let status = match failure.fault() {
+        plan::Fault::Input => Status::Input,
+        plan::Fault::Proof => Status::Failed,
+        plan::Fault::Target => Status::Target,
+    };
+    Fault::with(status, failure)
+}
+
+fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
+    let topology = plan.topology();
+    terminal::facts(&[
+        (
+            "proven",
+            format!(
+                "{} switches, {} hosts",
+                topology.switches().len(),
+                topology.hosts().len()
+            ),
+        ),
+        (
+            "deadlock",
+            "no cyclic buffer dependency, whatever the routing and the hosts".to_owned(),
+        ),
+        (
+            "tags",
+            "never fall; each has a lossless priority of its own".to_owned(),
+        ),
+        (
+            "promised",
+            format!("lossless from end to end: {}", plan.promised()),
+        ),
+        ("tables", "single-valued, within the budgets".to_owned()),
+        ("checked in", format!("{:.3} s", report.seconds)),
+    ])
+}

@@ -1,0 +1,122 @@
+//! What goes wrong, as a user sees it: an exit status, a message, and how to mend it.
+
+use std::error::Error;
+use std::fmt;
+
+use miette::{Diagnostic, Report};
+
+/// The exit statuses of every command (see `docs/commands.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// A check failed; a counterexample was printed.
+    Failed = 1,
+    /// The input or the arguments are wrong.
+    Input = 2,
+    /// A target refused or cannot.
+    Target = 3,
+}
+
+/// An error on its way to the terminal.
+#[derive(Debug)]
+pub(super) struct Fault {
+    status: Status,
+    message: String,
+    help: Option<String>,
+    /// Already shown (diagnostics with source excerpts, a failed proof): only the status is left to tell.
+    shown: bool,
+}
+
+impl Fault {
+    /// Wrong input: `message` says what and where.
+    pub(super) fn input(message: impl fmt::Display) -> Self {
+        Self::with(Status::Input, message)
+    }
+
+    /// A message with a status that was found out elsewhere.
+    pub(super) fn with(status: Status, message: impl fmt::Display) -> Self {
+        Self {
+            status,
+            message: message.to_string(),
+            help: None,
+            shown: false,
+        }
+    }
+
+    /// The status alone: what happened is on the terminal already.
+    #[must_use]
+    pub(super) fn shown(status: Status) -> Self {
+        Self {
+            status,
+            message: String::new(),
+            help: None,
+            shown: true,
+        }
+    }
+
+    /// Adds how to mend it.
+    #[must_use]
+    pub(super) fn help(mut self, help: impl fmt::Display) -> Self {
+        self.help = Some(help.to_string());
+        self
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub(super) fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Prints the error on standard error, unless it has been shown.
+    #[allow(clippy::print_stderr)]
+    pub(super) fn print(self) {
+        if !self.shown {
+            eprintln!("{:?}", Report::new(self));
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Fault {}
+
+impl Diagnostic for Fault {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+}
+
+/// Names the file or argument that an error is about, and its exit status.
+pub(super) trait Context<T> {
+    /// Wrong input, found in `place`.
+    ///
+    /// # Errors
+    /// The error, as a [`Fault`].
+    fn input(self, place: impl fmt::Display) -> Result<T, Fault>;
+}
+
+impl<T, E: Error> Context<T> for Result<T, E> {
+    fn input(self, place: impl fmt::Display) -> Result<T, Fault> {
+        self.map_err(|e| Fault::input(format!("{place}: {}", chain(&e))))
+    }
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        cause = inner.source();
+    }
+    text
+}

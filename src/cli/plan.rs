@@ -1,0 +1,329 @@
+//! `switchwright plan`: tables for a topology, proven before they are written.
+
+use clap::{Args, ValueEnum};
+use units::Bytes;
+
+use super::fault::{Context, Fault};
+use super::terminal::{self, Terminal};
+use super::{check, topo};
+use crate::measure::timed;
+use crate::plan::{Budget, CarrierKind, CheckedPlan, PlanSummary, RuleForm, Tables};
+use crate::routes::{RoutePolicy, parse_routes};
+use crate::scheme::{self, Algorithm, ClassSpec, SchemeError, TaggerOptions};
+use crate::topology::Topology;
+
+/// Arguments of `switchwright plan`.
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    /// The topology file.
+    topology: String,
+    /// The system whose tables to compute.
+    #[arg(long, value_enum, default_value_t = Scheme::Tagger)]
+    scheme: Scheme,
+    #[command(flatten)]
+    tagging: Tagging,
+    #[command(flatten)]
+    switch: SwitchLimits,
+    /// The plan file to write; without it the plan is only computed, proven and reported.
+    #[arg(short, long, value_name = "PLAN")]
+    output: Option<String>,
+}
+
+/// Schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Scheme {
+    /// Tagger (000-002): tags rise where a cycle of buffers could close.
+    Tagger,
+    /// TTL tagging (002 section 4.2): a tag per hop, whatever the routes.
+    Ttl,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AlgorithmName {
+    /// Algorithm 1: a tag per hop of each route.
+    BruteForce,
+    /// Algorithm 2: merges brute-force tags greedily; refused where its rules conflict.
+    Greedy,
+    /// The sound rule: one new tag per (tag, in port, out port) by construction.
+    SingleValued,
+    /// One more tag per bounce: optimal in layered topologies.
+    Clos,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CarrierName {
+    /// IPv4 and IPv6 DSCP.
+    Dscp,
+    /// 802.1Q priority code point.
+    VlanPcp,
+    /// 802.1Q VLAN identifier.
+    VlanVid,
+    /// Our own header after Ethernet, between switches only.
+    Shim,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RulesName {
+    /// One ingress and one egress port per rule.
+    Exact,
+    /// Sets of ports as one-hot bitmaps, matched ternary.
+    PortSets,
+}
+
+/// What shapes tags and rules.
+#[derive(Debug, Args)]
+struct Tagging {
+    /// How tags are computed [default: clos in layered topologies, else single-valued].
+    #[arg(long, value_enum)]
+    algorithm: Option<AlgorithmName>,
+    /// The routes that are to be lossless: shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes
+    /// [default: up-down in layered topologies, else shortest].
+    #[arg(long, value_name = "ROUTES")]
+    routes: Option<String>,
+    /// With up-down routes: how many bounces stay lossless.
+    #[arg(long, default_value_t = 1)]
+    bounces: u8,
+    /// With ksp: paths per pair of switches.
+    #[arg(long, default_value_t = 8)]
+    k: u32,
+    /// With --routes all: the most switches of a route.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    max_switches: u16,
+    /// With --scheme ttl: hops that stay lossless [default: the longest shortest path].
+    #[arg(long)]
+    hops: Option<u8>,
+    /// Number of lossless classes.
+    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "class")]
+    classes: u8,
+    /// A lossless class by name, with its own limit of bounces where class bits are carried. Repeatable.
+    #[arg(long, value_name = "NAME[:BOUNCES]")]
+    class: Vec<String>,
+    /// Carry the class beside the tag, so that each class keeps its own limit.
+    #[arg(long)]
+    class_bits: bool,
+    /// Where in the packet tags travel.
+    #[arg(long, value_enum, default_value_t = CarrierName::Dscp)]
+    carrier: CarrierName,
+    /// How rules match ports.
+    #[arg(long, value_enum, default_value_t = RulesName::PortSets)]
+    rules: RulesName,
+    /// Recorded in the plan; seeds whatever is drawn at random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// What a switch has.
+#[derive(Debug, Args)]
+struct SwitchLimits {
+    /// Lossless priorities of a switch, beside the lossy one.
+    #[arg(long, default_value_t = 7, value_name = "N")]
+    priorities: u8,
+    /// Packet buffer of a switch, in KiB.
+    #[arg(long, default_value_t = 12 * 1024, value_name = "KIB")]
+    buffer: u64,
+    /// Largest frame, in bytes.
+    #[arg(long, default_value_t = 1500, value_name = "BYTES")]
+    mtu: u64,
+    /// TCAM of a switch for tag rules, in bits [default: no limit].
+    #[arg(long, value_name = "BITS")]
+    tcam_bits: Option<u64>,
+    /// Most ports of a switch.
+    #[arg(long, default_value_t = 511, value_name = "N")]
+    ports: u16,
+}
+
+impl Plan {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let topology = topo::load(&self.topology)?;
+        let bar = terminal.progress("planning");
+        let (made, seconds) = timed(|| self.compute(&topology));
+        let tables = made?;
+        bar.set_message("proving");
+        let plan = check::prove(tables, terminal);
+        bar.finish_and_clear();
+        let plan = plan?;
+        if let Some(output) = &self.output {
+            terminal::write(output, &plan.tables().to_json())?;
+            if output == "-" {
+                return Ok(());
+            }
+        }
+        let summary = plan.summary(seconds);
+        terminal.result(&summary, || describe(&plan, &summary))?;
+        if self.output.is_none() {
+            terminal.note("nothing was written; keep the plan with `-o PLAN`");
+        }
+        Ok(())
+    }
+
+    fn compute(&self, topology: &Topology) -> Result<Tables, Fault> {
+        let options = self.options()?;
+        match self.scheme {
+            Scheme::Tagger => scheme::tagger(topology, &options),
+            Scheme::Ttl => scheme::ttl(topology, self.tagging.hops, &options),
+        }
+        .map_err(|e| refuse(&e))
+    }
+
+    fn options(&self) -> Result<TaggerOptions, Fault> {
+        let tagging = &self.tagging;
+        let mut options = TaggerOptions {
+            algorithm: tagging.algorithm.map(|name| match name {
+                AlgorithmName::BruteForce => Algorithm::BruteForce,
+                AlgorithmName::Greedy => Algorithm::Greedy,
+                AlgorithmName::SingleValued => Algorithm::SingleValued,
+                AlgorithmName::Clos => Algorithm::Clos,
+            }),
+            routes: tagging.policy()?,
+            bounces: tagging.bounces,
+            class_bits: tagging.class_bits,
+            carrier: match tagging.carrier {
+                CarrierName::Dscp => CarrierKind::Dscp,
+                CarrierName::VlanPcp => CarrierKind::VlanPcp,
+                CarrierName::VlanVid => CarrierKind::VlanVid,
+                CarrierName::Shim => CarrierKind::Shim,
+            },
+            form: match tagging.rules {
+                RulesName::Exact => RuleForm::Exact,
+                RulesName::PortSets => RuleForm::PortSets,
+            },
+            budget: self.switch.budget(),
+            seed: tagging.seed,
+            ..TaggerOptions::default()
+        };
+        if !tagging.class.is_empty() {
+            options.classes = tagging
+                .class
+                .iter()
+                .map(|text| class(text))
+                .collect::<Result<_, _>>()?;
+        } else if tagging.classes != 1 {
+            options = options.with_classes(tagging.classes);
+        }
+        Ok(options)
+    }
+}
+
+impl Tagging {
+    /// The routes that were asked for; a word that names no policy is a file.
+    fn policy(&self) -> Result<Option<RoutePolicy>, Fault> {
+        let Some(routes) = &self.routes else {
+            return Ok(None);
+        };
+        Ok(Some(match routes.as_str() {
+            "shortest" => RoutePolicy::Shortest,
+            "ksp" => RoutePolicy::Ksp { k: self.k },
+            "up-down" => RoutePolicy::UpDown {
+                bounces: self.bounces,
+            },
+            "all" => RoutePolicy::AllSimple {
+                max_switches: self.max_switches,
+            },
+            "bcube" => RoutePolicy::BcubeDigit,
+            "bcube-rotations" => RoutePolicy::BcubeRotations,
+            path => {
+                let text = terminal::read(path).map_err(|fault| {
+                    fault.help(
+                        "--routes takes shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes",
+                    )
+                })?;
+                RoutePolicy::Explicit {
+                    routes: parse_routes(&text).input(path)?,
+                }
+            }
+        }))
+    }
+}
+
+impl SwitchLimits {
+    fn budget(&self) -> Budget {
+        Budget {
+            lossless_priorities: self.priorities,
+            ports: self.ports,
+            tcam_bits: self.tcam_bits,
+            buffer: Bytes::new(self.buffer.saturating_mul(1024)),
+            mtu: Bytes::new(self.mtu),
+        }
+    }
+}
+
+/// Reads `NAME` or `NAME:BOUNCES`.
+fn class(text: &str) -> Result<ClassSpec, Fault> {
+    let Some((name, bounces)) = text.rsplit_once(':') else {
+        return Ok(ClassSpec {
+            name: text.to_owned(),
+            bounces: None,
+        });
+    };
+    let bounces = bounces.parse().map_err(|_| {
+        Fault::input(format!(
+            "--class {text}: `{bounces}` is not a number of bounces (0 to 255)"
+        ))
+    })?;
+    Ok(ClassSpec {
+        name: name.to_owned(),
+        bounces: Some(bounces),
+    })
+}
+
+/// A scheme's refusal with the exit status that it deserves.
+fn refuse(error: &SchemeError) -> Fault {
+    Fault::input(error)
+}
+
+/// The plan for people.
+pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
+    let topology = plan.topology();
+    let provenance = &plan.tables().provenance;
+    let priorities = plan
+        .tagging()
+        .priorities
+        .iter()
+        .map(|(tag, priority)| format!("{tag} -> {priority}"));
+    let headroom = topology
+        .switch_ids()
+        .map(|s| plan.headroom(s))
+        .max_by_key(|h| h.per_priority)
+        .map_or_else(String::new, |h| {
+            format!(
+                "{} B per priority at the worst switch ({} B per port); its buffer affords {} lossless priorities",
+                h.per_priority, h.per_port_max, h.affordable
+            )
+        });
+    let facts = terminal::facts(&[
+        (
+            "topology",
+            format!(
+                "{}: {} switches, {} hosts",
+                topology.name(),
+                summary.switches,
+                summary.hosts
+            ),
+        ),
+        (
+            "scheme",
+            format!("{} {}", provenance.scheme, provenance.algorithm),
+        ),
+        ("promised lossless", plan.promised().to_string()),
+        (
+            "tags -> priorities",
+            format!(
+                "{} (everything else: lossy, 0)",
+                priorities.collect::<Vec<_>>().join(", ")
+            ),
+        ),
+        ("carrier", plan.carrier().kind.name().to_owned()),
+        (
+            "rules",
+            format!(
+                "{} in all, at most {} on a switch ({} TCAM bits)",
+                summary.rules_total, summary.rules_max_per_switch, summary.tcam_bits_max
+            ),
+        ),
+        ("PFC headroom", headroom),
+        ("planned in", format!("{:.3} s", summary.seconds)),
+    ]);
+    format!(
+        "{facts}  proven: no cyclic buffer dependency for any routing; every promised route stays lossless\n"
+    )
+}

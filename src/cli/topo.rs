@@ -1,0 +1,364 @@
+//! `switchwright topo`: make, import, show and draw topologies.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use units::{BitRate, Metres};
+
+use super::fault::{Context, Fault};
+use super::terminal::{self, Terminal};
+use crate::topology::Topology;
+use crate::topology::generate::{
+    Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
+    Ring, ThreeLayerClos, ThreeNode,
+};
+use crate::topology::import::{self, ImportOptions};
+
+/// Arguments of `switchwright topo`.
+#[derive(Debug, Args)]
+pub(super) struct Topo {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// The papers' triangle of three switches with a host each.
+    ThreeNode(Made),
+    /// Switches in a row.
+    Line(Row),
+    /// Switches in a circle.
+    Ring(Row),
+    /// Leaf-spine (two layers), or with --pods a Clos of three layers.
+    Clos(ClosArgs),
+    /// The k-ary fat-tree: k pods of k/2 + k/2 switches, (k/2)^2 cores, k^3/4 hosts.
+    FatTree(FatTreeArgs),
+    /// Extended generalized fat tree, sized for the fewest switches (003 section 4.7).
+    Egft(EgftArgs),
+    /// BCube(n, k): n^(k+1) servers that forward, of k+1 ports.
+    #[command(name = "bcube")]
+    BCube(BCubeArgs),
+    /// Random regular graph, by numbers or sized as in 003 section 4.7.
+    Jellyfish(JellyfishArgs),
+    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML or containerlab YAML.
+    Import(ImportArgs),
+    /// Counts, degrees, diameter; --svg draws it.
+    Show(ShowArgs),
+}
+
+/// What every generator takes.
+#[derive(Debug, Args)]
+struct Made {
+    /// Rate of links between switches, in Gb/s.
+    #[arg(long, default_value_t = 100, value_name = "GBPS")]
+    fabric_rate: u64,
+    /// Rate of links to hosts, in Gb/s.
+    #[arg(long, default_value_t = 100, value_name = "GBPS")]
+    host_rate: u64,
+    /// Length of links between switches, in metres.
+    #[arg(long, default_value_t = 100, value_name = "METRES")]
+    fabric_length: u32,
+    /// Length of links to hosts, in metres.
+    #[arg(long, default_value_t = 10, value_name = "METRES")]
+    host_length: u32,
+    /// The topology file to write.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    output: String,
+}
+
+impl Made {
+    fn cables(&self) -> Cables {
+        Cables {
+            host_rate: BitRate::gbps(self.host_rate),
+            fabric_rate: BitRate::gbps(self.fabric_rate),
+            host_length: Metres::new(self.host_length),
+            fabric_length: Metres::new(self.fabric_length),
+        }
+    }
+
+    fn write(&self, made: Result<Topology, GenerateError>) -> Result<(), Fault> {
+        let topology = made.map_err(Fault::input)?;
+        terminal::write(&self.output, &topology.to_json())
+    }
+}
+
+#[derive(Debug, Args)]
+struct Row {
+    /// Number of switches.
+    #[arg(value_name = "N")]
+    switches: u32,
+    /// Hosts per switch.
+    #[arg(long, default_value_t = 1)]
+    hosts: u16,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct ClosArgs {
+    /// Leaves (per pod, with --pods).
+    #[arg(long)]
+    leaves: u32,
+    /// Spines in all.
+    #[arg(long)]
+    spines: u32,
+    /// Hosts per leaf.
+    #[arg(long, default_value_t = 1)]
+    hosts: u16,
+    /// Three layers: this many pods.
+    #[arg(long, requires = "aggregations")]
+    pods: Option<u32>,
+    /// Three layers: aggregation switches per pod.
+    #[arg(long, requires = "pods")]
+    aggregations: Option<u32>,
+    /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
+    #[arg(long, requires = "pods")]
+    planes: bool,
+    /// Two layers: links between each leaf and each spine.
+    #[arg(long, default_value_t = 1, conflicts_with = "pods")]
+    parallel: u16,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct FatTreeArgs {
+    /// Ports of every switch; even.
+    #[arg(short, long)]
+    k: u16,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct EgftArgs {
+    /// Number of hosts.
+    #[arg(long)]
+    hosts: u32,
+    /// Ports of every switch.
+    #[arg(long)]
+    ports: u16,
+    /// Host bandwidth to bisection bandwidth: 1 for full bisection.
+    #[arg(long, default_value_t = 1.0)]
+    oversubscription: f64,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct BCubeArgs {
+    /// Ports of every switch.
+    #[arg(short, long)]
+    n: u16,
+    /// The k of BCube(n, k): servers have k + 1 ports.
+    #[arg(long, alias = "k", value_name = "K")]
+    levels: u16,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct JellyfishArgs {
+    /// Number of switches.
+    #[arg(long, requires = "fabric_ports", required_unless_present = "hosts")]
+    switches: Option<u32>,
+    /// Ports of every switch.
+    #[arg(long)]
+    ports: u16,
+    /// Ports of every switch that lead to other switches; the rest lead to hosts.
+    #[arg(long, requires = "switches")]
+    fabric_ports: Option<u16>,
+    /// Instead of --switches: size for this many hosts (003 section 4.7).
+    #[arg(long, conflicts_with = "switches")]
+    hosts: Option<u32>,
+    /// With --hosts: host bandwidth to bisection bandwidth.
+    #[arg(long, default_value_t = 1.0, requires = "hosts")]
+    oversubscription: f64,
+    /// Seed of the random graph.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    made: Made,
+}
+
+#[derive(Debug, Args)]
+struct ImportArgs {
+    /// The file; its format is recognised.
+    file: String,
+    /// Hosts per switch where the format knows no hosts (GraphML).
+    #[arg(long, default_value_t = 1)]
+    hosts: u16,
+    /// The topology file to write.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    output: String,
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    /// The topology file.
+    topology: String,
+    /// Draw it.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<String>,
+}
+
+impl Topo {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        match self.kind {
+            Kind::ThreeNode(made) => made.write(
+                ThreeNode {
+                    cables: made.cables(),
+                }
+                .generate(),
+            ),
+            Kind::Line(row) => {
+                let cables = row.made.cables();
+                row.made.write(
+                    Line {
+                        switches: row.switches,
+                        hosts: row.hosts,
+                        cables,
+                    }
+                    .generate(),
+                )
+            }
+            Kind::Ring(row) => {
+                let cables = row.made.cables();
+                row.made.write(
+                    Ring {
+                        switches: row.switches,
+                        hosts: row.hosts,
+                        cables,
+                    }
+                    .generate(),
+                )
+            }
+            Kind::Clos(clos) => clos.made.write(clos.generate()),
+            Kind::FatTree(tree) => tree.made.write(
+                FatTree {
+                    k: tree.k,
+                    cables: tree.made.cables(),
+                }
+                .generate(),
+            ),
+            Kind::Egft(egft) => egft.made.write(egft.generate()),
+            Kind::BCube(cube) => {
+                let cables = cube.made.cables();
+                cube.made.write(
+                    Bcube {
+                        n: cube.n,
+                        k: cube.levels,
+                        cables,
+                    }
+                    .generate(),
+                )
+            }
+            Kind::Jellyfish(fish) => fish.made.write(fish.generate()),
+            Kind::Import(import) => import.run(terminal),
+            Kind::Show(show) => show.run(terminal),
+        }
+    }
+}
+
+impl ClosArgs {
+    fn generate(&self) -> Result<Topology, GenerateError> {
+        let cables = self.made.cables();
+        let (leaves, spines, hosts) = (self.leaves, self.spines, self.hosts);
+        match (self.pods, self.aggregations) {
+            (Some(pods), Some(aggregations)) => ThreeLayerClos {
+                pods,
+                leaves,
+                aggregations,
+                spines,
+                planes: self.planes,
+                hosts,
+                cables,
+            }
+            .generate(),
+            _ => Clos {
+                leaves,
+                spines,
+                hosts,
+                parallel: self.parallel,
+                cables,
+            }
+            .generate(),
+        }
+    }
+}
+
+impl EgftArgs {
+    fn generate(&self) -> Result<Topology, GenerateError> {
+        let size = EgftSize::Hosts {
+            hosts: self.hosts,
+            ports: self.ports,
+            oversubscription: self.oversubscription,
+        };
+        Egft {
+            size,
+            cables: self.made.cables(),
+        }
+        .generate()
+    }
+}
+
+impl JellyfishArgs {
+    fn generate(&self) -> Result<Topology, GenerateError> {
+        let size = match (self.switches, self.fabric_ports, self.hosts) {
+            (Some(switches), Some(fabric_ports), _) => JellyfishSize::Switches {
+                switches,
+                fabric_ports,
+            },
+            (_, _, hosts) => JellyfishSize::Hosts {
+                hosts: hosts.unwrap_or_default(),
+                oversubscription: self.oversubscription,
+            },
+        };
+        Jellyfish {
+            size,
+            ports: self.ports,
+            seed: self.seed,
+            cables: self.made.cables(),
+        }
+        .generate()
+    }
+}
+
+impl ImportArgs {
+    fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        let text = terminal::read(&self.file)?;
+        let stem = Path::new(&self.file)
+            .file_stem()
+            .map_or_else(|| "imported".into(), |s| s.to_string_lossy());
+        let options = ImportOptions {
+            name: stem.into_owned(),
+            hosts_per_node: self.hosts,
+            ..ImportOptions::default()
+        };
+        let imported = import::import(&text, &options).input(&self.file)?;
+        terminal.note(format!("read as {}", imported.format));
+        for note in &imported.notes {
+            terminal.note(note);
+        }
+        terminal::write(&self.output, &imported.topology.to_json())
+    }
+}
+
+impl ShowArgs {
+    fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        let topology = load(&self.topology)?;
+        if let Some(svg) = &self.svg {
+            terminal::write(svg, &topology.to_svg())?;
+        }
+        let summary = topology.summary();
+        terminal.result(&summary, || summary.to_string())
+    }
+}
+
+/// Reads a topology file.
+///
+/// # Errors
+/// A file that cannot be read or is no topology.
+pub(super) fn load(path: &str) -> Result<Topology, Fault> {
+    Topology::from_json(&terminal::read(path)?).input(path)
+}

@@ -1,0 +1,240 @@
+//! `switchwright trace`: one packet through the embedded switches, hop by hop.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::check;
+use super::fault::{Context, Fault, Status};
+use super::terminal::Terminal;
+use crate::plan::ClassId;
+use crate::target::BuildDirectory;
+use crate::target::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
+
+/// Arguments of `switchwright trace`.
+#[derive(Debug, Args)]
+pub(super) struct Trace {
+    /// The build directory.
+    directory: String,
+    /// The sending host.
+    #[arg(long, value_name = "HOST")]
+    from: String,
+    /// The receiving host.
+    #[arg(long, value_name = "HOST")]
+    to: String,
+    /// A link that has failed, as `s1-s2` (`s1:3-s2:1` among parallel ones). Repeatable.
+    #[arg(long, value_name = "LINK")]
+    fail: Vec<String>,
+    /// Who has reacted to the failures.
+    #[arg(long, value_enum, default_value_t = Routing::Converged)]
+    routing: Routing,
+    /// The packet's lossless class, counted from 0.
+    #[arg(long, default_value_t = 0, conflicts_with = "lossy")]
+    class: u8,
+    /// Send a lossy packet.
+    #[arg(long)]
+    lossy: bool,
+    /// UDP source port: another flow may take another way.
+    #[arg(long, default_value_t = 49152, value_name = "PORT")]
+    flow: u16,
+    /// Send IPv6.
+    #[arg(long)]
+    ipv6: bool,
+    /// Only a line per hop: no tables, no bytes.
+    #[arg(long)]
+    brief: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Routing {
+    /// All switches: the best routes over what is left.
+    Converged,
+    /// Only the switches at the failed links; the others forward as before.
+    Local,
+}
+
+/// What `trace --json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    to: &'a str,
+    failed: &'a [String],
+    delivered: bool,
+    #[serde(flatten)]
+    walk: &'a Walk,
+}
+
+impl Trace {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let network = self.network(terminal)?;
+        let walk = self.walk(network)?;
+        let delivered = matches!(&walk.end, WalkEnd::Delivered { host } if *host == self.to);
+        let report = Report {
+            to: &self.to,
+            failed: &self.fail,
+            delivered,
+            walk: &walk,
+        };
+        terminal.result(&report, || describe(&walk, self.brief))?;
+        if delivered {
+            Ok(())
+        } else {
+            Err(Fault::shown(Status::Failed))
+        }
+    }
+
+    fn network(&self, terminal: &Terminal) -> Result<Network, Fault> {
+        let directory = BuildDirectory::open(Path::new(&self.directory)).input(&self.directory)?;
+        let plan = directory.path(&directory.manifest().made_from.plan);
+        let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+        let network = Network::open(directory, plan).map_err(refuse)?;
+        if self.fail.is_empty() {
+            return Ok(network);
+        }
+        let link = |name: &String| {
+            network
+                .topology()
+                .link_named(name)
+                .input(format!("--fail {name}"))
+        };
+        let failed = self.fail.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        let reroute = match self.routing {
+            Routing::Converged => Reroute::Converged,
+            Routing::Local => Reroute::Local,
+        };
+        network.after_failures(&failed, reroute).map_err(refuse)
+    }
+
+    fn walk(&self, mut network: Network) -> Result<Walk, Fault> {
+        let probe = Probe {
+            from: network.topology().host_named(&self.from).input("--from")?,
+            to: network.topology().host_named(&self.to).input("--to")?,
+            class: (!self.lossy).then_some(ClassId::new(self.class)),
+            flow: self.flow,
+            ipv6: self.ipv6,
+        };
+        let (packet, switch, port) = network.packet(&probe).map_err(refuse)?;
+        network
+            .walk(&self.from, packet, switch, port)
+            .map_err(refuse)
+    }
+}
+
+/// What stops a network is wrong input: files, names, a program that does not compile.
+pub(super) fn refuse(error: NetworkError) -> Fault {
+    Fault::input(error)
+}
+
+/// A walk for people.
+pub(super) fn describe(walk: &Walk, brief: bool) -> String {
+    let name_width = walk.hops.iter().map(|h| h.switch.len()).max().unwrap_or(0);
+    let mut text = format!("{}\n", walk.from);
+    for (number, hop) in walk.hops.iter().enumerate() {
+        text.push_str(&hop_line(number + 1, hop, name_width));
+        if !brief {
+            text.push_str(&hop_details(hop));
+        }
+    }
+    let hops = walk.hops.len();
+    let switches = if hops == 1 {
+        "1 switch".to_owned()
+    } else {
+        format!("{hops} switches")
+    };
+    text + &match &walk.end {
+        WalkEnd::Delivered { host } => format!("{host}: delivered after {switches}\n"),
+        WalkEnd::Dropped { switch, reason } => {
+            format!("dropped at {switch} after {switches}: {reason}\n")
+        }
+        WalkEnd::Lost { switch, port } => format!("lost: port {port} of {switch} leads nowhere\n"),
+        WalkEnd::Circling => format!("circling: gave up after {switches}\n"),
+    }
+}
+
+fn hop_line(number: usize, hop: &Hop, width: usize) -> String {
+    let out = hop
+        .out_port
+        .map_or_else(|| "-".to_owned(), |port| port.to_string());
+    let rises = if hop.out_port.is_some() && hop.tag_after != hop.tag_before {
+        "  <- changes"
+    } else {
+        ""
+    };
+    format!(
+        "{number:3} {:width$}  in {:>3} -> out {out:>3}   tag {:>5} -> {:5}  ING_PRIO {}  EG_PRIO {}{rises}\n",
+        hop.switch, hop.in_port, hop.tag_before, hop.tag_after, hop.ing_prio, hop.eg_prio
+    )
+}
+
+fn hop_details(hop: &Hop) -> String {
+    let width = hop.tables.iter().map(|t| t.table.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for step in &hop.tables {
+        let key = step
+            .key
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let key = key.collect::<Vec<_>>().join(" ");
+        let entry = match (&step.entry, step.priority) {
+            (None, _) => "miss".to_owned(),
+            (Some(entry), None) => format!("hit [{entry}]"),
+            (Some(entry), Some(priority)) => format!("hit [{entry}] priority {priority}"),
+        };
+        let action = step.action.as_deref().unwrap_or("-");
+        text.push_str(&format!(
+            "        {:width$}  {key}\n        {:width$}  {entry} => {action}\n",
+            step.table, ""
+        ));
+    }
+    text.push_str(&format!(
+        "        {:width$}  {}\n",
+        "bytes in", hop.bytes_before
+    ));
+    if let Some(bytes) = &hop.bytes_after {
+        text.push_str(&format!("        {:width$}  {bytes}\n", "bytes out"));
+    }
+    text
+}
+
+/// A walk as one line of switches and tags, for the tour.
+pub(super) fn one_line(walk: &Walk) -> String {
+    let hops = walk
+        .hops
+        .iter()
+        .map(|h| format!("{} ({} -> {})", h.switch, h.tag_before, h.tag_after));
+    let end = match &walk.end {
+        WalkEnd::Delivered { host } => host.clone(),
+        WalkEnd::Dropped { reason, .. } => format!("dropped: {reason}"),
+        WalkEnd::Lost { .. } => "lost".to_owned(),
+        WalkEnd::Circling => "circling".to_owned(),
+    };
+    format!(
+        "{} - {} - {end}",
+        walk.from,
+        hops.collect::<Vec<_>>().join(" - ")
+    )
+}
+
+/// Prints walks for the tour without their details.
+pub(super) fn brief(terminal: &Terminal, walk: &Walk) {
+    terminal.say(describe(walk, true).trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_ends_with_its_fate() {
+        let walk = Walk {
+            from: "h1".to_owned(),
+            hops: vec![],
+            end: WalkEnd::Circling,
+        };
+        assert_eq!(
+            describe(&walk, true),
+            "h1\ncircling: gave up after 0 switches\n"
+        );
+        assert!(one_line(&walk).ends_with("circling"));
+    }
+}

@@ -1,0 +1,163 @@
+//! How fast plans are made, proven and built.
+
+use std::path::Path;
+
+use serde::Serialize;
+use thiserror::Error;
+use units::Bytes;
+
+use super::machine::{peak_memory, reset_peak_memory, timed};
+use crate::plan::{CheckFailure, Tables, check};
+use crate::scheme::{self, SchemeError, TaggerOptions};
+use crate::target::{self, BuildError, TargetKind};
+use crate::topology::Topology;
+use crate::topology::generate::{Cables, FatTree, GenerateError, Jellyfish, JellyfishSize};
+
+/// A topology to be planned.
+#[derive(Clone, Debug)]
+pub struct PlanningCase {
+    /// Its name in reports.
+    pub name: &'static str,
+    generator: Generator,
+    /// Whether the build is measured too.
+    build: bool,
+    /// Whether the peer, which knows shortest paths only, does the same job.
+    pub has_peer: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Generator {
+    Jellyfish { switches: u32, ports: u16 },
+    FatTree { k: u16 },
+}
+
+/// What one case took.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanningFigure {
+    /// The case.
+    pub name: &'static str,
+    /// Switches.
+    pub switches: usize,
+    /// Hosts.
+    pub hosts: usize,
+    /// Lossless tags needed.
+    pub tags: usize,
+    /// Rules over all switches.
+    pub rules: usize,
+    /// Seconds to generate the topology.
+    pub generate_seconds: f64,
+    /// Seconds to compute the tables.
+    pub plan_seconds: f64,
+    /// Seconds to prove them.
+    pub check_seconds: f64,
+    /// Seconds to write the build directory, where measured.
+    pub build_seconds: Option<f64>,
+    /// The most memory held meanwhile, where the system tells.
+    pub peak_memory: Option<Bytes>,
+}
+
+/// Why a benchmark did not run to its end.
+#[derive(Debug, Error)]
+pub enum MeasureError {
+    /// The topology.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The tables.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// The proof.
+    #[error(transparent)]
+    Check(#[from] Box<CheckFailure>),
+    /// The build.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// The cases of `switchwright bench plan`.
+#[must_use]
+pub fn cases() -> Vec<PlanningCase> {
+    let jellyfish = |name, ports| PlanningCase {
+        name,
+        generator: Generator::Jellyfish {
+            switches: 1000,
+            ports,
+        },
+        build: false,
+        has_peer: true,
+    };
+    let fat_tree = |name, k| PlanningCase {
+        name,
+        generator: Generator::FatTree { k },
+        build: true,
+        has_peer: false,
+    };
+    vec![
+        jellyfish("jellyfish 1000 x 12", 12),
+        jellyfish("jellyfish 1000 x 24", 24),
+        jellyfish("jellyfish 1000 x 40", 40),
+        fat_tree("fat-tree k = 8", 8),
+        fat_tree("fat-tree k = 32", 32),
+    ]
+}
+
+impl PlanningCase {
+    /// Makes the topology.
+    ///
+    /// # Errors
+    /// [`GenerateError`].
+    pub fn topology(&self) -> Result<Topology, GenerateError> {
+        let cables = Cables::default();
+        match self.generator {
+            Generator::Jellyfish { switches, ports } => {
+                let size = JellyfishSize::Switches {
+                    switches,
+                    fabric_ports: ports / 2,
+                };
+                Jellyfish {
+                    size,
+                    ports,
+                    seed: 1,
+                    cables,
+                }
+                .generate()
+            }
+            Generator::FatTree { k } => FatTree { k, cables }.generate(),
+        }
+    }
+}
+
+/// Runs a case; the build goes into `directory`.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn measure(case: &PlanningCase, directory: &Path) -> Result<PlanningFigure, MeasureError> {
+    reset_peak_memory();
+    let (topology, generate_seconds) = timed(|| case.topology());
+    let topology = topology?;
+    let (switches, hosts) = (topology.switches().len(), topology.hosts().len());
+    let (tables, plan_seconds) = timed(|| scheme::tagger(&topology, &TaggerOptions::default()));
+    let tables: Tables = tables?;
+    let tags = tables.tagging.priorities.len();
+    let rules = tables.tagging.rules.iter().map(Vec::len).sum();
+    let (plan, check_seconds) = timed(|| check(tables, &check::Options::default()));
+    let plan = plan?;
+    let mut build_seconds = None;
+    if case.build {
+        let place = directory.join(case.name.replace([' ', '='], "-"));
+        let (built, seconds) = timed(|| target::build(&plan, TargetKind::V1model, &place, &|_| ()));
+        built?;
+        build_seconds = Some(seconds);
+    }
+    Ok(PlanningFigure {
+        name: case.name,
+        switches,
+        hosts,
+        tags,
+        rules,
+        generate_seconds,
+        plan_seconds,
+        check_seconds,
+        build_seconds,
+        peak_memory: peak_memory(),
+    })
+}

@@ -1,0 +1,12 @@
+//! The embedded target: a network of in-process switches that execute the generated `.p4` itself.
+//!
+//! The program text is parsed by `p4front`, every switch gets the entries that its files hold, and packets go through
+//! the executor. There is no second pipeline: what is traced here is what ships.
+
+mod load;
+mod network;
+mod walk;
+
+pub use load::LoadError;
+pub use network::{Network, NetworkError, Probe, Reroute};
+pub use walk::{Hop, TableStep, Walk, WalkEnd};

@@ -1,0 +1,389 @@
+//! The command line as its users meet it: the main road, exit statuses, errors, nothing half-written.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Runs `switchwright` in a folder.
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// Runs it and demands success.
+fn done(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs it with `--json` and reads what it prints.
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let mut arguments = arguments.to_vec();
+    arguments.push("--json");
+    serde_json::from_str(&done(folder, &arguments)).unwrap()
+}
+
+/// Runs it and demands this exit status and these words in the error.
+fn refused(folder: &Path, arguments: &[&str], status: i32, words: &[&str]) {
+    let output = run(folder, arguments);
+    // The report wraps long lines; compare without white space and frame.
+    let flat = |text: &str| -> String {
+        text.chars()
+            .filter(|c| !c.is_whitespace() && *c != '│')
+            .collect()
+    };
+    let errors = flat(&String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments:?}: {errors}"
+    );
+    for word in words {
+        assert!(
+            errors.contains(&flat(word)),
+            "{arguments:?}: `{word}` is not in: {errors}"
+        );
+    }
+}
+
+/// A folder with a small Clos: its topology, plan and build.
+fn built() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        &[
+            "topo",
+            "clos",
+            "--leaves",
+            "4",
+            "--spines",
+            "2",
+            "--hosts",
+            "2",
+            "-o",
+            "clos.json",
+        ],
+    );
+    done(
+        at,
+        &["plan", "clos.json", "--scheme", "tagger", "-o", "plan.json"],
+    );
+    done(
+        at,
+        &["build", "plan.json", "--target", "v1model", "-o", "build"],
+    );
+    folder
+}
+
+#[test]
+fn the_main_road_from_topology_to_packet() {
+    let folder = built();
+    let at = folder.path();
+    let check = json(at, &["check", "plan.json"]);
+    assert_eq!(check["proven"], true);
+    assert_eq!(check["cbd_free"], true);
+    assert_eq!(check["counterexample"], Value::Null);
+    let trace = json(at, &["trace", "build", "--from", "h1", "--to", "h8"]);
+    assert_eq!(trace["delivered"], true);
+    assert_eq!(trace["hops"].as_array().unwrap().len(), 3);
+    for hop in trace["hops"].as_array().unwrap() {
+        assert_eq!(hop["tag_before"], "1");
+        assert_eq!(hop["tag_after"], "1");
+        assert_eq!(hop["ing_prio"], 1);
+        assert_eq!(hop["eg_prio"], 1);
+    }
+}
+
+#[test]
+fn a_bounce_raises_the_tag_and_the_queue() {
+    let folder = built();
+    let failures = ["--fail", "leaf1-spine1", "--fail", "leaf4-spine2"];
+    let mut arguments = vec!["trace", "build", "--from", "h1", "--to", "h8"];
+    arguments.extend(failures);
+    let trace = json(folder.path(), &arguments);
+    assert_eq!(trace["delivered"], true);
+    let hops = trace["hops"].as_array().unwrap();
+    assert_eq!(hops.len(), 5);
+    let tags: Vec<&str> = hops
+        .iter()
+        .map(|hop| hop["tag_after"].as_str().unwrap())
+        .collect();
+    assert_eq!(tags, ["1", "1", "2", "2", "2"]);
+    let bounce = &hops[2];
+    assert_eq!(
+        (&bounce["ing_prio"], &bounce["eg_prio"]),
+        (&1.into(), &2.into())
+    );
+}
+
+#[test]
+fn the_build_directory_holds_what_the_contract_names() {
+    let folder = built();
+    let build = folder.path().join("build");
+    let files = [
+        "manifest.json",
+        "topology.json",
+        "plan.json",
+        "report.json",
+        "report.html",
+        "p4/tagger.p4",
+    ];
+    let switch =
+        ["entries.txtpb", "runtime.json", "commands.txt"].map(|f| format!("switches/spine1/{f}"));
+    for file in files
+        .iter()
+        .map(ToString::to_string)
+        .chain(switch)
+        .chain(["p4/tagger.p4info.txtpb".to_owned()])
+    {
+        let length = fs::metadata(build.join(&file))
+            .unwrap_or_else(|e| panic!("{file}: {e}"))
+            .len();
+        assert!(length > 0, "{file} is empty");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let (one, two) = (built(), built());
+    for file in [
+        "plan.json",
+        "build/manifest.json",
+        "build/report.html",
+        "build/switches/leaf1/entries.txtpb",
+    ] {
+        let read = |folder: &TempDir| fs::read(folder.path().join(file)).unwrap();
+        assert_eq!(read(&one), read(&two), "{file}");
+    }
+}
+
+#[test]
+fn plan_prints_the_figures_of_the_contract() {
+    let folder = built();
+    let plan = json(
+        folder.path(),
+        &["plan", "clos.json", "--scheme", "tagger", "--bounces", "2"],
+    );
+    assert_eq!(plan["scheme"], "tagger");
+    assert_eq!(plan["switches"], 6);
+    assert_eq!(plan["hosts"], 8);
+    assert_eq!(plan["tags"], 3);
+    assert_eq!(plan["lossless_priorities"], 3);
+    for key in [
+        "routes",
+        "rules_total",
+        "rules_max_per_switch",
+        "tcam_bits_max",
+        "seconds",
+    ] {
+        assert!(plan[key].is_number(), "{key}: {}", plan[key]);
+    }
+}
+
+#[test]
+fn broken_topologies_are_wrong_input() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, &["topo", "line", "3", "-o", "good.json"]);
+    let good: Value =
+        serde_json::from_str(&fs::read_to_string(at.join("good.json")).unwrap()).unwrap();
+    let write = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut topology = good.clone();
+        change(&mut topology);
+        fs::write(at.join(name), topology.to_string()).unwrap();
+    };
+    write("twice.json", &|t| {
+        let link = t["links"][0].clone();
+        t["links"].as_array_mut().unwrap().push(link);
+    });
+    write("dangling.json", &|t| t["links"][0]["b"] = "nobody:1".into());
+    write("island.json", &|t| {
+        t["switches"]
+            .as_array_mut()
+            .unwrap()
+            .push(serde_json::json!({"name": "island", "ports": 4}));
+    });
+    refused(
+        at,
+        &["topo", "show", "twice.json"],
+        2,
+        &["twice.json", "port"],
+    );
+    refused(at, &["topo", "show", "dangling.json"], 2, &["nobody"]);
+    refused(at, &["topo", "show", "island.json"], 2, &["island"]);
+    refused(at, &["topo", "show", "missing.json"], 2, &["missing.json"]);
+    refused(at, &["topo", "fat-tree", "--k", "3"], 2, &["even"]);
+}
+
+#[test]
+fn a_plan_with_a_cycle_fails_the_check_and_names_it() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, &["topo", "ring", "4", "-o", "ring.json"]);
+    done(
+        at,
+        &[
+            "plan",
+            "ring.json",
+            "--routes",
+            "shortest",
+            "--rules",
+            "exact",
+            "-o",
+            "plan.json",
+        ],
+    );
+    let mut plan: Value =
+        serde_json::from_str(&fs::read_to_string(at.join("plan.json")).unwrap()).unwrap();
+    lower_all_new_tags(&mut plan);
+    fs::write(at.join("cyclic.json"), plan.to_string()).unwrap();
+    refused(
+        at,
+        &["check", "cyclic.json"],
+        1,
+        &["cyclic buffer dependency", "s1", "s2"],
+    );
+    refused(
+        at,
+        &["build", "cyclic.json", "--target", "v1model", "-o", "build"],
+        1,
+        &["cyclic"],
+    );
+    assert!(!at.join("build").exists(), "nothing is half-written");
+    let output = run(at, &["check", "cyclic.json", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["proven"], false);
+    assert_eq!(report["cbd_free"], false);
+    assert!(report["counterexample"].as_str().unwrap().contains("s1"));
+}
+
+/// Makes every rule keep the tag that it matches, so that rings of buffers close.
+fn lower_all_new_tags(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let (Some(tag), true) = (fields.get("tag").cloned(), fields.contains_key("new"))
+            {
+                fields.insert("new".to_owned(), tag);
+            }
+            fields.values_mut().for_each(lower_all_new_tags);
+        }
+        Value::Array(items) => items.iter_mut().for_each(lower_all_new_tags),
+        _ => {}
+    }
+}
+
+#[test]
+fn more_than_the_target_has_is_the_targets_refusal() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        &[
+            "topo",
+            "clos",
+            "--leaves",
+            "3",
+            "--spines",
+            "2",
+            "--hosts",
+            "1",
+            "-o",
+            "clos.json",
+        ],
+    );
+    refused(
+        at,
+        &["plan", "clos.json", "--bounces", "3", "--priorities", "2"],
+        3,
+        &["priorit"],
+    );
+    done(
+        at,
+        &[
+            "topo",
+            "clos",
+            "--leaves",
+            "600",
+            "--spines",
+            "1",
+            "--hosts",
+            "1",
+            "-o",
+            "wide.json",
+        ],
+    );
+    refused(
+        at,
+        &["plan", "wide.json", "-o", "wide-plan.json"],
+        3,
+        &["spine1", "600", "511"],
+    );
+    assert!(
+        !at.join("wide-plan.json").exists(),
+        "nothing is half-written"
+    );
+}
+
+#[test]
+fn greedy_is_refused_with_the_conflicting_key() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        &[
+            "topo",
+            "jellyfish",
+            "--switches",
+            "40",
+            "--ports",
+            "10",
+            "--fabric-ports",
+            "5",
+            "-o",
+            "j.json",
+        ],
+    );
+    refused(
+        at,
+        &["plan", "j.json", "--algorithm", "greedy"],
+        2,
+        &["tag", "port"],
+    );
+    done(at, &["plan", "j.json", "--algorithm", "single-valued"]);
+}
+
+#[test]
+fn wrong_p4_is_shown_with_place_and_caret() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(
+        at.join("wrong.p4"),
+        "#include <core.p4>\nconst bit<8> x = y;\n",
+    )
+    .unwrap();
+    refused(at, &["p4", "check", "wrong.p4"], 2, &["wrong.p4:2:18", "^"]);
+}
+
+#[test]
+fn arguments_that_make_no_sense_exit_with_2() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    assert_eq!(run(at, &["nonsense"]).status.code(), Some(2));
+    assert_eq!(
+        run(at, &["trace", "nowhere", "--from", "a", "--to", "b"])
+            .status
+            .code(),
+        Some(2)
+    );
+    assert_eq!(run(at, &["check", "nowhere.json"]).status.code(), Some(2));
+}
