@@ -28,7 +28,7 @@ impl Random {
     /// Up to 128 bytes, often small values, which take more branches than large ones.
     fn packet(&mut self) -> Vec<u8> {
         let length = self.next() % 129;
-        let small = self.next() % 2 == 0;
+        let small = self.next().is_multiple_of(2);
         (0..length)
             .map(|_| {
                 let byte = self.next() as u8;

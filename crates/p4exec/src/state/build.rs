@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use p4ir::{
     ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance, KeySet,
-    TypeId, ValidProgram, ValueSet,
+    Type, TypeId, ValidProgram, ValueSet,
 };
 use thiserror::Error;
 use units::Nanos;
@@ -296,10 +296,19 @@ fn build_table(program: &ValidProgram, table: &p4ir::Table) -> Result<Table, Bui
         .iter()
         .filter(|key| key.kind != p4ir::MatchKind::Selector)
         .map(|key| {
+            let ty = program.exprs[key.expr].ty;
+            let kind = match_kind(&key.kind, &table.name)?;
+            // The control plane's bounds are unsigned: it has no way to say a negative one.
+            if kind == MatchKind::Range
+                && matches!(program.types[ty], Type::Bits { signed: true, .. })
+            {
+                let (place, kind) = (table.name.clone(), "range of int<N>".to_owned());
+                return Err(BuildError::UnsupportedMatch { place, kind });
+            }
             Ok(KeyField {
                 name: key.name.clone(),
-                width: scalar_width(program, program.exprs[key.expr].ty),
-                kind: match_kind(&key.kind, &table.name)?,
+                width: scalar_width(program, ty),
+                kind,
             })
         })
         .collect::<Result<_, BuildError>>()?;
