@@ -239,7 +239,9 @@ impl Parser<'_> {
     pub(super) fn path_expr(&mut self) -> Parse<Expr> {
         let start = self.span();
         let absolute = self.at(Punct::Dot);
-        if !self.is_name(usize::from(absolute)) {
+        let n = usize::from(absolute);
+        // `list` can be declared, but not be referred to.
+        if !self.is_name(n) || self.nth(n).kind == TokenKind::Keyword(Keyword::List) {
             return self.unexpected("an expression");
         }
         if absolute {
