@@ -156,12 +156,13 @@ impl PortSet {
 impl FromIterator<PortId> for PortSet {
     fn from_iter<I: IntoIterator<Item = PortId>>(ports: I) -> Self {
         let mut ports: Vec<u16> = ports.into_iter().map(PortId::get).collect();
-        ports.sort_unstable();
-        ports.dedup();
+        if !ports.is_sorted() {
+            ports.sort_unstable();
+        }
         let mut runs: Vec<(u16, u16)> = Vec::new();
         for port in ports {
             match runs.last_mut() {
-                Some((_, last)) if port - *last == 1 => *last = port,
+                Some((_, last)) if port - *last <= 1 => *last = port,
                 _ => runs.push((port, port)),
             }
         }

@@ -38,21 +38,25 @@ struct BruteForce<'a> {
 impl Work for BruteForce<'_> {
     type Output = Result<HopGraph, SchemeError>;
 
-    fn on<D: Demand>(self, demand: &D) -> Self::Output {
+    fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let fabric = self.squares.fabric;
         let all = || (0..fabric.arcs().len()).map(arc_id);
-        let mut live = demand.shelf().empty();
-        for arc in all() {
-            demand.start(arc, &mut live[demand.shelf().of(arc)]);
+        let mut live: Vec<Vec<u64>> = parts.iter().map(|part| part.shelf().empty()).collect();
+        for (part, live) in parts.iter().zip(&mut live) {
+            for arc in all() {
+                part.start(arc, &mut live[part.shelf().of(arc)]);
+            }
         }
+        let on_arc = |live: &[Vec<u64>], arc: ArcId| {
+            let mut sets = parts.iter().zip(live);
+            sets.any(|(part, live)| any(&live[part.shelf().of(arc)]))
+        };
         let mut graph = HopGraph {
-            levels: vec![self.first_hop(demand, &live)],
+            levels: vec![self.first_hop(|arc| on_arc(&live, arc))],
             arcs: vec![Vec::new()],
         };
         for hop in 1.. {
-            let on: Vec<ArcId> = all()
-                .filter(|a| any(&live[demand.shelf().of(*a)]))
-                .collect();
+            let on: Vec<ArcId> = all().filter(|arc| on_arc(&live, *arc)).collect();
             if on.is_empty() {
                 break;
             }
@@ -63,28 +67,43 @@ impl Work for BruteForce<'_> {
                 });
             }
             let mut cells = self.squares.empty();
-            let mut next = demand.shelf().empty();
-            for &arc in &on {
-                let set = &live[demand.shelf().of(arc)];
-                if demand.ends(arc, set) {
-                    cells.set(self.squares.to_hosts(arc), hop);
-                }
-                for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
-                    if demand.step(arc, to, set, &mut next[demand.shelf().of(to)]) {
-                        cells.set(self.squares.through(arc, place), hop + 1);
-                    }
-                }
+            for (part, live) in parts.iter().zip(&mut live) {
+                *live = self.next_hop(part, live, &on, hop, &mut cells);
             }
             graph.levels.push(cells);
             graph.arcs.push(on);
-            live = next;
         }
         Ok(graph)
     }
 }
 
 impl BruteForce<'_> {
-    fn first_hop<D: Demand>(&self, demand: &D, live: &[u64]) -> Cells {
+    /// Moves the packets of one part by one hop.
+    fn next_hop<D: Demand>(
+        &self,
+        part: &D,
+        live: &[u64],
+        on: &[ArcId],
+        hop: u8,
+        cells: &mut Cells,
+    ) -> Vec<u64> {
+        let fabric = self.squares.fabric;
+        let mut next = part.shelf().empty();
+        for &arc in on {
+            let set = &live[part.shelf().of(arc)];
+            if part.ends(arc, set) {
+                cells.set(self.squares.to_hosts(arc), hop);
+            }
+            for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
+                if part.step(arc, to, set, &mut next[part.shelf().of(to)]) {
+                    cells.set(self.squares.through(arc, place), hop + 1);
+                }
+            }
+        }
+        next
+    }
+
+    fn first_hop(&self, used: impl Fn(ArcId) -> bool) -> Cells {
         let fabric = self.squares.fabric;
         let mut cells = self.squares.empty();
         for switch in fabric.edge_switches() {
@@ -92,7 +111,7 @@ impl BruteForce<'_> {
                 cells.set(self.squares.among_hosts(switch), 0);
             }
             for (place, arc) in fabric.out(switch).enumerate() {
-                if any(&live[demand.shelf().of(arc)]) {
+                if used(arc) {
                     cells.set(self.squares.out_of_hosts(switch, place), 1);
                 }
             }

@@ -150,6 +150,19 @@ impl Cells {
         self.0[at].checked_sub(1)
     }
 
+    /// Takes over what the other says. Both say the same where both say something.
+    pub(super) fn merge(mut self, other: &Self) -> Self {
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).max(*other);
+        }
+        self
+    }
+
+    /// Number of cells that any route uses.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().filter(|cell| **cell != 0).count()
+    }
+
     /// Says that packets leave with this level.
     pub(super) fn set(&mut self, at: usize, level: u8) {
         self.0[at] = level.min(LAST_LEVEL) + 1;
@@ -207,22 +220,14 @@ impl Cover<'_> {
         values.dedup();
         let empty = |group: usize| self.ports[group].is_empty();
         for value in values {
-            let mut rows: Vec<Bits> = (0..side)
-                .map(|row| {
-                    let cells = &square[row * side..][..side];
-                    let wanted = (0..side).filter(|c| cells[*c] == value && !empty(*c));
-                    if empty(row) {
-                        Bits::default()
-                    } else {
-                        wanted.collect()
-                    }
-                })
-                .collect();
-            for (rows, columns) in rectangles(&mut rows) {
-                let set = |groups: &Bits| -> PortSet {
+            let wanted = |row: usize, column: usize| {
+                square[row * side + column] == value && !empty(row) && !empty(column)
+            };
+            for (rows, columns) in rectangles(side, wanted) {
+                let set = |groups: &[usize]| -> PortSet {
                     groups
                         .iter()
-                        .flat_map(|g| self.ports[g].iter().copied())
+                        .flat_map(|g| self.ports[*g].iter().copied())
                         .collect()
                 };
                 let (in_ports, out_ports) = (set(&rows), set(&columns));
@@ -232,116 +237,131 @@ impl Cover<'_> {
     }
 }
 
-/// Covers the cells of `wanted` (the columns of every row) with rectangles inside it.
-fn rectangles(wanted: &mut [Bits]) -> Vec<(Bits, Bits)> {
-    // Rows that want the same columns always go together.
-    let mut kinds: Vec<(Bits, Bits)> = Vec::new();
-    for (row, columns) in wanted.iter().enumerate() {
-        if columns.is_empty() {
-            continue;
-        }
-        match kinds.iter_mut().find(|(known, _)| known == columns) {
-            Some((_, rows)) => rows.insert(row),
-            None => kinds.push((columns.clone(), std::iter::once(row).collect())),
-        }
+/// Covers the wanted cells of a square with few rectangles of rows and columns.
+fn rectangles(side: usize, wanted: impl Fn(usize, usize) -> bool) -> Vec<(Vec<usize>, Vec<usize>)> {
+    match side.div_ceil(64) {
+        0 | 1 => Rectangles::<1>::cover(side, wanted),
+        2..=9 => Rectangles::<9>::cover(side, wanted),
+        // More ports than any switch can have; a topology may say so all the same.
+        _ => Rectangles::<1025>::cover(side, wanted),
     }
-    let mut open: Vec<Bits> = kinds.iter().map(|(columns, _)| columns.clone()).collect();
-    let mut found = Vec::new();
-    while open.iter().any(|columns| !columns.is_empty()) {
-        let gain = |columns: &Bits| -> usize {
-            let inside = kinds.iter().zip(&open);
-            let inside = inside.filter(|((kind, _), _)| columns.is_subset(kind));
-            inside
-                .map(|((_, rows), open)| rows.len() * columns.common(open))
-                .sum()
-        };
-        let Some(best) = (0..kinds.len())
-            .rev()
-            .max_by_key(|kind| gain(&kinds[*kind].0))
-        else {
-            break;
-        };
-        let columns = kinds[best].0.clone();
-        let mut rows = Bits::default();
-        for ((kind, members), open) in kinds.iter().zip(&mut open) {
-            if columns.is_subset(kind) {
-                rows.extend(members.iter());
-                open.remove_all(&columns);
-            }
-        }
-        found.push((rows, columns));
-    }
-    found
 }
 
-/// A small set of row or column numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Bits(Vec<u64>);
+/// Rows that want the same columns.
+struct Kind<const W: usize> {
+    columns: Bits<W>,
+    /// Columns that no rectangle covers yet.
+    open: Bits<W>,
+    rows: Vec<usize>,
+}
 
-impl Bits {
-    fn insert(&mut self, at: usize) {
-        if self.0.len() <= at / 64 {
-            self.0.resize(at / 64 + 1, 0);
+/// A cover under way.
+struct Rectangles<const W: usize> {
+    kinds: Vec<Kind<W>>,
+    /// By kind: the kinds that want all its columns, itself included.
+    wider: Vec<Vec<usize>>,
+}
+
+impl<const W: usize> Rectangles<W> {
+    fn cover(side: usize, wanted: impl Fn(usize, usize) -> bool) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut kinds: Vec<Kind<W>> = Vec::new();
+        for row in 0..side {
+            let columns: Bits<W> = (0..side).filter(|c| wanted(row, *c)).collect();
+            if columns.len() == 0 {
+                continue;
+            }
+            match kinds.iter_mut().find(|kind| kind.columns == columns) {
+                Some(kind) => kind.rows.push(row),
+                None => kinds.push(Kind {
+                    columns,
+                    open: columns,
+                    rows: vec![row],
+                }),
+            }
         }
-        self.0[at / 64] |= 1 << (at % 64);
+        let inside = |kind: &Kind<W>| {
+            let wider = (0..kinds.len()).filter(|k| kind.columns.is_subset(&kinds[*k].columns));
+            wider.collect()
+        };
+        let wider = kinds.iter().map(inside).collect();
+        Self { kinds, wider }.take_all()
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|word| *word == 0)
+    /// How many uncovered cells the rectangle of a kind's columns and all rows that want them covers.
+    fn gain(&self, kind: usize) -> usize {
+        let columns = &self.kinds[kind].columns;
+        let wider = self.wider[kind].iter().map(|k| &self.kinds[*k]);
+        wider.map(|k| k.rows.len() * columns.common(&k.open)).sum()
     }
 
+    /// Takes the rectangle that covers most until all is covered. Gains only fall, so most of them need
+    /// not be computed again.
+    fn take_all(mut self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut gains: Vec<usize> = (0..self.kinds.len()).map(|k| self.gain(k)).collect();
+        let mut found = Vec::new();
+        while let Some(best) = (0..gains.len()).rev().max_by_key(|k| gains[*k])
+            && gains[best] > 0
+        {
+            let gain = self.gain(best);
+            if gain < gains[best] {
+                gains[best] = gain;
+                continue;
+            }
+            let columns = self.kinds[best].columns;
+            let mut rows = Vec::new();
+            for &wide in &self.wider[best] {
+                let kind = &mut self.kinds[wide];
+                rows.extend(&kind.rows);
+                kind.open.remove_all(&columns);
+            }
+            rows.sort_unstable();
+            found.push((rows, columns.iter().collect()));
+            gains[best] = 0;
+        }
+        found
+    }
+}
+
+/// A set of up to `64 * W` row or column numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bits<const W: usize>([u64; W]);
+
+impl<const W: usize> Bits<W> {
     fn len(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    fn word(&self, at: usize) -> u64 {
-        self.0.get(at).copied().unwrap_or(0)
+        self.common(self)
     }
 
     fn is_subset(&self, other: &Self) -> bool {
         self.0
             .iter()
-            .enumerate()
-            .all(|(at, word)| word & !other.word(at) == 0)
+            .zip(&other.0)
+            .all(|(own, other)| own & !other == 0)
     }
 
     /// Number of members that both have.
     fn common(&self, other: &Self) -> usize {
-        self.0
-            .iter()
-            .enumerate()
-            .map(|(at, word)| (word & other.word(at)).count_ones() as usize)
-            .sum()
+        let both = self.0.iter().zip(&other.0).map(|(own, other)| own & other);
+        both.map(|word| word.count_ones() as usize).sum()
     }
 
     fn remove_all(&mut self, other: &Self) {
-        for (at, word) in self.0.iter_mut().enumerate() {
-            *word &= !other.word(at);
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own &= !other;
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(at, &word)| {
-            (0..64)
-                .filter(move |bit| word >> bit & 1 == 1)
-                .map(move |bit| at * 64 + bit)
-        })
+        (0..64 * W).filter(|at| self.0[at / 64] >> (at % 64) & 1 == 1)
     }
 }
 
-impl Extend<usize> for Bits {
-    fn extend<I: IntoIterator<Item = usize>>(&mut self, members: I) {
-        for member in members {
-            self.insert(member);
-        }
-    }
-}
-
-impl FromIterator<usize> for Bits {
+impl<const W: usize> FromIterator<usize> for Bits<W> {
     fn from_iter<I: IntoIterator<Item = usize>>(members: I) -> Self {
-        let mut set = Self::default();
-        set.extend(members);
-        set
+        let mut words = [0; W];
+        for member in members {
+            words[member / 64] |= 1 << (member % 64);
+        }
+        Self(words)
     }
 }
 
@@ -356,15 +376,11 @@ mod tests {
         fn rectangles_cover_what_is_wanted_and_nothing_else(
             cells in prop::collection::vec(prop::collection::vec(any::<bool>(), 9), 9)
         ) {
-            let mut wanted: Vec<Bits> = cells
-                .iter()
-                .map(|row| (0..9).filter(|c| row[*c]).collect())
-                .collect();
             let mut covered = vec![vec![false; 9]; 9];
-            for (rows, columns) in rectangles(&mut wanted) {
-                for row in rows.iter() {
-                    for column in columns.iter() {
-                        covered[row][column] = true;
+            for (rows, columns) in rectangles(9, |row, column| cells[row][column]) {
+                for row in rows {
+                    for column in &columns {
+                        covered[row][*column] = true;
                     }
                 }
             }

@@ -7,8 +7,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::routes::{RoutePolicy, RouteSet, UpDownAutomaton, UpDownState};
-use crate::topology::{ArcId, Fabric};
+use crate::topology::{ArcId, Fabric, SwitchId};
 
 /// Where the sets of contexts of all arcs lie in one row of words.
 #[derive(Clone, Debug)]
@@ -39,7 +41,7 @@ impl Shelf {
 }
 
 /// The lossless routes as sets of contexts that move over arcs.
-pub(super) trait Demand {
+pub(super) trait Demand: Sync {
     /// Where each arc's set lies.
     fn shelf(&self) -> &Shelf;
     /// Adds the contexts of routes whose first arc is `arc`.
@@ -62,15 +64,25 @@ pub(super) struct Shortest<'a> {
     words: usize,
 }
 
+/// Destinations per part: what fills a cache line. Parts are worked on side by side.
+const PART: usize = 512;
+
 impl<'a> Shortest<'a> {
-    pub(super) fn new(fabric: &'a Fabric) -> Self {
+    /// All shortest paths, in parts of at most [`PART`] destinations.
+    fn parts(fabric: &'a Fabric) -> Vec<Self> {
+        let edge: Vec<SwitchId> = fabric.edge_switches().collect();
+        edge.par_chunks(PART)
+            .map(|part| Self::new(fabric, part))
+            .collect()
+    }
+
+    /// The shortest paths to these destinations.
+    fn new(fabric: &'a Fabric, destinations: &[SwitchId]) -> Self {
         let mut bit = vec![None; fabric.switch_count()];
-        let mut destinations = 0usize;
-        for switch in fabric.edge_switches() {
-            bit[switch.index()] = Some(destinations);
-            destinations += 1;
+        for (place, switch) in destinations.iter().enumerate() {
+            bit[switch.index()] = Some(place);
         }
-        let words = destinations.div_ceil(64);
+        let words = destinations.len().div_ceil(64);
         let mut demand = Self {
             fabric,
             shelf: Shelf::new(fabric.arcs().iter().map(|_| words)),
@@ -124,7 +136,11 @@ impl Demand for Shortest<'_> {
     }
 
     fn start(&self, arc: ArcId, into: &mut [u64]) {
-        if self.bit[self.fabric.arc(arc).from.index()].is_some() {
+        if !self
+            .fabric
+            .attachments(self.fabric.arc(arc).from)
+            .is_empty()
+        {
             for (into, toward) in into.iter_mut().zip(&self.toward[self.shelf.of(arc)]) {
                 *into |= toward;
             }
@@ -308,17 +324,17 @@ impl Demand for Listed {
 pub(super) trait Work {
     /// What the work yields.
     type Output;
-    /// Does it.
-    fn on<D: Demand>(self, demand: &D) -> Self::Output;
+    /// Does it. The parts together are the demand; no packet goes from one to another.
+    fn on<D: Demand>(self, parts: &[D]) -> Self::Output;
 }
 
 /// Does `work` on the demand of `set`.
 pub(super) fn with_demand<W: Work>(set: &RouteSet, work: W) -> W::Output {
     match set.policy() {
-        RoutePolicy::Shortest => work.on(&Shortest::new(set.fabric())),
+        RoutePolicy::Shortest => work.on(&Shortest::parts(set.fabric())),
         RoutePolicy::UpDown { bounces } if *bounces <= MOST_BOUNCES => {
-            work.on(&UpDown::new(set.fabric(), *bounces))
+            work.on(&[UpDown::new(set.fabric(), *bounces)])
         }
-        _ => work.on(&Listed::new(set)),
+        _ => work.on(&[Listed::new(set)]),
     }
 }

@@ -16,6 +16,8 @@
 //!
 //! The result with the fewest levels is taken.
 
+use rayon::prelude::*;
+
 use crate::plan::PortSet;
 use crate::routes::RouteSet;
 use crate::topology::{ArcId, Fabric, SwitchId};
@@ -63,14 +65,17 @@ enum Way {
 impl Work for Levels<'_> {
     type Output = Result<Vec<Cells>, SchemeError>;
 
-    fn on<D: Demand>(self, demand: &D) -> Self::Output {
-        let start = Flow::entering(demand, self.squares);
-        let first = start.closure(demand, self.squares);
-        let ranked = self.levels(demand, &start, &first, Way::Ranked)?;
-        if ranked.len() <= 2 || first.pairs > MOST_INSERTIONS {
+    fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
+        let start: Vec<Flow> = parts
+            .iter()
+            .map(|part| Flow::entering(part, self.squares))
+            .collect();
+        let first = self.closure(parts, &start);
+        let ranked = self.levels(parts, &start, &first, Way::Ranked)?;
+        if ranked.len() <= 2 || first.count() > MOST_INSERTIONS {
             return Ok(ranked);
         }
-        let inserted = self.levels(demand, &start, &first, Way::Inserted)?;
+        let inserted = self.levels(parts, &start, &first, Way::Inserted)?;
         Ok(if inserted.len() < ranked.len() {
             inserted
         } else {
@@ -80,15 +85,15 @@ impl Work for Levels<'_> {
 }
 
 impl Levels<'_> {
-    /// All levels, from the packets that hosts send.
+    /// All levels, from the packets that hosts send; `first` is the closure of the first one.
     fn levels<D: Demand>(
         &self,
-        demand: &D,
-        start: &Flow,
-        first: &Closure,
+        parts: &[D],
+        start: &[Flow],
+        first: &Cells,
         way: Way,
     ) -> Result<Vec<Cells>, SchemeError> {
-        let mut entering = start.clone();
+        let mut entering = start.to_vec();
         let mut levels = Vec::new();
         loop {
             let level = u8::try_from(levels.len()).unwrap_or(u8::MAX);
@@ -98,15 +103,13 @@ impl Levels<'_> {
                     most: usize::from(LAST_LEVEL),
                 });
             }
-            let own;
-            let closure = if levels.is_empty() {
-                first
+            let order = if level == 0 {
+                self.order(parts, &entering, first, way)
             } else {
-                own = entering.closure(demand, self.squares);
-                &own
+                let closure = self.closure(parts, &entering);
+                self.order(parts, &entering, &closure, way)
             };
-            let order = self.order(demand, &entering, closure, way);
-            let (cells, risen) = self.pass(demand, &entering, &order, level);
+            let (cells, risen) = self.pass(parts, &entering, &order, level);
             levels.push(cells);
             match risen {
                 Some(risen) => entering = risen,
@@ -115,51 +118,61 @@ impl Levels<'_> {
         }
     }
 
-    /// The order of one level.
-    fn order<D: Demand>(&self, demand: &D, entering: &Flow, closure: &Closure, way: Way) -> Order {
+    /// The pairs that packets of one level use if all are kept.
+    fn closure<D: Demand>(&self, parts: &[D], entering: &[Flow]) -> Cells {
+        let closures = parts.par_iter().zip(entering);
+        closures
+            .map(|(part, flow)| flow.closure(part, self.squares))
+            .reduce(|| self.squares.empty(), |a, b| a.merge(&b))
+    }
+
+    /// The order of one level, given the closure of what enters it.
+    fn order<D: Demand>(&self, parts: &[D], entering: &[Flow], closure: &Cells, way: Way) -> Order {
         let fabric = self.squares.fabric;
-        let component = components(self.squares, &closure.cells);
+        let component = components(self.squares, closure);
         match way {
             _ if component.is_acyclic() => component.order(|_| 0),
             Way::Ranked => component.order(|arc| turn_rank(fabric, self.rank, arc)),
-            Way::Inserted => self.insert(demand, entering),
+            Way::Inserted => self.insert(parts, entering),
         }
     }
 
     /// Tries the pairs hop by hop and keeps those that close no cycle.
-    fn insert<D: Demand>(&self, demand: &D, entering: &Flow) -> Order {
+    fn insert<D: Demand>(&self, parts: &[D], entering: &[Flow]) -> Order {
         let fabric = self.squares.fabric;
         let mut graph = Acyclic::new(fabric.arcs().len());
         let mut refused = self.squares.empty();
-        let mut live = entering.clone();
-        let mut fresh = entering.clone();
+        let mut live = entering.to_vec();
+        let mut fresh = entering.to_vec();
         let mut scratch = Vec::new();
-        while !fresh.is_empty() {
-            let mut next = Flow::nothing(demand);
-            for arc in (0..fabric.arcs().len()).map(arc_id) {
-                let set = &fresh.sets[demand.shelf().of(arc)];
-                if set.iter().all(|word| *word == 0) {
-                    continue;
-                }
-                for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
-                    let cell = self.squares.through(arc, place);
-                    let range = demand.shelf().of(to);
-                    scratch.clear();
-                    scratch.resize(range.len(), 0);
-                    if refused.get(cell).is_some() || !demand.step(arc, to, set, &mut scratch) {
+        while fresh.iter().any(|flow| !flow.is_empty()) {
+            for ((part, live), fresh) in parts.iter().zip(&mut live).zip(&mut fresh) {
+                let mut next = Flow::nothing(part);
+                for arc in (0..fabric.arcs().len()).map(arc_id) {
+                    let set = &fresh.sets[part.shelf().of(arc)];
+                    if set.iter().all(|word| *word == 0) {
                         continue;
                     }
-                    if !graph.add(number(arc), number(to)) {
-                        refused.set(cell, 0);
-                        continue;
-                    }
-                    for (at, word) in range.zip(&scratch) {
-                        next.sets[at] |= word & !live.sets[at];
-                        live.sets[at] |= word;
+                    for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
+                        let cell = self.squares.through(arc, place);
+                        let range = part.shelf().of(to);
+                        scratch.clear();
+                        scratch.resize(range.len(), 0);
+                        if refused.get(cell).is_some() || !part.step(arc, to, set, &mut scratch) {
+                            continue;
+                        }
+                        if !graph.add(number(arc), number(to)) {
+                            refused.set(cell, 0);
+                            continue;
+                        }
+                        for (at, word) in range.zip(&scratch) {
+                            next.sets[at] |= word & !live.sets[at];
+                            live.sets[at] |= word;
+                        }
                     }
                 }
+                *fresh = next;
             }
-            fresh = next;
         }
         graph.positions().to_vec()
     }
@@ -167,50 +180,74 @@ impl Levels<'_> {
     /// Moves all packets of a level along the order; its tables, and what rises, if anything does.
     fn pass<D: Demand>(
         &self,
-        demand: &D,
-        entering: &Flow,
+        parts: &[D],
+        entering: &[Flow],
         order: &Order,
         level: u8,
-    ) -> (Cells, Option<Flow>) {
+    ) -> (Cells, Option<Vec<Flow>>) {
+        let arcs = sorted(order);
+        let passes: Vec<(Cells, Flow)> = parts
+            .par_iter()
+            .zip(entering)
+            .map(|(part, flow)| self.pass_part(part, flow, &arcs, order, level))
+            .collect();
+        let mut cells = self.squares.empty();
+        let mut risen = Vec::with_capacity(parts.len());
+        for (own, flow) in passes {
+            cells = cells.merge(&own);
+            risen.push(flow);
+        }
+        let rises = risen.iter().any(|flow| !flow.is_empty());
+        (cells, rises.then_some(risen))
+    }
+
+    /// The same for one part; `arcs` are all arcs in order.
+    fn pass_part<D: Demand>(
+        &self,
+        part: &D,
+        entering: &Flow,
+        arcs: &[ArcId],
+        order: &Order,
+        level: u8,
+    ) -> (Cells, Flow) {
         let fabric = self.squares.fabric;
+        let shelf = part.shelf();
         let mut cells = self.squares.empty();
         if level == 0 {
-            self.out_of_hosts(demand, entering, &mut cells);
+            self.out_of_hosts(part, entering, &mut cells);
         }
         let mut live = entering.clone();
-        let mut risen = Flow::nothing(demand);
-        let mut rises = false;
+        let mut risen = Flow::nothing(part);
         let mut set = Vec::new();
-        for arc in sorted(order) {
+        for &arc in arcs {
             set.clear();
-            set.extend_from_slice(&live.sets[demand.shelf().of(arc)]);
+            set.extend_from_slice(&live.sets[shelf.of(arc)]);
             if set.iter().all(|word| *word == 0) {
                 continue;
             }
-            if demand.ends(arc, &set) {
+            if part.ends(arc, &set) {
                 cells.set(self.squares.to_hosts(arc), level);
             }
             for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
                 let keep = order[arc.index()] < order[to.index()];
                 let target = if keep { &mut live } else { &mut risen };
-                if demand.step(arc, to, &set, &mut target.sets[demand.shelf().of(to)]) {
+                if part.step(arc, to, &set, &mut target.sets[shelf.of(to)]) {
                     let new = if keep { level } else { level + 1 };
                     cells.set(self.squares.through(arc, place), new);
-                    rises |= !keep;
                 }
             }
         }
-        (cells, rises.then_some(risen))
+        (cells, risen)
     }
 
-    fn out_of_hosts<D: Demand>(&self, demand: &D, entering: &Flow, cells: &mut Cells) {
+    fn out_of_hosts<D: Demand>(&self, part: &D, entering: &Flow, cells: &mut Cells) {
         let fabric = self.squares.fabric;
         for switch in fabric.edge_switches() {
             if fabric.attachments(switch).len() > 1 {
                 cells.set(self.squares.among_hosts(switch), 0);
             }
             for (place, arc) in fabric.out(switch).enumerate() {
-                if entering.sets[demand.shelf().of(arc)]
+                if entering.sets[part.shelf().of(arc)]
                     .iter()
                     .any(|word| *word != 0)
                 {
@@ -221,10 +258,12 @@ impl Levels<'_> {
     }
 }
 
-/// Arcs in the order of their positions.
+/// Arcs in the order of their positions, which are `0..n`.
 fn sorted(order: &Order) -> Vec<ArcId> {
-    let mut arcs: Vec<ArcId> = (0..order.len()).map(arc_id).collect();
-    arcs.sort_unstable_by_key(|arc| order[arc.index()]);
+    let mut arcs = vec![arc_id(0); order.len()];
+    for (arc, position) in order.iter().enumerate() {
+        arcs[*position as usize] = arc_id(arc);
+    }
     arcs
 }
 
@@ -232,14 +271,6 @@ fn sorted(order: &Order) -> Vec<ArcId> {
 #[derive(Clone)]
 struct Flow {
     sets: Vec<u64>,
-}
-
-/// Where packets of one level get to if all pairs are kept.
-struct Closure {
-    /// The pairs that they use.
-    cells: Cells,
-    /// How many pairs.
-    pairs: usize,
 }
 
 impl Flow {
@@ -262,14 +293,13 @@ impl Flow {
         self.sets.iter().all(|word| *word == 0)
     }
 
-    /// Follows the packets until nothing changes.
-    fn closure<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> Closure {
+    /// Follows the packets until nothing changes; the pairs that they use.
+    fn closure<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> Cells {
         let fabric = squares.fabric;
         let shelf = demand.shelf();
         let mut live = self.sets.clone();
         let mut fresh = self.sets.clone();
         let mut cells = squares.empty();
-        let mut pairs = 0;
         let mut queue: Vec<ArcId> = (0..fabric.arcs().len())
             .map(arc_id)
             .filter(|arc| fresh[shelf.of(*arc)].iter().any(|word| *word != 0))
@@ -292,11 +322,7 @@ impl Flow {
                 if !demand.step(arc, to, &set, &mut scratch) {
                     continue;
                 }
-                let cell = squares.through(arc, place);
-                if cells.get(cell).is_none() {
-                    cells.set(cell, 0);
-                    pairs += 1;
-                }
+                cells.set(squares.through(arc, place), 0);
                 let mut grown = false;
                 for (at, word) in range.zip(&scratch) {
                     let new = word & !live[at];
@@ -310,7 +336,7 @@ impl Flow {
                 }
             }
         }
-        Closure { cells, pairs }
+        cells
     }
 }
 
@@ -377,19 +403,20 @@ struct Uniform<'a>(Levels<'a>);
 impl Work for Uniform<'_> {
     type Output = Result<(Order, u8), SchemeError>;
 
-    fn on<D: Demand>(self, demand: &D) -> Self::Output {
+    fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let levels = self.0;
-        let start = Flow::entering(demand, levels.squares);
-        let closure = start.closure(demand, levels.squares);
+        let entering = |part| Flow::entering(part, levels.squares);
+        let start: Vec<Flow> = parts.iter().map(entering).collect();
+        let closure = levels.closure(parts, &start);
         let mut best: Option<(Order, u8)> = None;
         for way in [Way::Ranked, Way::Inserted] {
-            if way == Way::Inserted && closure.pairs > MOST_INSERTIONS {
+            if way == Way::Inserted && closure.count() > MOST_INSERTIONS {
                 continue;
             }
-            let order = levels.order(demand, &start, &closure, way);
+            let order = levels.order(parts, &start, &closure, way);
             let mut rises = 0;
             let mut entering = start.clone();
-            while let (_, Some(risen)) = levels.pass(demand, &entering, &order, rises) {
+            while let (_, Some(risen)) = levels.pass(parts, &entering, &order, rises) {
                 entering = risen;
                 rises += 1;
                 if rises >= LAST_LEVEL {

@@ -287,6 +287,23 @@ pub enum PlanError {
     #[error("{0}")]
     RouteLost(LostRoute),
 
+    /// Packets circulate.
+    #[error("packets to `{host}` circulate: {}", .switches.join(" > "))]
+    Loop {
+        /// The destination.
+        host: String,
+        /// The switches of the loop.
+        switches: Vec<String>,
+    },
+    /// Packets are dropped although there is a way.
+    #[error("packets to `{host}` are dropped at `{switch}`, although there is a way")]
+    BlackHole {
+        /// The destination.
+        host: String,
+        /// Where.
+        switch: String,
+    },
+
     /// More tags than priorities.
     #[error(
         "the plan needs {needed} lossless priorities, but the switches have {available}; promise fewer routes or \
@@ -361,7 +378,9 @@ impl PlanError {
             | Self::TagFalls { .. }
             | Self::Cycle(_)
             | Self::LimitPassed { .. }
-            | Self::RouteLost(_) => Fault::Proof,
+            | Self::RouteLost(_)
+            | Self::Loop { .. }
+            | Self::BlackHole { .. } => Fault::Proof,
             Self::TooManyPriorities { .. }
             | Self::NoSuchPriority { .. }
             | Self::TooManyPorts { .. }

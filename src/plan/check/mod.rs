@@ -7,13 +7,15 @@
 //!   over lossless ingress buffers (port, tag) that the rules make reachable from host-facing ports is
 //!   acyclic, and tags never fall (001, theorem 1);
 //! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
+//! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
 //! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
 //!
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic), and
-//! that forwarding follows the promised routes (what strays is lossy, not deadlocked).
+//! that forwarding keeps to the promised routes (what strays is lossy, not deadlocked).
 
 mod depend;
 mod error;
+mod forward;
 mod lookup;
 mod replay;
 mod report;
@@ -90,6 +92,7 @@ pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<Check
             errors.extend(shape::budgets(&tables));
         }
         errors.extend(behaviour(&tables));
+        errors.extend(forward::forwarding(&tables));
     }
     if !options.budgets {
         errors.retain(|error| error.fault() != Fault::Target);
@@ -117,5 +120,7 @@ fn behaviour(tables: &Tables) -> Vec<PlanError> {
     errors
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

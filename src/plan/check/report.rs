@@ -62,14 +62,15 @@ impl CheckReport {
                 .iter()
                 .any(|e| matches!(e, PlanError::Conflict { .. }));
         let cyclic = errors.iter().any(|e| matches!(e, PlanError::Cycle(_)));
+        let circulates = errors.iter().any(|e| matches!(e, PlanError::Loop { .. }));
         let lost = errors
             .iter()
-            .filter(|e| matches!(e, PlanError::RouteLost(_)))
+            .filter(|e| matches!(e, PlanError::BlackHole { .. }))
             .count() as u64;
         Self {
             proven: false,
             cbd_free: (!unreadable).then_some(!cyclic),
-            loop_free: (!unreadable).then_some(true),
+            loop_free: (!unreadable).then_some(!circulates),
             resilience: Resilience {
                 lost,
                 ..Resilience::default()
