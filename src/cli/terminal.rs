@@ -56,7 +56,11 @@ impl Terminal {
             let json = serde_json::to_string_pretty(value).input("result as JSON")?;
             emit(&format!("{json}\n"));
         } else {
-            emit(&text());
+            let text = text();
+            emit(text.trim_end_matches('\n'));
+            if !text.is_empty() {
+                emit("\n");
+            }
         }
         Ok(())
     }
