@@ -4,6 +4,7 @@
 //! template needs is a field, already in its final spelling. Types and ids that all programs share
 //! are plain P4 under `p4src/` and go into the program's directory as includes.
 
+pub mod p4info;
 mod tagger;
 
 use crate::plan::CheckedPlan;

@@ -9,7 +9,6 @@ mod directory;
 pub mod embedded;
 mod manifest;
 mod mininet;
-mod p4info;
 mod page;
 mod report;
 mod v1model;
@@ -27,6 +26,7 @@ pub use report::{BuildReport, SwitchReport};
 use crate::entries::EntriesError;
 use crate::plan::CheckedPlan;
 use crate::program::ProgramError;
+use crate::program::p4info::P4InfoError;
 use crate::routes::RouteError;
 use directory::Staging;
 
@@ -90,6 +90,9 @@ pub enum BuildError {
     /// Entries do not fit the program.
     #[error("entries and program disagree: {0}; this is a bug of Switchwright")]
     Entries(#[from] EntriesError),
+    /// The program has no P4Info.
+    #[error(transparent)]
+    ProgramInfo(#[from] P4InfoError),
     /// P4Info contradicts itself.
     #[error("the program's P4Info is unsound: {0}; this is a bug of Switchwright")]
     P4Info(p4runtime::NameError),

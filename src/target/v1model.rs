@@ -7,7 +7,7 @@ use super::capabilities::Refusal;
 use super::directory::{Staging, file_name};
 use super::manifest::{MANIFEST, MadeFrom, Manifest, ProgramFiles, SwitchFiles};
 use super::report::{BuildReport, SwitchReport};
-use super::{BuildError, Progress, TargetKind, mininet, p4info, page};
+use super::{BuildError, Progress, TargetKind, mininet, page};
 use crate::entries::{self, SwitchEntries, commands, runtime_json, write_request};
 use crate::plan::CheckedPlan;
 use crate::plan::layout::Layout;
@@ -30,7 +30,7 @@ pub(super) fn build(
     refuse(target.capabilities().refusals(plan))?;
     let program = program::generate(plan)?;
     let layout = Layout::tagger(program.features);
-    let info = p4info::of(&layout);
+    let info = program::p4info::of(&program)?;
     let index = p4runtime::P4InfoIndex::new(info.clone()).map_err(BuildError::P4Info)?;
     let job = Job {
         plan,

@@ -315,7 +315,9 @@ pub(crate) fn build<'a>(
     b.collect(
         &tables, &actions, &externs, &sets, &digests, &headers, diags,
     );
-    actions.iter().for_each(|a| b.action(a));
+    for action in &actions {
+        b.action(action, in_tables.contains(&action.id));
+    }
     tables.iter().for_each(|t| b.table(t));
     externs.iter().for_each(|e| b.extern_object(e, &tables));
     sets.iter().for_each(|v| b.value_set(v));
@@ -477,7 +479,9 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn action(&mut self, fact: &ActionFact<'a>) {
+    /// `in_table` tells whether a table lists the action; otherwise the program itself calls it, and no
+    /// parameter is the control plane's to fill.
+    fn action(&mut self, fact: &ActionFact<'a>, in_table: bool) {
         if hidden(fact.annotations) {
             return;
         }
@@ -494,7 +498,7 @@ impl<'a> Builder<'a, '_> {
         let data: Vec<_> = fact
             .params
             .iter()
-            .filter(|(p, _)| p.direction == Direction::None)
+            .filter(|(p, _)| in_table && p.direction == Direction::None)
             .collect();
         let given: Vec<_> = data.iter().map(|(p, _)| id_of(&p.annotations)).collect();
         let mut params = Vec::new();

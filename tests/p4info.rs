@@ -1,0 +1,111 @@
+//! P4Info of the generated programs from our own front end: what the layout says, and, where p4c is
+//! installed, byte for byte what p4c writes.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::{P4InfoIndex, to_text};
+use switchwright::plan::layout::{Features, Layout, MatchKind};
+use switchwright::plan::{CarrierKind, RuleForm, TagCode};
+use switchwright::program::{Program, generate_for, p4info};
+
+fn programs() -> Vec<Program> {
+    let mut programs = Vec::new();
+    for carrier in [
+        CarrierKind::Dscp,
+        CarrierKind::VlanPcp,
+        CarrierKind::VlanVid,
+        CarrierKind::Shim,
+    ] {
+        for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 65)] {
+            let class_shift = (carrier == CarrierKind::Dscp).then_some(3);
+            let lossy = TagCode::new(0);
+            let features = Features {
+                carrier,
+                class_shift,
+                lossy,
+                form,
+                port_bits,
+            };
+            programs.push(generate_for(&features).expect("the templates render"));
+        }
+    }
+    programs
+}
+
+#[test]
+fn the_layout_is_what_the_program_says() {
+    for program in programs() {
+        let info = p4info::of(&program).expect("our own program compiles");
+        let index = P4InfoIndex::new(info).expect("ids and names are unique");
+        let layout = Layout::tagger(program.features);
+        for table in &layout.tables {
+            let found = index.table(table.name).expect("a table of the layout");
+            assert_eq!(found.id(), table.id, "{}", table.name);
+            assert_eq!(found.match_fields.len(), table.key.len(), "{}", table.name);
+            for key in &table.key {
+                let field = found.field(key.name).expect("a key of the layout");
+                let kind = match key.kind {
+                    MatchKind::Exact => MatchType::Exact,
+                    MatchKind::Lpm => MatchType::Lpm,
+                    MatchKind::Ternary => MatchType::Ternary,
+                };
+                let wanted = (
+                    key.id,
+                    i32::from(key.bits),
+                    Some(Match::MatchType(kind.into())),
+                );
+                assert_eq!((field.id, field.bitwidth, field.r#match.clone()), wanted);
+            }
+        }
+        for action in &layout.actions {
+            let found = index.action(action.name).expect("an action of the layout");
+            assert_eq!(found.id(), action.id, "{}", action.name);
+            let params: Vec<_> = found
+                .params
+                .iter()
+                .map(|p| (p.id, p.name.as_str(), p.bitwidth))
+                .collect();
+            let wanted: Vec<_> = action
+                .params
+                .iter()
+                .map(|p| (p.id, p.name, i32::from(p.bits)))
+                .collect();
+            assert_eq!(params, wanted, "{}", action.name);
+        }
+    }
+}
+
+/// What p4c writes for a program; `None` without p4c.
+fn of_p4c(program: &Program, folder: &Path) -> Option<String> {
+    for file in program.files() {
+        std::fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
+    }
+    let status = Command::new("p4test")
+        .current_dir(folder)
+        .args([program.main.name.as_str(), "--arch", "v1model"])
+        .args(["--p4runtime-files", "p4info.txtpb"])
+        .stderr(Stdio::null())
+        .status()
+        .ok()?;
+    assert!(status.success(), "p4test refuses the program");
+    Some(std::fs::read_to_string(folder.join("p4info.txtpb")).expect("p4test writes it"))
+}
+
+#[test]
+fn the_text_is_what_p4c_writes() {
+    for program in programs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let Some(theirs) = of_p4c(&program, folder.path()) else {
+            return println!("skipped: p4test is not installed");
+        };
+        let info = p4info::of(&program).expect("our own program compiles");
+        let ours = to_text(&info).expect("P4Info is one of our messages");
+        let name = program.features.program_name();
+        for (number, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+            assert_eq!(ours, theirs, "{name}, line {}", number + 1);
+        }
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+    }
+}
