@@ -273,6 +273,31 @@ proptest! {
     }
 
     #[test]
+    fn local_rerouting_delivers_to_the_right_host_or_not_at_all(topology in layered(), x in any::<u64>(), y in any::<u64>()) {
+        let topology = fail(&topology, x & y);
+        let tables = Forwarding::new(&topology, &RoutePolicy::UpDown { bounces: 1 }, Reroute::Local).unwrap();
+        let links = topology.link_ids().filter(|&l| !topology.is_live(l)).map(|l| topology.link(l));
+        let adjacent: BTreeSet<_> = links.flat_map(|l| [l.a.node, l.b.node]).collect();
+        let before = converged(&topology.all_up(), &RoutePolicy::UpDown { bounces: 1 });
+        for switch in topology.switch_ids() {
+            // Whoever is not at a failure has not noticed.
+            if !adjacent.contains(&NodeId::Switch(switch)) {
+                prop_assert_eq!(tables.switch(switch), before.switch(switch));
+            }
+        }
+        for host in topology.host_ids() {
+            let mut circulates = false;
+            for from in topology.switch_ids() {
+                for end in follow(&topology, &tables, from, IpAddr::V4(topology.host(host).ipv4)) {
+                    circulates |= matches!(end, End::Loop(_));
+                    prop_assert!(!matches!(end, End::Delivered(to, _) if to != host), "{:?}", end);
+                }
+            }
+            prop_assert_eq!(circulates, tables.find_loop(&topology, host).is_some());
+        }
+    }
+
+    #[test]
     fn without_failures_local_is_converged(topology in layered()) {
         let policy = RoutePolicy::UpDown { bounces: 0 };
         let local = Forwarding::new(&topology, &policy, Reroute::Local).unwrap();

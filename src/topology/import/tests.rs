@@ -13,14 +13,8 @@ fn refused(text: &str) -> String {
         .to_string()
 }
 
-const TUTORIAL: &str = r#"{
-  "hosts": {
-    "h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11", "commands": ["route add default gw 10.0.1.10"]},
-    "h2": {"ip": "10.0.2.2/24", "mac": "08:00:00:00:02:22"}
-  },
-  "switches": {"s1": {"runtime_json": "s1.json"}, "s2": {}, "s3": {"cpu_port": "510"}},
-  "links": [["h1", "s1-p1"], ["h2", "s2-p7"], ["s1-p2", "s3-p1", "0", 0.5], ["s3-p2", "s2-p2", 5]]
-}"#;
+const P4APP: &str = include_str!("../../../examples/topologies/p4app.json");
+const TUTORIAL: &str = include_str!("../../../examples/topologies/tutorials-topology.json");
 
 #[test]
 fn tutorials_topologies_keep_ports_and_addresses() {
@@ -31,15 +25,7 @@ fn tutorials_topologies_keep_ports_and_addresses() {
 
 #[test]
 fn p4_utils_numbers_ports_in_order_and_addresses_by_strategy() {
-    let text = r#"{
-      "p4_src": "main.p4", "cli": true,
-      "topology": {
-        "assignment_strategy": "mixed", "default": {"bw": 10},
-        "links": [["h1", "s1"], ["h2", "s2"], ["h3", "s2", {"port2": 1}], ["s1", "s2", {"bw": 40, "delay": "2ms"}]],
-        "hosts": {"h1": {}, "h2": {}, "h3": {"mac": "00:11:22:33:44:55"}},
-        "switches": {"s1": {"cli_input": "s1.txt"}, "s2": {}}
-      }
-    }"#;
+    let text = P4APP;
     let imported = read(text);
     assert_eq!(imported.format, ImportFormat::P4Utils);
     insta::assert_snapshot!(imported.topology.to_json());
@@ -69,26 +55,7 @@ fn p4app_targets_are_read_too() {
     );
 }
 
-const ZOO: &str = r#"<?xml version="1.0" encoding="utf-8"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key attr.name="label" for="node" id="d0" />
-  <key attr.name="Latitude" for="node" id="d1" />
-  <key attr.name="Longitude" for="node" id="d2" />
-  <key attr.name="LinkSpeed" for="edge" id="d3" />
-  <key attr.name="LinkSpeedUnits" for="edge" id="d4" />
-  <key attr.name="LinkSpeedRaw" for="edge" id="d5" />
-  <key attr.name="Network" for="graph" id="d6" />
-  <graph edgedefault="undirected">
-    <data key="d6">Two Seas</data>
-    <node id="0"><data key="d0">New York</data><data key="d1">40.71</data><data key="d2">-74.01</data></node>
-    <node id="1"><data key="d0">London</data><data key="d1">51.51</data><data key="d2">-0.13</data></node>
-    <node id="2"><data key="d0">London</data></node>
-    <edge source="0" target="1"><data key="d3">10</data><data key="d4">G</data></edge>
-    <edge source="0" target="1"><data key="d5">2500000000.0</data></edge>
-    <edge source="1" target="2" />
-    <edge source="2" target="2" />
-  </graph>
-</graphml>"#;
+const ZOO: &str = include_str!("../../../examples/topologies/two-seas.graphml");
 
 #[test]
 fn graphml_takes_names_speeds_and_distances() {
@@ -120,35 +87,7 @@ fn graphml_faults_name_the_line() {
     assert!(refused("<graphml").starts_with("GraphML: "));
 }
 
-const LAB: &str = r#"
-name: campus
-topology:
-  kinds:
-    nokia_srlinux: {image: example/srlinux}
-  nodes:
-    leaf1: {kind: nokia_srlinux}
-    leaf2: {kind: nokia_srlinux}
-    spine: {kind: nokia_srlinux}
-    client1:
-      kind: linux
-      exec:
-        - ip addr add 172.16.1.2/24 dev eth1
-    client2:
-      kind: linux
-  links:
-    - endpoints: ["leaf1:e1-49", "spine:e1-1"]
-    - endpoints: ["leaf2:e1-49", "spine:e1-2"]
-    - endpoints: ["client1:eth1", "leaf1:e1-1"]
-    - type: veth
-      endpoints:
-        - node: client2
-          interface: eth1
-        - node: leaf2
-          interface: e1-1
-    - endpoints: ["leaf1:e1-9", "host:tap0"]
-    - type: mgmt-net
-      endpoint: {node: leaf2, interface: e1-9}
-"#;
+const LAB: &str = include_str!("../../../examples/topologies/campus.clab.yml");
 
 #[test]
 fn containerlab_knows_clients_from_switches() {
