@@ -271,8 +271,7 @@ fn a_plan_with_a_cycle_fails_the_check_and_names_it() {
 fn lower_all_new_tags(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            if let (Some(tag), true) = (fields.get("tag").cloned(), fields.contains_key("new"))
-            {
+            if let (Some(tag), true) = (fields.get("tag").cloned(), fields.contains_key("new")) {
                 fields.insert("new".to_owned(), tag);
             }
             fields.values_mut().for_each(lower_all_new_tags);

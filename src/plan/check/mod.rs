@@ -121,6 +121,4 @@ fn behaviour(tables: &Tables) -> Vec<PlanError> {
 }
 
 #[cfg(test)]
-mod oracle;
-#[cfg(test)]
 mod tests;

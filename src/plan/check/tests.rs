@@ -1,5 +1,7 @@
 //! The proof against plans that are wrong in one way each.
 
+mod oracle;
+
 use units::{Bytes, PortId, Priority};
 
 use super::*;

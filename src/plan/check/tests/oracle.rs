@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use units::{BitRate, Metres, PortId, Priority};
 
-use super::*;
+use super::super::*;
 use crate::plan::{
     Budget, Carrier, CarrierKind, Class, ClassId, NewTag, PortSet, Promise, Provenance, RuleForm,
     Tag, TagRule, Tagging,
