@@ -10,6 +10,7 @@ use p4ir::{
 
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, BodyKind, Entity, Lowerer, annot};
+use crate::annotations;
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
 use crate::diag::Diagnostic;
 use crate::source::Span;
@@ -528,6 +529,12 @@ impl<'a> Lowerer<'a> {
         }
         if keys.iter().any(|k| k.kind.needs_priority()) {
             self.prioritise(t, &mut out, &priorities);
+        } else if priorities.iter().any(Option::is_some) {
+            self.error(
+                "table",
+                property.at.span,
+                "entries of this table have no priorities: its key does not need them",
+            );
         }
         (out, property.is_const)
     }
@@ -535,6 +542,28 @@ impl<'a> Lowerer<'a> {
     /// Gives entries the priorities they have by the language (explicit, or by position), turned so that the larger
     /// number wins.
     fn prioritise(&mut self, t: &'a ast::Table, entries: &mut [Entry], explicit: &[Option<i64>]) {
+        let Some(property) = t.property("entries") else {
+            return;
+        };
+        let some = explicit.iter().any(Option::is_some);
+        if property.is_const {
+            if some {
+                self.error(
+                    "table",
+                    property.at.span,
+                    "`const entries` cannot have priorities",
+                );
+            }
+            self.prioritise_constant(t, entries);
+            return;
+        }
+        if some && explicit.first().is_some_and(Option::is_none) {
+            self.error(
+                "table",
+                property.at.span,
+                "if entries have priorities, the first one must have one",
+            );
+        }
         let largest_wins = self
             .bool_property(t, "largest_priority_wins")
             .unwrap_or(true);
@@ -551,21 +580,23 @@ impl<'a> Lowerer<'a> {
             };
             values.push(value);
         }
-        let top = values.iter().copied().max().unwrap_or(0);
-        let lowest = values.iter().copied().min().unwrap_or(1);
-        for (entry, value) in entries.iter_mut().zip(values) {
-            let turned = if largest_wins {
-                // Keep the numbers of the source unless they leave the legal range.
-                if lowest >= 1 {
-                    value
-                } else {
-                    value - lowest + 1
-                }
-            } else {
-                top - value + 1
-            };
-            entry.priority = turned.clamp(1, i64::from(u32::MAX)) as u32;
-        }
+        set_priorities(entries, &values, largest_wins);
+    }
+
+    /// Constant entries: the first wins; or, as BMv2 has it, the smallest `@priority`, which is the
+    /// position where none is given.
+    fn prioritise_constant(&mut self, t: &'a ast::Table, entries: &mut [Entry]) {
+        let annotated = |e: &ast::Entry| {
+            let a = annotations::find(&e.annotations, "priority")?;
+            annotations::integer(a).ok()?.to_i64()
+        };
+        let given: Vec<Option<i64>> = t.entries().iter().map(annotated).collect();
+        let values: Vec<i64> = given
+            .iter()
+            .enumerate()
+            .map(|(i, p)| p.unwrap_or(i as i64 + 1))
+            .collect();
+        set_priorities(entries, &values, false);
     }
 
     fn property_expr(t: &'a ast::Table, name: &str) -> Option<&'a ast::Expr> {
@@ -801,5 +832,19 @@ impl<'a> Lowerer<'a> {
                 span,
             );
         }
+    }
+}
+
+/// Stores priorities so that the larger number wins, keeping the numbers of the source where that is so already.
+fn set_priorities(entries: &mut [Entry], values: &[i64], largest_wins: bool) {
+    let top = values.iter().copied().max().unwrap_or(0);
+    let lowest = values.iter().copied().min().unwrap_or(1);
+    for (entry, value) in entries.iter_mut().zip(values) {
+        let turned = match (largest_wins, lowest >= 1) {
+            (true, true) => *value,
+            (true, false) => value.saturating_sub(lowest).saturating_add(1),
+            (false, _) => top.saturating_sub(*value).saturating_add(1),
+        };
+        entry.priority = turned.clamp(1, i64::from(u32::MAX)) as u32;
     }
 }
