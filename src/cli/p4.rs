@@ -24,6 +24,8 @@ pub(super) struct P4 {
 enum Tool {
     /// Report every error of a program.
     Check(Source),
+    /// Print the program's P4Info.
+    Info(Source),
     /// Print the program as executors see it.
     Ir(Source),
     /// Play STF cases on the interpreter.
@@ -64,6 +66,11 @@ impl P4 {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         match self.tool {
             Tool::Check(source) => source.check(terminal),
+            Tool::Info(source) => {
+                let info = crate::program::p4info::message(&source.compile(terminal)?.p4info);
+                terminal::emit(&p4runtime::to_text(&info).input(source.program.display())?);
+                Ok(())
+            }
             Tool::Ir(source) => {
                 terminal::emit(&source.compile(terminal)?.ir.to_string());
                 Ok(())

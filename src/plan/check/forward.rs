@@ -4,8 +4,6 @@
 //! Tables are flattened into intervals of addresses. The hosts of an edge switch are looked at together
 //! unless some other switch tells them apart.
 
-use std::net::IpAddr;
-
 use super::error::PlanError;
 use crate::plan::model::Tables;
 use crate::routes::forwarding::{ForwardAction, Forwarding, Reroute, SwitchForwarding};
@@ -381,6 +379,8 @@ fn address(topology: &Topology, host: HostId, family: Family) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use proptest::prelude::*;
 
     use units::PortId;

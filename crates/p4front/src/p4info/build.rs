@@ -3,251 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_traits::ToPrimitive;
-use p4ir::{
-    ActionId, ArgValue, Callee, Const, ExprKind, ExternId, Program, StmtKind, TableId, ValueSetId,
-};
+use p4ir::{ActionId, Const, ExprKind, ExternId, Program};
 
 use super::facts::{ActionFact, ExternFact, Facts, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
+use super::notes::*;
+use super::reach::Reached;
 use super::types::{Decls, Records, Types, explicit_name, padded};
 use super::{
     Action, ActionArgument, ActionParam, ActionProfile, ActionRef, AnnotationLiteral,
     ControllerPacketMetadata, Counter, DefaultAction, Digest, DirectCounter, DirectMeter,
-    Documentation, MatchField, MatchType, Meter, P4Info, PacketMetadata, PkgInfo, Preamble,
-    Register, Scope, SizeSemantics, StructuredAnnotation, Table, TypeInfo, TypeSpec, Unit,
-    ValueSet,
+    MatchField, MatchType, Meter, P4Info, PacketMetadata, PkgInfo, Preamble, Register, Scope,
+    SizeSemantics, Table, TypeInfo, TypeSpec, Unit, ValueSet,
 };
 use crate::annotations;
-use crate::ast::{self, AnnotationBody, AnnotationTokenKind, DeclKind, Direction};
+use crate::ast::{self, AnnotationBody, DeclKind, Direction};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::types::{RecordKind, Ty};
 
 /// Size of a table that gives none, as p4c has it.
 const DEFAULT_TABLE_SIZE: i64 = 1024;
-
-/// Annotations as P4Info carries them.
-pub(super) struct Notes {
-    pub(super) plain: Vec<String>,
-    pub(super) structured: Vec<StructuredAnnotation>,
-    doc: Option<Documentation>,
-}
-
-/// Sorts annotations into plain and structured ones and documentation; those in `skip` are left out.
-pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
-    let mut out = Notes {
-        plain: Vec::new(),
-        structured: Vec::new(),
-        doc: None,
-    };
-    for a in list {
-        let name = &*a.name.name;
-        match &a.body {
-            AnnotationBody::Expressions(all) => {
-                let values = all.iter().map(|e| (None, literal(e))).collect();
-                out.structured.push(StructuredAnnotation {
-                    name: name.to_owned(),
-                    values,
-                    key_values: false,
-                });
-                continue;
-            }
-            AnnotationBody::KeyValues(all) => {
-                let values = all
-                    .iter()
-                    .map(|kv| (Some(kv.name.to_string()), literal(&kv.value)))
-                    .collect();
-                out.structured.push(StructuredAnnotation {
-                    name: name.to_owned(),
-                    values,
-                    key_values: true,
-                });
-                continue;
-            }
-            _ => {}
-        }
-        match name {
-            "name" | "id" => {}
-            "brief" => {
-                out.doc.get_or_insert_default().brief = annotations::string(a).unwrap_or_default()
-            }
-            "description" => {
-                out.doc.get_or_insert_default().description =
-                    annotations::string(a).unwrap_or_default();
-            }
-            _ if skip.contains(&name) => {}
-            _ => out.plain.push(as_written(a)),
-        }
-    }
-    out
-}
-
-fn literal(e: &ast::Expr) -> AnnotationLiteral {
-    match &e.kind {
-        ast::ExprKind::Int(i) => AnnotationLiteral::Int(i.value.to_i64().unwrap_or(0)),
-        ast::ExprKind::Bool(b) => AnnotationLiteral::Bool(*b),
-        ast::ExprKind::Unary {
-            op: ast::UnaryOp::Negate,
-            operand,
-        } => match literal(operand) {
-            AnnotationLiteral::Int(i) => AnnotationLiteral::Int(-i),
-            other => other,
-        },
-        _ => AnnotationLiteral::Str(annotations::fold_string(e).unwrap_or_default()),
-    }
-}
-
-/// `@name` or `@name(tokens)`.
-fn as_written(a: &ast::Annotation) -> String {
-    let AnnotationBody::Unstructured(tokens) = &a.body else {
-        return format!("@{}", a.name);
-    };
-    if tokens.is_empty() {
-        return format!("@{}", a.name);
-    }
-    let mut text = String::new();
-    for token in tokens {
-        let comma = &*token.text == "," && token.kind == AnnotationTokenKind::Punctuation;
-        if !text.is_empty() && !comma {
-            text.push(' ');
-        }
-        match token.kind {
-            AnnotationTokenKind::String => text += &format!("\"{}\"", token.text),
-            _ => text += &token.text,
-        }
-    }
-    format!("@{}({text})", a.name)
-}
-
-fn id_of(list: &[ast::Annotation]) -> Option<u32> {
-    annotations::integer(annotations::find(list, "id")?)
-        .ok()?
-        .to_u32()
-}
-
-fn hidden(list: &[ast::Annotation]) -> bool {
-    annotations::find(list, "hidden").is_some()
-}
-
-/// What `main` reaches.
-#[derive(Default)]
-struct Reached {
-    tables: BTreeSet<TableId>,
-    value_sets: BTreeSet<ValueSetId>,
-    /// Actions called from the body of a control.
-    called: BTreeSet<ActionId>,
-    digest: bool,
-    /// An extern function is called.
-    extern_function: bool,
-    seen: BTreeSet<Callee>,
-}
-
-impl Reached {
-    fn of(ir: &Program) -> Self {
-        let mut reached = Self::default();
-        for arg in &ir.main.args {
-            match &arg.value {
-                ArgValue::Control(id) => reached.callee(ir, Callee::Control(*id)),
-                ArgValue::Parser(id) => reached.callee(ir, Callee::Parser(*id)),
-                _ => {}
-            }
-        }
-        reached
-    }
-
-    fn callee(&mut self, ir: &Program, callee: Callee) {
-        if !self.seen.insert(callee) {
-            return;
-        }
-        match callee {
-            Callee::Action(id) => self.body(ir, &ir.actions[id].body),
-            Callee::Function(id) => self.body(ir, &ir.functions[id].body),
-            Callee::Control(id) => {
-                for body in [&ir.controls[id].init, &ir.controls[id].body] {
-                    self.body(ir, body);
-                    direct_calls(body, &mut self.called);
-                }
-            }
-            Callee::Parser(id) => {
-                self.body(ir, &ir.parsers[id].init);
-                for state in &ir.parsers[id].states {
-                    self.body(ir, &ir.states[*state].body);
-                }
-                self.value_sets
-                    .extend(ir.parsers[id].value_sets.iter().copied());
-            }
-        }
-    }
-
-    fn body(&mut self, ir: &Program, body: &[p4ir::Stmt]) {
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::If { then, other, .. } => {
-                    self.body(ir, then);
-                    self.body(ir, other);
-                }
-                StmtKind::Switch { cases, default, .. } => {
-                    cases.iter().for_each(|c| self.body(ir, &c.body));
-                    self.body(ir, default);
-                }
-                StmtKind::Loop {
-                    head, body, step, ..
-                } => {
-                    [head, body, step]
-                        .into_iter()
-                        .for_each(|b| self.body(ir, b));
-                }
-                StmtKind::Call { callee, .. } => self.callee(ir, *callee),
-                StmtKind::ApplyTable { table, .. } => self.table(ir, *table),
-                StmtKind::Extern(call) => {
-                    self.digest |= call.object.is_none() && call.name == "digest";
-                    self.extern_function |= call.object.is_none();
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn table(&mut self, ir: &Program, id: TableId) {
-        if !self.tables.insert(id) {
-            return;
-        }
-        let table = &ir.tables[id];
-        self.body(ir, &table.prologue);
-        for action in &table.actions {
-            self.callee(ir, Callee::Action(action.action));
-        }
-    }
-}
-
-/// Actions that statements call, not looking into callees.
-fn direct_calls(body: &[p4ir::Stmt], out: &mut BTreeSet<ActionId>) {
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::If { then, other, .. } => {
-                direct_calls(then, out);
-                direct_calls(other, out);
-            }
-            StmtKind::Switch { cases, default, .. } => {
-                cases.iter().for_each(|c| direct_calls(&c.body, out));
-                direct_calls(default, out);
-            }
-            StmtKind::Loop {
-                head, body, step, ..
-            } => {
-                [head, body, step]
-                    .into_iter()
-                    .for_each(|b| direct_calls(b, out));
-            }
-            StmtKind::Call {
-                callee: Callee::Action(id),
-                ..
-            } => {
-                out.insert(*id);
-            }
-            _ => {}
-        }
-    }
-}
 
 /// A field of a flattened header.
 struct FlatField {

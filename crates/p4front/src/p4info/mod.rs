@@ -6,6 +6,8 @@
 mod build;
 mod facts;
 mod ids;
+mod notes;
+mod reach;
 mod types;
 
 use std::collections::BTreeMap;

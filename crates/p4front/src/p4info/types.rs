@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::build::{Notes, notes};
+use super::notes::{Notes, notes};
 use super::{NewType, NewTypeKind, SerializableEnum, TypeInfo, TypeSpec};
 use crate::annotations::{self, SdnType};
 use crate::ast::{self, DeclKind, NodeId};

@@ -1,0 +1,111 @@
+//! Annotations as P4Info carries them.
+
+use num_traits::ToPrimitive;
+
+use crate::annotations;
+use crate::ast::{self, AnnotationBody, AnnotationTokenKind};
+
+use super::{AnnotationLiteral, Documentation, StructuredAnnotation};
+
+/// Annotations as P4Info carries them.
+pub(super) struct Notes {
+    pub(super) plain: Vec<String>,
+    pub(super) structured: Vec<StructuredAnnotation>,
+    pub(super) doc: Option<Documentation>,
+}
+
+/// Sorts annotations into plain and structured ones and documentation; those in `skip` are left out.
+pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
+    let mut out = Notes {
+        plain: Vec::new(),
+        structured: Vec::new(),
+        doc: None,
+    };
+    for a in list {
+        let name = &*a.name.name;
+        match &a.body {
+            AnnotationBody::Expressions(all) => {
+                let values = all.iter().map(|e| (None, literal(e))).collect();
+                out.structured.push(StructuredAnnotation {
+                    name: name.to_owned(),
+                    values,
+                    key_values: false,
+                });
+                continue;
+            }
+            AnnotationBody::KeyValues(all) => {
+                let values = all
+                    .iter()
+                    .map(|kv| (Some(kv.name.to_string()), literal(&kv.value)))
+                    .collect();
+                out.structured.push(StructuredAnnotation {
+                    name: name.to_owned(),
+                    values,
+                    key_values: true,
+                });
+                continue;
+            }
+            _ => {}
+        }
+        match name {
+            "name" | "id" => {}
+            "brief" => {
+                out.doc.get_or_insert_default().brief = annotations::string(a).unwrap_or_default()
+            }
+            "description" => {
+                out.doc.get_or_insert_default().description =
+                    annotations::string(a).unwrap_or_default();
+            }
+            _ if skip.contains(&name) => {}
+            _ => out.plain.push(as_written(a)),
+        }
+    }
+    out
+}
+
+pub(super) fn literal(e: &ast::Expr) -> AnnotationLiteral {
+    match &e.kind {
+        ast::ExprKind::Int(i) => AnnotationLiteral::Int(i.value.to_i64().unwrap_or(0)),
+        ast::ExprKind::Bool(b) => AnnotationLiteral::Bool(*b),
+        ast::ExprKind::Unary {
+            op: ast::UnaryOp::Negate,
+            operand,
+        } => match literal(operand) {
+            AnnotationLiteral::Int(i) => AnnotationLiteral::Int(-i),
+            other => other,
+        },
+        _ => AnnotationLiteral::Str(annotations::fold_string(e).unwrap_or_default()),
+    }
+}
+
+/// `@name` or `@name(tokens)`.
+pub(super) fn as_written(a: &ast::Annotation) -> String {
+    let AnnotationBody::Unstructured(tokens) = &a.body else {
+        return format!("@{}", a.name);
+    };
+    if tokens.is_empty() {
+        return format!("@{}", a.name);
+    }
+    let mut text = String::new();
+    for token in tokens {
+        let comma = &*token.text == "," && token.kind == AnnotationTokenKind::Punctuation;
+        if !text.is_empty() && !comma {
+            text.push(' ');
+        }
+        match token.kind {
+            AnnotationTokenKind::String => text += &format!("\"{}\"", token.text),
+            _ => text += &token.text,
+        }
+    }
+    format!("@{}({text})", a.name)
+}
+
+pub(super) fn id_of(list: &[ast::Annotation]) -> Option<u32> {
+    annotations::integer(annotations::find(list, "id")?)
+        .ok()?
+        .to_u32()
+}
+
+pub(super) fn hidden(list: &[ast::Annotation]) -> bool {
+    annotations::find(list, "hidden").is_some()
+}

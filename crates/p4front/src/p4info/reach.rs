@@ -1,0 +1,126 @@
+//! What `main` reaches: only that is in the P4Info.
+
+use std::collections::BTreeSet;
+
+use p4ir::{ActionId, ArgValue, Callee, Program, StmtKind, TableId, ValueSetId};
+
+/// What `main` reaches.
+#[derive(Default)]
+pub(super) struct Reached {
+    pub(super) tables: BTreeSet<TableId>,
+    pub(super) value_sets: BTreeSet<ValueSetId>,
+    /// Actions called from the body of a control.
+    pub(super) called: BTreeSet<ActionId>,
+    pub(super) digest: bool,
+    /// An extern function is called.
+    pub(super) extern_function: bool,
+    seen: BTreeSet<Callee>,
+}
+
+impl Reached {
+    pub(super) fn of(ir: &Program) -> Self {
+        let mut reached = Self::default();
+        for arg in &ir.main.args {
+            match &arg.value {
+                ArgValue::Control(id) => reached.callee(ir, Callee::Control(*id)),
+                ArgValue::Parser(id) => reached.callee(ir, Callee::Parser(*id)),
+                _ => {}
+            }
+        }
+        reached
+    }
+
+    fn callee(&mut self, ir: &Program, callee: Callee) {
+        if !self.seen.insert(callee) {
+            return;
+        }
+        match callee {
+            Callee::Action(id) => self.body(ir, &ir.actions[id].body),
+            Callee::Function(id) => self.body(ir, &ir.functions[id].body),
+            Callee::Control(id) => {
+                for body in [&ir.controls[id].init, &ir.controls[id].body] {
+                    self.body(ir, body);
+                    direct_calls(body, &mut self.called);
+                }
+            }
+            Callee::Parser(id) => {
+                self.body(ir, &ir.parsers[id].init);
+                for state in &ir.parsers[id].states {
+                    self.body(ir, &ir.states[*state].body);
+                }
+                self.value_sets
+                    .extend(ir.parsers[id].value_sets.iter().copied());
+            }
+        }
+    }
+
+    fn body(&mut self, ir: &Program, body: &[p4ir::Stmt]) {
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::If { then, other, .. } => {
+                    self.body(ir, then);
+                    self.body(ir, other);
+                }
+                StmtKind::Switch { cases, default, .. } => {
+                    cases.iter().for_each(|c| self.body(ir, &c.body));
+                    self.body(ir, default);
+                }
+                StmtKind::Loop {
+                    head, body, step, ..
+                } => {
+                    [head, body, step]
+                        .into_iter()
+                        .for_each(|b| self.body(ir, b));
+                }
+                StmtKind::Call { callee, .. } => self.callee(ir, *callee),
+                StmtKind::ApplyTable { table, .. } => self.table(ir, *table),
+                StmtKind::Extern(call) => {
+                    self.digest |= call.object.is_none() && call.name == "digest";
+                    self.extern_function |= call.object.is_none();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn table(&mut self, ir: &Program, id: TableId) {
+        if !self.tables.insert(id) {
+            return;
+        }
+        let table = &ir.tables[id];
+        self.body(ir, &table.prologue);
+        for action in &table.actions {
+            self.callee(ir, Callee::Action(action.action));
+        }
+    }
+}
+
+/// Actions that statements call, not looking into callees.
+pub(super) fn direct_calls(body: &[p4ir::Stmt], out: &mut BTreeSet<ActionId>) {
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::If { then, other, .. } => {
+                direct_calls(then, out);
+                direct_calls(other, out);
+            }
+            StmtKind::Switch { cases, default, .. } => {
+                cases.iter().for_each(|c| direct_calls(&c.body, out));
+                direct_calls(default, out);
+            }
+            StmtKind::Loop {
+                head, body, step, ..
+            } => {
+                [head, body, step]
+                    .into_iter()
+                    .for_each(|b| direct_calls(b, out));
+            }
+            StmtKind::Call {
+                callee: Callee::Action(id),
+                ..
+            } => {
+                out.insert(*id);
+            }
+            _ => {}
+        }
+    }
+}
