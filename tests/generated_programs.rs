@@ -16,7 +16,7 @@ use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use switchwright::plan::layout::{self, Features, Layout, MatchKind};
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for};
+use switchwright::program::{Program, generate_for, p4info};
 
 const CARRIERS: [CarrierKind; 4] = [
     CarrierKind::Dscp,
@@ -290,6 +290,14 @@ fn by_id<'a, L, I>(
             (our, their.expect("P4Info has an object with this id"))
         })
         .collect()
+}
+
+#[test]
+fn layout_is_what_our_front_end_says_in_p4info() {
+    for (name, program) in goldens() {
+        let info = p4info::of(&program).expect("our own program compiles");
+        assert_layout_matches(&name, &Layout::tagger(program.features), &info);
+    }
 }
 
 #[test]
