@@ -388,12 +388,81 @@ mod tests {
     use super::*;
     use crate::routes::forwarding::NextHop;
     use crate::topology::Ipv4Prefix;
+    use crate::topology::generate::{Cables, Ring};
 
     fn hop(port: u16) -> NextHop {
         NextHop {
             port: PortId::new(port),
             mac: [0; 6],
         }
+    }
+
+    /// A ring of four switches, one host each on port 1, and its shortest-path tables.
+    fn ring() -> (Topology, Vec<SwitchForwarding>) {
+        let ring = Ring {
+            switches: 4,
+            hosts: 1,
+            cables: Cables::default(),
+        };
+        let topology = ring.generate().expect("a valid ring");
+        let shortest = crate::routes::RoutePolicy::Shortest;
+        let made = Forwarding::new(&topology, &shortest, Reroute::Converged);
+        let tables = made
+            .expect("any topology has shortest paths")
+            .switches()
+            .to_vec();
+        (topology, tables)
+    }
+
+    fn errors(topology: &Topology, tables: Vec<SwitchForwarding>) -> Vec<String> {
+        let forwarding = Forwarding::of(tables);
+        let fabric = Fabric::new(topology);
+        let walk = Walk::new(topology, &fabric, &forwarding, Family::V4);
+        walk.errors().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn loops_and_holes_are_named() {
+        let (topology, sound) = ring();
+        assert_eq!(errors(&topology, sound.clone()), Vec::<String>::new());
+        // Every switch sends everything that is not its own host's on round the ring.
+        let mut round = sound.clone();
+        for (at, table) in round.iter_mut().enumerate() {
+            let next = SwitchId::new(u32::try_from((at + 1) % 4).unwrap_or(0));
+            let here = SwitchId::new(u32::try_from(at).unwrap_or(0));
+            let forth = topology.peers(here).find_map(|(port, peer)| {
+                (peer.end.node == NodeId::Switch(next)).then_some(port.get())
+            });
+            for group in &mut table.groups {
+                if group.iter().all(|hop| hop.port.get() != 1) {
+                    *group = vec![hop(forth.expect("a ring"))];
+                }
+            }
+        }
+        assert_eq!(errors(&topology, round.clone()), Vec::<String>::new());
+        // ... and one of them back.
+        let back = round[1]
+            .groups
+            .iter_mut()
+            .filter(|group| group[0].port.get() != 1);
+        for group in back {
+            let towards = topology.peers(SwitchId::new(1)).find_map(|(port, peer)| {
+                (peer.end.node == NodeId::Switch(SwitchId::new(0))).then_some(port.get())
+            });
+            *group = vec![hop(towards.expect("a ring"))];
+        }
+        let found = errors(&topology, round);
+        assert!(
+            found
+                .iter()
+                .any(|e| e.starts_with("packets to `h") && e.contains("circulate: ")),
+            "{found:?}"
+        );
+        let mut holed = sound;
+        holed[2].ipv4.clear();
+        let found = errors(&topology, holed);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("are dropped at `s3`"), "{found:?}");
     }
 
     proptest! {

@@ -151,6 +151,12 @@ impl Forwarding {
         })
     }
 
+    /// Tables made by hand.
+    #[cfg(test)]
+    pub(crate) fn of(switches: Vec<SwitchForwarding>) -> Self {
+        Self { switches }
+    }
+
     /// The tables of one switch.
     #[must_use]
     pub fn switch(&self, switch: SwitchId) -> &SwitchForwarding {
