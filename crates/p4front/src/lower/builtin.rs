@@ -98,11 +98,18 @@ impl<'a> Lowerer<'a> {
             }
             _ => {
                 self.look_at(args);
-                self.error(
-                    "name",
-                    member.span,
-                    format!("`{ty}` has no method `{member}`"),
-                );
+                let text = match (&*member.name, ty) {
+                    ("isValid" | "setValid" | "setInvalid", Ty::Record(r))
+                        if r.kind == RecordKind::Header =>
+                    {
+                        format!("`{member}` takes no arguments")
+                    }
+                    ("push_front" | "pop_front", Ty::Stack(..)) => {
+                        format!("`{member}` takes one argument")
+                    }
+                    _ => format!("`{ty}` has no method `{member}`"),
+                };
+                self.error("name", member.span, text);
                 Elab::poison()
             }
         }
@@ -254,6 +261,18 @@ impl<'a> Lowerer<'a> {
                 "type",
                 header.at.span,
                 format!("only headers can be extracted, `{ty}` is none"),
+            );
+            return;
+        }
+        let varbits = Self::component_types(&ty)
+            .iter()
+            .filter(|t| matches!(t, Ty::Varbit(_)))
+            .count();
+        if varbits > 1 {
+            self.error(
+                "type",
+                header.at.span,
+                format!("`{ty}` has {varbits} varbit fields; only one can be extracted"),
             );
             return;
         }

@@ -238,6 +238,14 @@ impl<'a> Lowerer<'a> {
         if value.ty.is_poison() {
             return None;
         }
+        if matches!((&resolved, &value.ty), (Ty::Var(_), Ty::StructExpr(_))) {
+            self.error(
+                "type",
+                e.at.span,
+                "the type of this initialiser is not known: write it in front, `(T) { ... }`",
+            );
+            return None;
+        }
         if matches!(resolved, Ty::Block(..)) {
             return self
                 .block_fits(&resolved, &value.ty, e.at.span)
@@ -438,6 +446,13 @@ impl<'a> Lowerer<'a> {
                     "type",
                     param.ty.at.span,
                     format!("`{ty}` cannot be a parameter here"),
+                );
+            }
+            if is_optional(param) {
+                self.error(
+                    "type",
+                    param.at.span,
+                    "`@optional` is only possible for externs, packages and their types",
                 );
             }
             let var = self.new_var(&param.name.name, &ty, VarKind::Param, param.name.span);

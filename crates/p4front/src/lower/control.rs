@@ -124,7 +124,7 @@ impl<'a> Lowerer<'a> {
         let id: ActionId = self.ir.actions.push(action);
         self.facts.action(
             id,
-            &decl.annotations,
+            decl,
             infos.iter().map(|p| (p.decl, p.ty.clone())).collect(),
         );
         Rc::new(ActionInfo {

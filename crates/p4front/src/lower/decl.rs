@@ -9,6 +9,7 @@ use p4ir::TypeId;
 use super::value::{Elab, Val};
 use super::{Body, BodyKind, Entity, Lowerer};
 use crate::ast::{self, DeclKind, TypeKind};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::fold::{MAX_BITS, wrap};
 use crate::types::{EnumTy, FieldTy, NewTy, Record, RecordKind, Ty};
@@ -91,7 +92,20 @@ impl<'a> Lowerer<'a> {
                 let info = self.action(decl, a);
                 Entity::Value(Elab::new(Ty::Action, Val::Action(info)))
             }
-            DeclKind::Instance(i) => Entity::Value(self.instance(decl, i)),
+            DeclKind::Instance(i) => {
+                let value = self.instance(decl, i);
+                if matches!(value.ty, Ty::Block(..)) {
+                    let text = format!(
+                        "`{}`: parsers and controls cannot be instantiated at the top level",
+                        i.name
+                    );
+                    self.report(
+                        Diagnostic::error("arch", i.name.span, text)
+                            .with_help("instantiate it where it is used: in a parser, a control, or the arguments of a package"),
+                    );
+                }
+                Entity::Value(value)
+            }
             DeclKind::Function(_) | DeclKind::ExternFunction(_) => Entity::Functions(vec![decl]),
             DeclKind::ExternForward(name) => {
                 self.error(
@@ -112,7 +126,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn distinct(&mut self, names: &[ast::Ident]) {
+    pub(super) fn distinct(&mut self, names: &[ast::Ident]) {
         let mut seen = std::collections::HashSet::new();
         for name in names {
             if !seen.insert(name.name.clone()) {
@@ -310,7 +324,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn record(&mut self, decl: &'a ast::Decl, args: Vec<Ty>, span: Span) -> Ty {
+    pub(super) fn record(&mut self, decl: &'a ast::Decl, args: Vec<Ty>, span: Span) -> Ty {
         let DeclKind::Composite(c) = &decl.kind else {
             return Ty::Poison;
         };
@@ -409,10 +423,6 @@ impl<'a> Lowerer<'a> {
 
     fn serializable_enum(&mut self, decl: &'a ast::Decl, e: &'a ast::SerializableEnum) -> Ty {
         let underlying = self.ty(&e.underlying);
-        let underlying = match underlying {
-            Ty::New(n) => n.underlying.clone(),
-            other => other,
-        };
         if !matches!(underlying, Ty::Bits { .. } | Ty::Poison) {
             let text =
                 format!("an enum is represented by `bit<N>` or `int<N>`, not `{underlying}`");

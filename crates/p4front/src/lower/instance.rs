@@ -575,11 +575,11 @@ impl<'a> Lowerer<'a> {
                 match &decl.kind {
                     DeclKind::Parser(p) => {
                         s.bind_constructor(&p.constructor_params, &ctor);
-                        Some(Callee::Parser(s.parser_body(p, params)))
+                        Some(Callee::Parser(s.scoped(|s| s.parser_body(p, params))))
                     }
                     DeclKind::Control(c) => {
                         s.bind_constructor(&c.constructor_params, &ctor);
-                        Some(Callee::Control(s.control_body(c, params)))
+                        Some(Callee::Control(s.scoped(|s| s.control_body(c, params))))
                     }
                     _ => None,
                 }

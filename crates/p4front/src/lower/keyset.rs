@@ -17,9 +17,7 @@ impl<'a> Lowerer<'a> {
             if matches!(only.kind, ExprKind::DontCare) {
                 return Some(vec![KeySet::Any; tys.len()]);
             }
-            if let ExprKind::List(items) = &only.kind
-                && tys.len() != 1
-            {
+            if let ExprKind::List(items) = &only.kind {
                 elements = items.iter().collect();
             }
         }

@@ -9,12 +9,14 @@
 //! thrown away, to find their errors.
 
 mod annot;
+mod apply;
 mod assign;
 mod builtin;
 mod call;
 mod cast;
 mod control;
 mod decl;
+mod entries;
 mod expr;
 mod infer_call;
 mod instance;
@@ -26,6 +28,7 @@ mod package;
 mod parser;
 mod stmt;
 mod table;
+mod unused;
 mod value;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -372,8 +375,12 @@ impl<'a> Lowerer<'a> {
             match &decl.kind {
                 ast::DeclKind::Error(names) => self.collect_errors(names),
                 ast::DeclKind::MatchKind(names) => {
-                    self.match_kinds
-                        .extend(names.iter().map(|n| n.name.clone()));
+                    for kind in names {
+                        if !self.match_kinds.insert(kind.name.clone()) {
+                            let text = format!("match kind `{kind}` is declared twice");
+                            self.error("name", kind.span, text);
+                        }
+                    }
                 }
                 ast::DeclKind::Typedef(t) => {
                     if let ast::TypedefTarget::Declared { decl: inner, .. } = &t.target {

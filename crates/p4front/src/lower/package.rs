@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use p4ir::{ArgValue, Callee, Package, PackageArg, Place, VarId, VarKind};
 
 use super::call::Passing;
-use super::instance::{BlockInstance, Bound};
+use super::instance::Bound;
 use super::value::{Elab, Object, Val};
 use super::{Entity, Lowerer};
 use crate::ast::{self, DeclKind, NodeId};
@@ -203,93 +203,6 @@ impl<'a> Lowerer<'a> {
             }
         }
         ok
-    }
-
-    /// Elaborates a declaration that nothing instantiated, for its errors.
-    pub(super) fn check_unused(&mut self, decl: &'a ast::Decl) {
-        let targs: Vec<Ty> = Self::type_params(decl)
-            .iter()
-            .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
-            .collect();
-        match &decl.kind {
-            DeclKind::Parser(_) | DeclKind::Control(_)
-                if !self.elaborated.contains(&decl.at.id) =>
-            {
-                self.check_block(decl, targs);
-            }
-            DeclKind::Function(f) => {
-                if !self.functions.keys().any(|(id, _)| *id == decl.at.id) {
-                    self.function(decl, f, &targs, decl.at.span);
-                }
-            }
-            DeclKind::ExternFunction(p) => {
-                self.signature(p, &[], &[], &[], decl.at.span);
-            }
-            DeclKind::ExternObject(object) => {
-                for method in &object.methods {
-                    self.signature(
-                        &method.prototype,
-                        &[],
-                        &object.type_params,
-                        &targs,
-                        method.at.span,
-                    );
-                }
-            }
-            DeclKind::ParserType(_) | DeclKind::ControlType(_) => {
-                self.block_types(decl, &targs, Self::apply_params(decl));
-            }
-            DeclKind::Error(_) | DeclKind::MatchKind(_) => {}
-            _ => {
-                self.resolve(decl);
-            }
-        }
-    }
-
-    fn check_block(&mut self, decl: &'a ast::Decl, targs: Vec<Ty>) {
-        let params = match &decl.kind {
-            DeclKind::Parser(p) => &p.constructor_params,
-            DeclKind::Control(c) => &c.constructor_params,
-            _ => return,
-        };
-        let ctor_types = self.block_types(decl, &targs, params);
-        let ctor = ctor_types
-            .into_iter()
-            .map(|t| Elab::new(t, Val::Poison))
-            .collect();
-        let name = decl.name().map_or(String::new(), |n| n.to_string());
-        let instance = BlockInstance {
-            decl,
-            type_args: targs.clone(),
-            ctor,
-            name,
-            applied: None,
-        };
-        self.blocks.push(instance);
-        let index = self.blocks.len() - 1;
-        let apply = Self::apply_params(decl);
-        let tys = self.block_types(decl, &targs, apply);
-        let mut bindings = Vec::new();
-        for (param, ty) in apply.iter().zip(tys) {
-            if ty.is_data() {
-                let var = self.new_var(&param.name.name, &ty, VarKind::Param, param.name.span);
-                let passing = Passing {
-                    place: Place::var(var),
-                    ty,
-                    direction: param.direction,
-                };
-                bindings.push(Bound::Own(passing));
-            } else {
-                let packet = matches!(&ty, Ty::Extern(_, n, _) if matches!(&**n, "packet_in" | "packet_out"));
-                let val = if packet {
-                    Val::Object(Object::Packet)
-                } else {
-                    Val::Poison
-                };
-                bindings.push(Bound::Object(Elab::new(ty, val)));
-            }
-        }
-        self.elaborate_block(index, bindings, decl.at.span);
     }
 }
 

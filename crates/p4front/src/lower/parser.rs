@@ -49,6 +49,7 @@ impl<'a> Lowerer<'a> {
                 ids.first().copied().unwrap_or_else(|| self.empty_state())
             }
         };
+        self.check_reach(p, start, &ids);
         let parser = Parser {
             name: self.prefix.clone(),
             type_name: p.signature.name.to_string(),
@@ -61,6 +62,44 @@ impl<'a> Lowerer<'a> {
             span: self.span(p.signature.name.span),
         };
         self.ir.parsers.push(parser)
+    }
+
+    /// A parser that can only go round in circles is an error.
+    fn check_reach(&mut self, p: &'a ast::Parser, start: StateId, ids: &[StateId]) {
+        let mut seen = vec![start];
+        let mut next = 0;
+        while let Some(id) = seen.get(next).copied() {
+            next += 1;
+            let targets: Vec<Target> = match &self.ir.states[id].transition {
+                Transition::Goto(target) => vec![*target],
+                Transition::Select { cases, .. } => {
+                    let total = cases.iter().any(|c| match &c.matches {
+                        SelectMatch::Sets(sets) => sets.iter().all(|s| *s == p4ir::KeySet::Any),
+                        SelectMatch::ValueSet(_) => false,
+                    });
+                    // Without a case for the rest the parser can reject.
+                    if !total {
+                        return;
+                    }
+                    cases.iter().map(|c| c.target).collect()
+                }
+            };
+            for target in targets {
+                match target {
+                    Target::State(id) if ids.contains(&id) => {
+                        if !seen.contains(&id) {
+                            seen.push(id);
+                        }
+                    }
+                    _ => return,
+                }
+            }
+        }
+        let text = format!(
+            "parser `{}` never reaches `accept` or `reject`",
+            p.signature.name
+        );
+        self.error("parser", p.signature.name.span, text);
     }
 
     fn empty_state(&mut self) -> StateId {

@@ -153,7 +153,7 @@ impl<'a> Lowerer<'a> {
         }
         let value = self.expr(subject, None);
         let ty = value.ty.clone();
-        if !(Self::is_scalar(&ty) && ty.is_data()) || ty == Ty::Int {
+        if !(Self::is_scalar(&ty) && ty.is_data()) || matches!(ty, Ty::Int | Ty::String) {
             self.error(
                 "type",
                 subject.at.span,

@@ -4,22 +4,21 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Const, DefaultAction, Entry, ExternId, Key, MatchKind, Place, StmtKind,
-    Table, TableAction, TableId, VarKind,
+    ActionScope, Assign, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table, TableAction,
+    TableId,
 };
 
 use super::value::{Elab, Object, Val};
-use super::{ActionInfo, BodyKind, Entity, Lowerer, annot};
-use crate::annotations;
+use super::{ActionInfo, Entity, Lowerer, annot};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
 
 /// The actions of a table while it is built.
-struct ActionList<'a> {
-    listed: Vec<TableAction>,
-    infos: Vec<Rc<ActionInfo<'a>>>,
+pub(super) struct ActionList<'a> {
+    pub(super) listed: Vec<TableAction>,
+    pub(super) infos: Vec<Rc<ActionInfo<'a>>>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -166,7 +165,7 @@ impl<'a> Lowerer<'a> {
             .unwrap_or_else(|| member.to_string())
     }
 
-    fn action_named(&mut self, path: &ast::Path) -> Option<Rc<ActionInfo<'a>>> {
+    pub(super) fn action_named(&mut self, path: &ast::Path) -> Option<Rc<ActionInfo<'a>>> {
         match self.lookup(path) {
             Entity::Value(Elab {
                 val: Val::Action(info),
@@ -382,7 +381,17 @@ impl<'a> Lowerer<'a> {
                     list.listed.len() - 1
                 }
             },
-            _ => 0,
+            _ => {
+                self.report(
+                    Diagnostic::error(
+                        "table",
+                        None,
+                        "a table without default action runs `NoAction`, which is not declared",
+                    )
+                    .with_help("`#include <core.p4>`"),
+                );
+                0
+            }
         };
         DefaultAction {
             action: index as u32,
@@ -392,7 +401,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Compile-time action data. Arguments bound in the action list may be repeated in front.
-    fn action_data(
+    pub(super) fn action_data(
         &mut self,
         info: &Rc<ActionInfo<'a>>,
         args: &'a [ast::Arg],
@@ -462,143 +471,6 @@ impl<'a> Lowerer<'a> {
         slots.into_iter().collect()
     }
 
-    fn entries(
-        &mut self,
-        t: &'a ast::Table,
-        keys: &[Key],
-        tys: &[Ty],
-        list: &ActionList<'a>,
-    ) -> (Vec<Entry>, bool) {
-        let Some(property) = t.property("entries") else {
-            return (Vec::new(), false);
-        };
-        let mut out = Vec::new();
-        let mut priorities = Vec::new();
-        if keys.len() != t.key().len() {
-            return (out, property.is_const);
-        }
-        if keys.is_empty() && !t.entries().is_empty() {
-            self.error(
-                "table",
-                property.at.span,
-                "a table without a key cannot have entries",
-            );
-            return (out, property.is_const);
-        }
-        for entry in t.entries() {
-            let priority = entry
-                .priority
-                .as_ref()
-                .and_then(|p| self.const_int(p))
-                .and_then(|p| p.to_i64());
-            let Some(sets) = self.key_sets(&entry.keyset, tys) else {
-                continue;
-            };
-            let Some(info) = self.action_named(&entry.action.path) else {
-                continue;
-            };
-            let Some(index) = list.infos.iter().position(|i| i.id == info.id) else {
-                let text = format!(
-                    "`{}` is not in the table's list of actions",
-                    entry.action.path.name
-                );
-                self.error("table", entry.action.at.span, text);
-                continue;
-            };
-            if list.listed[index].scope == ActionScope::DefaultOnly {
-                let text = format!(
-                    "`{}` is @defaultonly and cannot stand in an entry",
-                    entry.action.path.name
-                );
-                self.error("table", entry.action.at.span, text);
-            }
-            let args = entry.action.args.as_deref().unwrap_or(&[]);
-            let Some(args) = self.action_data(&info, args, entry.action.at.span) else {
-                continue;
-            };
-            priorities.push(priority);
-            out.push(Entry {
-                keys: sets,
-                action: index as u32,
-                args,
-                priority: 0,
-                is_const: property.is_const || entry.is_const,
-                annotations: self.annotations(&entry.annotations),
-                span: self.span(entry.at.span),
-            });
-        }
-        if keys.iter().any(|k| k.kind.needs_priority()) {
-            self.prioritise(t, &mut out, &priorities);
-        } else if priorities.iter().any(Option::is_some) {
-            self.error(
-                "table",
-                property.at.span,
-                "entries of this table have no priorities: its key does not need them",
-            );
-        }
-        (out, property.is_const)
-    }
-
-    /// Gives entries the priorities they have by the language (explicit, or by position), turned so that the larger
-    /// number wins.
-    fn prioritise(&mut self, t: &'a ast::Table, entries: &mut [Entry], explicit: &[Option<i64>]) {
-        let Some(property) = t.property("entries") else {
-            return;
-        };
-        let some = explicit.iter().any(Option::is_some);
-        if property.is_const {
-            if some {
-                self.error(
-                    "table",
-                    property.at.span,
-                    "`const entries` cannot have priorities",
-                );
-            }
-            self.prioritise_constant(t, entries);
-            return;
-        }
-        if some && explicit.first().is_some_and(Option::is_none) {
-            self.error(
-                "table",
-                property.at.span,
-                "if entries have priorities, the first one must have one",
-            );
-        }
-        let largest_wins = self
-            .bool_property(t, "largest_priority_wins")
-            .unwrap_or(true);
-        let delta = self.int_property(t, "priority_delta").unwrap_or(1).max(1);
-        let count = entries.len() as i64;
-        let mut values: Vec<i64> = Vec::new();
-        for given in explicit {
-            let value = match (given, values.last()) {
-                (Some(p), _) => *p,
-                (None, None) if largest_wins => (count - 1).saturating_mul(delta).saturating_add(1),
-                (None, None) => 1,
-                (None, Some(last)) if largest_wins => last.saturating_sub(delta),
-                (None, Some(last)) => last.saturating_add(delta),
-            };
-            values.push(value);
-        }
-        set_priorities(entries, &values, largest_wins);
-    }
-
-    /// Constant entries: the first wins; or, as BMv2 has it, the smallest `@priority`, which is the
-    /// position where none is given.
-    fn prioritise_constant(&mut self, t: &'a ast::Table, entries: &mut [Entry]) {
-        let annotated = |e: &ast::Entry| {
-            let a = annotations::find(&e.annotations, "priority")?;
-            annotations::integer(a).ok()?.to_i64()
-        };
-        let given: Vec<Option<i64>> = t.entries().iter().map(annotated).collect();
-        let values: Vec<i64> = given
-            .iter()
-            .enumerate()
-            .map(|(i, p)| p.unwrap_or(i as i64 + 1))
-            .collect();
-        set_priorities(entries, &values, false);
-    }
-
     fn property_expr(t: &'a ast::Table, name: &str) -> Option<&'a ast::Expr> {
         match &t.property(name)?.value {
             PropertyValue::Expr(e) => Some(e),
@@ -606,7 +478,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn bool_property(&mut self, t: &'a ast::Table, name: &str) -> Option<bool> {
+    pub(super) fn bool_property(&mut self, t: &'a ast::Table, name: &str) -> Option<bool> {
         let e = Self::property_expr(t, name)?;
         match self.const_expr(e, Some(&Ty::Bool)).val {
             Val::Bool(b) => Some(b),
@@ -618,7 +490,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn int_property(&mut self, t: &'a ast::Table, name: &str) -> Option<i64> {
+    pub(super) fn int_property(&mut self, t: &'a ast::Table, name: &str) -> Option<i64> {
         let e = Self::property_expr(t, name)?;
         let value = self.const_int(e)?;
         match value.to_i64().filter(|v| *v >= 0) {
@@ -632,6 +504,7 @@ impl<'a> Lowerer<'a> {
 
     fn properties(&mut self, t: &'a ast::Table, table: &mut Table) {
         table.size = self.int_property(t, "size").map(|n| n as u64);
+        self.check_properties(t);
         table.idle_timeout = self.bool_property(t, "support_timeout").unwrap_or(false);
         let mut seen = std::collections::HashSet::new();
         for property in &t.properties {
@@ -659,6 +532,24 @@ impl<'a> Lowerer<'a> {
                     table.direct.push(id);
                 }
             }
+        }
+    }
+
+    /// Properties that mean something only beside others.
+    fn check_properties(&mut self, t: &'a ast::Table) {
+        self.bool_property(t, "largest_priority_wins");
+        if self.int_property(t, "priority_delta") == Some(0) {
+            self.error("table", t.name.span, "`priority_delta` must be positive");
+        }
+        let position = |name: &str| t.properties.iter().position(|p| &*p.name.name == name);
+        if let (Some(entries), Some(key)) = (position("entries"), position("key"))
+            && entries < key
+        {
+            self.error(
+                "table",
+                t.properties[entries].at.span,
+                "entries must stand behind the key",
+            );
         }
     }
 
@@ -690,7 +581,17 @@ impl<'a> Lowerer<'a> {
             return None;
         };
         let kind = &self.ir.externs[id].type_name;
-        if !wanted.contains(&kind.as_str()) {
+        let of_v1model = matches!(
+            kind.as_str(),
+            "counter"
+                | "meter"
+                | "register"
+                | "direct_counter"
+                | "direct_meter"
+                | "action_profile"
+                | "action_selector"
+        );
+        if of_v1model && !wanted.contains(&kind.as_str()) {
             let text = format!(
                 "`{}` must be {}, not `{kind}`",
                 property.name,
@@ -700,151 +601,5 @@ impl<'a> Lowerer<'a> {
             return None;
         }
         Some(id)
-    }
-
-    /// The table a path names.
-    pub(super) fn table_named(&mut self, e: &'a ast::Expr) -> Option<TableId> {
-        let ExprKind::Path(path) = &e.kind else {
-            return None;
-        };
-        match self.find(path)? {
-            Entity::Value(Elab {
-                val: Val::Table(id),
-                ..
-            }) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// The table applied by an expression `t.apply()`.
-    pub(super) fn applied_table(&mut self, e: &'a ast::Expr) -> Option<TableId> {
-        let ExprKind::Call { callee, args, .. } = &e.kind else {
-            return None;
-        };
-        match &callee.kind {
-            ExprKind::Member { base, member } if &*member.name == "apply" && args.is_empty() => {
-                self.table_named(base)
-            }
-            _ => None,
-        }
-    }
-
-    /// Emits the application; `hit`/`run` say which results are wanted.
-    fn emit_apply(
-        &mut self,
-        table: TableId,
-        hit: bool,
-        run: bool,
-        span: Span,
-    ) -> (Option<Place>, Option<Place>) {
-        if self.body.kind != BodyKind::Control {
-            self.error(
-                "call",
-                span,
-                "tables can only be applied in the `apply` of controls",
-            );
-            return (None, None);
-        }
-        let mut result =
-            |wanted: bool, ty: Ty| wanted.then(|| self.new_var("tmp", &ty, VarKind::Temp, span));
-        let hit = result(hit, Ty::Bool);
-        let action_run = result(run, Ty::bit(32));
-        self.emit(
-            StmtKind::ApplyTable {
-                table,
-                hit,
-                action_run,
-            },
-            span,
-        );
-        (hit.map(Place::var), action_run.map(Place::var))
-    }
-
-    /// `t.apply()` for its effect.
-    pub(super) fn apply_bare(
-        &mut self,
-        table: TableId,
-        args: &'a [ast::Arg],
-        span: Span,
-    ) -> Elab<'a> {
-        if !args.is_empty() {
-            self.error("call", span, "`apply` of a table takes no arguments");
-        }
-        self.emit_apply(table, false, false, span);
-        Elab::new(Ty::ApplyResult, Val::Void)
-    }
-
-    /// `t.apply().hit`, `.miss`, or `.action_run` outside a switch.
-    pub(super) fn apply_result(&mut self, table: TableId, member: &str, span: Span) -> Elab<'a> {
-        if member == "action_run" {
-            self.error("flow", span, "`action_run` can only be used in `switch`");
-            return Elab::poison();
-        }
-        let (Some(hit), _) = self.emit_apply(table, true, false, span) else {
-            return Elab::new(Ty::Bool, Val::Poison);
-        };
-        let hit = Elab::place(Ty::Bool, hit, false);
-        if member == "hit" {
-            hit
-        } else {
-            self.not(hit, span)
-        }
-    }
-
-    pub(super) fn switch_on_action(
-        &mut self,
-        table: TableId,
-        cases: &'a [ast::SwitchCase],
-        span: Span,
-    ) {
-        let (_, run) = self.emit_apply(table, false, true, span);
-        let label = |s: &mut Self, e: &'a ast::Expr| {
-            let ExprKind::Path(path) = &e.kind else {
-                s.error("flow", e.at.span, "a case must name an action of the table");
-                return None;
-            };
-            let info = s.action_named(path)?;
-            match s.ir.tables[table]
-                .actions
-                .iter()
-                .position(|a| a.action == info.id)
-            {
-                Some(i) => Some(Const::Bits((i as u32).into())),
-                None => {
-                    s.error(
-                        "flow",
-                        e.at.span,
-                        format!("`{}` is not an action of the table", path.name),
-                    );
-                    None
-                }
-            }
-        };
-        let (arms, default) = self.switch_arms(cases, label);
-        if let Some(run) = run {
-            let value = self.read(run, &Ty::bit(32));
-            self.emit(
-                StmtKind::Switch {
-                    value,
-                    cases: arms,
-                    default,
-                },
-                span,
-            );
-        }
-    }
-}
-
-/// Stores priorities so that the larger number wins, keeping the numbers of the source where that is so already.
-fn set_priorities(entries: &mut [Entry], values: &[i64], largest_wins: bool) {
-    let top = values.iter().copied().max().unwrap_or(0);
-    let lowest = values.iter().copied().min().unwrap_or(1);
-    for (entry, value) in entries.iter_mut().zip(values) {
-        let turned = match (largest_wins, lowest >= 1) {
-            (true, true) => *value,
-            (true, false) => value.saturating_sub(lowest).saturating_add(1),
-            (false, _) => top.saturating_sub(*value).saturating_add(1),
-        };
-        entry.priority = turned.clamp(1, i64::from(u32::MAX)) as u32;
     }
 }

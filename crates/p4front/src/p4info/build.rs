@@ -2,40 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use num_traits::ToPrimitive;
-use p4ir::{ActionId, Const, ExprKind, ExternId, Program};
+use p4ir::{ActionId, Const, ExternId, Program};
 
 use super::facts::{ActionFact, ExternFact, Facts, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
-use super::notes::*;
+use super::notes::{Notes, hidden, id_of, notes};
 use super::reach::Reached;
 use super::types::{Decls, Records, Types, explicit_name, padded};
 use super::{
-    Action, ActionArgument, ActionParam, ActionProfile, ActionRef, AnnotationLiteral,
-    ControllerPacketMetadata, Counter, DefaultAction, Digest, DirectCounter, DirectMeter,
-    MatchField, MatchType, Meter, P4Info, PacketMetadata, PkgInfo, Preamble, Register, Scope,
-    SizeSemantics, Table, TypeInfo, TypeSpec, Unit, ValueSet,
+    Action, ActionArgument, ActionParam, ActionRef, DefaultAction, Digest, MatchField, MatchType,
+    P4Info, Preamble, Scope, Table, TypeInfo,
 };
 use crate::annotations;
-use crate::ast::{self, AnnotationBody, DeclKind, Direction};
+use crate::ast::{self, DeclKind, Direction};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::types::{RecordKind, Ty};
+use crate::types::Ty;
 
 /// Size of a table that gives none, as p4c has it.
 const DEFAULT_TABLE_SIZE: i64 = 1024;
 
-/// A field of a flattened header.
-struct FlatField {
-    name: String,
-    ty: Ty,
-    annotations: Vec<ast::Annotation>,
-}
-
-struct Builder<'a, 'd> {
-    ir: &'d Program,
-    symbols: Symbols,
-    types: Types<'a, 'd>,
-    info: P4Info,
+/// P4Info while it is built.
+pub(super) struct Builder<'a, 'd> {
+    pub(super) ir: &'d Program,
+    pub(super) symbols: Symbols,
+    pub(super) types: Types<'a, 'd>,
+    pub(super) info: P4Info,
 }
 
 /// P4Info of a validated program.
@@ -87,6 +78,7 @@ pub(crate) fn build<'a>(
         Vec::new()
     };
     let headers = controller_headers(program);
+    duplicate_names(ir, &tables, &actions, diags);
     b.collect(
         &tables, &actions, &externs, &sets, &digests, &headers, diags,
     );
@@ -115,6 +107,33 @@ pub(crate) fn build<'a>(
         && b.info.actions.iter().all(|a| a.params.is_empty()));
     b.info.type_info = described.then_some(b.types.info);
     b.info
+}
+
+/// Two declarations of one control-plane name cannot be told apart. (Two instances of one declaration
+/// can share it, as they do for p4c.)
+fn duplicate_names(
+    ir: &Program,
+    tables: &[&TableFact<'_>],
+    actions: &[&ActionFact<'_>],
+    diags: &mut Diagnostics,
+) {
+    let tables = tables
+        .iter()
+        .map(|t| ("table", &ir.tables[t.id].name, t.decl));
+    let actions = actions
+        .iter()
+        .map(|a| ("action", &ir.actions[a.id].name, a.decl));
+    let mut seen: BTreeMap<(&str, &str), &ast::Decl> = BTreeMap::new();
+    for (kind, name, decl) in tables.chain(actions) {
+        let first = *seen.entry((kind, name)).or_insert(decl);
+        if first.at.id != decl.at.id {
+            let text = format!("two {kind}s have the control-plane name `{name}`");
+            diags.push(
+                Diagnostic::error("annotation", decl.at.span, text)
+                    .with_related(first.at.span, "the other one"),
+            );
+        }
+    }
 }
 
 /// Headers annotated `@controller_header`, with the annotation's name.
@@ -153,7 +172,7 @@ fn digest_names(facts: &Facts<'_>, types: &Types<'_, '_>) -> Vec<(String, Ty)> {
     out
 }
 
-fn extern_kind(type_name: &str) -> Option<Kind> {
+pub(super) fn extern_kind(type_name: &str) -> Option<Kind> {
     Some(match type_name {
         "counter" => Kind::Counter,
         "direct_counter" => Kind::DirectCounter,
@@ -167,7 +186,7 @@ fn extern_kind(type_name: &str) -> Option<Kind> {
 
 impl<'a> Builder<'a, '_> {
     #[allow(clippy::too_many_arguments)]
-    fn collect(
+    pub(super) fn collect(
         &mut self,
         tables: &[&TableFact<'a>],
         actions: &[&ActionFact<'a>],
@@ -227,12 +246,12 @@ impl<'a> Builder<'a, '_> {
         self.symbols.assign();
     }
 
-    fn header_name(&self, decl: &ast::Decl) -> String {
+    pub(super) fn header_name(&self, decl: &ast::Decl) -> String {
         let own = decl.name().map_or(String::new(), |n| n.to_string());
         explicit_name(&decl.annotations).unwrap_or(own)
     }
 
-    fn preamble(
+    pub(super) fn preamble(
         &self,
         kind: Kind,
         name: &str,
@@ -256,7 +275,7 @@ impl<'a> Builder<'a, '_> {
 
     /// `in_table` tells whether a table lists the action; otherwise the program itself calls it, and no
     /// parameter is the control plane's to fill.
-    fn action(&mut self, fact: &ActionFact<'a>, in_table: bool) {
+    pub(super) fn action(&mut self, fact: &ActionFact<'a>, in_table: bool) {
         if hidden(fact.annotations) {
             return;
         }
@@ -304,7 +323,7 @@ impl<'a> Builder<'a, '_> {
         self.info.actions.push(Action { preamble, params });
     }
 
-    fn table(&mut self, fact: &TableFact<'a>) {
+    pub(super) fn table(&mut self, fact: &TableFact<'a>) {
         if hidden(fact.annotations) {
             return;
         }
@@ -364,7 +383,7 @@ impl<'a> Builder<'a, '_> {
         });
     }
 
-    fn default_action(&self, table: &p4ir::Table) -> Option<DefaultAction> {
+    pub(super) fn default_action(&self, table: &p4ir::Table) -> Option<DefaultAction> {
         let default = &table.default_action;
         let action = &self.ir.actions[table.actions.get(default.action as usize)?.action];
         let id = self.symbols.id(Kind::Action, &action.name);
@@ -394,7 +413,7 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    fn match_fields(&mut self, fact: &TableFact<'a>) -> Vec<MatchField> {
+    pub(super) fn match_fields(&mut self, fact: &TableFact<'a>) -> Vec<MatchField> {
         let table = &self.ir.tables[fact.id];
         let keys = fact.table.key();
         let given: Vec<_> = keys.iter().map(|k| id_of(&k.annotations)).collect();
@@ -423,358 +442,9 @@ impl<'a> Builder<'a, '_> {
         }
         out
     }
-
-    /// The constant given for a constructor parameter.
-    fn constructor_arg(&self, id: ExternId, name: &str) -> Option<&Const> {
-        let (_, expr) = self.ir.externs[id].args.iter().find(|(n, _)| n == name)?;
-        match &self.ir.exprs[*expr].kind {
-            ExprKind::Const(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn size(&self, id: ExternId) -> i64 {
-        match self.constructor_arg(id, "size") {
-            Some(Const::Bits(v)) => v.to_i64().unwrap_or(i64::MAX),
-            _ => 0,
-        }
-    }
-
-    fn unit(&self, id: ExternId) -> Unit {
-        let object = &self.ir.externs[id];
-        let index = match self.constructor_arg(id, "type") {
-            Some(Const::Enum(i)) => *i,
-            _ => 0,
-        };
-        let ty = object
-            .args
-            .iter()
-            .find(|(n, _)| n == "type")
-            .map(|(_, e)| self.ir.exprs[*e].ty);
-        match ty.and_then(|t| self.ir.types.get(t)) {
-            Some(p4ir::Type::Enum { members, .. }) => {
-                match members.get(index as usize).map(String::as_str) {
-                    Some("bytes") => Unit::Bytes,
-                    Some("packets_and_bytes") => Unit::Both,
-                    _ => Unit::Packets,
-                }
-            }
-            _ => Unit::Packets,
-        }
-    }
-
-    fn extern_object(&mut self, fact: &ExternFact<'a>, tables: &[&TableFact<'a>]) {
-        let ir = self.ir;
-        let object = &ir.externs[fact.id];
-        let Some(kind) = extern_kind(&object.type_name) else {
-            return;
-        };
-        let skip: &[&str] = match kind {
-            Kind::ActionProfile => &[
-                "max_group_size",
-                "selector_size_semantics",
-                "max_member_weight",
-            ],
-            _ => &[],
-        };
-        let preamble = self.preamble(kind, &object.name, fact.annotations, skip);
-        let (size, unit) = (self.size(fact.id), self.unit(fact.id));
-        let table_of = |b: &Self| {
-            let table = tables
-                .iter()
-                .find(|t| ir.tables[t.id].direct.contains(&fact.id));
-            table.map(|t| b.symbols.id(Kind::Table, &ir.tables[t.id].name))
-        };
-        match kind {
-            Kind::Counter => {
-                let index_type_name = fact.type_args.first().and_then(|t| self.types.type_name(t));
-                self.info.counters.push(Counter {
-                    preamble,
-                    unit,
-                    size,
-                    index_type_name,
-                });
-            }
-            Kind::Meter => {
-                let index_type_name = fact.type_args.first().and_then(|t| self.types.type_name(t));
-                self.info.meters.push(Meter {
-                    preamble,
-                    unit,
-                    size,
-                    index_type_name,
-                });
-            }
-            Kind::DirectCounter => {
-                if let Some(direct_table_id) = table_of(self) {
-                    self.info.direct_counters.push(DirectCounter {
-                        preamble,
-                        unit,
-                        direct_table_id,
-                    });
-                }
-            }
-            Kind::DirectMeter => {
-                if let Some(direct_table_id) = table_of(self) {
-                    self.info.direct_meters.push(DirectMeter {
-                        preamble,
-                        unit,
-                        direct_table_id,
-                    });
-                }
-            }
-            Kind::Register => {
-                let type_spec = fact
-                    .type_args
-                    .first()
-                    .map_or(TypeSpec::Bit(0), |t| self.types.spec(t));
-                let index_type_name = fact.type_args.get(1).and_then(|t| self.types.type_name(t));
-                self.info.registers.push(Register {
-                    preamble,
-                    type_spec,
-                    size,
-                    index_type_name,
-                });
-            }
-            _ => self.action_profile(fact, preamble, size, tables),
-        }
-    }
-
-    fn action_profile(
-        &mut self,
-        fact: &ExternFact<'a>,
-        preamble: Preamble,
-        size: i64,
-        tables: &[&TableFact<'a>],
-    ) {
-        let number = |name| {
-            let a = annotations::find(fact.annotations, name)?;
-            annotations::integer(a).ok()?.to_i32()
-        };
-        let with_selector = self.ir.externs[fact.id].type_name == "action_selector";
-        let semantics = annotations::find(fact.annotations, "selector_size_semantics")
-            .and_then(|a| annotations::string(a).ok())
-            .map(|text| text.to_ascii_lowercase());
-        let size_semantics = match semantics.as_deref() {
-            Some("sum_of_members") => {
-                Some(SizeSemantics::SumOfMembers(number("max_member_weight")))
-            }
-            Some("sum_of_weights") => Some(SizeSemantics::SumOfWeights),
-            _ => None,
-        };
-        // p4c lists the tables in order of their names.
-        let users: BTreeMap<&str, u32> = tables
-            .iter()
-            .map(|t| &self.ir.tables[t.id])
-            .filter(|t| t.implementation == Some(fact.id))
-            .map(|t| (t.name.as_str(), self.symbols.id(Kind::Table, &t.name)))
-            .collect();
-        self.info.action_profiles.push(ActionProfile {
-            preamble,
-            table_ids: users.into_values().collect(),
-            with_selector,
-            size,
-            max_group_size: number("max_group_size").filter(|_| with_selector),
-            size_semantics: size_semantics.filter(|_| with_selector),
-        });
-    }
-
-    fn value_set(&mut self, fact: &ValueSetFact<'a>) {
-        let set = &self.ir.value_sets[fact.id];
-        let preamble = self.preamble(Kind::ValueSet, &set.name, fact.annotations, &[]);
-        let simple = |id: u32, name: String, bitwidth: u32| MatchField {
-            id,
-            name,
-            bitwidth,
-            match_type: MatchType::Exact,
-            type_name: None,
-            annotations: Vec::new(),
-            structured_annotations: Vec::new(),
-            doc: None,
-        };
-        let mut fields = Vec::new();
-        match &fact.element {
-            Ty::Record(r) if r.kind == RecordKind::Struct => {
-                let declared = match self.types.decls.get(&r.decl).map(|d| &d.kind) {
-                    Some(DeclKind::Composite(c)) => c.fields.as_slice(),
-                    _ => &[],
-                };
-                let given: Vec<_> = declared.iter().map(|f| id_of(&f.annotations)).collect();
-                let ids = field_ids(&given);
-                for (i, (field, ast_field)) in r.fields.iter().zip(declared).enumerate() {
-                    let Notes {
-                        plain,
-                        structured,
-                        doc,
-                    } = notes(&ast_field.annotations, &["match"]);
-                    let kind = set.fields.get(i).map(|f| &f.kind);
-                    fields.push(MatchField {
-                        match_type: kind.and_then(match_type).unwrap_or(MatchType::Exact),
-                        annotations: plain,
-                        structured_annotations: structured,
-                        doc,
-                        ..simple(
-                            ids[i],
-                            explicit_name(&ast_field.annotations)
-                                .unwrap_or_else(|| field.name.to_string()),
-                            self.types.width(&field.ty),
-                        )
-                    });
-                }
-            }
-            Ty::Enum(e) if e.repr.is_some() => {
-                let width = self.types.width(&fact.element);
-                for (i, member) in e.members.iter().enumerate() {
-                    fields.push(simple(i as u32 + 1, member.to_string(), width));
-                }
-            }
-            other => fields.push(simple(1, String::new(), self.types.width(other))),
-        }
-        let size = i32::try_from(set.size).unwrap_or(i32::MAX);
-        self.info.value_sets.push(ValueSet {
-            preamble,
-            fields,
-            size,
-        });
-    }
-
-    fn controller_header(&mut self, (decl, controller): &(&'a ast::Decl, String)) {
-        if hidden(&decl.annotations) {
-            return;
-        }
-        let name = self.header_name(decl);
-        let mut preamble = self.preamble(Kind::ControllerHeader, &name, &decl.annotations, &[]);
-        preamble.name.clone_from(controller);
-        preamble.alias.clone_from(controller);
-        let mut fields = Vec::new();
-        if let Some(record) = self.types.records.get(&decl.at.id) {
-            self.flat_fields(record, "", &[], &mut fields);
-        }
-        let given: Vec<_> = fields.iter().map(|f| id_of(&f.annotations)).collect();
-        let mut metadata = Vec::new();
-        for (field, id) in fields.iter().zip(field_ids(&given)) {
-            if hidden(&field.annotations) {
-                continue;
-            }
-            let Notes {
-                plain, structured, ..
-            } = notes(&field.annotations, &[]);
-            metadata.push(PacketMetadata {
-                id,
-                name: field.name.clone(),
-                bitwidth: self.types.width(&field.ty),
-                type_name: self.types.type_name(&field.ty),
-                annotations: plain,
-                structured_annotations: structured,
-            });
-        }
-        self.info
-            .controller_packet_metadata
-            .push(ControllerPacketMetadata { preamble, metadata });
-    }
-
-    /// Fields of a header with structs inside taken apart; names joined by dots, annotations of the
-    /// inner field winning over those of the outer.
-    fn flat_fields(
-        &self,
-        record: &crate::types::Record,
-        prefix: &str,
-        outer: &[ast::Annotation],
-        out: &mut Vec<FlatField>,
-    ) {
-        let declared = match self.types.decls.get(&record.decl).map(|d| &d.kind) {
-            Some(DeclKind::Composite(c)) => c.fields.as_slice(),
-            _ => &[],
-        };
-        for field in &record.fields {
-            let own = declared
-                .get(field.index)
-                .map_or(&[][..], |f| f.annotations.as_slice());
-            let local = explicit_name(own).filter(|_| prefix.is_empty());
-            let name = format!(
-                "{prefix}{}",
-                local.unwrap_or_else(|| field.name.to_string())
-            );
-            let mut annotations = own.to_vec();
-            let inherited = outer
-                .iter()
-                .filter(|a| own.iter().all(|o| o.name != a.name));
-            annotations.extend(inherited.cloned());
-            match &field.ty {
-                Ty::Record(inner) => {
-                    self.flat_fields(inner, &format!("{name}."), &annotations, out)
-                }
-                ty => out.push(FlatField {
-                    name,
-                    ty: ty.clone(),
-                    annotations,
-                }),
-            }
-        }
-    }
-
-    fn pkg_info(&mut self, program: &'a ast::Program) {
-        let main = program
-            .decls
-            .iter()
-            .find(|d| d.name().is_some_and(|n| &*n.name == "main"));
-        let Some(main) = main else {
-            return;
-        };
-        let mut pkg = PkgInfo {
-            arch: match self.ir.main.type_name.as_str() {
-                "V1Switch" => "v1model".into(),
-                other => other.to_owned(),
-            },
-            ..PkgInfo::default()
-        };
-        let Notes {
-            plain, structured, ..
-        } = notes(&main.annotations, &["pkginfo", "platform_property"]);
-        pkg.annotations = plain;
-        for s in structured {
-            match s.name.as_str() {
-                "pkginfo" => {
-                    for (key, value) in s.values {
-                        if let (Some(key), AnnotationLiteral::Str(text)) = (key, value) {
-                            pkg.fields.insert(key, text);
-                        }
-                    }
-                }
-                "platform_property" => {
-                    for (key, value) in s.values {
-                        if let (Some(key), AnnotationLiteral::Int(number)) = (key, value) {
-                            pkg.platform_properties.insert(key, number);
-                        }
-                    }
-                }
-                _ => pkg.structured_annotations.push(s),
-            }
-        }
-        for a in &main.annotations {
-            let unparsed = matches!(a.body, AnnotationBody::Unstructured(_));
-            if !unparsed || !matches!(&*a.name.name, "pkginfo" | "platform_property") {
-                continue;
-            }
-            for kv in annotations::key_values(a).unwrap_or_default() {
-                match literal(&kv.value) {
-                    AnnotationLiteral::Str(text) => {
-                        pkg.fields.insert(kv.name.to_string(), text);
-                    }
-                    AnnotationLiteral::Int(number) => {
-                        pkg.platform_properties.insert(kv.name.to_string(), number);
-                    }
-                    AnnotationLiteral::Bool(_) => {}
-                }
-            }
-        }
-        if let Some(arch) = pkg.fields.remove("arch") {
-            pkg.arch = arch;
-        }
-        self.info.pkg_info = pkg;
-    }
 }
 
-fn match_type(kind: &p4ir::MatchKind) -> Option<MatchType> {
+pub(super) fn match_type(kind: &p4ir::MatchKind) -> Option<MatchType> {
     Some(match kind {
         p4ir::MatchKind::Exact => MatchType::Exact,
         p4ir::MatchKind::Lpm => MatchType::Lpm,

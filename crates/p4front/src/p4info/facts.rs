@@ -9,6 +9,7 @@ use crate::types::Ty;
 #[derive(Clone)]
 pub(crate) struct ActionFact<'a> {
     pub(crate) id: ActionId,
+    pub(crate) decl: &'a ast::Decl,
     pub(crate) annotations: &'a [ast::Annotation],
     pub(crate) params: Vec<(&'a ast::Param, Ty)>,
 }
@@ -18,6 +19,7 @@ pub(crate) struct ActionFact<'a> {
 pub(crate) struct TableFact<'a> {
     pub(crate) id: TableId,
     pub(crate) annotations: &'a [ast::Annotation],
+    pub(crate) decl: &'a ast::Decl,
     pub(crate) table: &'a ast::Table,
     pub(crate) key_types: Vec<Ty>,
 }
@@ -53,11 +55,13 @@ impl<'a> Facts<'a> {
     pub(crate) fn action(
         &mut self,
         id: ActionId,
-        annotations: &'a [ast::Annotation],
+        decl: &'a ast::Decl,
         params: Vec<(&'a ast::Param, Ty)>,
     ) {
+        let annotations = &decl.annotations;
         self.actions.push(ActionFact {
             id,
+            decl,
             annotations,
             params,
         });
@@ -72,6 +76,7 @@ impl<'a> Facts<'a> {
     ) {
         self.tables.push(TableFact {
             id,
+            decl,
             annotations: &decl.annotations,
             table,
             key_types,

@@ -7,6 +7,7 @@ mod build;
 mod facts;
 mod ids;
 mod notes;
+mod objects;
 mod reach;
 mod types;
 

@@ -2,10 +2,9 @@
 
 use num_traits::ToPrimitive;
 
+use super::{AnnotationLiteral, Documentation, StructuredAnnotation};
 use crate::annotations;
 use crate::ast::{self, AnnotationBody, AnnotationTokenKind};
-
-use super::{AnnotationLiteral, Documentation, StructuredAnnotation};
 
 /// Annotations as P4Info carries them.
 pub(super) struct Notes {

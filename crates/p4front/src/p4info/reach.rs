@@ -1,4 +1,4 @@
-//! What `main` reaches: only that is in the P4Info.
+//! What the instantiation `main` reaches: what it does not reach has no place in P4Info.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ impl Reached {
 }
 
 /// Actions that statements call, not looking into callees.
-pub(super) fn direct_calls(body: &[p4ir::Stmt], out: &mut BTreeSet<ActionId>) {
+fn direct_calls(body: &[p4ir::Stmt], out: &mut BTreeSet<ActionId>) {
     for stmt in body {
         match &stmt.kind {
             StmtKind::If { then, other, .. } => {

@@ -1,0 +1,163 @@
+//! Initial entries of tables and their priorities.
+
+use num_traits::ToPrimitive;
+use p4ir::{ActionScope, Entry, Key};
+
+use super::Lowerer;
+use super::table::ActionList;
+use crate::annotations;
+use crate::ast;
+use crate::types::Ty;
+
+impl<'a> Lowerer<'a> {
+    pub(super) fn entries(
+        &mut self,
+        t: &'a ast::Table,
+        keys: &[Key],
+        tys: &[Ty],
+        list: &ActionList<'a>,
+    ) -> (Vec<Entry>, bool) {
+        let Some(property) = t.property("entries") else {
+            return (Vec::new(), false);
+        };
+        let mut out = Vec::new();
+        let mut priorities = Vec::new();
+        if keys.len() != t.key().len() {
+            return (out, property.is_const);
+        }
+        if keys.is_empty() && !t.entries().is_empty() {
+            self.error(
+                "table",
+                property.at.span,
+                "a table without a key cannot have entries",
+            );
+            return (out, property.is_const);
+        }
+        for entry in t.entries() {
+            let priority = entry
+                .priority
+                .as_ref()
+                .and_then(|p| self.const_int(p))
+                .and_then(|p| p.to_i64());
+            let Some(sets) = self.key_sets(&entry.keyset, tys) else {
+                continue;
+            };
+            let Some(info) = self.action_named(&entry.action.path) else {
+                continue;
+            };
+            let Some(index) = list.infos.iter().position(|i| i.id == info.id) else {
+                let text = format!(
+                    "`{}` is not in the table's list of actions",
+                    entry.action.path.name
+                );
+                self.error("table", entry.action.at.span, text);
+                continue;
+            };
+            if list.listed[index].scope == ActionScope::DefaultOnly {
+                let text = format!(
+                    "`{}` is @defaultonly and cannot stand in an entry",
+                    entry.action.path.name
+                );
+                self.error("table", entry.action.at.span, text);
+            }
+            let args = entry.action.args.as_deref().unwrap_or(&[]);
+            let Some(args) = self.action_data(&info, args, entry.action.at.span) else {
+                continue;
+            };
+            priorities.push(priority);
+            out.push(Entry {
+                keys: sets,
+                action: index as u32,
+                args,
+                priority: 0,
+                is_const: property.is_const || entry.is_const,
+                annotations: self.annotations(&entry.annotations),
+                span: self.span(entry.at.span),
+            });
+        }
+        if keys.iter().any(|k| k.kind.needs_priority()) {
+            self.prioritise(t, &mut out, &priorities);
+        } else if priorities.iter().any(Option::is_some) {
+            self.error(
+                "table",
+                property.at.span,
+                "entries of this table have no priorities: its key does not need them",
+            );
+        }
+        (out, property.is_const)
+    }
+
+    /// Gives entries the priorities they have by the language (explicit, or by position), turned so that the larger
+    /// number wins.
+    fn prioritise(&mut self, t: &'a ast::Table, entries: &mut [Entry], explicit: &[Option<i64>]) {
+        let Some(property) = t.property("entries") else {
+            return;
+        };
+        let some = explicit.iter().any(Option::is_some);
+        if property.is_const {
+            if some {
+                self.error(
+                    "table",
+                    property.at.span,
+                    "`const entries` cannot have priorities",
+                );
+            }
+            self.prioritise_constant(t, entries);
+            return;
+        }
+        if some && explicit.first().is_some_and(Option::is_none) {
+            self.error(
+                "table",
+                property.at.span,
+                "if entries have priorities, the first one must have one",
+            );
+        }
+        let largest_wins = self
+            .bool_property(t, "largest_priority_wins")
+            .unwrap_or(true);
+        let delta = self.int_property(t, "priority_delta").unwrap_or(1).max(1);
+        let count = entries.len() as i64;
+        let mut values: Vec<i64> = Vec::new();
+        for given in explicit {
+            let value = match (given, values.last()) {
+                (Some(p), _) => *p,
+                (None, None) if largest_wins => (count - 1).saturating_mul(delta).saturating_add(1),
+                (None, None) => 1,
+                (None, Some(last)) if largest_wins => last.saturating_sub(delta),
+                (None, Some(last)) => last.saturating_add(delta),
+            };
+            values.push(value);
+        }
+        set_priorities(entries, &values, largest_wins);
+    }
+
+    /// Constant entries: the first wins; or, as BMv2 has it, the smallest `@priority`, which is the
+    /// position where none is given.
+    fn prioritise_constant(&mut self, t: &'a ast::Table, entries: &mut [Entry]) {
+        let annotated = |e: &ast::Entry| {
+            let a = annotations::find(&e.annotations, "priority")?;
+            annotations::integer(a).ok()?.to_i64()
+        };
+        let given: Vec<Option<i64>> = t.entries().iter().map(annotated).collect();
+        let values: Vec<i64> = given
+            .iter()
+            .enumerate()
+            .map(|(i, p)| p.unwrap_or(i as i64 + 1))
+            .collect();
+        set_priorities(entries, &values, false);
+    }
+}
+
+/// Stores priorities so that the larger number wins, keeping the numbers of the source where that is so already.
+fn set_priorities(entries: &mut [Entry], values: &[i64], largest_wins: bool) {
+    let top = values.iter().copied().max().unwrap_or(0);
+    let lowest = values.iter().copied().min().unwrap_or(1);
+    for (entry, value) in entries.iter_mut().zip(values) {
+        let turned = match (largest_wins, lowest >= 1) {
+            (true, true) => *value,
+            (true, false) => value.saturating_sub(lowest).saturating_add(1),
+            (false, _) => top.saturating_sub(*value).saturating_add(1),
+        };
+        entry.priority = turned.clamp(1, i64::from(u32::MAX)) as u32;
+    }
+}

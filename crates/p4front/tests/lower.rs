@@ -1,0 +1,179 @@
+//! From source to validated IR: what ordinary and unusual programs become, and what is said about wrong ones.
+
+// The helpers panic as the tests do.
+#![allow(clippy::panic)]
+
+use p4front::source::SourceMap;
+use p4front::{Compiled, Options, compile};
+
+/// Wraps declarations, header and metadata fields, and an ingress control into a whole v1model program.
+fn program(decls: &str, ingress_locals: &str, ingress_body: &str) -> String {
+    format!(
+        "#include <v1model.p4>\n\
+         header eth_t {{ bit<48> dst; bit<48> src; bit<16> type; }}\n\
+         header tag_t {{ bit<4> a; bit<4> b; bit<8> next; }}\n\
+         {decls}\n\
+         struct headers {{ eth_t eth; tag_t[3] tags; }}\n\
+         struct metadata {{ bit<16> x; bit<16> y; bool flag; }}\n\
+         parser P(packet_in p, out headers hdr, inout metadata m, inout standard_metadata_t s) {{\n\
+           state start {{ p.extract(hdr.eth); transition select(hdr.eth.type) {{\n\
+             0x88b5 &&& 0xfff0: tags; 0x800 .. 0x8ff: accept; default: reject; }} }}\n\
+           state tags {{ p.extract(hdr.tags.next); transition select(hdr.tags.last.next) {{\n\
+             1: tags; _: accept; }} }}\n\
+         }}\n\
+         control V(inout headers hdr, inout metadata m) {{ apply {{ }} }}\n\
+         control I(inout headers hdr, inout metadata m, inout standard_metadata_t s) {{\n\
+         {ingress_locals}\n apply {{ {ingress_body} }} }}\n\
+         control E(inout headers hdr, inout metadata m, inout standard_metadata_t s) {{ apply {{ }} }}\n\
+         control C(inout headers hdr, inout metadata m) {{ apply {{ }} }}\n\
+         control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr); }} }}\n\
+         V1Switch(P(), V(), I(), E(), C(), D()) main;\n"
+    )
+}
+
+fn build(text: &str) -> Result<Compiled, String> {
+    let mut map = SourceMap::new();
+    let main = map.add("t.p4", text).expect("small");
+    compile(&mut map, main, &Options::default()).map_err(|d| d.render(&map))
+}
+
+fn good(text: &str) -> Compiled {
+    match build(text) {
+        Ok(compiled) => compiled,
+        Err(findings) => panic!("refused:\n{findings}"),
+    }
+}
+
+/// The part of the text form from the ingress control on, up to the end of its `apply`.
+fn ingress(compiled: &Compiled) -> String {
+    let text = compiled.ir.to_string();
+    let start = text.find(" I : I(").expect("ingress is there");
+    let rest = &text[start..];
+    rest[..rest.find("\n}").expect("it ends")].to_owned()
+}
+
+fn refused(decls: &str, locals: &str, body: &str) -> String {
+    match build(&program(decls, locals, body)) {
+        Ok(_) => panic!("accepted: {locals} {body}"),
+        Err(findings) => findings,
+    }
+}
+
+#[test]
+fn whole_program_in_text_form() {
+    let locals = "counter(16, CounterType.packets) c;\n\
+                  action fwd(bit<9> port) { s.egress_spec = port; c.count(1); }\n\
+                  action drop() { mark_to_drop(s); }\n\
+                  table t { key = { hdr.eth.dst: lpm; hdr.eth.isValid(): exact; }\n\
+                    actions = { fwd; drop; @defaultonly NoAction; }\n\
+                    default_action = drop(); size = 64;\n\
+                    const entries = { (0x010000000000 &&& 0xff0000000000, true): fwd(3); (_, false): drop(); } }";
+    let compiled = good(&program("", locals, "if (t.apply().hit) { m.x = 1; }"));
+    insta::assert_snapshot!(compiled.ir.to_string());
+}
+
+#[test]
+fn v1model_blocks_share_their_storage() {
+    let compiled = good(&program("", "", ""));
+    assert!(compiled.ir.v1model().is_some());
+}
+
+#[test]
+fn effects_keep_their_order() {
+    // The left operand is read before the call changes it; the right side of && runs only if reached.
+    let decls = "bit<16> bump(inout bit<16> v) { v = v + 1; return v; }";
+    let body = "m.y = m.x + bump(m.x); m.flag = m.flag && bump(m.y) == 3;";
+    insta::assert_snapshot!(ingress(&good(&program(decls, "", body))));
+}
+
+#[test]
+fn subcontrols_work_on_the_callers_storage() {
+    let decls = "control Sub(inout bit<16> v, in bit<16> w) { apply { v = v + w; } }";
+    let body = "a.apply(m.x, m.y); a.apply(m.y, m.x); b.apply(m.x, m.x);";
+    insta::assert_snapshot!(ingress(&good(&program(decls, "Sub() a; Sub() b;", body))));
+}
+
+#[test]
+fn aggregates_slices_loops_and_switches() {
+    let decls = "enum bit<8> Kind { A = 1, B = 2 }";
+    let body = "hdr.eth = { hdr.eth.src, hdr.eth.dst, 7 };\n\
+                m.x[11:4] = (bit<8>) Kind.B;\n\
+                if (hdr.tags[0] == hdr.tags[1]) { hdr.tags.pop_front(1); }\n\
+                for (bit<16> i in 1 .. m.y) { if (i == 5) { break; } m.x = m.x ^ i; }\n\
+                switch (hdr.tags[1].next) { 1: 2: { m.x = 0; } default: { exit; } }\n\
+                m.x = m.flag ? 16w3 : (bit<16>) hdr.tags[m.y].next;";
+    insta::assert_snapshot!(ingress(&good(&program(decls, "", body))));
+}
+
+#[test]
+fn generics_are_inferred() {
+    let decls = "T pick<T>(in bool c, in T a, in T b) { return c ? a : b; }\n\
+                 struct pair<T> { T left; T right; }\n\
+                 const pair<bit<16>> P2 = { left = 2, right = 3 };";
+    let body = "m.x = pick(m.flag, m.x, 9); m.y = P2.left * P2.right;";
+    insta::assert_snapshot!(ingress(&good(&program(decls, "", body))));
+}
+
+#[test]
+fn p4info_of_selectors_meters_and_translated_types() {
+    let decls = "@p4runtime_translation(\"acme/port\", string) type bit<9> port_t;\n\
+                 @controller_header(\"packet_in\") header in_t { bit<9> port; bit<7> pad; }";
+    let locals = "@max_group_size(8) action_selector(HashAlgorithm.crc16, 128, 14) sel;\n\
+                  direct_meter<bit<2>>(MeterType.bytes) dm; bit<2> color;\n\
+                  action go(@id(7) port_t port) { s.egress_spec = (bit<9>) port; dm.read(color); }\n\
+                  table t { key = { hdr.eth.dst: ternary @name(\"mac\"); hdr.eth.src: selector; }\n\
+                    actions = { go; } implementation = sel; meters = dm; support_timeout = true; }";
+    let compiled = good(&program(decls, locals, "t.apply();"));
+    insta::assert_debug_snapshot!(compiled.p4info);
+}
+
+#[test]
+fn errors_tell_what_where_and_how() {
+    let cases = [
+        ("", "", "m.x = hdr.eth.typ;"),
+        ("", "", "m.x = hdr.eth.type + m.flag;"),
+        ("", "", "m.x = hdr.eth.dst;"),
+        (
+            "",
+            "action a(bit<9> p) { } table t { key = { hdr.eth.dst: exact; } actions = { a; } default_action = a(); }",
+            "t.apply();",
+        ),
+        ("", "", "P.apply(hdr, m);"),
+        (
+            "bit<8> f(in bit<8> x) { return f(x); }",
+            "",
+            "m.x = (bit<16>) f(1);",
+        ),
+        (
+            "bit<8> f(in bit<8> x) { if (x == 1) { return 2; } }",
+            "",
+            "m.x = (bit<16>) f(1);",
+        ),
+        (
+            "",
+            "",
+            "hdr.eth.setValid(1); s.nonsense(); undefined = 3; m.x = 1w1 ++ 2;",
+        ),
+        (
+            "",
+            "table t { key = { hdr.eth.dst & m.z: exact; } actions = { nothing; } }",
+            "switch (t.apply().action_run) { x: {} }",
+        ),
+    ];
+    let all: Vec<_> = cases.iter().map(|(d, l, b)| refused(d, l, b)).collect();
+    insta::assert_snapshot!(all.join("----\n"));
+}
+
+#[test]
+fn errors_are_found_in_what_main_does_not_reach() {
+    let text = program(
+        "control Unused(inout bit<8> v) { apply { v = true; } }",
+        "",
+        "",
+    );
+    assert!(
+        build(&text)
+            .expect_err("wrong")
+            .contains("expected `bit<8>`, found `bool`")
+    );
+}
