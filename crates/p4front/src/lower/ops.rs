@@ -348,6 +348,11 @@ impl<'a> Lowerer<'a> {
     ) -> Option<(Elab<'a>, Elab<'a>)> {
         let (ta, tb) = (self.infer.resolve(&a.ty), self.infer.resolve(&b.ty));
         if matches!(ta, Ty::Param(..)) && ta == tb {
+            self.error(
+                "type",
+                span,
+                format!("values of the type variable `{ta}` cannot be compared"),
+            );
             return None;
         }
         if ta == tb && ta.is_data() && !matches!(ta, Ty::StructExpr(_) | Ty::ListExpr(_)) {

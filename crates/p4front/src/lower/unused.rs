@@ -27,7 +27,9 @@ impl<'a> Lowerer<'a> {
                 self.check_block(decl, targs);
             }
             DeclKind::Function(f) => {
-                if !self.functions.keys().any(|(id, _)| *id == decl.at.id) {
+                // A generic function must make sense for every type, whatever it was used with.
+                let used = self.functions.keys().any(|(id, _)| *id == decl.at.id);
+                if !used || !targs.is_empty() {
                     self.function(decl, f, &targs, decl.at.span);
                 }
             }
