@@ -46,7 +46,7 @@ pub struct PlanningFigure {
     pub rules: usize,
     /// Seconds to generate the topology.
     pub generate_seconds: f64,
-    /// Seconds to compute the tables.
+    /// Seconds to compute the tables: the best of [`RUNS`].
     pub plan_seconds: f64,
     /// Seconds to prove them.
     pub check_seconds: f64,
@@ -127,6 +127,20 @@ impl PlanningCase {
     }
 }
 
+/// How often the tables are computed: a run of milliseconds is at the mercy of whatever else the machine does.
+const RUNS: usize = 5;
+
+/// The tables of a topology, and the best time of several runs.
+fn plan_best(topology: &Topology) -> Result<(Tables, f64), SchemeError> {
+    let run = || timed(|| scheme::tagger(topology, &TaggerOptions::default()));
+    let (mut tables, mut best) = run();
+    for _ in 1..RUNS {
+        let (again, seconds) = run();
+        (tables, best) = (again, best.min(seconds));
+    }
+    Ok((tables?, best))
+}
+
 /// Runs a case; the build goes into `directory`.
 ///
 /// # Errors
@@ -136,8 +150,7 @@ pub fn measure(case: &PlanningCase, directory: &Path) -> Result<PlanningFigure, 
     let (topology, generate_seconds) = timed(|| case.topology());
     let topology = topology?;
     let (switches, hosts) = (topology.switches().len(), topology.hosts().len());
-    let (tables, plan_seconds) = timed(|| scheme::tagger(&topology, &TaggerOptions::default()));
-    let tables: Tables = tables?;
+    let (tables, plan_seconds) = plan_best(&topology)?;
     let tags = tables.tagging.priorities.len();
     let rules = tables.tagging.rules.iter().map(Vec::len).sum();
     let (plan, check_seconds) = timed(|| check(tables, &check::Options::default()));
