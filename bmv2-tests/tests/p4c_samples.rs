@@ -10,7 +10,7 @@ use bmv2_tests::{build, compile, run, stf};
 use p4front::{Builtins, Options};
 
 /// Cases that must pass; raised as the front end and the executors grow.
-const GOAL: usize = 189;
+const GOAL: usize = 190;
 
 fn cases(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
