@@ -1,4 +1,4 @@
-//! Compiles `proto/` without protoc: protox parses, prost-build writes the Rust types, and the
+//! Compiles `proto/` without protoc: protox parses, prost-build writes the Rust types, tonic-prost-build the service, and the
 //! descriptors are kept for the text format and the drift test.
 
 use std::error::Error;
@@ -19,11 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptors = protox::compile(PROTOS, ["proto"])?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    prost_build::Config::new()
+    let mut config = prost_build::Config::new();
+    config
         .enable_type_names()
         // Maps in a fixed order, so that the same message always gives the same bytes.
         .btree_map(["."])
-        .include_file("messages.rs")
-        .compile_fds(descriptors)?;
+        .include_file("messages.rs");
+    tonic_prost_build::configure().compile_fds_with_config(descriptors, config)?;
     Ok(())
 }

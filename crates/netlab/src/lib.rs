@@ -1,0 +1,1 @@
+//! Network namespaces, veth pairs, raw sockets and link state on Linux.

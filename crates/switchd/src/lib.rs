@@ -1,0 +1,1 @@
+//! The switch as a process: P4Runtime server, ports, link status, persistence.
