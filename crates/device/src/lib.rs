@@ -82,31 +82,19 @@ fn add(total: &mut Bytes, length: usize) {
 
 impl<E: Executor> Device<E> {
     /// A switch with these ports, all up.
-    pub fn new(mut executor: E, ports: impl IntoIterator<Item = PortId>) -> Self {
+    pub fn new(executor: E, ports: impl IntoIterator<Item = PortId>) -> Self {
         let port = Port {
             up: true,
             counters: PortCounters::default(),
         };
-        let ports: BTreeMap<PortId, Port> =
-            ports.into_iter().map(|id| (id, port.clone())).collect();
-        let count = ports
-            .last_key_value()
-            .map_or(0, |(id, _)| id.get().saturating_add(1));
-        let state = executor.state_mut();
-        state.set_port_count(count);
-        // Numbers without a port read as down, so that the port status has no phantom ports.
-        for id in (0..count)
-            .map(PortId::new)
-            .filter(|id| !ports.contains_key(id))
-        {
-            state.set_port_up(id, false);
-        }
-        Self {
+        let mut device = Self {
             executor,
-            ports,
+            ports: ports.into_iter().map(|id| (id, port.clone())).collect(),
             outputs: Outputs::default(),
             drops: Vec::new(),
-        }
+        };
+        device.tell_ports();
+        device
     }
 
     /// The executor, for its state.
@@ -141,6 +129,46 @@ impl<E: Executor> Device<E> {
         place.up = up;
         self.executor.state_mut().set_port_up(port, up);
         Ok(())
+    }
+
+    /// Gives the switch a port it did not have, up; one it has stays as it is.
+    pub fn add_port(&mut self, port: PortId) {
+        let new = || Port {
+            up: true,
+            counters: PortCounters::default(),
+        };
+        self.ports.entry(port).or_insert_with(new);
+        self.tell_ports();
+    }
+
+    /// Takes a port away.
+    pub fn remove_port(&mut self, port: PortId) -> Result<(), DeviceError> {
+        self.ports
+            .remove(&port)
+            .ok_or(DeviceError::NoSuchPort(port))?;
+        self.tell_ports();
+        Ok(())
+    }
+
+    /// Runs another program from now on and returns the executor of the old one. Ports, their
+    /// status and their counters stay.
+    pub fn replace_executor(&mut self, executor: E) -> E {
+        let old = std::mem::replace(&mut self.executor, executor);
+        self.tell_ports();
+        old
+    }
+
+    /// Tells the executor which ports there are. Numbers without a port read as down, so that the
+    /// port status has no phantom ports.
+    fn tell_ports(&mut self) {
+        let last = self.ports.last_key_value();
+        let count = last.map_or(0, |(id, _)| id.get().saturating_add(1));
+        let state = self.executor.state_mut();
+        state.set_port_count(count);
+        for id in (0..count).map(PortId::new) {
+            let up = self.ports.get(&id).is_some_and(|port| port.up);
+            state.set_port_up(id, up);
+        }
     }
 
     /// Takes a packet in and returns what is to be sent, in order. What was not sent is told by

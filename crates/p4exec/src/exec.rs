@@ -93,3 +93,28 @@ pub trait Executor {
     /// Tables, externs, ports.
     fn state_mut(&mut self) -> &mut RuntimeState;
 }
+
+impl<E: Executor + ?Sized> Executor for Box<E> {
+    fn process(&mut self, now: Nanos, packet: &[u8], ingress_port: PortId, out: &mut Outputs) {
+        (**self).process(now, packet, ingress_port, out);
+    }
+
+    fn process_traced(
+        &mut self,
+        now: Nanos,
+        packet: &[u8],
+        ingress_port: PortId,
+        out: &mut Outputs,
+        tracer: &mut dyn Tracer,
+    ) {
+        (**self).process_traced(now, packet, ingress_port, out, tracer);
+    }
+
+    fn state(&self) -> &RuntimeState {
+        (**self).state()
+    }
+
+    fn state_mut(&mut self) -> &mut RuntimeState {
+        (**self).state_mut()
+    }
+}

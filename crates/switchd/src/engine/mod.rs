@@ -1,0 +1,285 @@
+//! The engine: one thread owns the data plane (device, executor, ports); everybody else holds an [`EngineHandle`] and sends
+//! it commands, which the thread serves between stretches of packets.
+//!
+//! The control plane keeps a copy of the control state of its own ([`control::Control`]): it checks batches there and hands
+//! only what was accepted to the data plane, as a whole. Reads of tables never reach this thread; counters, meters, registers and
+//! hit times live here and are fetched by short visits.
+//!
+//! Time is the thread's own monotonic clock, counted from the start of the engine, and passed down as an argument.
+
+pub mod control;
+pub mod io;
+mod notify;
+mod thread;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crossbeam_channel::{Sender, bounded, unbounded};
+use device::PortCounters;
+use p4exec::{BuildError, Executor, Interpreter, RuntimeState};
+use p4ir::ValidProgram;
+use thiserror::Error;
+use tokio::sync::mpsc;
+use units::{Nanos, PortId};
+
+use io::{PortIo, Wake};
+pub use notify::Notification;
+use notify::Notifier;
+use thread::{Bell, Command, DataPlane};
+
+/// An executor that can move to the data-plane thread.
+pub type BoxedExecutor = Box<dyn Executor + Send>;
+
+/// Which executor runs programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutorKind {
+    /// The reference interpreter.
+    #[default]
+    Interp,
+}
+
+impl ExecutorKind {
+    /// An executor of this kind with the program's first state.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the program is not for v1model, or uses what the executor lacks.
+    pub fn build(self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
+        match self {
+            Self::Interp => Ok(Box::new(Interpreter::new(program)?)),
+        }
+    }
+}
+
+/// What an engine starts with.
+#[derive(Clone, Debug, Default)]
+pub struct EngineConfig {
+    /// The ports at the start, all up until said otherwise.
+    pub ports: Vec<PortId>,
+    /// The port that leads to the controller; packets sent there become [`Notification::PacketIn`].
+    pub cpu_port: Option<PortId>,
+    /// What runs programs.
+    pub executor: ExecutorKind,
+    /// Where `random` starts.
+    pub seed: u64,
+}
+
+/// What the engine counted since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineCounters {
+    /// Packets that came before any program.
+    pub without_program: u64,
+    /// Packets to the controller, digests and port changes that were lost because nobody took them.
+    pub notifications_lost: u64,
+}
+
+/// Why the engine did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EngineError {
+    /// It has stopped.
+    #[error("the data plane has stopped")]
+    Stopped,
+    /// No program was loaded yet.
+    #[error("no forwarding pipeline is loaded; set one with SetForwardingPipelineConfig")]
+    NoProgram,
+    /// The thread could not be started.
+    #[error("the data-plane thread cannot be started: {0}")]
+    Start(String),
+}
+
+/// The way to the data plane; clones reach the same one.
+#[derive(Clone)]
+pub struct EngineHandle {
+    commands: Sender<Command>,
+    bell: Arc<Bell>,
+    waker: Arc<dyn Wake>,
+    origin: Instant,
+    executor: ExecutorKind,
+    seed: u64,
+    cpu_port: Option<PortId>,
+}
+
+/// The engine itself: stops the thread when dropped.
+pub struct Engine {
+    handle: EngineHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts the thread. What it has to tell comes out of the receiver.
+    ///
+    /// # Errors
+    /// [`EngineError::Start`] if the system gives no thread.
+    pub fn start(
+        config: &EngineConfig,
+        io: impl PortIo + 'static,
+    ) -> Result<(Self, mpsc::Receiver<Notification>), EngineError> {
+        let (commands, inbox) = unbounded();
+        let (notifier, notifications) = Notifier::new();
+        let (bell, origin, waker) = (Arc::new(Bell::default()), Instant::now(), io.waker());
+        let handle = EngineHandle {
+            commands,
+            bell: Arc::clone(&bell),
+            waker,
+            origin,
+            executor: config.executor,
+            seed: config.seed,
+            cpu_port: config.cpu_port,
+        };
+        let (ports, cpu) = (&config.ports, config.cpu_port);
+        let plane = DataPlane::new(io, ports, cpu, inbox, bell, notifier, origin);
+        let thread = std::thread::Builder::new()
+            .name("data-plane".to_owned())
+            .spawn(move || plane.run())
+            .map_err(|e| EngineError::Start(e.to_string()))?;
+        let engine = Self {
+            handle,
+            thread: Some(thread),
+        };
+        Ok((engine, notifications))
+    }
+
+    /// The way to it.
+    #[must_use]
+    pub const fn handle(&self) -> &EngineHandle {
+        &self.handle
+    }
+
+    /// Ends the thread after the commands that were given before, and waits for it.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        // If it has ended already there is nothing to tell it.
+        let _ = self.handle.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was already reported by its own hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl EngineHandle {
+    fn send(&self, command: Command) -> Result<(), EngineError> {
+        self.commands
+            .send(command)
+            .map_err(|_| EngineError::Stopped)?;
+        self.bell.ring();
+        self.waker.wake();
+        Ok(())
+    }
+
+    fn ask<R>(&self, make: impl FnOnce(Sender<R>) -> Command) -> Result<R, EngineError> {
+        let (sender, receiver) = bounded(1);
+        self.send(make(sender))?;
+        receiver.recv().map_err(|_| EngineError::Stopped)
+    }
+
+    /// The port that leads to the controller.
+    #[must_use]
+    pub const fn cpu_port(&self) -> Option<PortId> {
+        self.cpu_port
+    }
+
+    /// Time on the engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        let elapsed = self.origin.elapsed().as_nanos();
+        Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    /// An executor for a program, made on the caller's thread; [`EngineHandle::replace`] runs it.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the program cannot be run; the old one goes on.
+    pub fn build(&self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
+        let mut executor = self.executor.build(program)?;
+        executor.state_mut().seed(self.seed);
+        Ok(executor)
+    }
+
+    /// Runs another executor from the next packet on. The old one is freed on the caller's thread.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn replace(&self, executor: BoxedExecutor) -> Result<(), EngineError> {
+        self.ask(|answer| Command::Replace(executor, answer))
+            .map(drop)
+    }
+
+    /// Looks at or changes the data plane's state between two packets, and waits for the result. Be brief: packets wait.
+    ///
+    /// # Errors
+    /// [`EngineError::NoProgram`] before the first program, [`EngineError::Stopped`].
+    pub fn visit<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut RuntimeState, Nanos) -> R + Send + 'static,
+    ) -> Result<R, EngineError> {
+        let (sender, receiver) = bounded(1);
+        self.send(Command::Visit(Box::new(move |state, now| {
+            // The asker waits; if it is gone nobody needs the answer.
+            let _ = sender.send(state.map(|state| look(state, now)));
+        })))?;
+        match receiver.recv() {
+            Ok(Some(result)) => Ok(result),
+            Ok(None) => Err(EngineError::NoProgram),
+            Err(_) => Err(EngineError::Stopped),
+        }
+    }
+
+    /// Takes a packet in as if it came from this port, without waiting. It must be a port of the switch.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn inject(&self, port: PortId, packet: Vec<u8>) -> Result<(), EngineError> {
+        self.send(Command::Inject(port, packet))
+    }
+
+    /// Says that a link came up or went down; the next packet sees it. Ports that do not exist are not minded.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn set_port_up(&self, port: PortId, up: bool) -> Result<(), EngineError> {
+        self.send(Command::PortUp(port, up))
+    }
+
+    /// Adds a port, up, or takes one away.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn set_port_exists(&self, port: PortId, exists: bool) -> Result<(), EngineError> {
+        self.send(Command::PortExists(port, exists))
+    }
+
+    /// The ports in rising order (the CPU port too), and whether they are up.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn ports(&self) -> Result<Vec<(PortId, bool)>, EngineError> {
+        self.ask(Command::Ports)
+    }
+
+    /// What a port saw; `None` if there is no such port.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn port_counters(&self, port: PortId) -> Result<Option<PortCounters>, EngineError> {
+        self.ask(|answer| Command::PortCounters(port, answer))
+    }
+
+    /// What the engine itself counted.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn counters(&self) -> Result<EngineCounters, EngineError> {
+        self.ask(Command::Counters)
+    }
+}

@@ -1,0 +1,45 @@
+//! What the data plane tells the control plane unasked.
+
+use p4exec::externs::digest::Digest;
+use tokio::sync::mpsc;
+use units::{Nanos, PortId};
+
+/// Something the control plane should hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// A packet left by the CPU port.
+    PacketIn(Vec<u8>),
+    /// A program sent a digest message, at this time of the engine's clock.
+    Digest(Digest, Nanos),
+    /// A port went up or down.
+    Port(PortId, bool),
+}
+
+/// The most notifications that wait; what comes beyond is lost and counted.
+pub(crate) const CAPACITY: usize = 8192;
+
+/// The data plane's end: never blocks.
+pub(crate) struct Notifier {
+    sender: mpsc::Sender<Notification>,
+    lost: u64,
+}
+
+impl Notifier {
+    /// Both ends.
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Notification>) {
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        (Self { sender, lost: 0 }, receiver)
+    }
+
+    /// Tells it, or counts it as lost where nobody listens fast enough.
+    pub(crate) fn tell(&mut self, notification: Notification) {
+        if self.sender.try_send(notification).is_err() {
+            self.lost += 1;
+        }
+    }
+
+    /// Notifications lost so far.
+    pub(crate) const fn lost(&self) -> u64 {
+        self.lost
+    }
+}

@@ -1,0 +1,292 @@
+//! The data-plane thread: bursts of packets, and between them the control plane's commands.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, TryRecvError};
+use device::{Device, PortCounters};
+use p4exec::RuntimeState;
+use units::{Nanos, PortId};
+
+use super::io::{PacketBatch, PortIo};
+use super::notify::{Notification, Notifier};
+use super::{BoxedExecutor, EngineCounters};
+
+/// Packets between two looks at the commands: a port that goes down is known within as many.
+const LOOK_EVERY: usize = 32;
+
+/// The longest sleep: commands wake the thread, so this only bounds the harm of a lost wake-up.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Rounds without packet or command before the thread sleeps: waking costs more than looking again.
+const PATIENCE: u32 = 64;
+
+/// Work for the thread that owns the state; the answer travels in the closure.
+pub(crate) type Visit = Box<dyn FnOnce(Option<&mut RuntimeState>, Nanos) + Send>;
+
+/// What the control plane asks of the data plane.
+pub(crate) enum Command {
+    /// Runs another program from now on; the old executor comes back to be freed elsewhere.
+    Replace(
+        BoxedExecutor,
+        crossbeam_channel::Sender<Option<BoxedExecutor>>,
+    ),
+    /// Looks at or changes the state between two packets.
+    Visit(Visit),
+    /// Takes a packet in as if it came from this port.
+    Inject(PortId, Vec<u8>),
+    /// A link came up or went down.
+    PortUp(PortId, bool),
+    /// A port came, or went.
+    PortExists(PortId, bool),
+    /// Counters of a port; `None` if there is no such port.
+    PortCounters(PortId, crossbeam_channel::Sender<Option<PortCounters>>),
+    /// Ports and whether they are up.
+    Ports(crossbeam_channel::Sender<Vec<(PortId, bool)>>),
+    /// Counters of the engine.
+    Counters(crossbeam_channel::Sender<EngineCounters>),
+    /// Ends the thread after the commands before it.
+    Stop,
+}
+
+/// Says that commands wait, so that the packet loop need not lock the channel.
+#[derive(Default)]
+pub(crate) struct Bell(AtomicBool);
+
+impl Bell {
+    pub(crate) fn ring(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn rang(&self) -> bool {
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Acquire)
+    }
+}
+
+/// Ports before the first program: the device needs an executor.
+enum Plane {
+    Bare(Vec<(PortId, bool)>),
+    Running(Box<Device<BoxedExecutor>>),
+}
+
+pub(crate) struct DataPlane<I> {
+    pub(crate) io: I,
+    pub(crate) commands: Receiver<Command>,
+    pub(crate) bell: Arc<Bell>,
+    pub(crate) notifier: Notifier,
+    pub(crate) cpu_port: Option<PortId>,
+    pub(crate) origin: Instant,
+    plane: Plane,
+    counters: EngineCounters,
+    received: PacketBatch,
+    sent: PacketBatch,
+}
+
+impl<I: PortIo> DataPlane<I> {
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn new(
+        io: I,
+        ports: &[PortId],
+        cpu_port: Option<PortId>,
+        commands: Receiver<Command>,
+        bell: Arc<Bell>,
+        notifier: Notifier,
+        origin: Instant,
+    ) -> Self {
+        let mut ports: Vec<_> = ports.iter().chain(&cpu_port).map(|p| (*p, true)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        Self {
+            io,
+            commands,
+            bell,
+            notifier,
+            cpu_port,
+            origin,
+            plane: Plane::Bare(ports),
+            counters: EngineCounters::default(),
+            received: PacketBatch::default(),
+            sent: PacketBatch::default(),
+        }
+    }
+
+    /// Runs until told to stop, or until nobody is left who could tell.
+    pub(crate) fn run(mut self) {
+        let mut idle = 0;
+        loop {
+            let Some(commanded) = self.obey() else {
+                return;
+            };
+            self.received.clear();
+            self.io.receive(&mut self.received);
+            if self.received.is_empty() {
+                idle = if commanded { 0 } else { idle + 1 };
+                if idle > PATIENCE {
+                    self.io.wait(Some(NAP));
+                } else {
+                    std::hint::spin_loop();
+                }
+                continue;
+            }
+            idle = 0;
+            if !self.burst() {
+                return;
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        let elapsed = self.origin.elapsed().as_nanos();
+        Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    /// Processes what was received, and sends in one go what came of each stretch. False: stop.
+    fn burst(&mut self) -> bool {
+        let received = std::mem::take(&mut self.received);
+        let mut go_on = true;
+        for start in (0..received.len()).step_by(LOOK_EVERY) {
+            let now = self.now();
+            let end = received.len().min(start + LOOK_EVERY);
+            for packet in (start..end).filter_map(|i| received.get(i)) {
+                self.process(now, packet.port, packet.bytes);
+            }
+            self.flush(now);
+            if self.obey().is_none() {
+                go_on = false;
+                break;
+            }
+        }
+        self.received = received;
+        go_on
+    }
+
+    fn process(&mut self, now: Nanos, port: PortId, bytes: &[u8]) {
+        let Plane::Running(device) = &mut self.plane else {
+            self.counters.without_program += 1;
+            return;
+        };
+        for output in device.receive(now, port, bytes) {
+            if Some(output.port) == self.cpu_port {
+                self.notifier.tell(Notification::PacketIn(output.bytes));
+            } else {
+                self.sent.push(output.port, output.eg_prio, &output.bytes);
+            }
+        }
+    }
+
+    fn flush(&mut self, now: Nanos) {
+        if !self.sent.is_empty() {
+            self.io.transmit(&self.sent);
+            self.sent.clear();
+        }
+        if let Plane::Running(device) = &mut self.plane {
+            for digest in device.executor_mut().state_mut().digests.take() {
+                self.notifier.tell(Notification::Digest(digest, now));
+            }
+        }
+    }
+
+    /// Serves the commands that wait: whether there were any; `None` to stop.
+    fn obey(&mut self) -> Option<bool> {
+        if !self.bell.rang() {
+            return Some(false);
+        }
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return None,
+                Ok(command) => self.serve(command),
+                Err(TryRecvError::Empty) => return Some(true),
+            }
+        }
+    }
+
+    fn serve(&mut self, command: Command) {
+        let now = self.now();
+        match command {
+            Command::Replace(executor, answer) => {
+                // Whoever asked may have gone: then the old executor is freed here.
+                let _ = answer.send(self.replace(executor));
+            }
+            Command::Visit(visit) => match &mut self.plane {
+                Plane::Running(device) => visit(Some(device.executor_mut().state_mut()), now),
+                Plane::Bare(_) => visit(None, now),
+            },
+            Command::Inject(port, bytes) => {
+                self.process(now, port, &bytes);
+                self.flush(now);
+            }
+            Command::PortUp(port, up) => self.set_port_up(port, up),
+            Command::PortExists(port, exists) => self.set_port_exists(port, exists),
+            Command::PortCounters(port, answer) => {
+                let counters = match &self.plane {
+                    Plane::Running(device) => device.counters(port).ok(),
+                    Plane::Bare(ports) => {
+                        let known = ports.iter().any(|(p, _)| *p == port);
+                        known.then(PortCounters::default)
+                    }
+                };
+                let _ = answer.send(counters);
+            }
+            Command::Ports(answer) => {
+                let ports = match &self.plane {
+                    Plane::Running(device) => device.ports().collect(),
+                    Plane::Bare(ports) => ports.clone(),
+                };
+                let _ = answer.send(ports);
+            }
+            Command::Counters(answer) => {
+                self.counters.notifications_lost = self.notifier.lost();
+                let _ = answer.send(self.counters);
+            }
+            Command::Stop => {}
+        }
+    }
+
+    fn replace(&mut self, executor: BoxedExecutor) -> Option<BoxedExecutor> {
+        match &mut self.plane {
+            Plane::Running(device) => Some(device.replace_executor(executor)),
+            Plane::Bare(ports) => {
+                let ports = std::mem::take(ports);
+                let mut device = Device::new(executor, ports.iter().map(|(port, _)| *port));
+                for (port, up) in ports {
+                    // They were just given to it.
+                    let _ = device.set_port_up(port, up);
+                }
+                self.plane = Plane::Running(Box::new(device));
+                None
+            }
+        }
+    }
+
+    fn set_port_up(&mut self, port: PortId, up: bool) {
+        let known = match &mut self.plane {
+            Plane::Running(device) => device.set_port_up(port, up).is_ok(),
+            Plane::Bare(ports) => match ports.iter_mut().find(|(p, _)| *p == port) {
+                Some(place) => {
+                    place.1 = up;
+                    true
+                }
+                None => false,
+            },
+        };
+        if known {
+            self.notifier.tell(Notification::Port(port, up));
+        }
+    }
+
+    fn set_port_exists(&mut self, port: PortId, exists: bool) {
+        match &mut self.plane {
+            Plane::Running(device) if exists => device.add_port(port),
+            // A port that is not there need not be taken away.
+            Plane::Running(device) => drop(device.remove_port(port)),
+            Plane::Bare(ports) => {
+                ports.retain(|(p, _)| exists || *p != port);
+                if exists && !ports.iter().any(|(p, _)| *p == port) {
+                    ports.push((port, true));
+                    ports.sort_unstable();
+                }
+            }
+        }
+    }
+}

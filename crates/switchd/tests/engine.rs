@@ -1,0 +1,139 @@
+//! The engine without a server: programs, packets, port status, visits, stopping.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use p4exec::Update;
+use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
+use p4exec::value::Bits;
+use p4front::source::SourceMap;
+use switchd::engine::control::Control;
+use switchd::engine::io::{MemoryIo, MemoryWires};
+use switchd::engine::{Engine, EngineConfig, EngineError, Notification};
+use tokio::sync::mpsc::Receiver;
+use units::PortId;
+
+const PROGRAM: &str = r"
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<8> to; }
+struct H { h_t h; }
+struct M { }
+parser P(packet_in b, out H h, inout M m, inout standard_metadata_t s) {
+    state start { b.extract(h.h); transition accept; }
+}
+control V(inout H h, inout M m) { apply { } }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    action send(bit<9> port) { s.egress_spec = port; }
+    action drop() { mark_to_drop(s); }
+    table route { key = { h.h.to: exact; } actions = { send; drop; } default_action = drop(); size = 64; }
+    apply { route.apply(); digest<h_t>(1, h.h); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+control D(packet_out b, in H h) { apply { b.emit(h.h); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+";
+
+const WAIT: Duration = Duration::from_secs(10);
+
+fn engine() -> (Engine, Receiver<Notification>, MemoryWires) {
+    let (io, wires) = MemoryIo::new();
+    let config = EngineConfig {
+        ports: (1..=3).map(PortId::new).collect(),
+        cpu_port: Some(PortId::new(255)),
+        ..EngineConfig::default()
+    };
+    let (engine, notifications) = Engine::start(&config, io).unwrap();
+    (engine, notifications, wires)
+}
+
+fn load(engine: &Engine) -> Control {
+    let mut map = SourceMap::new();
+    let main = map.add("test.p4", PROGRAM).unwrap();
+    let compiled = p4front::compile(&mut map, main, &p4front::Options::default()).unwrap();
+    let executor = engine.handle().build(Arc::new(compiled.ir)).unwrap();
+    Control::launch(engine.handle(), executor).unwrap()
+}
+
+fn route(control: &Control, to: u64, port: u64) -> Update {
+    let state = control.state();
+    Update::InsertEntry {
+        table: state.table_named("I.route").unwrap(),
+        entry: NewEntry {
+            key: vec![FieldMatch::Exact(Bits::from_u64(8, to))],
+            priority: EntryPriority(0),
+            action: EntryAction::Call(ActionCall {
+                action: state.action_named("I.send").unwrap(),
+                args: vec![Bits::from_u64(9, port)],
+            }),
+            is_const: false,
+        },
+    }
+}
+
+#[test]
+fn packets_take_the_way_the_committed_entries_say() {
+    let (engine, mut notifications, wires) = engine();
+    wires.send(PortId::new(1), &[7]);
+    let deadline = Instant::now() + WAIT;
+    while engine.handle().counters().unwrap().without_program == 0 {
+        assert!(Instant::now() < deadline, "the packet was never looked at");
+        std::thread::yield_now();
+    }
+    let mut control = load(&engine);
+    for (to, port) in [(7, 2), (8, 3), (9, 255)] {
+        control.stage(route(&control, to, port)).unwrap();
+    }
+    assert!(control.stage(route(&control, 7, 3)).is_err(), "a duplicate");
+    control.commit().unwrap();
+    wires.send(PortId::new(1), &[7, 1]);
+    wires.send(PortId::new(1), &[8, 2]);
+    assert_eq!(wires.receive(WAIT), Some((PortId::new(2), vec![7, 1])));
+    assert_eq!(wires.receive(WAIT), Some((PortId::new(3), vec![8, 2])));
+    engine.handle().inject(PortId::new(255), vec![9]).unwrap();
+    let mut seen = Vec::new();
+    while seen.last() != Some(&Notification::PacketIn(vec![9])) {
+        seen.push(notifications.blocking_recv().unwrap());
+    }
+    let digests = seen
+        .iter()
+        .filter(|n| matches!(n, Notification::Digest(..)))
+        .count();
+    assert!(digests >= 2, "one digest per packet: {seen:?}");
+    let counters = engine.handle().port_counters(PortId::new(2)).unwrap();
+    assert_eq!(counters.unwrap().sent, 1);
+    engine.stop();
+}
+
+#[test]
+fn a_port_that_goes_down_is_known_at_once_and_survives_a_new_program() {
+    let (engine, _notifications, wires) = engine();
+    let handle = engine.handle().clone();
+    handle.set_port_up(PortId::new(2), false).unwrap();
+    let mut control = load(&engine);
+    control.stage(route(&control, 7, 2)).unwrap();
+    control.stage(route(&control, 8, 3)).unwrap();
+    control.commit().unwrap();
+    wires.send(PortId::new(1), &[7]);
+    wires.send(PortId::new(1), &[8]);
+    assert_eq!(wires.receive(WAIT), Some((PortId::new(3), vec![8])));
+    let status = handle.visit(|state, _| state.port_status(8)).unwrap();
+    assert_eq!(status.to_u64(), Some(0b1010));
+    drop(load(&engine));
+    handle.set_port_exists(PortId::new(4), true).unwrap();
+    let status = handle.visit(|state, _| state.port_status(8)).unwrap();
+    assert_eq!(status.to_u64(), Some(0b11010));
+    let ports = handle.ports().unwrap();
+    assert!(ports.contains(&(PortId::new(2), false)) && ports.contains(&(PortId::new(4), true)));
+}
+
+#[test]
+fn what_is_asked_of_an_engine_without_program_or_life_is_an_error() {
+    let (engine, _notifications, _wires) = engine();
+    let handle = engine.handle().clone();
+    assert_eq!(handle.visit(|_, _| ()), Err(EngineError::NoProgram));
+    engine.stop();
+    assert_eq!(handle.visit(|_, _| ()), Err(EngineError::Stopped));
+    assert_eq!(handle.ports(), Err(EngineError::Stopped));
+}
