@@ -5,13 +5,14 @@ pub mod bitio;
 pub mod exec;
 pub mod externs;
 pub mod interp;
+mod path;
 pub mod state;
 pub mod tables;
 pub mod trace;
 pub mod v1model;
 pub mod value;
 
-pub use exec::{DropReason, Executor, Output, OutputMetadata, Outputs};
+pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
 pub use state::{BuildError, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};

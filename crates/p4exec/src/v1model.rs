@@ -195,6 +195,12 @@ impl V1Info {
             field_lists,
         })
     }
+
+    /// The leaves that clones and waiting packets keep: headers, user and standard metadata.
+    #[must_use]
+    pub fn kept(&self) -> [Range<usize>; 3] {
+        [&self.headers, &self.metadata, &self.standard_metadata].map(Range::clone)
+    }
 }
 
 fn list_index(value: &AnnotationValue) -> Option<u64> {

@@ -10,11 +10,11 @@ use crate::v1model::scalar_width;
 use crate::value::Bits;
 
 impl Machine<'_> {
-    /// Runs a control as a top-level block.
-    pub(super) fn run_top_control(&mut self, id: ControlId) -> Flow {
+    /// Runs a control as a top-level block; the error is why the packet ends there.
+    pub(super) fn run_top_control(&mut self, id: ControlId) -> Result<(), DropReason> {
         match self.run_control(id) {
-            Flow::Abort(reason) => Flow::Abort(reason),
-            _ => Flow::Next,
+            Flow::Abort(reason) => Err(reason),
+            _ => Ok(()),
         }
     }
 

@@ -3,10 +3,11 @@
 use p4ir::{ExternId, Place, Projection, Type, TypeId, ValidProgram};
 use units::{Bytes, Nanos};
 
-use super::{MAX_ROUNDS, Requests};
+use super::MAX_ROUNDS;
 use crate::bitio::{BitWriter, read_bits};
 use crate::exec::DropReason;
 use crate::externs::meter::Colour;
+use crate::path::Requests;
 use crate::state::RuntimeState;
 use crate::trace::{TraceEvent, Tracer};
 use crate::v1model::{V1Info, leaf_width};

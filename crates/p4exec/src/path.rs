@@ -1,0 +1,465 @@
+//! A packet's way through a v1model switch, whoever runs the blocks.
+//!
+//! [`Path`] does what BMv2's `simple_switch` does around the six blocks: it fills the metadata, takes
+//! the requests of ingress and egress (clone, resubmit, recirculate, multicast, digest), keeps the
+//! packets that wait for a block, and bounds their number. The blocks themselves are run by an
+//! [`Engine`]: the interpreter or compiled code.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use units::{Nanos, PortId, Priority};
+
+use crate::exec::{DropReason, OutputMetadata, Sink};
+use crate::externs::digest::Digest;
+use crate::state::{Replica, RuntimeState};
+use crate::trace::{Fields, TraceEvent, Tracer};
+use crate::v1model::{DROP_PORT, V1Info, instance_type};
+use crate::value::Bits;
+
+/// Passes through ingress and egress that one received packet may cause.
+pub const MAX_PASSES: u32 = 4096;
+
+/// What a program asked for while a block ran.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests {
+    /// Session and metadata kept.
+    pub(crate) clone: Option<(u32, Vec<usize>)>,
+    /// Metadata kept.
+    pub(crate) resubmit: Option<Vec<usize>>,
+    /// Metadata kept.
+    pub(crate) recirculate: Option<Vec<usize>>,
+    pub(crate) truncate: Option<usize>,
+    pub(crate) digests: Vec<Digest>,
+}
+
+/// What a block runs on besides storage and state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass<'a> {
+    pub(crate) now: Nanos,
+    /// The packet as it came to this pass.
+    pub(crate) bytes: &'a [u8],
+    /// Bits of it that the parser took; 0 before it ran.
+    pub(crate) parsed: usize,
+    /// What counters and meters count.
+    pub(crate) length: usize,
+}
+
+/// A tracer, lent for one block.
+pub(crate) type Lent<'t> = Option<&'t mut dyn Tracer>;
+
+/// Runs the blocks of one program on its own storage and state. Leaves are those of the layout.
+pub(crate) trait Engine {
+    /// A copy of headers, user and standard metadata.
+    type Snapshot: Clone;
+
+    fn state_mut(&mut self) -> &mut RuntimeState;
+    /// The low 64 bits of a leaf.
+    fn get(&self, leaf: usize) -> u64;
+    /// Sets a leaf to the low bits of a value.
+    fn set(&mut self, leaf: usize, value: u64);
+    fn leaf(&self, leaf: usize) -> Bits;
+    /// Sets a leaf to a value of its own width.
+    fn set_leaf(&mut self, leaf: usize, value: &Bits);
+    fn leaf_width(&self, leaf: usize) -> u32;
+    fn zero(&mut self, leaves: Range<usize>);
+    fn save(&self) -> Self::Snapshot;
+    fn restore(&mut self, saved: &Self::Snapshot);
+    /// Runs the parser; the error it ended with and the bits it took.
+    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize);
+    /// Verifies checksums and runs ingress.
+    fn ingress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason>;
+    /// Runs egress.
+    fn egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason>;
+    /// Computes checksums and writes headers and payload.
+    fn deparse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Vec<u8>, DropReason>;
+}
+
+/// A packet waiting for ingress.
+pub(crate) struct IngressJob {
+    pub(crate) bytes: Rc<[u8]>,
+    /// As `standard_metadata` shows it: 0 for what did not come from a port.
+    pub(crate) port: PortId,
+    pub(crate) instance_type: u64,
+    pub(crate) preserved: Vec<(usize, Bits)>,
+}
+
+/// A packet waiting for egress.
+#[derive(Clone)]
+pub(crate) struct EgressJob<S> {
+    /// Headers, user metadata, standard metadata.
+    leaves: S,
+    /// The packet as parsed, and how many of its bits the parser took.
+    bytes: Rc<[u8]>,
+    parsed: usize,
+    replica: Replica,
+    instance_type: u64,
+    /// Bytes of the packet as it came.
+    length: usize,
+    truncate: Option<usize>,
+}
+
+enum Job<S> {
+    Ingress(IngressJob),
+    Egress(EgressJob<S>),
+}
+
+/// One received packet's way through the switch, with all that comes of it.
+pub(crate) struct Path<'a, E: Engine> {
+    engine: &'a mut E,
+    info: Arc<V1Info>,
+    now: Nanos,
+    out: &'a mut dyn Sink,
+    tracer: Option<&'a mut dyn Tracer>,
+    jobs: VecDeque<Job<E::Snapshot>>,
+}
+
+/// Takes a packet all the way.
+pub(crate) fn run<'a, E: Engine>(
+    engine: &'a mut E,
+    info: Arc<V1Info>,
+    now: Nanos,
+    packet: &[u8],
+    ingress_port: PortId,
+    out: &'a mut dyn Sink,
+    tracer: Option<&'a mut dyn Tracer>,
+) {
+    let first = IngressJob {
+        bytes: packet.into(),
+        port: ingress_port,
+        instance_type: instance_type::NORMAL,
+        preserved: Vec::new(),
+    };
+    let mut path = Path {
+        engine,
+        info,
+        now,
+        out,
+        tracer,
+        jobs: VecDeque::from([Job::Ingress(first)]),
+    };
+    path.work();
+}
+
+impl<E: Engine> Path<'_, E> {
+    fn work(&mut self) {
+        for _ in 0..MAX_PASSES {
+            match self.jobs.pop_front() {
+                Some(Job::Ingress(job)) => self.ingress(&job),
+                Some(Job::Egress(job)) => self.egress(&job),
+                None => return,
+            }
+        }
+        for _ in 0..self.jobs.len() {
+            self.discard(DropReason::PassBound(MAX_PASSES));
+        }
+    }
+
+    fn trace(&mut self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.event(event());
+        }
+    }
+
+    fn discard(&mut self, reason: DropReason) {
+        self.trace(|| TraceEvent::Dropped(reason.clone()));
+        self.out.dropped(reason);
+    }
+
+    fn get(&self, leaf: Option<usize>) -> u64 {
+        leaf.map_or(0, |leaf| self.engine.get(leaf))
+    }
+
+    fn set(&mut self, leaf: Option<usize>, value: u64) {
+        if let Some(leaf) = leaf {
+            self.engine.set(leaf, value);
+        }
+    }
+
+    /// Zeroes user and standard metadata and sets the kept fields.
+    fn reset_metadata(&mut self, preserved: &[(usize, Bits)]) {
+        self.engine.zero(self.info.metadata.clone());
+        self.engine.zero(self.info.standard_metadata.clone());
+        for (leaf, value) in preserved {
+            self.engine.set_leaf(*leaf, value);
+        }
+    }
+
+    fn preserved(&self, leaves: &[usize]) -> Vec<(usize, Bits)> {
+        leaves
+            .iter()
+            .map(|leaf| (*leaf, self.engine.leaf(*leaf)))
+            .collect()
+    }
+
+    fn fields(&self) -> Fields {
+        let shown = self.info.names.iter().filter(|n| {
+            n.valid
+                .is_none_or(|valid| self.engine.leaf(valid).is_true())
+        });
+        shown
+            .map(|n| (n.name.clone(), self.engine.leaf(n.leaf)))
+            .collect()
+    }
+
+    /// Fills the metadata a packet enters the parser with.
+    fn enter(&mut self, job: &IngressJob) {
+        self.reset_metadata(&job.preserved);
+        let info = Arc::clone(&self.info);
+        let standard = &info.standard;
+        self.set(standard.ingress_port, u64::from(job.port.get()));
+        self.set(standard.packet_length, job.bytes.len() as u64);
+        self.set(standard.instance_type, job.instance_type);
+        if job.instance_type == instance_type::NORMAL {
+            self.set(standard.ingress_global_timestamp, self.now.get() / 1000);
+        }
+        if let Some(leaf) = info.port_status {
+            let width = self.engine.leaf_width(leaf);
+            let status = self.engine.state_mut().port_status(width);
+            self.engine.set_leaf(leaf, &status);
+        }
+    }
+
+    /// Parses, and returns how many bits were taken.
+    fn parse(&mut self, bytes: &[u8]) -> usize {
+        self.engine.zero(self.info.headers.clone());
+        let pass = Pass {
+            now: self.now,
+            bytes,
+            parsed: 0,
+            length: bytes.len(),
+        };
+        let (error, parsed) = self.engine.parse(pass, lend(&mut self.tracer));
+        self.set(self.info.standard.parser_error, u64::from(error));
+        parsed
+    }
+
+    fn ingress(&mut self, job: &IngressJob) {
+        let length = job.bytes.len();
+        let (port, kind) = (job.port, job.instance_type);
+        self.trace(|| TraceEvent::Ingress {
+            port,
+            length,
+            instance_type: kind,
+        });
+        self.enter(job);
+        let parsed = self.parse(&job.bytes);
+        let pass = Pass {
+            now: self.now,
+            bytes: &job.bytes,
+            parsed,
+            length,
+        };
+        let requests = match self.engine.ingress(pass, lend(&mut self.tracer)) {
+            Ok(requests) => requests,
+            Err(reason) => return self.discard(reason),
+        };
+        if self.tracer.is_some() {
+            let fields = self.fields();
+            self.trace(|| TraceEvent::EndOfIngress { fields });
+        }
+        self.after_ingress(job, parsed, requests);
+    }
+
+    /// Step 3 of the packet path: clone, digest, then resubmit, multicast, drop or unicast.
+    fn after_ingress(&mut self, job: &IngressJob, parsed: usize, requests: Requests) {
+        if let Some((session, kept)) = &requests.clone {
+            self.clone_ingress(job, *session, kept);
+        }
+        for digest in requests.digests {
+            self.engine.state_mut().digests.push(digest);
+        }
+        if let Some(kept) = &requests.resubmit {
+            let preserved = self.preserved(kept);
+            self.jobs.push_back(Job::Ingress(IngressJob {
+                bytes: Rc::clone(&job.bytes),
+                port: PortId::new(0),
+                instance_type: instance_type::RESUBMITTED,
+                preserved,
+            }));
+            return;
+        }
+        let group = self.get(self.info.standard.mcast_grp) as u16;
+        let egress_spec = self.get(self.info.standard.egress_spec);
+        let (replicas, kind) = if group != 0 {
+            match self.engine.state_mut().replication.group(group) {
+                Some(replicas) if !replicas.is_empty() => {
+                    (replicas.to_vec(), instance_type::REPLICATED)
+                }
+                _ => return self.discard(DropReason::EmptyMulticastGroup(group)),
+            }
+        } else if egress_spec == DROP_PORT {
+            return self.discard(DropReason::Ingress);
+        } else {
+            let rid = self.get(self.info.standard.egress_rid) as u16;
+            let replica = Replica {
+                port: PortId::new(egress_spec as u16),
+                rid,
+            };
+            (vec![replica], instance_type::NORMAL)
+        };
+        let job = EgressJob {
+            leaves: self.engine.save(),
+            bytes: Rc::clone(&job.bytes),
+            parsed,
+            replica: replicas[0],
+            instance_type: kind,
+            length: job.bytes.len(),
+            truncate: requests.truncate,
+        };
+        self.enqueue(&job, &replicas);
+    }
+
+    fn enqueue(&mut self, job: &EgressJob<E::Snapshot>, replicas: &[Replica]) {
+        for replica in replicas {
+            self.jobs.push_back(Job::Egress(EgressJob {
+                replica: *replica,
+                ..job.clone()
+            }));
+        }
+    }
+
+    /// A clone of the packet as it came to this ingress, parsed again. BMv2 parses it with the
+    /// ingress port alone, then zeroes all metadata but the fields kept.
+    fn clone_ingress(&mut self, job: &IngressJob, session: u32, kept: &[usize]) {
+        let replication = &self.engine.state_mut().replication;
+        let Some(session) = replication.session(session).cloned() else {
+            return;
+        };
+        let replicas = replication.clones(&session);
+        let Some(first) = replicas.first().copied() else {
+            return;
+        };
+        let original = self.engine.save();
+        let preserved = self.preserved(kept);
+        self.reset_metadata(&[]);
+        let ingress_port = self.info.standard.ingress_port;
+        self.set(ingress_port, u64::from(job.port.get()));
+        let parsed = self.parse(&job.bytes);
+        self.reset_metadata(&preserved);
+        let clone = EgressJob {
+            leaves: self.engine.save(),
+            bytes: Rc::clone(&job.bytes),
+            parsed,
+            replica: first,
+            instance_type: instance_type::INGRESS_CLONE,
+            length: job.bytes.len(),
+            truncate: session.truncate_to.map(|n| n as usize),
+        };
+        self.enqueue(&clone, &replicas);
+        self.engine.restore(&original);
+    }
+
+    fn egress(&mut self, job: &EgressJob<E::Snapshot>) {
+        let Replica { port, rid } = job.replica;
+        let kind = job.instance_type;
+        self.trace(|| TraceEvent::Egress {
+            port,
+            rid,
+            instance_type: kind,
+        });
+        self.engine.restore(&job.leaves);
+        let info = Arc::clone(&self.info);
+        let standard = &info.standard;
+        self.set(standard.instance_type, kind);
+        self.set(standard.egress_port, u64::from(port.get()));
+        self.set(standard.egress_rid, u64::from(rid));
+        self.set(standard.egress_spec, 0);
+        self.set(standard.packet_length, job.length as u64);
+        self.set(standard.enq_timestamp, self.now.get() / 1000);
+        self.set(standard.egress_global_timestamp, self.now.get() / 1000);
+
+        let pass = Pass {
+            now: self.now,
+            bytes: &job.bytes,
+            parsed: job.parsed,
+            length: job.length,
+        };
+        let requests = match self.engine.egress(pass, lend(&mut self.tracer)) {
+            Ok(requests) => requests,
+            Err(reason) => return self.discard(reason),
+        };
+        if self.tracer.is_some() {
+            let fields = self.fields();
+            self.trace(|| TraceEvent::EndOfEgress { port, fields });
+        }
+        self.after_egress(job, pass, requests);
+    }
+
+    /// Steps 4 and 5 after egress itself: digests, clone, drop, deparse, recirculate or send.
+    fn after_egress(&mut self, job: &EgressJob<E::Snapshot>, pass: Pass<'_>, requests: Requests) {
+        let Replica { port, rid } = job.replica;
+        for digest in requests.digests {
+            self.engine.state_mut().digests.push(digest);
+        }
+        if let Some((session, kept)) = &requests.clone {
+            self.clone_egress(job, *session, kept);
+        }
+        if self.get(self.info.standard.egress_spec) == DROP_PORT {
+            return self.discard(DropReason::Egress);
+        }
+        let mut bytes = match self.engine.deparse(pass, lend(&mut self.tracer)) {
+            Ok(bytes) => bytes,
+            Err(reason) => return self.discard(reason),
+        };
+        if let Some(limit) = requests.truncate.or(job.truncate) {
+            bytes.truncate(limit);
+        }
+        if let Some(kept) = &requests.recirculate {
+            let preserved = self.preserved(kept);
+            self.jobs.push_back(Job::Ingress(IngressJob {
+                bytes: bytes.into(),
+                port: PortId::new(0),
+                instance_type: instance_type::RECIRCULATED,
+                preserved,
+            }));
+            return;
+        }
+        self.trace(|| TraceEvent::Sent {
+            port,
+            bytes: bytes.clone(),
+        });
+        let metadata = self.output_metadata(job.instance_type, rid);
+        self.out.sent(port, bytes, metadata);
+    }
+
+    /// A clone with the headers as egress left them, back to the start of egress.
+    fn clone_egress(&mut self, job: &EgressJob<E::Snapshot>, session: u32, kept: &[usize]) {
+        let replication = &self.engine.state_mut().replication;
+        let Some(session) = replication.session(session).cloned() else {
+            return;
+        };
+        let replicas = replication.clones(&session);
+        let original = self.engine.save();
+        let preserved = self.preserved(kept);
+        self.reset_metadata(&preserved);
+        let clone = EgressJob {
+            leaves: self.engine.save(),
+            instance_type: instance_type::EGRESS_CLONE,
+            truncate: session.truncate_to.map(|n| n as usize),
+            ..job.clone()
+        };
+        self.enqueue(&clone, &replicas);
+        self.engine.restore(&original);
+    }
+
+    fn output_metadata(&self, instance_type: u64, rid: u16) -> OutputMetadata {
+        let class = |leaf: Option<usize>| {
+            leaf.map(|leaf| Priority::new(self.engine.get(leaf).min(255) as u8))
+        };
+        OutputMetadata {
+            queue: self.get(self.info.standard.priority) as u8,
+            ing_prio: class(self.info.ing_prio),
+            eg_prio: class(self.info.eg_prio),
+            instance_type: instance_type as u32,
+            rid,
+        }
+    }
+}
+
+/// Lends a tracer for a shorter time.
+fn lend<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> Lent<'t> {
+    tracer.as_mut().map(|t| &mut **t as &mut dyn Tracer)
+}
