@@ -6,10 +6,13 @@
 pub mod stf;
 
 mod compare;
+pub mod differ;
 mod executors;
+pub mod fuzz;
 mod names;
+pub mod random;
 mod run;
 mod translate;
 
-pub use executors::{Built, ProgramError, build, compile};
+pub use executors::{Built, Engine, ProgramError, build, compile};
 pub use run::{Failure, run};

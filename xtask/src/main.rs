@@ -3,6 +3,8 @@
 //! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`).
+//! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
+//! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod tidy;
@@ -21,8 +23,9 @@ fn main() -> ExitCode {
             &["test", "--workspace"],
             &[("INSTA_UPDATE", "always"), ("BLESS", "1")],
         ),
+        "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, bless"
+            "unknown task `{other}`; there are: test, tidy, bless, fuzz, differ"
         )),
     };
     match done {
@@ -60,6 +63,23 @@ fn test(root: &Path) -> Result<(), String> {
         &[],
     )?;
     cargo(root, &["test", "--workspace", "--locked"], &[])
+}
+
+/// Runs a tool of `bmv2-tests`, optimised, with the rest of the command line.
+fn tool(root: &Path, name: &str) -> Result<(), String> {
+    let rest: Vec<String> = std::env::args().skip(2).collect();
+    let mut arguments = vec![
+        "run",
+        "--release",
+        "-q",
+        "-p",
+        "bmv2-tests",
+        "--bin",
+        name,
+        "--",
+    ];
+    arguments.extend(rest.iter().map(String::as_str));
+    cargo(root, &arguments, &[])
 }
 
 /// Runs one cargo command in the checkout, inheriting the terminal.

@@ -1,0 +1,140 @@
+//! `cargo xtask differ`: random packets and random entries through programs on both executors, which
+//! must agree in everything. Without arguments: every generated program and every case of ours.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use bmv2_tests::differ::{Tally, soak};
+use bmv2_tests::{Engine, compile};
+use p4front::Options;
+
+const USAGE: &str =
+    "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...";
+
+/// Packets from one first state.
+const PER_SCENARIO: usize = 400;
+
+struct Arguments {
+    packets: u64,
+    seed: u64,
+    include: Vec<PathBuf>,
+    programs: Vec<PathBuf>,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut arguments = Arguments {
+        packets: 1_000_000,
+        seed: 1,
+        include: vec![root.join("p4src")],
+        programs: Vec::new(),
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| format!("{word} needs a value\n{USAGE}"))
+        };
+        let number = |text: String| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a number"))
+        };
+        match word.as_str() {
+            "--packets" => arguments.packets = number(value()?)?,
+            "--seed" => arguments.seed = number(value()?)?,
+            "-I" => arguments.include.push(PathBuf::from(value()?)),
+            option if option.starts_with('-') => return Err(USAGE.to_owned()),
+            file => arguments.programs.push(PathBuf::from(file)),
+        }
+    }
+    if arguments.programs.is_empty() {
+        for folder in ["p4src/generated", "bmv2-tests/cases"] {
+            let entries =
+                std::fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
+            let paths = entries.filter_map(|entry| entry.ok().map(|e| e.path()));
+            arguments.programs.extend(paths.filter(|p| is_program(p)));
+        }
+        arguments.programs.sort();
+    }
+    Ok(arguments)
+}
+
+fn is_program(path: &Path) -> bool {
+    let source = path.extension().is_some_and(|e| e == "p4");
+    source && std::fs::read_to_string(path).is_ok_and(|text| text.contains("V1Switch"))
+}
+
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let options = Options {
+        include_paths: arguments.include.clone(),
+        ..Options::default()
+    };
+    let second = Engine::ALL[Engine::ALL.len() - 1];
+    let engines = (Engine::Interp, second);
+    let share = arguments
+        .packets
+        .div_ceil(arguments.programs.len().max(1) as u64);
+    let start = Instant::now();
+    let (mut all, mut differ, mut refused) = (Tally::default(), 0, 0);
+    for path in &arguments.programs {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let outcome = compile(path, &options)
+            .map_err(|e| e.to_string())
+            .and_then(|p| {
+                soak(&p, engines, share, PER_SCENARIO, arguments.seed).map_err(|e| e.to_string())
+            });
+        match outcome {
+            Ok(Ok(tally)) => {
+                all += tally;
+                println!(
+                    "{name}: {} packets, {} sent, {} dropped; {} updates taken, {} refused",
+                    tally.packets, tally.sent, tally.dropped, tally.updates, tally.refused
+                );
+            }
+            Ok(Err(found)) => {
+                differ += 1;
+                println!("{name}: DIFFER\n{found}");
+            }
+            Err(why) => {
+                refused += 1;
+                println!(
+                    "{name}: does not run: {}",
+                    why.lines().next().unwrap_or_default()
+                );
+            }
+        }
+    }
+    println!(
+        "{} against {}: {} packets through {} programs in {:.1} s (seed {}): {} sent, {} dropped, {} updates \
+         taken, {} refused; {differ} programs differ, {refused} do not run",
+        engines.0,
+        engines.1,
+        all.packets,
+        arguments.programs.len(),
+        start.elapsed().as_secs_f64(),
+        arguments.seed,
+        all.sent,
+        all.dropped,
+        all.updates,
+        all.refused
+    );
+    Ok(differ == 0)
+}
+
+fn main() -> ExitCode {
+    match arguments().and_then(|a| run(&a)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}

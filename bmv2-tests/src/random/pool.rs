@@ -1,0 +1,149 @@
+//! Values worth trying, by width.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use p4exec::v1model::scalar_width;
+use p4exec::value::Bits;
+use p4ir::{BigUint, Const, ExprKind, KeySet, Program, SelectMatch, Transition};
+
+use super::Choices;
+
+/// Ports that random runs use; few, so that several things meet at one.
+pub(super) const PORTS: u16 = 8;
+
+/// Values worth trying, by width.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    values: BTreeMap<u32, Vec<Bits>>,
+}
+
+impl Pool {
+    /// The constants of a program, their neighbours, and some values of each width.
+    #[must_use]
+    pub fn new(program: &Program, choices: &mut Choices<'_>) -> Self {
+        let mut found = Found(BTreeMap::new());
+        for (_, expr) in program.exprs.iter() {
+            if let ExprKind::Const(Const::Bits(value)) = &expr.kind {
+                found.add(scalar_width(program, expr.ty), value);
+            }
+        }
+        for (_, state) in program.states.iter() {
+            let Transition::Select { keys, cases } = &state.transition else {
+                continue;
+            };
+            for case in cases {
+                let SelectMatch::Sets(sets) = &case.matches else {
+                    continue;
+                };
+                for (key, set) in keys.iter().zip(sets) {
+                    found.add_set(scalar_width(program, program.expr_type(*key)), set);
+                }
+            }
+        }
+        for (_, table) in program.tables.iter() {
+            for entry in &table.entries {
+                for (key, set) in table.keys.iter().zip(&entry.keys) {
+                    found.add_set(scalar_width(program, program.expr_type(key.expr)), set);
+                }
+            }
+        }
+        let widths: BTreeSet<u32> = program
+            .vars
+            .iter()
+            .map(|(_, var)| scalar_width(program, var.ty))
+            .chain(
+                program
+                    .types
+                    .iter()
+                    .filter_map(|(_, ty)| ty.bits().map(|b| b.0)),
+            )
+            .filter(|width| *width > 0)
+            .collect();
+        for width in widths {
+            for _ in 0..3 {
+                let value = uniform(choices, width);
+                found.0.entry(width).or_default().insert(Ordered(value));
+            }
+        }
+        let values = found.0.into_iter();
+        Self {
+            values: values
+                .map(|(width, set)| (width, set.into_iter().map(|v| v.0).collect()))
+                .collect(),
+        }
+    }
+
+    /// A value of some width: mostly one of the pool, else a small one, the largest, or any.
+    pub fn value(&self, choices: &mut Choices<'_>, width: u32) -> Bits {
+        match choices.below(8) {
+            0 => uniform(choices, width),
+            1 => Bits::from_u64(width, choices.below(8) as u64),
+            2 if width == 9 => Bits::from_u64(width, choices.below(usize::from(PORTS)) as u64),
+            2 => Bits::ones(width),
+            _ => match self.values.get(&width) {
+                Some(values) => choices.pick(values).cloned(),
+                None => None,
+            }
+            .unwrap_or_else(|| uniform(choices, width)),
+        }
+    }
+
+    /// A value for an action's parameter: ports are mostly ports that exist.
+    pub fn argument(&self, choices: &mut Choices<'_>, width: u32) -> Bits {
+        if width == 9 && !choices.one_in(8) {
+            return Bits::from_u64(width, choices.below(usize::from(PORTS)) as u64);
+        }
+        self.value(choices, width)
+    }
+}
+
+/// Every value as likely.
+pub(super) fn uniform(choices: &mut Choices<'_>, width: u32) -> Bits {
+    Bits::from_bytes_be(width, &choices.bytes(width.div_ceil(8) as usize))
+}
+
+/// Bit strings in numeric order, so that the pool does not depend on hashing.
+#[derive(PartialEq, Eq)]
+struct Ordered(Bits);
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp_unsigned(&other.0)
+    }
+}
+
+struct Found(BTreeMap<u32, BTreeSet<Ordered>>);
+
+impl Found {
+    /// A value and its neighbours.
+    fn add(&mut self, width: u32, value: &BigUint) {
+        if width == 0 {
+            return;
+        }
+        let values = self.0.entry(width).or_default();
+        let value = Bits::from_biguint(width, value);
+        let one = Bits::from_u64(width, 1);
+        for value in [value.wrapping_add(&one), value.wrapping_sub(&one), value] {
+            values.insert(Ordered(value));
+        }
+    }
+
+    fn add_set(&mut self, width: u32, set: &KeySet) {
+        match set {
+            KeySet::Value(Const::Bits(value)) | KeySet::Mask { value, .. } => {
+                self.add(width, value);
+            }
+            KeySet::Range { lo, hi } => {
+                self.add(width, lo);
+                self.add(width, hi);
+            }
+            KeySet::Any | KeySet::Value(_) => {}
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Random packets and random updates through every program at hand: ours, those the repository
+//! generates, and p4c's where `P4C_TESTDATA` names its `testdata`. Nothing panics or hangs, a run
+//! repeats exactly, and all executors do the same.
+//!
+//! `cargo xtask differ` runs the same with millions of packets.
+
+#![allow(clippy::print_stdout, reason = "says how many programs there were")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bmv2_tests::differ::{Tally, soak};
+use bmv2_tests::{Engine, compile};
+use p4front::{Builtins, Options};
+use p4ir::ValidProgram;
+
+fn programs(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut programs: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "p4"))
+        .filter(|path| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            text.contains("V1Switch")
+        })
+        .collect();
+    programs.sort();
+    programs
+}
+
+/// The interpreter against every executor, itself included.
+fn agree(program: &Arc<ValidProgram>, path: &Path, packets: u64) -> Option<Tally> {
+    let mut tally = None;
+    for engine in Engine::ALL {
+        match soak(program, (Engine::Interp, engine), packets, 100, 1) {
+            Ok(Ok(done)) => tally = Some(done),
+            Ok(Err(found)) => {
+                let found = found.to_string();
+                assert_eq!(found, "", "{}", path.display());
+            }
+            Err(error) => println!("{}: {engine}: {error}", path.display()),
+        }
+    }
+    tally
+}
+
+#[test]
+fn executors_agree_on_our_programs() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = programs(&here.join("cases"));
+    all.extend(programs(&here.join("../p4src/generated")));
+    assert!(all.len() > 8, "programs are found");
+    let options = Options {
+        include_paths: vec![here.join("../p4src")],
+        ..Options::default()
+    };
+    for path in all {
+        match compile(&path, &options) {
+            Ok(program) => {
+                let tally = agree(&program, &path, 300);
+                let tally = tally.expect("our programs run");
+                assert!(
+                    tally.updates > 0 || program.tables.is_empty(),
+                    "{}: {tally:?}",
+                    path.display()
+                );
+                assert!(tally.sent > 0, "{}: {tally:?}", path.display());
+            }
+            Err(error) => assert_eq!(error.to_string(), "", "{}", path.display()),
+        }
+    }
+}
+
+#[test]
+fn executors_agree_on_p4cs_programs() {
+    let Some(testdata) = std::env::var_os("P4C_TESTDATA").map(PathBuf::from) else {
+        println!("skipped: P4C_TESTDATA does not name p4c's testdata");
+        return;
+    };
+    let include = testdata
+        .parent()
+        .map(|p| p.join("p4include"))
+        .unwrap_or_default();
+    let samples = testdata.join("p4_16_samples");
+    let options = Options {
+        include_paths: vec![include.clone(), include.join("bmv2"), samples.clone()],
+        builtins: Builtins::BeforePath,
+        ..Options::default()
+    };
+    let all = programs(&samples);
+    let (mut compiled, mut run, mut total) = (0, 0, Tally::default());
+    for path in &all {
+        let Ok(program) = compile(path, &options) else {
+            continue;
+        };
+        compiled += 1;
+        let start = Instant::now();
+        if let Some(tally) = agree(&program, path, 100) {
+            run += 1;
+            total += tally;
+        }
+        if start.elapsed().as_secs() >= 2 {
+            println!("{}: {:?}", path.display(), start.elapsed());
+        }
+    }
+    println!(
+        "of {} programs {compiled} compile and {run} run: {total:?}",
+        all.len()
+    );
+}
