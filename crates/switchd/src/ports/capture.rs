@@ -1,0 +1,201 @@
+//! Capture files: frames to play in, frames that left, and logs of what passed a port.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pcap_file::pcap::{PcapHeader, PcapReader};
+use pcap_file::{DataLink, Endianness, TsResolution};
+use units::PortId;
+
+use super::{Line, LineStats, PortError};
+
+/// The largest frame in a file, in bytes.
+const LARGEST: u32 = 1 << 18;
+
+fn wrong(port: PortId, path: &Path, detail: impl ToString) -> PortError {
+    PortError::Capture {
+        port,
+        path: path.to_owned(),
+        detail: detail.to_string(),
+    }
+}
+
+/// Frames to be played in at a port.
+pub(super) struct Input {
+    pub(super) port: PortId,
+    path: PathBuf,
+    reader: PcapReader<BufReader<File>>,
+    next: Option<(Duration, Vec<u8>)>,
+}
+
+impl Input {
+    pub(super) fn open(port: PortId, path: &Path) -> Result<Self, PortError> {
+        let file = File::open(path).map_err(|e| wrong(port, path, e))?;
+        let reader = PcapReader::new(BufReader::new(file)).map_err(|e| wrong(port, path, e))?;
+        let link = reader.header().datalink;
+        if link != DataLink::ETHERNET {
+            let detail = format!("it holds {link:?} frames, not Ethernet");
+            return Err(wrong(port, path, detail));
+        }
+        let mut input = Self {
+            port,
+            path: path.to_owned(),
+            reader,
+            next: None,
+        };
+        input.advance();
+        Ok(input)
+    }
+
+    /// When the next frame was captured; `None` at the end.
+    pub(super) fn time(&self) -> Option<Duration> {
+        self.next.as_ref().map(|(time, _)| *time)
+    }
+
+    /// Takes the next frame.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        let (_, frame) = self.next.take()?;
+        self.advance();
+        Some(frame)
+    }
+
+    fn advance(&mut self) {
+        self.next = match self.reader.next_packet() {
+            None => None,
+            Some(Ok(packet)) => Some((packet.timestamp, packet.data.into_owned())),
+            Some(Err(error)) => {
+                let path = self.path.display();
+                tracing::warn!(port = %self.port, %path, %error, "the capture file ends early");
+                None
+            }
+        };
+    }
+}
+
+/// A file of frames, with the time of writing.
+pub(super) struct Output {
+    file: BufWriter<File>,
+    failed: bool,
+    path: PathBuf,
+}
+
+impl Output {
+    pub(super) fn create(port: PortId, path: &Path) -> Result<Self, PortError> {
+        let file = File::create(path).map_err(|e| wrong(port, path, e))?;
+        let mut file = BufWriter::new(file);
+        let header = PcapHeader {
+            snaplen: LARGEST,
+            datalink: DataLink::ETHERNET,
+            ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
+            ..PcapHeader::default()
+        };
+        header
+            .write_to(&mut file)
+            .map_err(|e| wrong(port, path, e))?;
+        file.flush().map_err(|e| wrong(port, path, e))?;
+        Ok(Self {
+            file,
+            failed: false,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Writes a frame; says whether it could.
+    pub(super) fn write(&mut self, frame: &[u8]) -> bool {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let length = u32::try_from(frame.len()).unwrap_or(LARGEST);
+        // A record's header: seconds, nanoseconds, bytes here, bytes on the wire.
+        let numbers = [now.as_secs() as u32, now.subsec_nanos(), length, length];
+        let header: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let done = self
+            .file
+            .write_all(&header)
+            .and_then(|()| self.file.write_all(frame));
+        self.tell(done)
+    }
+
+    /// Lets others see what was written.
+    pub(super) fn flush(&mut self) {
+        let done = self.file.flush();
+        self.tell(done);
+    }
+
+    /// Says once that writing fails.
+    fn tell(&mut self, done: io::Result<()>) -> bool {
+        let Err(error) = done else { return true };
+        if !std::mem::replace(&mut self.failed, true) {
+            let path = self.path.display();
+            tracing::warn!(%path, %error, "frames are not written any more");
+        }
+        false
+    }
+}
+
+/// A port whose frames go to a file; those that come in are played by the [`super::PortSet`], which knows
+/// the order over all files.
+pub(super) struct Files {
+    output: Option<Output>,
+    stats: LineStats,
+}
+
+impl Files {
+    pub(super) fn new(output: Option<Output>) -> Self {
+        Self {
+            output,
+            stats: LineStats::default(),
+        }
+    }
+}
+
+impl Line for Files {
+    fn receive(&mut self, _: usize, _: &mut dyn FnMut(&[u8])) -> usize {
+        0
+    }
+
+    fn send(&mut self, frame: &[u8]) {
+        let output = self.output.as_mut();
+        if output.is_some_and(|output| output.write(frame)) {
+            self.stats.sent += 1;
+        } else {
+            self.stats.send_refused += 1;
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(output) = &mut self.output {
+            output.flush();
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn woken(&mut self) {}
+
+    fn stats(&mut self) -> LineStats {
+        self.stats
+    }
+}
+
+/// Copies of what passes a port, in two files named after what it is connected to, as BMv2's `--pcap` makes them.
+pub(super) struct Tap {
+    pub(super) inward: Output,
+    pub(super) outward: Output,
+}
+
+impl Tap {
+    pub(super) fn create(port: PortId, folder: &Path, name: &str) -> Result<Self, PortError> {
+        let file = |direction: &str| folder.join(format!("{name}_{direction}.pcap"));
+        Ok(Self {
+            inward: Output::create(port, &file("in"))?,
+            outward: Output::create(port, &file("out"))?,
+        })
+    }
+}

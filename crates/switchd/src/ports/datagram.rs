@@ -1,0 +1,168 @@
+//! Datagram sockets as lines: every datagram is a frame. For tests and emulation without rights.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+use super::{Line, LineStats};
+
+/// The largest frame, in bytes.
+const LARGEST: usize = 1 << 16;
+/// After nothing was there, so many looks are left out: each costs a system call.
+const LEAVE_OUT: u32 = 16;
+
+/// A socket that takes and gives datagrams without blocking.
+pub(super) trait Socket: AsFd + Send {
+    fn take(&self, buffer: &mut [u8]) -> io::Result<usize>;
+    fn give(&self, frame: &[u8]) -> io::Result<usize>;
+}
+
+/// A UDP socket that talks to one peer.
+pub(super) struct Udp(UdpSocket);
+
+impl Udp {
+    pub(super) fn open(local: SocketAddr, peer: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(local)?;
+        socket.connect(peer)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self(socket))
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Socket for Udp {
+    fn take(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.recv(buffer)
+    }
+
+    fn give(&self, frame: &[u8]) -> io::Result<usize> {
+        self.0.send(frame)
+    }
+}
+
+/// A Unix datagram socket; its file goes with it.
+pub(super) struct Unix {
+    socket: UnixDatagram,
+    local: PathBuf,
+    peer: PathBuf,
+}
+
+impl Unix {
+    pub(super) fn open(local: &Path, peer: &Path) -> io::Result<Self> {
+        let socket = match UnixDatagram::bind(local) {
+            // Perhaps a switch that was killed left the file: then nobody answers there.
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse && is_deserted(local) => {
+                fs::remove_file(local)?;
+                UnixDatagram::bind(local)
+            }
+            other => other,
+        }?;
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket,
+            local: local.to_owned(),
+            peer: peer.to_owned(),
+        })
+    }
+}
+
+/// Whether no process has this socket open.
+fn is_deserted(path: &Path) -> bool {
+    let probe = UnixDatagram::unbound().and_then(|probe| probe.connect(path));
+    probe.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+impl AsFd for Unix {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Socket for Unix {
+    fn take(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(buffer)
+    }
+
+    fn give(&self, frame: &[u8]) -> io::Result<usize> {
+        self.socket.send_to(frame, &self.peer)
+    }
+}
+
+impl Drop for Unix {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.local);
+    }
+}
+
+/// A datagram socket as a line.
+pub(super) struct Datagrams<S> {
+    socket: S,
+    buffer: Vec<u8>,
+    leave_out: u32,
+    stats: LineStats,
+}
+
+impl<S: Socket> Datagrams<S> {
+    pub(super) fn new(socket: S) -> Self {
+        Self {
+            socket,
+            buffer: vec![0; LARGEST],
+            leave_out: 0,
+            stats: LineStats::default(),
+        }
+    }
+}
+
+impl<S: Socket> Line for Datagrams<S> {
+    fn receive(&mut self, limit: usize, each: &mut dyn FnMut(&[u8])) -> usize {
+        if self.leave_out > 0 {
+            self.leave_out -= 1;
+            return 0;
+        }
+        for taken in 0..limit {
+            match self.socket.take(&mut self.buffer) {
+                Ok(length) => {
+                    self.stats.received += 1;
+                    each(&self.buffer[..length]);
+                }
+                Err(e) => {
+                    // Any other error is that of an earlier send to a peer that is not there.
+                    if e.kind() == io::ErrorKind::WouldBlock && taken == 0 {
+                        self.leave_out = LEAVE_OUT;
+                    }
+                    return taken;
+                }
+            }
+        }
+        limit
+    }
+
+    fn send(&mut self, frame: &[u8]) {
+        match self.socket.give(frame) {
+            Ok(_) => self.stats.sent += 1,
+            Err(_) => self.stats.send_refused += 1,
+        }
+    }
+
+    fn flush(&mut self) {}
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    fn woken(&mut self) {
+        self.leave_out = 0;
+    }
+
+    fn stats(&mut self) -> LineStats {
+        self.stats
+    }
+}

@@ -1,0 +1,473 @@
+//! All ports together: what the data-plane thread drives, and the handle that changes it while packets flow.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Sender, bounded};
+use netlab::{PacketOptions, PacketSocket, Poller};
+use units::{PortId, Priority};
+
+use super::capture::{Files, Input, Output, Tap};
+use super::datagram::{Datagrams, Udp, Unix};
+use super::interface::Interface;
+use super::links::Links;
+use super::{Line, LineStats, PortBinding, PortError, PortSpec};
+use crate::engine::io::{PacketBatch, PortIo, Wake};
+use crate::engine::{EngineError, EngineHandle};
+
+/// The most frames taken from one port before the next has its turn.
+const TURN: usize = 64;
+/// The highest port number; 511 is where v1model's `mark_to_drop` sends.
+const HIGHEST: u16 = 510;
+
+/// How ports are opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortOptions {
+    /// Every port's frames are also written to files in this folder.
+    pub capture: Option<PathBuf>,
+    /// Input files are read only after so long: time to load a program.
+    pub files_wait: Duration,
+    /// The port that leads to the controller: it is no line.
+    pub cpu_port: Option<PortId>,
+    /// How interfaces are opened.
+    pub packet: PacketOptions,
+}
+
+/// A port, opened and ready to be driven.
+pub(super) struct Wire {
+    port: PortId,
+    line: Box<dyn Line>,
+    tap: Option<Tap>,
+    input: Option<Input>,
+}
+
+/// A port as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortInfo {
+    /// Its number.
+    pub port: PortId,
+    /// What it is connected to.
+    pub spec: PortSpec,
+    /// What passed.
+    pub stats: LineStats,
+}
+
+/// What the handle asks of the data-plane thread.
+enum Change {
+    Add(Box<Wire>),
+    Remove(PortId),
+    Stats(Sender<Vec<(PortId, LineStats)>>),
+}
+
+/// Between the handle and the thread.
+struct Shared {
+    changed: AtomicBool,
+    changes: Mutex<Vec<Change>>,
+    wake: netlab::Wake,
+}
+
+impl Shared {
+    fn ask(&self, change: Change) {
+        lock(&self.changes).push(change);
+        self.changed.store(true, Ordering::Release);
+        self.wake.wake();
+    }
+}
+
+impl Wake for Shared {
+    fn wake(&self) {
+        self.wake.wake();
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The ports as the data-plane thread drives them.
+pub struct PortSet {
+    wires: Vec<Wire>,
+    /// The place in `wires` of a port number.
+    places: Vec<Option<usize>>,
+    /// Whose turn is first.
+    turn: usize,
+    shared: Arc<Shared>,
+    poller: Poller,
+    files_from: Instant,
+    /// Frames to ports that are not there.
+    lost: u64,
+}
+
+/// The control side of the ports.
+pub struct Ports {
+    shared: Arc<Shared>,
+    bindings: Arc<Mutex<Vec<PortBinding>>>,
+    options: PortOptions,
+    engine: Option<EngineHandle>,
+    links: Option<Links>,
+}
+
+impl Ports {
+    /// Opens the ports: the handle, and the set for [`crate::engine::Engine::start`].
+    ///
+    /// # Errors
+    /// The first port that cannot be opened.
+    pub fn open(
+        bindings: &[PortBinding],
+        options: PortOptions,
+    ) -> Result<(Self, PortSet), PortError> {
+        let poller = Poller::new()?;
+        let shared = Arc::new(Shared {
+            changed: AtomicBool::new(false),
+            changes: Mutex::new(Vec::new()),
+            wake: poller.wake(),
+        });
+        let mut set = PortSet {
+            wires: Vec::new(),
+            places: Vec::new(),
+            turn: 0,
+            shared: Arc::clone(&shared),
+            poller,
+            files_from: Instant::now() + options.files_wait,
+            lost: 0,
+        };
+        let mut known: Vec<PortBinding> = Vec::new();
+        for binding in bindings {
+            check(binding.port, &known, &options)?;
+            set.add(open(binding, &options)?);
+            known.push(binding.clone());
+        }
+        let ports = Self {
+            shared,
+            bindings: Arc::new(Mutex::new(known)),
+            options,
+            engine: None,
+            links: None,
+        };
+        Ok((ports, set))
+    }
+
+    /// The numbers of the ports, rising.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<PortId> {
+        let mut numbers: Vec<_> = lock(&self.bindings).iter().map(|b| b.port).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Tells the engine from now on which links are up; it has been told of every link when this returns.
+    ///
+    /// # Errors
+    /// [`PortError::Setup`] when links cannot be watched.
+    pub fn attach(&mut self, engine: &EngineHandle) -> Result<(), PortError> {
+        self.engine = Some(engine.clone());
+        let reopen = {
+            let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
+            move |binding: &PortBinding| match open(binding, &options) {
+                Ok(wire) => {
+                    shared.ask(Change::Remove(binding.port));
+                    shared.ask(Change::Add(Box::new(wire)));
+                    true
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the interface is there again and does not open");
+                    false
+                }
+            }
+        };
+        let bindings = Arc::clone(&self.bindings);
+        self.links = Some(Links::watch(bindings, engine.clone(), reopen)?);
+        Ok(())
+    }
+
+    /// Adds a port while packets flow.
+    ///
+    /// # Errors
+    /// A number that is taken or out of range, or a line that cannot be opened.
+    pub fn add(&mut self, binding: PortBinding) -> Result<(), PortError> {
+        {
+            let mut bindings = lock(&self.bindings);
+            check(binding.port, &bindings, &self.options)?;
+            let wire = open(&binding, &self.options)?;
+            self.shared.ask(Change::Add(Box::new(wire)));
+            bindings.push(binding.clone());
+        }
+        self.tell(|engine| engine.set_port_exists(binding.port, true));
+        if let Some(links) = &self.links {
+            links.look_again();
+        }
+        Ok(())
+    }
+
+    /// Takes a port away while packets flow.
+    ///
+    /// # Errors
+    /// [`PortError::Unknown`].
+    pub fn remove(&mut self, port: PortId) -> Result<(), PortError> {
+        {
+            let mut bindings = lock(&self.bindings);
+            let place = bindings.iter().position(|b| b.port == port);
+            bindings.remove(place.ok_or(PortError::Unknown(port))?);
+        }
+        self.tell(|engine| engine.set_port_exists(port, false));
+        self.shared.ask(Change::Remove(port));
+        Ok(())
+    }
+
+    fn tell(&self, what: impl FnOnce(&EngineHandle) -> Result<(), EngineError>) {
+        if let Some(engine) = &self.engine {
+            // An engine that has stopped has no ports.
+            let _ = what(engine);
+        }
+    }
+
+    /// The ports with what passed over each, by rising number. What passed is unknown (zero) when the data plane
+    /// has stopped.
+    #[must_use]
+    pub fn list(&self) -> Vec<PortInfo> {
+        let (sender, receiver) = bounded(1);
+        self.shared.ask(Change::Stats(sender));
+        let stats = receiver
+            .recv_timeout(Duration::from_secs(1))
+            .unwrap_or_default();
+        let mut list: Vec<PortInfo> = lock(&self.bindings)
+            .iter()
+            .map(|binding| PortInfo {
+                port: binding.port,
+                spec: binding.spec.clone(),
+                stats: stats
+                    .iter()
+                    .find(|(port, _)| *port == binding.port)
+                    .map(|(_, stats)| *stats)
+                    .unwrap_or_default(),
+            })
+            .collect();
+        list.sort_by_key(|info| info.port);
+        list
+    }
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports")
+            .field("bindings", &*lock(&self.bindings))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a port may have this number.
+fn check(port: PortId, known: &[PortBinding], options: &PortOptions) -> Result<(), PortError> {
+    if port.get() > HIGHEST {
+        return Err(PortError::Range(port));
+    }
+    if options.cpu_port == Some(port) {
+        return Err(PortError::Cpu(port));
+    }
+    if known.iter().any(|b| b.port == port) {
+        return Err(PortError::Taken(port));
+    }
+    Ok(())
+}
+
+/// Opens what a port is connected to.
+fn open(binding: &PortBinding, options: &PortOptions) -> Result<Wire, PortError> {
+    let port = binding.port;
+    let socket = |what: &str, source| PortError::Socket {
+        port,
+        what: what.to_owned(),
+        source,
+    };
+    let mut input = None;
+    let line: Box<dyn Line> = match &binding.spec {
+        PortSpec::Interface(name) => {
+            let opened = PacketSocket::open(name, &options.packet);
+            let opened = opened.map_err(|source| PortError::Net { port, source })?;
+            Box::new(Interface::new(opened))
+        }
+        PortSpec::Pcap {
+            input: from,
+            output: to,
+        } => {
+            input = from
+                .as_deref()
+                .map(|path| Input::open(port, path))
+                .transpose()?;
+            let to = to
+                .as_deref()
+                .map(|path| Output::create(port, path))
+                .transpose()?;
+            Box::new(Files::new(to))
+        }
+        PortSpec::Udp { local, peer } => {
+            let opened = Udp::open(*local, *peer);
+            Box::new(Datagrams::new(
+                opened.map_err(|e| socket(&format!("UDP socket {local}"), e))?,
+            ))
+        }
+        PortSpec::Unix { local, peer } => {
+            let opened = Unix::open(local, peer);
+            let what = format!("Unix socket {}", local.display());
+            Box::new(Datagrams::new(opened.map_err(|e| socket(&what, e))?))
+        }
+    };
+    let name = match &binding.spec {
+        PortSpec::Interface(name) => name.clone(),
+        _ => format!("port{port}"),
+    };
+    let tap = options.capture.as_deref();
+    let tap = tap
+        .map(|folder| Tap::create(port, folder, &name))
+        .transpose()?;
+    Ok(Wire {
+        port,
+        line,
+        tap,
+        input,
+    })
+}
+
+impl PortSet {
+    fn add(&mut self, wire: Wire) {
+        if let Some(descriptor) = wire.line.descriptor()
+            && let Err(error) = self.poller.add(&descriptor)
+        {
+            tracing::error!(port = %wire.port, %error, "the port may be served late");
+        }
+        self.wires.push(wire);
+        self.index();
+    }
+
+    fn remove(&mut self, port: PortId) {
+        // Closing a descriptor ends waiting for it.
+        self.wires.retain(|wire| wire.port != port);
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.places.clear();
+        for (place, wire) in self.wires.iter().enumerate() {
+            let number = usize::from(wire.port.get());
+            if self.places.len() <= number {
+                self.places.resize(number + 1, None);
+            }
+            self.places[number] = Some(place);
+        }
+        self.turn = 0;
+    }
+
+    #[cold]
+    fn change(&mut self) {
+        self.shared.changed.store(false, Ordering::Relaxed);
+        let changes = std::mem::take(&mut *lock(&self.shared.changes));
+        for change in changes {
+            match change {
+                Change::Add(wire) => self.add(*wire),
+                Change::Remove(port) => self.remove(port),
+                Change::Stats(answer) => {
+                    let stats = |wire: &mut Wire| (wire.port, wire.line.stats());
+                    // Who asked may have given up.
+                    let _ = answer.send(self.wires.iter_mut().map(stats).collect());
+                }
+            }
+        }
+    }
+
+    /// Plays in frames of input files, in the order in which they were captured, over all files.
+    fn play(&mut self, batch: &mut PacketBatch) {
+        if Instant::now() < self.files_from {
+            return;
+        }
+        for _ in 0..TURN {
+            let inputs = self.wires.iter_mut().filter_map(|wire| wire.input.as_mut());
+            let timed = inputs.filter_map(|input| input.time().map(|time| (time, input)));
+            let Some((_, input)) = timed.min_by_key(|(time, input)| (*time, input.port)) else {
+                return;
+            };
+            let (port, frame) = (input.port, input.take().unwrap_or_default());
+            batch.push(port, Priority::default(), &frame);
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        let inputs = self.wires.iter().filter_map(|wire| wire.input.as_ref());
+        inputs.into_iter().any(|input| input.time().is_some())
+    }
+}
+
+impl PortIo for PortSet {
+    fn receive(&mut self, batch: &mut PacketBatch) {
+        if self.shared.changed.load(Ordering::Acquire) {
+            self.change();
+        }
+        let count = self.wires.len();
+        for step in 0..count {
+            let place = (self.turn + step) % count;
+            let Wire {
+                port, line, tap, ..
+            } = &mut self.wires[place];
+            match tap {
+                None => {
+                    line.receive(TURN, &mut |frame| {
+                        batch.push(*port, Priority::default(), frame)
+                    });
+                }
+                Some(tap) => {
+                    let taken = line.receive(TURN, &mut |frame| {
+                        tap.inward.write(frame);
+                        batch.push(*port, Priority::default(), frame);
+                    });
+                    if taken > 0 {
+                        tap.inward.flush();
+                    }
+                }
+            }
+        }
+        if count > 0 {
+            self.turn = (self.turn + 1) % count;
+        }
+        if self.has_input() {
+            self.play(batch);
+        }
+    }
+
+    fn transmit(&mut self, batch: &PacketBatch) {
+        for packet in batch.iter() {
+            let place = self.places.get(usize::from(packet.port.get()));
+            let Some(wire) = place.copied().flatten().and_then(|p| self.wires.get_mut(p)) else {
+                self.lost += 1;
+                continue;
+            };
+            if let Some(tap) = &mut wire.tap {
+                tap.outward.write(packet.bytes);
+            }
+            wire.line.send(packet.bytes);
+        }
+        for wire in &mut self.wires {
+            wire.line.flush();
+            if let Some(tap) = &mut wire.tap {
+                tap.outward.flush();
+            }
+        }
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>) {
+        let mut timeout = timeout;
+        if self.has_input() {
+            let left = self.files_from.saturating_duration_since(Instant::now());
+            timeout = Some(timeout.map_or(left, |t| t.min(left)));
+        }
+        if let Err(error) = self.poller.wait(timeout) {
+            tracing::error!(%error, "waiting for packets");
+        }
+        for wire in &mut self.wires {
+            wire.line.woken();
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::clone(&self.shared) as Arc<dyn Wake>
+    }
+}
