@@ -8,8 +8,10 @@ mod build;
 mod check;
 mod completions;
 mod demo;
+mod drift;
 mod p4;
 mod plan;
+mod push;
 mod topo;
 mod trace;
 
@@ -62,6 +64,10 @@ enum Command {
     Check(check::Check),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
+    /// Bring running switches to what a build directory says, or back, over P4Runtime.
+    Push(push::Push),
+    /// Tell where running switches no longer hold what a build directory says.
+    Drift(drift::DriftCommand),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
     /// The P4 front end and executor as tools.
@@ -88,6 +94,8 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(&terminal),
         Command::Check(check) => check.run(&terminal),
         Command::Build(build) => build.run(&terminal),
+        Command::Push(push) => push.run(&terminal),
+        Command::Drift(drift) => drift.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&terminal),

@@ -24,7 +24,7 @@ pub mod runtime_json;
 pub mod tagger;
 #[cfg(test)]
 mod tests;
-mod value_text;
+pub(crate) mod value_text;
 pub mod write_request;
 
 pub use model::{

@@ -8,7 +8,7 @@ use packet::MacAddr;
 
 /// The address that a value of an address's width can be written as: 32 bits as IPv4, 48 as MAC,
 /// 128 as IPv6.
-pub(super) fn address(bits: &Bits) -> Option<String> {
+pub(crate) fn address(bits: &Bits) -> Option<String> {
     let bytes = bits.as_bytes();
     match bits.width() {
         32 => <[u8; 4]>::try_from(bytes)
@@ -25,7 +25,7 @@ pub(super) fn address(bits: &Bits) -> Option<String> {
 }
 
 /// The value as a decimal number of any size.
-pub(super) fn decimal(bits: &Bits) -> String {
+pub(crate) fn decimal(bits: &Bits) -> String {
     match bits.to_u128() {
         Some(value) => value.to_string(),
         None => BigUint::from_bytes_be(bits.as_bytes()).to_string(),
@@ -33,7 +33,7 @@ pub(super) fn decimal(bits: &Bits) -> String {
 }
 
 /// The value as a hexadecimal number without leading zeros.
-pub(super) fn hexadecimal(bits: &Bits) -> String {
+pub(crate) fn hexadecimal(bits: &Bits) -> String {
     let digits = bits.to_string();
     match digits.trim_start_matches("0x").trim_start_matches('0') {
         "" => "0x0".to_owned(),

@@ -10,6 +10,7 @@ pub mod embedded;
 mod manifest;
 mod mininet;
 mod page;
+pub mod remote;
 mod report;
 mod v1model;
 

@@ -1,0 +1,463 @@
+//! `switchwright push`: a build directory onto running switches, over P4Runtime.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::fault::{Context, Fault, Status};
+use super::terminal::{self, Terminal};
+use crate::measure::timed;
+use crate::target::remote::journal::JournalError;
+use crate::target::remote::push::{Outcome, Step, Survey, SwitchOutcome, SwitchReport, Told};
+use crate::target::remote::push::{push, rollback, survey};
+use crate::target::remote::{
+    ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport,
+};
+
+/// Above this many switches only those that changed are listed.
+const LISTED_MAX: usize = 48;
+
+/// Arguments that name a network of switches.
+#[derive(Debug, Args)]
+pub(super) struct Network {
+    /// The build directory.
+    directory: String,
+    /// Where the switches are (YAML or JSON; see docs/bring-up.md).
+    #[arg(long, value_name = "FILE")]
+    devices: String,
+    /// How many switches are talked to at a time.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
+}
+
+/// Arguments of `switchwright push`.
+#[derive(Debug, Args)]
+pub(super) struct Push {
+    #[command(flatten)]
+    network: Network,
+    /// Tell what would be written; write nothing.
+    #[arg(long, conflicts_with_all = ["diff", "rollback"])]
+    dry_run: bool,
+    /// Show every entity that differs; write nothing. Exit status 1 if anything differs.
+    #[arg(long, conflicts_with = "rollback")]
+    diff: bool,
+    /// Bring every switch back to what it held before the last push.
+    #[arg(long)]
+    rollback: bool,
+    /// Push to the switches that can be reached instead of leaving all untouched.
+    #[arg(long)]
+    continue_on_unreachable: bool,
+    /// Become primary even if another client has a higher election id.
+    #[arg(long)]
+    take_over: bool,
+    /// Where the journal is kept, from which --rollback works [default: the build directory's name with `.push`].
+    #[arg(long, value_name = "JOURNAL")]
+    state: Option<PathBuf>,
+}
+
+impl Network {
+    /// What is wanted, and where.
+    ///
+    /// # Errors
+    /// Files that cannot be read or do not fit together.
+    pub(super) fn open(&self) -> Result<(Desired, Devices), Fault> {
+        let desired = Desired::open(Path::new(&self.directory)).input(&self.directory)?;
+        let text = terminal::read(&self.devices)?;
+        let folder = Path::new(&self.devices).parent().unwrap_or(Path::new(""));
+        let devices = Devices::parse(&text, folder, &desired.names()).input(&self.devices)?;
+        Ok((desired, devices))
+    }
+
+    /// Switches at a time.
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs.into()
+    }
+
+    /// `build` -> `build.push`, beside the directory however it is spelled.
+    fn journal(&self) -> Result<PathBuf, Fault> {
+        let whole = Path::new(&self.directory)
+            .canonicalize()
+            .input(&self.directory)?;
+        let mut name = whole.file_name().unwrap_or_default().to_owned();
+        name.push(".push");
+        Ok(whole.with_file_name(name))
+    }
+}
+
+/// A runtime for talking to switches.
+///
+/// # Errors
+/// An operating system that gives no threads.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .input("starting threads")
+}
+
+impl Push {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let (desired, devices) = self.network.open()?;
+        let runtime = runtime()?;
+        if self.dry_run || self.diff {
+            let bar = terminal.counter("asking switches", devices.all().len());
+            let told = tell(&bar, &[Step::Surveyed]);
+            let found = survey(&desired, &devices, self.network.jobs(), &told);
+            let surveys = runtime.block_on(found);
+            bar.finish_and_clear();
+            return if self.diff {
+                show_diff(&desired, &surveys, terminal)
+            } else {
+                show_dry_run(&surveys, terminal)
+            };
+        }
+        let options = PushOptions {
+            jobs: self.network.jobs(),
+            continue_on_unreachable: self.continue_on_unreachable,
+            take_over: self.take_over,
+            journal: match &self.state {
+                Some(path) => path.clone(),
+                None => self.network.journal()?,
+            },
+        };
+        let (what, steps): (_, &[Step]) = if self.rollback {
+            ("rolling back", &[Step::Restored])
+        } else {
+            ("pushing", &[Step::Surveyed, Step::Applied])
+        };
+        let bar = terminal.counter(what, devices.all().len() * steps.len());
+        let told = tell(&bar, steps);
+        let (done, seconds) = timed(|| {
+            runtime.block_on(async {
+                if self.rollback {
+                    rollback(&desired, &devices, &options, &told).await
+                } else {
+                    push(&desired, &devices, &options, &told).await
+                }
+            })
+        });
+        bar.finish_and_clear();
+        conclude(
+            &done.map_err(|error| refuse(&error))?,
+            self.rollback,
+            seconds,
+            terminal,
+        )
+    }
+}
+
+/// A listener that moves a bar.
+fn tell(bar: &ProgressBar, steps: &[Step]) -> Told {
+    let (bar, steps) = (bar.clone(), steps.to_vec());
+    Arc::new(move |step, _| {
+        if steps.contains(&step) {
+            bar.inc(1);
+        }
+    })
+}
+
+fn refuse(error: &PushError) -> Fault {
+    match error {
+        PushError::Journal(JournalError::Busy(_)) | PushError::Before(_) => {
+            Fault::with(Status::Target, error)
+        }
+        PushError::Journal(_) => Fault::input(error),
+    }
+}
+
+/// What `push --json` prints.
+#[derive(Serialize)]
+struct Figures<'a> {
+    #[serde(flatten)]
+    report: &'a PushReport,
+    seconds: f64,
+}
+
+fn conclude(
+    report: &PushReport,
+    rollback: bool,
+    seconds: f64,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let figures = Figures { report, seconds };
+    terminal.result(&figures, || describe(report, rollback, seconds))?;
+    let failed = report
+        .switches
+        .iter()
+        .filter(|switch| switch.error.is_some());
+    let lines: Vec<String> = failed
+        .map(|s| format!("{}: {}", s.switch, s.error.as_deref().unwrap_or_default()))
+        .collect();
+    let lines = lines.join("\n");
+    let refused = match report.outcome {
+        Outcome::RolledBack if !rollback => "a switch refused; all switches are as they were",
+        Outcome::Mixed if rollback => "not every switch could be brought back; try again",
+        Outcome::Mixed => {
+            "a switch refused, and not every switch could be brought back; push again, or --rollback"
+        }
+        _ if !lines.is_empty() => "switches were left out",
+        _ => return Ok(()),
+    };
+    Err(Fault::with(Status::Target, format!("{refused}\n{lines}")))
+}
+
+/// What happened, for people.
+fn describe(report: &PushReport, rollback: bool, seconds: f64) -> String {
+    let verdict = match (report.outcome, rollback) {
+        (Outcome::Unchanged, false) => {
+            "every switch holds it already: nothing was written".to_owned()
+        }
+        (Outcome::Unchanged, true) => {
+            "every switch is as it was before the push: nothing was written".to_owned()
+        }
+        (Outcome::Pushed, _) => format!("{} updates written and read back", report.written),
+        (Outcome::RolledBack, true) => format!(
+            "{} updates written: every switch is as it was before the push",
+            report.written
+        ),
+        (Outcome::RolledBack, false) => "rolled back".to_owned(),
+        (Outcome::Mixed, _) => "not every switch is in a known state".to_owned(),
+    };
+    format!("{}{verdict} ({seconds:.3} s)\n", list(&report.switches))
+}
+
+/// The switches as a table; of many, those that changed.
+fn list(switches: &[SwitchReport]) -> String {
+    let many = switches.len() > LISTED_MAX;
+    let shown = switches
+        .iter()
+        .filter(|report| !many || report.outcome != SwitchOutcome::Unchanged);
+    let rows: Vec<Vec<String>> = shown
+        .map(|report| {
+            vec![
+                report.switch.clone(),
+                report.address.clone(),
+                outcome_name(report.outcome).to_owned(),
+                report.pipeline.to_owned(),
+                report.inserted.to_string(),
+                report.modified.to_string(),
+                report.deleted.to_string(),
+                report.batches.to_string(),
+                report.atomicity.unwrap_or("").to_owned(),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = [
+        "switch",
+        "address",
+        "outcome",
+        "program",
+        "+",
+        "~",
+        "-",
+        "batches",
+        "atomicity",
+    ];
+    terminal::table(&header, &[4, 5, 6, 7], &rows)
+}
+
+const fn outcome_name(outcome: SwitchOutcome) -> &'static str {
+    match outcome {
+        SwitchOutcome::Unchanged => "unchanged",
+        SwitchOutcome::Pushed => "pushed",
+        SwitchOutcome::Unreachable => "unreachable",
+        SwitchOutcome::Restored => "restored",
+        SwitchOutcome::Lost => "not restored",
+    }
+}
+
+/// What `push --dry-run --json` prints.
+#[derive(Serialize)]
+struct DryRun {
+    would_write: usize,
+    programs: usize,
+    switches: Vec<SwitchReport>,
+}
+
+fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
+    let switches: Vec<SwitchReport> = surveys.iter().map(Survey::report).collect();
+    let plan = DryRun {
+        would_write: switches
+            .iter()
+            .map(|r| r.inserted + r.modified + r.deleted)
+            .sum(),
+        programs: switches
+            .iter()
+            .filter(|r| r.pipeline != PipelineChange::Same.name())
+            .count(),
+        switches,
+    };
+    terminal.result(&plan, || {
+        let changing = plan
+            .switches
+            .iter()
+            .filter(|r| r.outcome == SwitchOutcome::Pushed);
+        let mut text = String::new();
+        for report in changing {
+            text.push_str(&format!(
+                "{} ({}): {}{} to insert, {} to modify, {} to delete\n",
+                report.switch,
+                report.address,
+                match report.pipeline {
+                    "load" => "load the program, ",
+                    "replace" => "replace the program, ",
+                    _ => "",
+                },
+                report.inserted,
+                report.modified,
+                report.deleted
+            ));
+        }
+        if text.is_empty() && plan.switches.iter().all(|r| r.error.is_none()) {
+            return "a push would write nothing".to_owned();
+        }
+        text + &format!("a push would write {} updates\n", plan.would_write)
+    })?;
+    unreachable(surveys)
+}
+
+/// What `push --diff --json` prints.
+#[derive(Serialize)]
+struct DiffFigures {
+    differs: bool,
+    switches: Vec<SwitchDiffFigures>,
+}
+
+#[derive(Serialize)]
+struct SwitchDiffFigures {
+    switch: String,
+    address: String,
+    pipeline: Option<&'static str>,
+    changes: Vec<ChangeFigures>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ChangeFigures {
+    change: &'static str,
+    entity: String,
+}
+
+fn show_diff(desired: &Desired, surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
+    let differs = surveys.iter().any(|survey| {
+        survey
+            .found
+            .as_ref()
+            .is_ok_and(|(_, diff)| !diff.is_empty())
+    });
+    let figures = DiffFigures {
+        differs,
+        switches: surveys
+            .iter()
+            .map(|survey| diff_figures(desired, survey))
+            .collect(),
+    };
+    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    terminal.result(&figures, || diff_text(desired, surveys, colours))?;
+    unreachable(surveys)?;
+    if differs {
+        return Err(Fault::shown(Status::Failed));
+    }
+    Ok(())
+}
+
+fn diff_figures(desired: &Desired, survey: &Survey) -> SwitchDiffFigures {
+    let change = |(kind, entity)| ChangeFigures {
+        change: match kind {
+            ChangeKind::Insert => "insert",
+            ChangeKind::Modify => "modify",
+            ChangeKind::Delete => "delete",
+        },
+        entity,
+    };
+    let found = survey.found.as_ref();
+    SwitchDiffFigures {
+        switch: survey.device.name.clone(),
+        address: survey.device.endpoint.address.clone(),
+        pipeline: found.ok().map(|(_, diff)| diff.pipeline.name()),
+        changes: found
+            .map(|(_, diff)| {
+                diff.lines(&desired.pipeline.info)
+                    .into_iter()
+                    .map(change)
+                    .collect()
+            })
+            .unwrap_or_default(),
+        error: found.err().map(ToString::to_string),
+    }
+}
+
+/// The diff for people: only switches that differ.
+fn diff_text(desired: &Desired, surveys: &[Survey], colours: bool) -> String {
+    let mut text = String::new();
+    for survey in surveys {
+        let Ok((_, diff)) = &survey.found else {
+            continue;
+        };
+        if diff.is_empty() {
+            continue;
+        }
+        let device = &survey.device;
+        text.push_str(&format!(
+            "{} ({}, device {})\n",
+            device.name, device.endpoint.address, device.endpoint.device_id
+        ));
+        match diff.pipeline {
+            PipelineChange::Same => {}
+            PipelineChange::Load => text.push_str(&paint(
+                ChangeKind::Insert,
+                &format!("program {}", desired.pipeline.name),
+                colours,
+            )),
+            PipelineChange::Replace => text.push_str(&paint(
+                ChangeKind::Modify,
+                &format!("program {} (another is loaded)", desired.pipeline.name),
+                colours,
+            )),
+        }
+        for (kind, line) in diff.lines(&desired.pipeline.info) {
+            text.push_str(&paint(kind, &line, colours));
+        }
+    }
+    if text.is_empty() && surveys.iter().all(|survey| survey.found.is_ok()) {
+        text.push_str("no differences\n");
+    }
+    text
+}
+
+/// A line of a diff, green, yellow or red.
+fn paint(kind: ChangeKind, line: &str, colours: bool) -> String {
+    let mark = kind.mark();
+    if !colours {
+        return format!("  {mark} {line}\n");
+    }
+    let colour = match kind {
+        ChangeKind::Insert => 32,
+        ChangeKind::Modify => 33,
+        ChangeKind::Delete => 31,
+    };
+    format!("  \x1b[{colour}m{mark} {line}\x1b[0m\n")
+}
+
+/// Refuses with the switches that could not be asked.
+fn unreachable(surveys: &[Survey]) -> Result<(), Fault> {
+    let lines: Vec<String> = surveys
+        .iter()
+        .filter_map(|survey| {
+            let error = survey.found.as_ref().err()?;
+            Some(format!("{}: {error}", survey.device.name))
+        })
+        .collect();
+    if lines.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::with(Status::Target, lines.join("\n")))
+    }
+}

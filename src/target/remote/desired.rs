@@ -1,0 +1,285 @@
+//! What a build directory wants of every switch: one program, and each switch's entries.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use p4runtime::p4::config::v1::P4Info;
+use p4runtime::p4::v1;
+use p4runtime::{P4InfoIndex, from_text};
+use prost::Message as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+use tokio::sync::OnceCell;
+
+use super::entity::{self, EntityError, EntityKey};
+use super::error::RemoteError;
+use super::p4c;
+use crate::target::{BuildDirectory, ManifestError};
+
+/// What a switch takes as its device config.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigFormat {
+    /// Find out by asking the switch to verify.
+    #[default]
+    Auto,
+    /// The program's P4 text.
+    P4,
+    /// The JSON that p4c makes for BMv2.
+    Bmv2Json,
+}
+
+/// Why a build directory says nothing usable.
+#[derive(Debug, Error)]
+pub enum DesiredError {
+    /// A file is missing, changed, or not ours.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A file is not in its format.
+    #[error("`{file}`: {reason}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An update does not fit the program.
+    #[error("`{file}`, update {index}: {source}")]
+    Entity {
+        /// The file.
+        file: String,
+        /// The update.
+        index: usize,
+        /// What is wrong.
+        source: EntityError,
+    },
+    /// A file includes another that the directory does not have.
+    #[error("`{file}` includes `{included}`, which goes round in circles")]
+    Circle {
+        /// The file.
+        file: String,
+        /// What it includes.
+        included: String,
+    },
+}
+
+/// The program of a network.
+#[derive(Debug)]
+pub struct DesiredPipeline {
+    /// Name of the program.
+    pub name: String,
+    /// P4Info.
+    pub info: P4InfoIndex,
+    /// The whole program as one text.
+    pub source: String,
+    /// Our name for it: a digest of P4Info and text, never 0.
+    pub cookie: u64,
+    json: OnceCell<Result<Vec<u8>, String>>,
+}
+
+/// What one switch is to hold.
+#[derive(Clone, Debug)]
+pub struct DesiredSwitch {
+    /// Its name.
+    pub name: String,
+    /// The device id that the plan gave it.
+    pub device_id: u64,
+    /// Its entities, canonical.
+    pub entities: BTreeMap<EntityKey, v1::Entity>,
+}
+
+/// What a network is to hold.
+#[derive(Clone, Debug)]
+pub struct Desired {
+    /// The program that all switches run.
+    pub pipeline: Arc<DesiredPipeline>,
+    /// The switches, in the plan's order.
+    pub switches: Vec<DesiredSwitch>,
+}
+
+impl Desired {
+    /// Reads a build directory; every file is held against the manifest.
+    ///
+    /// # Errors
+    /// [`DesiredError`].
+    pub fn open(path: &Path) -> Result<Self, DesiredError> {
+        let directory = BuildDirectory::open(path)?;
+        let pipeline = DesiredPipeline::read(&directory)?;
+        let switches = directory.manifest().switches.iter();
+        let switches = switches
+            .map(|files| {
+                let file = files.entries_txtpb();
+                let text = directory.read_text(&file)?;
+                let entities = read_entities(&file, &text, &pipeline.info)?;
+                Ok(DesiredSwitch {
+                    name: files.name.clone(),
+                    device_id: files.device_id,
+                    entities,
+                })
+            })
+            .collect::<Result<_, DesiredError>>()?;
+        Ok(Self {
+            pipeline: Arc::new(pipeline),
+            switches,
+        })
+    }
+
+    /// Names and device ids, as a devices file needs them.
+    #[must_use]
+    pub fn names(&self) -> Vec<(String, u64)> {
+        let switches = self.switches.iter();
+        switches.map(|s| (s.name.clone(), s.device_id)).collect()
+    }
+}
+
+/// The entities that a `WriteRequest` in text format leaves behind.
+fn read_entities(
+    file: &str,
+    text: &str,
+    info: &P4InfoIndex,
+) -> Result<BTreeMap<EntityKey, v1::Entity>, DesiredError> {
+    let malformed = |reason: String| DesiredError::Malformed {
+        file: file.to_owned(),
+        reason,
+    };
+    let request: v1::WriteRequest =
+        from_text(text).map_err(|error| malformed(error.to_string()))?;
+    let mut entities = BTreeMap::new();
+    for (index, update) in request.updates.iter().enumerate() {
+        let wrong = |source| DesiredError::Entity {
+            file: file.to_owned(),
+            index,
+            source,
+        };
+        let entity = update.entity.as_ref();
+        let entity = entity.ok_or_else(|| wrong(EntityError::Shape("it has no entity")))?;
+        if let Some((key, entity)) = entity::canonical(entity, info).map_err(wrong)?
+            && entities.insert(key, entity).is_some()
+        {
+            return Err(wrong(EntityError::Shape("the same entity comes twice")));
+        }
+    }
+    Ok(entities)
+}
+
+impl DesiredPipeline {
+    fn read(directory: &BuildDirectory) -> Result<Self, DesiredError> {
+        let program = &directory.manifest().program;
+        let text = directory.read_text(&program.p4info)?;
+        let malformed = |reason: String| DesiredError::Malformed {
+            file: program.p4info.clone(),
+            reason,
+        };
+        let info: P4Info = from_text(&text).map_err(|error| malformed(error.to_string()))?;
+        let source = one_text(directory, &program.main, &mut Vec::new())?;
+        Self::new(program.name.clone(), info, source).map_err(|error| malformed(error.to_string()))
+    }
+
+    /// A program from its parts.
+    ///
+    /// # Errors
+    /// P4Info in which two objects share a name or an id.
+    pub fn new(name: String, info: P4Info, source: String) -> Result<Self, p4runtime::NameError> {
+        let cookie = cookie_of(&info, &source);
+        Ok(Self {
+            name,
+            info: P4InfoIndex::new(info)?,
+            source,
+            cookie,
+            json: OnceCell::new(),
+        })
+    }
+
+    /// The program as BMv2 JSON; compiled once, however many switches want it.
+    ///
+    /// # Errors
+    /// [`RemoteError::Config`] where p4c is missing or refuses.
+    pub async fn bmv2_json(&self) -> Result<Vec<u8>, RemoteError> {
+        let source = self.source.clone();
+        let compile = || async {
+            let task = tokio::task::spawn_blocking(move || p4c::bmv2_json(&source));
+            task.await.unwrap_or_else(|error| Err(error.to_string()))
+        };
+        let json = self.json.get_or_init(compile).await;
+        json.clone().map_err(RemoteError::Config)
+    }
+
+    /// The message that loads it, around a device config.
+    #[must_use]
+    pub fn message(&self, device_config: Vec<u8>) -> v1::ForwardingPipelineConfig {
+        v1::ForwardingPipelineConfig {
+            p4info: Some(self.info.info().clone()),
+            p4_device_config: device_config,
+            cookie: Some(v1::forwarding_pipeline_config::Cookie {
+                cookie: self.cookie,
+            }),
+        }
+    }
+
+    /// Whether what a switch runs is this: the same P4Info, and our cookie or, where the server forgets cookies, one
+    /// of the device configs that we send.
+    #[must_use]
+    pub fn runs_in(&self, config: &v1::ForwardingPipelineConfig) -> bool {
+        if config.p4info.as_ref() != Some(self.info.info()) {
+            return false;
+        }
+        let cookie = config.cookie.as_ref().map_or(0, |cookie| cookie.cookie);
+        if cookie != 0 {
+            return cookie == self.cookie;
+        }
+        let given = config.p4_device_config.as_slice();
+        let json = self.json.get().and_then(|json| json.as_ref().ok());
+        given == self.source.as_bytes() || json.is_some_and(|json| json == given)
+    }
+}
+
+fn cookie_of(info: &P4Info, source: &str) -> u64 {
+    let digest = Sha256::new()
+        .chain_update(info.encode_to_vec())
+        .chain_update(source)
+        .finalize();
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    u64::from_be_bytes(first).max(1)
+}
+
+/// A file with everything that it includes by a quoted name put in its place.
+fn one_text(
+    directory: &BuildDirectory,
+    file: &str,
+    above: &mut Vec<String>,
+) -> Result<String, DesiredError> {
+    let text = directory.read_text(file)?;
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    above.push(file.to_owned());
+    let mut whole = String::with_capacity(text.len());
+    for line in text.lines() {
+        if let Some(name) = quoted_include(line) {
+            let included = format!("{folder}/{name}");
+            if above.contains(&included) {
+                return Err(DesiredError::Circle {
+                    file: file.to_owned(),
+                    included,
+                });
+            }
+            whole.push_str(&one_text(directory, &included, above)?);
+        } else {
+            whole.push_str(line);
+            whole.push('\n');
+        }
+    }
+    above.pop();
+    Ok(whole)
+}
+
+/// The name in `#include "NAME"`.
+fn quoted_include(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start();
+    let rest = rest
+        .strip_prefix("include")?
+        .trim_start()
+        .strip_prefix('"')?;
+    rest.split_once('"').map(|(name, _)| name)
+}

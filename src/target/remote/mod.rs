@@ -1,0 +1,42 @@
+//! Switches over P4Runtime: what each of a network holds, how that differs from a build directory, and how to
+//! bring it there.
+//!
+//! | step | module |
+//! |---|---|
+//! | which switch is where, and who we are to it | [`devices`] |
+//! | one switch: session, pipeline, reads, writes | [`client`] |
+//! | what a build directory wants of every switch | [`desired`] |
+//! | entities in one form, whoever wrote them | [`entity`] |
+//! | what a switch holds | [`state`] |
+//! | what has to change, and in which order | [`diff`] |
+//! | one switch brought to a state | [`apply`] |
+//! | the network brought to a state, or left as it was | [`push`], [`journal`] |
+//! | differences as they appear | [`drift`] |
+//!
+//! Nothing here asks what product a switch is: what it can do is found out by asking it ([`apply::Abilities`]).
+
+pub mod apply;
+pub mod client;
+pub mod desired;
+pub mod devices;
+pub mod diff;
+pub mod drift;
+pub mod entity;
+mod error;
+pub mod journal;
+mod p4c;
+pub mod push;
+pub mod state;
+
+pub use apply::{Abilities, Applied};
+pub use client::{Client, ElectionId, Endpoint, Tls};
+pub use desired::{ConfigFormat, Desired, DesiredSwitch};
+pub use devices::{Device, Devices, DevicesError};
+pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
+pub use entity::EntityKey;
+pub use error::{RemoteError, UpdateFailure};
+pub use push::{PushError, PushOptions, PushReport};
+pub use state::SwitchState;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,705 @@
+//! The network brought to what a build directory says, or left as it was.
+//!
+//! First every switch is asked what it holds; then every switch that needs another program verifies it; then what
+//! all of them hold is written to the journal. Nothing was changed so far, and whatever goes wrong until here ends
+//! the push. Then all are written to in parallel and read back. If one refuses, every one is brought back.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _};
+use p4runtime::P4InfoIndex;
+use p4runtime::p4::v1;
+use serde::Serialize;
+use thiserror::Error;
+
+use super::apply::{self, Abilities, Applied, Goal};
+use super::client::Client;
+use super::desired::{Desired, DesiredPipeline, DesiredSwitch};
+use super::devices::{Device, Devices};
+use super::diff::{ChangeKind, PipelineChange, SwitchDiff};
+use super::error::RemoteError;
+use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::state::{self, SwitchState};
+
+/// Attempts to reach a switch that is to be brought back.
+const RESTORE_ATTEMPTS: u32 = 5;
+/// Pause between them.
+const RESTORE_PAUSE: Duration = Duration::from_millis(300);
+
+/// How a push goes about it.
+#[derive(Clone, Debug)]
+pub struct PushOptions {
+    /// Switches at a time.
+    pub jobs: usize,
+    /// Push to those that can be reached.
+    pub continue_on_unreachable: bool,
+    /// Outbid other primaries.
+    pub take_over: bool,
+    /// The journal's directory.
+    pub journal: PathBuf,
+}
+
+/// Called with the name of a switch that is done with a step, from any thread.
+pub type Told = Arc<dyn Fn(Step, &str) + Send + Sync>;
+
+/// Steps of a push, for progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What it holds is known.
+    Surveyed,
+    /// It was written to and read back, or left alone.
+    Applied,
+    /// It is as it was before.
+    Restored,
+}
+
+/// Why a push ended before it touched anything.
+#[derive(Debug, Error)]
+pub enum PushError {
+    /// Switches could not be asked, or would refuse.
+    #[error("nothing was changed: {}", each_line(.0))]
+    Before(Vec<(String, RemoteError)>),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn each_line(failures: &[(String, RemoteError)]) -> String {
+    let lines: Vec<String> = failures
+        .iter()
+        .map(|(name, error)| format!("{name}: {error}"))
+        .collect();
+    lines.join("\n")
+}
+
+/// How a push ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every switch held it already; nothing was written.
+    Unchanged,
+    /// Every switch that was reached holds it.
+    Pushed,
+    /// A switch refused, and every switch is as it was.
+    RolledBack,
+    /// A switch refused, and not every switch could be brought back.
+    Mixed,
+}
+
+/// How a push ended for one switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchOutcome {
+    /// It held everything.
+    Unchanged,
+    /// It was written to and read back.
+    Pushed,
+    /// It could not be reached and was left out.
+    Unreachable,
+    /// It is as it was before.
+    Restored,
+    /// It refused, and could not be brought back.
+    Lost,
+}
+
+/// What happened to one switch.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchReport {
+    /// Its name.
+    pub switch: String,
+    /// Where it is.
+    pub address: String,
+    /// How it ended.
+    pub outcome: SwitchOutcome,
+    /// `same`, `load` or `replace`.
+    pub pipeline: &'static str,
+    /// Entities made.
+    pub inserted: usize,
+    /// Entities changed.
+    pub modified: usize,
+    /// Entities removed.
+    pub deleted: usize,
+    /// Writes that it took.
+    pub batches: usize,
+    /// `dataplane-atomic`, `rollback-on-error` or `none`; absent where nothing was written.
+    pub atomicity: Option<&'static str>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Serialize)]
+pub struct PushReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Updates written to switches that hold them now.
+    pub written: usize,
+    /// Every switch, in the plan's order.
+    pub switches: Vec<SwitchReport>,
+}
+
+/// What a switch holds beside what it is to hold.
+#[derive(Debug)]
+pub struct Survey {
+    /// The switch.
+    pub device: Device,
+    /// Its state and the difference, or why it is not known.
+    pub found: Result<(SwitchState, SwitchDiff), RemoteError>,
+}
+
+/// Asks every switch what it holds. No session is opened: whoever is primary stays it.
+pub async fn survey(desired: &Desired, devices: &Devices, jobs: usize, told: &Told) -> Vec<Survey> {
+    let asked = pairs(desired, devices);
+    let pipeline = Arc::clone(&desired.pipeline);
+    let told = Arc::clone(told);
+    each(asked, jobs, move |(device, wanted)| {
+        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+        async move {
+            let found = async {
+                let mut client = Client::connect(&device.endpoint).await?;
+                let state = state::read(&mut client).await?;
+                let diff = SwitchDiff::between(&state, &pipeline, &wanted.entities);
+                Ok((state, diff))
+            };
+            let found = found.await;
+            told(Step::Surveyed, &device.name);
+            Survey { device, found }
+        }
+    })
+    .await
+}
+
+/// A switch that we are primary of and know.
+struct Ready {
+    device: Device,
+    wanted: DesiredSwitch,
+    client: Client,
+    state: SwitchState,
+    diff: SwitchDiff,
+    abilities: Abilities,
+    device_config: Option<Vec<u8>>,
+}
+
+/// What became of one switch in the writing step.
+enum Written {
+    Done(Applied),
+    Skipped,
+    Failed(RemoteError),
+}
+
+/// Pushes.
+///
+/// # Errors
+/// [`PushError`] if it ended before anything was changed. What happens afterwards is in the report.
+pub async fn push(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+) -> Result<PushReport, PushError> {
+    let mut journal = Journal::open(&options.journal)?;
+    let (mut ready, left_out) = prepare(desired, devices, options, told).await?;
+    let interrupted = journal.progress() == Some(Progress::Pushing);
+    let mut report: Vec<SwitchReport> = left_out.iter().map(unreachable).collect();
+    if ready.iter().all(|ready| ready.diff.is_empty()) {
+        if interrupted && left_out.is_empty() {
+            journal.finish(Progress::Pushed)?;
+        }
+        report.extend(
+            ready
+                .iter()
+                .map(|r| switch_report(r, SwitchOutcome::Unchanged, None)),
+        );
+        return Ok(finish(desired, report, Outcome::Unchanged, 0));
+    }
+    let snapshots = before(&journal, &ready, interrupted)?;
+    journal.begin(&snapshots)?;
+
+    let (written, failed) = write_all(&mut ready, desired, options, told).await;
+    if !failed {
+        let mut updates = 0;
+        for (ready, written) in ready.iter().zip(&written) {
+            let applied = match written {
+                Written::Done(applied) => *applied,
+                _ => Applied::default(),
+            };
+            updates += applied.updates();
+            let outcome = if ready.diff.is_empty() {
+                SwitchOutcome::Unchanged
+            } else {
+                SwitchOutcome::Pushed
+            };
+            report.push(switch_report(ready, outcome, Some(applied)));
+        }
+        journal.finish(Progress::Pushed)?;
+        return Ok(finish(desired, report, Outcome::Pushed, updates));
+    }
+    let (restored, outcome) = undo(ready, written, &snapshots, options, told).await;
+    report.extend(restored);
+    if outcome == Outcome::RolledBack {
+        journal.finish(Progress::RolledBack)?;
+    }
+    Ok(finish(desired, report, outcome, 0))
+}
+
+/// What the network is brought back to: what switches hold now, or held before a push that never ended.
+fn before(
+    journal: &Journal,
+    ready: &[Ready],
+    interrupted: bool,
+) -> Result<BTreeMap<String, Snapshot>, JournalError> {
+    let changing = ready.iter().filter(|ready| !ready.diff.is_empty());
+    let mut snapshots: BTreeMap<String, Snapshot> = changing
+        .map(|ready| (ready.device.name.clone(), Snapshot::from(&ready.state)))
+        .collect();
+    if interrupted {
+        snapshots.extend(journal.snapshots()?);
+    }
+    Ok(snapshots)
+}
+
+/// Becomes primary everywhere, surveys, and lets programs be verified. Nothing is changed yet.
+async fn prepare(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+) -> Result<(Vec<Ready>, Vec<(Device, RemoteError)>), PushError> {
+    let pipeline = Arc::clone(&desired.pipeline);
+    let (take_over, told) = (options.take_over, Arc::clone(told));
+    let found = each(
+        pairs(desired, devices),
+        options.jobs,
+        move |(device, wanted)| {
+            let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+            async move {
+                let ready = make_ready(device.clone(), wanted, &pipeline, take_over).await;
+                told(Step::Surveyed, &device.name);
+                ready.map_err(|error| (device, error))
+            }
+        },
+    )
+    .await;
+    let (mut ready, mut failures) = (Vec::new(), Vec::new());
+    for found in found {
+        match found {
+            Ok(one) => ready.push(*one),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let tolerable = |(_, error): &(Device, RemoteError)| error.unreachable();
+    if failures.is_empty() || (options.continue_on_unreachable && failures.iter().all(tolerable)) {
+        return Ok((ready, failures));
+    }
+    let named = failures
+        .into_iter()
+        .map(|(device, error)| (device.name, error));
+    Err(PushError::Before(named.collect()))
+}
+
+async fn make_ready(
+    device: Device,
+    wanted: DesiredSwitch,
+    pipeline: &DesiredPipeline,
+    take_over: bool,
+) -> Result<Box<Ready>, RemoteError> {
+    let mut client = Client::connect(&device.endpoint).await?;
+    client.become_primary(take_over).await?;
+    let state = state::read(&mut client).await?;
+    let diff = SwitchDiff::between(&state, pipeline, &wanted.entities);
+    let mut abilities = Abilities::default();
+    let device_config = if diff.pipeline == PipelineChange::Same {
+        None
+    } else {
+        Some(apply::device_config(&mut client, &device, pipeline, &mut abilities).await?)
+    };
+    Ok(Box::new(Ready {
+        device,
+        wanted,
+        client,
+        state,
+        diff,
+        abilities,
+        device_config,
+    }))
+}
+
+/// Writes to all that need it; once one fails, those not yet begun are left alone.
+async fn write_all(
+    ready: &mut Vec<Ready>,
+    desired: &Desired,
+    options: &PushOptions,
+    told: &Told,
+) -> (Vec<Written>, bool) {
+    let failed = Arc::new(AtomicBool::new(false));
+    let (pipeline, told) = (Arc::clone(&desired.pipeline), Arc::clone(told));
+    let stop = Arc::clone(&failed);
+    let done = each(
+        std::mem::take(ready),
+        options.jobs,
+        move |mut ready: Ready| {
+            let (pipeline, told, failed) =
+                (Arc::clone(&pipeline), Arc::clone(&told), Arc::clone(&stop));
+            async move {
+                let written = if ready.diff.is_empty() || failed.load(Ordering::SeqCst) {
+                    Written::Skipped
+                } else {
+                    match write_one(&mut ready, &pipeline).await {
+                        Ok(applied) => Written::Done(applied),
+                        Err(error) => {
+                            failed.store(true, Ordering::SeqCst);
+                            Written::Failed(error)
+                        }
+                    }
+                };
+                told(Step::Applied, &ready.device.name);
+                (ready, written)
+            }
+        },
+    )
+    .await;
+    let written;
+    (*ready, written) = done.into_iter().unzip();
+    (written, failed.load(Ordering::SeqCst))
+}
+
+async fn write_one(ready: &mut Ready, pipeline: &DesiredPipeline) -> Result<Applied, RemoteError> {
+    let goal = Goal {
+        load: ready
+            .device_config
+            .clone()
+            .map(|config| pipeline.message(config)),
+        info: &pipeline.info,
+        entities: &ready.wanted.entities,
+    };
+    apply::apply(&mut ready.client, &ready.state, &goal, &mut ready.abilities).await
+}
+
+/// Brings everything back that may have been touched.
+async fn undo(
+    ready: Vec<Ready>,
+    written: Vec<Written>,
+    snapshots: &BTreeMap<String, Snapshot>,
+    options: &PushOptions,
+    told: &Told,
+) -> (Vec<SwitchReport>, Outcome) {
+    let jobs: Vec<(Ready, Written, Option<Snapshot>)> = ready
+        .into_iter()
+        .zip(written)
+        .map(|(ready, written)| {
+            let snapshot = snapshots.get(&ready.device.name).cloned();
+            (ready, written, snapshot)
+        })
+        .collect();
+    let take_over = options.take_over;
+    let told = Arc::clone(told);
+    let reports = each(jobs, options.jobs, move |(ready, written, snapshot)| {
+        let told = Arc::clone(&told);
+        async move {
+            let refusal = match written {
+                Written::Failed(error) => Some(error.to_string()),
+                _ => None,
+            };
+            let back = match &snapshot {
+                Some(snapshot) => restore(&ready.device, Some(ready.client), snapshot, take_over)
+                    .await
+                    .map(drop),
+                None => Ok(()),
+            };
+            told(Step::Restored, &ready.device.name);
+            let outcome = match (&back, &snapshot) {
+                (Ok(()), None) => SwitchOutcome::Unchanged,
+                (Ok(()), Some(_)) => SwitchOutcome::Restored,
+                (Err(_), _) => SwitchOutcome::Lost,
+            };
+            let not_back = back.err().map(|error| format!("not brought back: {error}"));
+            let error = [refusal, not_back]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; ");
+            SwitchReport {
+                switch: ready.device.name.clone(),
+                address: ready.device.endpoint.address.clone(),
+                outcome,
+                pipeline: ready.diff.pipeline.name(),
+                inserted: 0,
+                modified: 0,
+                deleted: 0,
+                batches: 0,
+                atomicity: None,
+                error: (!error.is_empty()).then_some(error),
+            }
+        }
+    })
+    .await;
+    let lost = reports
+        .iter()
+        .any(|report| report.outcome == SwitchOutcome::Lost);
+    let outcome = if lost {
+        Outcome::Mixed
+    } else {
+        Outcome::RolledBack
+    };
+    (reports, outcome)
+}
+
+/// Brings a switch back to a snapshot. A switch that had no program keeps the one it has, emptied: P4Runtime
+/// cannot take a program away.
+async fn restore(
+    device: &Device,
+    client: Option<Client>,
+    snapshot: &Snapshot,
+    take_over: bool,
+) -> Result<Applied, RemoteError> {
+    let mut client = client.filter(Client::is_primary);
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        match restore_once(device, client.take(), snapshot, take_over).await {
+            Err(error) if error.unreachable() && attempt < RESTORE_ATTEMPTS => {
+                tokio::time::sleep(RESTORE_PAUSE).await;
+            }
+            done => return done,
+        }
+    }
+}
+
+async fn restore_once(
+    device: &Device,
+    client: Option<Client>,
+    snapshot: &Snapshot,
+    take_over: bool,
+) -> Result<Applied, RemoteError> {
+    let mut client = match client {
+        Some(client) => client,
+        None => {
+            let mut client = Client::connect(&device.endpoint).await?;
+            client.become_primary(take_over).await?;
+            client
+        }
+    };
+    let held = state::read(&mut client).await?;
+    let same = held.pipeline == snapshot.pipeline;
+    let load = snapshot.pipeline.clone().filter(|_| !same);
+    let info = match &load {
+        Some(config) => Some(index(config)?),
+        None => held.index()?,
+    };
+    let Some(info) = info else {
+        return Ok(Applied::default()); // no program then, none now
+    };
+    let goal = Goal {
+        load,
+        info: &info,
+        entities: &snapshot.entities,
+    };
+    apply::apply(&mut client, &held, &goal, &mut Abilities::default()).await
+}
+
+fn index(config: &v1::ForwardingPipelineConfig) -> Result<P4InfoIndex, RemoteError> {
+    let info = config.p4info.clone().unwrap_or_default();
+    P4InfoIndex::new(info).map_err(|error| RemoteError::Foreign(error.to_string()))
+}
+
+/// Brings every switch that the last push touched back to what it held before.
+///
+/// # Errors
+/// [`PushError::Journal`] without a push to undo. Switches that cannot be brought back are in the report; asking
+/// again tries again.
+pub async fn rollback(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+) -> Result<PushReport, PushError> {
+    let mut journal = Journal::open(&options.journal)?;
+    let snapshots = journal.snapshots()?;
+    let jobs: Vec<(Device, Option<Snapshot>)> = devices
+        .all()
+        .iter()
+        .map(|device| (device.clone(), snapshots.get(&device.name).cloned()))
+        .collect();
+    let (take_over, told) = (options.take_over, Arc::clone(told));
+    let reports = each(jobs, options.jobs, move |(device, snapshot)| {
+        let told = Arc::clone(&told);
+        async move {
+            let done = match &snapshot {
+                Some(snapshot) => restore(&device, None, snapshot, take_over).await,
+                None => Ok(Applied::default()),
+            };
+            told(Step::Restored, &device.name);
+            restored(&device, done)
+        }
+    })
+    .await;
+    let lost = reports.iter().any(|report| report.error.is_some());
+    let written: usize = reports
+        .iter()
+        .map(|r| r.inserted + r.modified + r.deleted)
+        .sum();
+    let untouched = reports
+        .iter()
+        .all(|r| r.outcome == SwitchOutcome::Unchanged);
+    let outcome = match (lost, untouched) {
+        (true, _) => Outcome::Mixed,
+        (false, true) => Outcome::Unchanged,
+        (false, false) => Outcome::RolledBack,
+    };
+    if !lost {
+        journal.finish(Progress::RolledBack)?;
+    }
+    Ok(finish(desired, reports, outcome, written))
+}
+
+fn restored(device: &Device, done: Result<Applied, RemoteError>) -> SwitchReport {
+    let (applied, error) = match done {
+        Ok(applied) => (applied, None),
+        Err(error) => (Applied::default(), Some(error)),
+    };
+    let outcome = match &error {
+        Some(error) if error.unreachable() => SwitchOutcome::Unreachable,
+        Some(_) => SwitchOutcome::Lost,
+        None if applied == Applied::default() => SwitchOutcome::Unchanged,
+        None => SwitchOutcome::Restored,
+    };
+    SwitchReport {
+        switch: device.name.clone(),
+        address: device.endpoint.address.clone(),
+        outcome,
+        pipeline: if applied.loaded { "replace" } else { "same" },
+        inserted: applied.inserted,
+        modified: applied.modified,
+        deleted: applied.deleted,
+        batches: applied.batches,
+        atomicity: None,
+        error: error.map(|error| error.to_string()),
+    }
+}
+
+fn switch_report(ready: &Ready, outcome: SwitchOutcome, applied: Option<Applied>) -> SwitchReport {
+    let applied = applied.unwrap_or_default();
+    SwitchReport {
+        switch: ready.device.name.clone(),
+        address: ready.device.endpoint.address.clone(),
+        outcome,
+        pipeline: ready.diff.pipeline.name(),
+        inserted: applied.inserted,
+        modified: applied.modified,
+        deleted: applied.deleted,
+        batches: applied.batches,
+        atomicity: (applied.batches > 0).then(|| ready.abilities.atomicity_name()),
+        error: None,
+    }
+}
+
+fn unreachable((device, error): &(Device, RemoteError)) -> SwitchReport {
+    SwitchReport {
+        switch: device.name.clone(),
+        address: device.endpoint.address.clone(),
+        outcome: SwitchOutcome::Unreachable,
+        pipeline: PipelineChange::Same.name(),
+        inserted: 0,
+        modified: 0,
+        deleted: 0,
+        batches: 0,
+        atomicity: None,
+        error: Some(error.to_string()),
+    }
+}
+
+/// The report, its switches in the plan's order.
+fn finish(
+    desired: &Desired,
+    mut switches: Vec<SwitchReport>,
+    outcome: Outcome,
+    written: usize,
+) -> PushReport {
+    let places: BTreeMap<&str, usize> = desired
+        .switches
+        .iter()
+        .enumerate()
+        .map(|(place, switch)| (switch.name.as_str(), place))
+        .collect();
+    switches.sort_by_key(|report| places.get(report.switch.as_str()).copied());
+    PushReport {
+        outcome,
+        written,
+        switches,
+    }
+}
+
+impl Survey {
+    /// What a push would do here, as a report.
+    #[must_use]
+    pub fn report(&self) -> SwitchReport {
+        let mut report = SwitchReport {
+            switch: self.device.name.clone(),
+            address: self.device.endpoint.address.clone(),
+            outcome: SwitchOutcome::Unchanged,
+            pipeline: PipelineChange::Same.name(),
+            inserted: 0,
+            modified: 0,
+            deleted: 0,
+            batches: 0,
+            atomicity: None,
+            error: None,
+        };
+        match &self.found {
+            Ok((_, diff)) => {
+                report.pipeline = diff.pipeline.name();
+                report.inserted = diff.count(ChangeKind::Insert);
+                report.modified = diff.count(ChangeKind::Modify);
+                report.deleted = diff.count(ChangeKind::Delete);
+                if !diff.is_empty() {
+                    report.outcome = SwitchOutcome::Pushed;
+                }
+            }
+            Err(error) => {
+                report.outcome = SwitchOutcome::Unreachable;
+                report.error = Some(error.to_string());
+            }
+        }
+        report
+    }
+}
+
+/// Every device with what it is to hold.
+fn pairs(desired: &Desired, devices: &Devices) -> Vec<(Device, DesiredSwitch)> {
+    let wanted: BTreeMap<&str, &DesiredSwitch> = desired
+        .switches
+        .iter()
+        .map(|switch| (switch.name.as_str(), switch))
+        .collect();
+    devices
+        .all()
+        .iter()
+        .filter_map(|device| {
+            let wanted = wanted.get(device.name.as_str())?;
+            Some((device.clone(), (*wanted).clone()))
+        })
+        .collect()
+}
+
+/// Runs a job per item, at most `jobs` at a time; results come in the order of the items.
+async fn each<T, R, F>(items: Vec<T>, jobs: usize, work: impl Fn(T) -> F) -> Vec<R>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    F: Future<Output = R> + Send + 'static,
+{
+    stream::iter(items)
+        .map(|item| tokio::spawn(work(item)))
+        .buffered(jobs.max(1))
+        .map(|done| match done {
+            Ok(result) => result,
+            // A job's panic is ours; nobody cancels jobs.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        })
+        .collect()
+        .await
+}

@@ -1,0 +1,275 @@
+//! A small Clos of running switches with three builds for it, and the command line beside it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+/// The switches of the Clos, in the plan's order.
+const SWITCHES: [&str; 4] = ["leaf1", "leaf2", "spine1", "spine2"];
+
+/// What a switch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// BMv2's simple_switch_grpc.
+    Bmv2,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 1] = [Self::Bmv2];
+
+    /// The first tool that it needs and that is not here.
+    pub(crate) fn missing(self) -> Option<&'static str> {
+        let tools: &[&str] = match self {
+            Self::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
+        };
+        let starts = |tool: &&&str| {
+            let quiet = Command::new(tool)
+                .arg("--help")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+            quiet.is_ok()
+        };
+        tools.iter().find(|tool| !starts(tool)).copied()
+    }
+
+    /// Whether a batch is taken whole or not at all.
+    pub(crate) fn atomic(self) -> bool {
+        match self {
+            Self::Bmv2 => false,
+        }
+    }
+
+    /// How many pushers are killed on it.
+    pub(crate) fn kills(self) -> usize {
+        match self {
+            Self::Bmv2 => 12,
+        }
+    }
+
+    fn start(self, device_id: usize, port: u16) -> Child {
+        let address = format!("127.0.0.1:{port}");
+        let mut command = match self {
+            Self::Bmv2 => {
+                let thrift = free_port().to_string();
+                let mut command = Command::new("simple_switch_grpc");
+                command
+                    .args([
+                        "--no-p4",
+                        "--device-id",
+                        &device_id.to_string(),
+                        "--thrift-port",
+                        &thrift,
+                    ])
+                    .args(["--", "--grpc-server-addr", &address]);
+                command
+            }
+        };
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+}
+
+/// The switches, ended with the test, and a folder with builds `one`, `two` (other entries), `vlan` (another
+/// program) and `devices.yaml`.
+pub(crate) struct Fabric {
+    kind: Kind,
+    folder: TempDir,
+    switches: RefCell<BTreeMap<&'static str, Child>>,
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        for process in self.switches.get_mut().values_mut() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+impl Fabric {
+    /// The builds alone.
+    pub(crate) fn files_only() -> Self {
+        Self::with_files(Kind::Bmv2)
+    }
+
+    fn with_files(kind: Kind) -> Self {
+        let fabric = Self {
+            kind,
+            folder: TempDir::new().unwrap(),
+            switches: RefCell::default(),
+        };
+        fabric.make(&[
+            "topo",
+            "clos",
+            "--leaves",
+            "2",
+            "--spines",
+            "2",
+            "--hosts",
+            "2",
+            "-o",
+            "clos.json",
+        ]);
+        for (build, options) in [
+            ("one", &["--bounces", "1"][..]),
+            ("two", &["--bounces", "0"]),
+            ("vlan", &["--carrier", "vlan-pcp"]),
+        ] {
+            let plan = format!("{build}.plan.json");
+            let mut arguments = vec!["plan", "clos.json", "--scheme", "tagger", "-o", &plan];
+            arguments.extend(options);
+            fabric.make(&arguments);
+            fabric.make(&["build", &plan, "--target", "v1model", "-o", build]);
+        }
+        fabric
+    }
+
+    /// Switches that listen, without a program.
+    pub(crate) fn start(kind: Kind) -> Self {
+        let fabric = Self::with_files(kind);
+        let mut devices = "format: switchwright-devices\nversion: 1\nswitches:\n".to_owned();
+        for (device_id, name) in SWITCHES.into_iter().enumerate() {
+            let port = free_port();
+            fabric
+                .switches
+                .borrow_mut()
+                .insert(name, kind.start(device_id, port));
+            devices.push_str(&format!("  {name}: {{address: \"127.0.0.1:{port}\"}}\n"));
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+                assert!(Instant::now() < deadline, "{name} does not listen");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        fabric.write("devices.yaml", &devices);
+        fabric
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        fs::write(self.path().join(file), text).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+        command.args(arguments).current_dir(self.path());
+        if matches!(arguments[0], "push" | "drift") {
+            command.args(["--devices", "devices.yaml"]);
+        }
+        command
+    }
+
+    /// Status, output, errors.
+    pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+
+    fn make(&self, arguments: &[&str]) {
+        let (status, _, error) = self.run(arguments);
+        assert_eq!(status, 0, "{arguments:?}: {error}");
+    }
+
+    /// What it prints, with addresses left out; this exit status is demanded.
+    pub(crate) fn text(&self, expected: i32, arguments: &[&str]) -> String {
+        let (status, text, error) = self.run(arguments);
+        assert_eq!(status, expected, "{arguments:?}: {text}{error}");
+        let lines = text
+            .lines()
+            .map(|line| match line.split_once(" (127.0.0.1:") {
+                Some((name, _)) => format!("{name}\n"),
+                None => format!("{line}\n"),
+            });
+        lines.collect()
+    }
+
+    /// What it prints with `--json`; this exit status is demanded.
+    pub(crate) fn json(&self, expected: i32, arguments: &[&str]) -> Value {
+        let mut arguments = arguments.to_vec();
+        arguments.push("--json");
+        let (status, text, error) = self.run(&arguments);
+        assert_eq!(status, expected, "{arguments:?}: {text}{error}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// A pusher that runs by itself.
+    pub(crate) fn start_push(&self, build: &str) -> Child {
+        let mut command = self.command(&["push", build]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// Ends a switch.
+    pub(crate) fn stop(&self, name: &'static str) {
+        let mut process = self.switches.borrow_mut().remove(name).unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Makes a switch of a build refuse: the entry refers to a group that nobody makes. The manifest is put right.
+    pub(crate) fn spoil(&self, build: &str, switch: &str) {
+        let file = format!("switches/{switch}/entries.txtpb");
+        let path = self.path().join(build).join(&file);
+        let text = fs::read_to_string(&path).unwrap();
+        let spoilt = text.replacen(
+            "action_profile_group_id: 1",
+            "action_profile_group_id: 77",
+            1,
+        );
+        assert_ne!(text, spoilt, "the leaf has a group");
+        fs::write(&path, &spoilt).unwrap();
+        let manifest = self.path().join(build).join("manifest.json");
+        let mut json: Value = serde_json::from_reader(File::open(&manifest).unwrap()).unwrap();
+        let digest: String = Sha256::digest(&spoilt)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        json["files"][&file] = digest.into();
+        fs::write(&manifest, json.to_string()).unwrap();
+    }
+
+    /// Demands that every switch holds exactly what one of the builds says.
+    pub(crate) fn holds_one_of(&self, builds: [&str; 2]) {
+        let differing = builds.map(|build| -> Vec<String> {
+            let (_, text, _) = self.run(&["drift", build, "--json"]);
+            let report: Value = serde_json::from_str(&text).unwrap();
+            let drifts = report["drifts"].as_array().unwrap();
+            drifts
+                .iter()
+                .map(|drift| drift["switch"].to_string())
+                .collect()
+        });
+        for switch in &differing[0] {
+            assert!(
+                !differing[1].contains(switch),
+                "{switch} holds half a batch"
+            );
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `push` and `drift` against real P4Runtime servers: BMv2's where it is installed. No mocks.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod fabric;
+
+use std::time::{Duration, Instant};
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+use fabric::{Fabric, Kind};
+
+/// Runs a test on every kind of switch that is here.
+fn on_every_kind(test: impl Fn(&Fabric)) {
+    for kind in Kind::ALL {
+        match kind.missing() {
+            Some(tool) => println!("skipped on {kind:?}: {tool} is not installed"),
+            None => test(&Fabric::start(kind)),
+        }
+    }
+}
+
+#[test]
+fn a_push_brings_the_network_up_and_the_second_writes_nothing() {
+    on_every_kind(|fabric| {
+        let plan = fabric.json(0, &["push", "one", "--dry-run"]);
+        let first = fabric.json(0, &["push", "one"]);
+        assert_eq!(first["outcome"], "pushed");
+        assert_eq!(first["written"], plan["would_write"]);
+        assert!(first["written"].as_u64().unwrap() > 10, "{first}");
+        let second = fabric.json(0, &["push", "one"]);
+        assert_eq!(second["outcome"], "unchanged");
+        assert_eq!(second["written"], 0);
+        assert_eq!(
+            fabric.json(0, &["push", "one", "--dry-run"])["would_write"],
+            0
+        );
+        assert_eq!(
+            fabric.text(0, &["push", "one", "--diff"]),
+            "no differences\n"
+        );
+        assert_eq!(fabric.json(0, &["drift", "one"])["drifted"], false);
+    });
+}
+
+#[test]
+fn another_plan_is_a_diff_and_can_be_undone() {
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        let diff = fabric.text(1, &["push", "two", "--diff"]);
+        insta::assert_snapshot!("diff", diff);
+        let drift = fabric.json(1, &["drift", "two"]);
+        let kinds: Vec<&str> = drift["drifts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|drift| drift["kind"].as_str().unwrap())
+            .collect();
+        assert!(
+            kinds.contains(&"changed") && kinds.contains(&"extra"),
+            "{drift}"
+        );
+        let pushed = fabric.json(0, &["push", "two"]);
+        assert_eq!(pushed["outcome"], "pushed");
+        assert!(
+            pushed["switches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|s| s["pipeline"] == "same")
+        );
+        fabric.text(0, &["push", "two", "--diff"]);
+        // `two` was pushed last, and its journal leads back to `one`.
+        assert_eq!(
+            fabric.json(0, &["push", "two", "--rollback"])["outcome"],
+            "rolled-back"
+        );
+        fabric.text(0, &["push", "one", "--diff"]);
+        assert_eq!(
+            fabric.json(0, &["push", "two", "--rollback"])["outcome"],
+            "unchanged"
+        );
+    });
+}
+
+#[test]
+fn another_program_replaces_the_first_and_can_be_undone() {
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        let pushed = fabric.json(0, &["push", "vlan"]);
+        assert!(
+            pushed["switches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|s| s["pipeline"] == "replace")
+        );
+        assert_eq!(fabric.json(0, &["push", "vlan"])["written"], 0);
+        fabric.json(0, &["push", "vlan", "--rollback"]);
+        fabric.text(0, &["push", "one", "--diff"]);
+    });
+}
+
+#[test]
+fn one_refusal_brings_the_whole_network_back() {
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        fabric.spoil("two", "leaf2");
+        let (status, report, error) = fabric.run(&["push", "two", "--json"]);
+        assert_eq!(status, 3, "{error}");
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["outcome"], "rolled-back", "{report}");
+        let leaf2 = &report["switches"][1];
+        let words = leaf2["error"].as_str().unwrap();
+        assert!(
+            words.contains("ingress.ecmp_group group=1 -> group 77"),
+            "{words}"
+        );
+        assert_eq!(fabric.json(0, &["drift", "one"])["drifted"], false);
+    });
+}
+
+#[test]
+fn an_unreachable_switch_leaves_the_others_untouched_unless_asked() {
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        fabric.stop("spine1");
+        let (status, _, error) = fabric.run(&["push", "two"]);
+        assert_eq!(status, 3);
+        assert!(
+            error.contains("spine1") && error.contains("nothing was changed"),
+            "{error}"
+        );
+        let diff = fabric.run(&["push", "one", "--diff", "--json"]);
+        assert_eq!(diff.0, 3);
+        let diff: Value = serde_json::from_str(&diff.1).unwrap();
+        assert_eq!(
+            diff["differs"], false,
+            "the others still hold the first plan"
+        );
+        let (status, report, _) =
+            fabric.run(&["push", "two", "--json", "--continue-on-unreachable"]);
+        assert_eq!(status, 3, "not everything was done");
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["outcome"], "pushed");
+        let outcomes: Vec<&str> = report["switches"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["outcome"].as_str().unwrap())
+            .collect();
+        assert_eq!(outcomes, ["pushed", "pushed", "unreachable", "pushed"]);
+    });
+}
+
+#[test]
+fn wrong_devices_files_are_wrong_input() {
+    let fabric = Fabric::files_only();
+    let cases = [
+        (
+            "format: switchwright-devices\nversion: 1\nswitches: {leaf1: {address: \"a:1\"}}\n",
+            "spine2",
+        ),
+        ("format: something\nversion: 1\n", "something"),
+        ("switches: [", "devices.yaml"),
+    ];
+    for (text, words) in cases {
+        fabric.write("devices.yaml", text);
+        let (status, _, error) = fabric.run(&["push", "one"]);
+        assert_eq!(status, 2, "{error}");
+        assert!(error.contains(words), "{error}");
+    }
+    fabric.write("one/switches/leaf1/entries.txtpb", "# changed\n");
+    let (status, _, error) = fabric.run(&["push", "one"]);
+    assert_eq!(status, 2, "{error}");
+    assert!(error.contains("digest"), "{error}");
+}
+
+/// A pusher that is killed at any moment, and a second one: the network is right, and where batches are atomic no
+/// switch ever held half of one.
+#[test]
+fn a_killed_push_is_mended_by_the_next() {
+    on_every_kind(|fabric| {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        fabric.json(0, &["push", "two"]);
+        let start = Instant::now();
+        fabric.json(0, &["push", "one"]);
+        let whole = start.elapsed();
+        for round in 0..fabric.kind().kills() {
+            let build = ["two", "one"][round % 2];
+            let mut pusher = fabric.start_push(build);
+            let moment = whole.mul_f64(random.random_range(0.0..1.2));
+            let deadline = Instant::now() + moment;
+            while Instant::now() < deadline && pusher.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            pusher.kill().unwrap();
+            pusher.wait().unwrap();
+            if fabric.kind().atomic() {
+                fabric.holds_one_of(["one", "two"]);
+            }
+            let after = fabric.json(0, &["push", build]);
+            assert!(matches!(
+                after["outcome"].as_str().unwrap(),
+                "pushed" | "unchanged"
+            ));
+            assert_eq!(
+                fabric.json(0, &["drift", build])["drifted"],
+                false,
+                "round {round}"
+            );
+        }
+    });
+}
