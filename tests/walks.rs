@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use p4exec::tables::key::FieldMatch;
-use p4exec::tables::{ActionCall, EntryAction, EntryPriority, NewEntry};
+use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, NewEntry};
 use p4exec::value::Bits;
 use p4exec::{Executor, RuntimeState};
 use packet::{MacAddr, PacketBuilder};
@@ -119,6 +119,7 @@ fn add_routes(state: &mut RuntimeState, ports: &[PortId], random: &mut ChaCha8Rn
                     args,
                 }),
                 is_const: false,
+                options: EntryOptions::default(),
             };
             state.insert_entry(routes, entry, Nanos::new(0)).unwrap();
             port

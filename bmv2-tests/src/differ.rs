@@ -150,21 +150,16 @@ pub fn snapshot(state: &RuntimeState) -> Vec<String> {
     for (id, table) in state.tables() {
         let name = &program.tables[id].name;
         lines.push(format!("{name} default {:?}", table.default_action()));
-        lines.push(format!("{name} {:?}", table.default_counter));
-        lines.push(format!("{name} {:?}", table.default_meter));
-        lines.extend(table.iter().map(|(handle, e)| {
-            format!(
-                "{name} {handle} {:?}",
-                (&e.key, e.counter, e.meter, e.last_hit)
-            )
-        }));
+        lines.push(format!("{name} {:?}", state.data.cells(id)));
+        let entries = table.iter();
+        lines.extend(entries.map(|e| format!("{name} {} {:?}", e.handle(), e.to_entry())));
     }
     for (id, instance) in program.externs.iter() {
         let name = &instance.name;
         lines.push(format!("{name} {:?}", state.extern_state(id)));
     }
-    lines.push(format!("digests {:?}", state.digests));
-    lines.push(format!("random {:?}", state.random));
+    lines.push(format!("digests {:?}", state.data.digests));
+    lines.push(format!("random {:?}", state.data.random));
     lines
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use p4exec::externs::counter::CounterCell;
-use p4exec::state::{CloneSession, ExternState, Replica};
+use p4exec::state::{CloneSession, ExternConfig, Replica};
 use p4exec::tables::{
-    ActionCall, EntryAction, EntryHandle, EntryPriority, FieldMatch, GroupId, GroupMember,
-    MemberId, NewEntry,
+    ActionCall, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
+    GroupMember, MemberId, NewEntry,
 };
 use p4exec::value::Bits;
 use p4exec::{Executor, Outputs, RuntimeState, Update};
@@ -230,6 +230,7 @@ impl Run<'_> {
             priority,
             action,
             is_const: false,
+            options: EntryOptions::default(),
         };
         let now = self.now();
         let handle = self
@@ -356,7 +357,7 @@ impl Run<'_> {
             }
             Statement::MirrorDelete { session } => (*session, None),
             Statement::MirrorGet { session } => {
-                return match self.state().replication.session(*session) {
+                return match self.state().replication().session(*session) {
                     Some(_) => Ok(()),
                     None => Err(format!("there is no clone session {session}")),
                 };
@@ -503,10 +504,14 @@ impl Run<'_> {
                 let (table, handle) =
                     known.ok_or_else(|| format!("no entry was called `{entry}`"))?;
                 let bound = state.program().tables[*table].direct.contains(&id)
-                    && matches!(state.extern_state(id), Some(ExternState::DirectCounter(_)));
-                let entry = state.table(*table).map_err(show)?.entry(*handle);
+                    && matches!(
+                        state.extern_config(id),
+                        Some(ExternConfig::DirectCounter(_))
+                    );
+                let entry = state.table(*table).map_err(show)?.view(*handle);
+                let cells = state.cells(*table).map_err(show)?;
                 match entry.filter(|_| bound) {
-                    Some(entry) => Ok(entry.counter),
+                    Some(entry) => Ok(cells.counter(Some(entry.handle().0))),
                     None => Err(format!("`{name}` does not count that entry")),
                 }
             }

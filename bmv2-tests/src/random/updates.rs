@@ -6,8 +6,8 @@ use p4exec::externs::counter::CounterCell;
 use p4exec::externs::meter::MeterConfig;
 use p4exec::state::{CloneSession, ExternState, Replica};
 use p4exec::tables::{
-    ActionCall, EntryAction, EntryPriority, FieldMatch, GroupId, GroupMember, KeyField, MatchKind,
-    MemberId, NewEntry, WeightedCall,
+    ActionCall, EntryAction, EntryOptions, EntryPriority, FieldMatch, GroupId, GroupMember,
+    KeyField, MatchKind, MemberId, NewEntry, WeightedCall,
 };
 use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
@@ -165,6 +165,7 @@ impl UpdateMaker {
             priority,
             action,
             is_const: false,
+            options: EntryOptions::default(),
         };
         Some(Update::InsertEntry { table, entry })
     }
@@ -177,6 +178,7 @@ impl UpdateMaker {
             key,
             priority,
             action,
+            options: None,
         })
     }
 

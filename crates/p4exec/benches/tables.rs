@@ -4,11 +4,10 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use p4exec::tables::{
-    EntryAction, EntryPriority, FieldMatch, KeyField, MatchKind, MemberId, NewEntry, Table,
-    TableSpec,
+    EntryAction, EntryOptions, EntryPriority, FieldMatch, KeyField, MatchKind, MemberId, NewEntry,
+    Table, TableSpec,
 };
 use p4exec::value::Bits;
-use units::Nanos;
 
 const ENTRIES: u64 = 100_000;
 
@@ -65,15 +64,13 @@ fn table(kind: MatchKind) -> Table {
     });
     for n in 0..ENTRIES {
         // Random masks and prefixes collide now and then; those few are left out.
-        let _ = table.insert(
-            NewEntry {
-                key: vec![field(kind, n)],
-                priority: EntryPriority((mix(n) % 1000) as i32),
-                action: EntryAction::Member(MemberId(0)),
-                is_const: false,
-            },
-            Nanos::default(),
-        );
+        let _ = table.insert(&NewEntry {
+            key: vec![field(kind, n)],
+            priority: EntryPriority((mix(n) % 1000) as i32),
+            action: EntryAction::Member(MemberId(0)),
+            is_const: false,
+            options: EntryOptions::default(),
+        });
     }
     table
 }

@@ -6,6 +6,7 @@ pub mod exec;
 pub mod externs;
 pub mod interp;
 mod path;
+pub mod ports;
 pub mod state;
 pub mod tables;
 pub mod trace;
@@ -14,5 +15,5 @@ pub mod value;
 
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
-pub use state::{BuildError, RuntimeState, StateError, Update};
+pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};

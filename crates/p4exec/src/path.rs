@@ -269,7 +269,7 @@ impl<E: Engine> Path<'_, E> {
             self.clone_ingress(job, *session, kept);
         }
         for digest in requests.digests {
-            self.engine.state_mut().digests.push(digest);
+            self.engine.state_mut().data.digests.push(digest);
         }
         if let Some(kept) = &requests.resubmit {
             let preserved = self.preserved(kept);
@@ -284,7 +284,7 @@ impl<E: Engine> Path<'_, E> {
         let group = self.get(self.info.standard.mcast_grp) as u16;
         let egress_spec = self.get(self.info.standard.egress_spec);
         let (replicas, kind) = if group != 0 {
-            match self.engine.state_mut().replication.group(group) {
+            match self.engine.state_mut().control.replication.group(group) {
                 Some(replicas) if !replicas.is_empty() => {
                     (replicas.to_vec(), instance_type::REPLICATED)
                 }
@@ -324,7 +324,7 @@ impl<E: Engine> Path<'_, E> {
     /// A clone of the packet as it came to this ingress, parsed again. BMv2 parses it with the
     /// ingress port alone, then zeroes all metadata but the fields kept.
     fn clone_ingress(&mut self, job: &IngressJob, session: u32, kept: &[usize]) {
-        let replication = &self.engine.state_mut().replication;
+        let replication = &self.engine.state_mut().control.replication;
         let Some(session) = replication.session(session).cloned() else {
             return;
         };
@@ -392,7 +392,7 @@ impl<E: Engine> Path<'_, E> {
     fn after_egress(&mut self, job: &EgressJob<E::Snapshot>, pass: Pass<'_>, requests: Requests) {
         let Replica { port, rid } = job.replica;
         for digest in requests.digests {
-            self.engine.state_mut().digests.push(digest);
+            self.engine.state_mut().data.digests.push(digest);
         }
         if let Some((session, kept)) = &requests.clone {
             self.clone_egress(job, *session, kept);
@@ -427,7 +427,7 @@ impl<E: Engine> Path<'_, E> {
 
     /// A clone with the headers as egress left them, back to the start of egress.
     fn clone_egress(&mut self, job: &EgressJob<E::Snapshot>, session: u32, kept: &[usize]) {
-        let replication = &self.engine.state_mut().replication;
+        let replication = &self.engine.state_mut().control.replication;
         let Some(session) = replication.session(session).cloned() else {
             return;
         };

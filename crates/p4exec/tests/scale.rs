@@ -1,11 +1,10 @@
 //! Tables of 100,000 entries answer as a scan would, and take entries in and out.
 
 use p4exec::tables::{
-    EntryAction, EntryPriority, FieldMatch, KeyField, MatchKind, MemberId, NewEntry, Table,
-    TableSpec,
+    EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, KeyField, MatchKind,
+    MemberId, NewEntry, Table, TableSpec,
 };
 use p4exec::value::Bits;
-use units::Nanos;
 
 const ENTRIES: u64 = 100_000;
 
@@ -32,6 +31,7 @@ fn entry(key: FieldMatch, priority: i32) -> NewEntry {
         priority: EntryPriority(priority),
         action: EntryAction::Member(MemberId(0)),
         is_const: false,
+        options: EntryOptions::default(),
     }
 }
 
@@ -44,7 +44,7 @@ fn mix(n: u64) -> u64 {
 fn fill_probe_drain(kind: MatchKind, make: impl Fn(u64) -> FieldMatch) {
     let mut table = table(kind);
     for n in 0..ENTRIES {
-        let _ = table.insert(entry(make(n), (mix(n) % 100) as i32), Nanos::default());
+        let _ = table.insert(&entry(make(n), (mix(n) % 100) as i32));
     }
     assert!(
         table.len() > 90_000,
@@ -57,6 +57,7 @@ fn fill_probe_drain(kind: MatchKind, make: impl Fn(u64) -> FieldMatch) {
                 let bits = Bits::from_u64(32, key);
                 let best = table
                     .iter()
+                    .map(|view| (view.handle(), view.to_entry()))
                     .filter(|(_, e)| e.key[0].matches(&bits))
                     .max_by_key(|(handle, e)| {
                         let len = match e.key[0] {
@@ -66,12 +67,12 @@ fn fill_probe_drain(kind: MatchKind, make: impl Fn(u64) -> FieldMatch) {
                         (len, std::cmp::Reverse(*handle))
                     })
                     .map(|(handle, _)| handle);
-                assert_eq!(table.lookup(&[key]), best, "key {key:#x}");
+                assert_eq!(table.lookup(&[key]).map(EntryHandle), best, "key {key:#x}");
             }
         }
     };
     probe(&table);
-    let handles: Vec<_> = table.iter().map(|(handle, _)| handle).collect();
+    let handles: Vec<_> = table.iter().map(|e| e.handle()).collect();
     for handle in handles.iter().step_by(2) {
         table.remove(*handle).expect("the handle was just listed");
     }

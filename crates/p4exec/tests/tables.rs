@@ -1,13 +1,12 @@
 //! Every match structure against a linear scan, through inserts, changes and deletes.
 
 use p4exec::tables::{
-    ActionCall, ActionSpec, EntryAction, EntryHandle, EntryPriority, FieldMatch, KeyField,
-    MatchKind, NewEntry, Table, TableError, TableSpec,
+    ActionCall, ActionSpec, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch,
+    KeyField, MatchKind, NewEntry, Table, TableError, TableSpec,
 };
 use p4exec::value::Bits;
 use p4ir::{ActionId, Entity as _};
 use proptest::prelude::*;
-use units::Nanos;
 
 fn spec(keys: &[(u32, MatchKind)]) -> TableSpec {
     let keys = keys
@@ -51,6 +50,7 @@ fn entry(key: Vec<FieldMatch>, priority: i32, value: u64) -> NewEntry {
         priority: EntryPriority(priority),
         action: set(value),
         is_const: false,
+        options: EntryOptions::default(),
     }
 }
 
@@ -59,6 +59,7 @@ fn entry(key: Vec<FieldMatch>, priority: i32, value: u64) -> NewEntry {
 fn scan(table: &Table, key: &[Bits]) -> Option<EntryHandle> {
     table
         .iter()
+        .map(|view| (view.handle(), view.to_entry()))
         .filter(|(_, e)| e.key.iter().zip(key).all(|(m, k)| m.matches(k)))
         .max_by_key(|(handle, e)| {
             let prefix: u32 = e
@@ -176,14 +177,14 @@ proptest! {
             match step {
                 Step::Insert(key, priority) => {
                     let known = table.find(&key, EntryPriority(priority));
-                    match table.insert(entry(key, priority, n as u64), Nanos::default()) {
+                    match table.insert(&entry(key, priority, n as u64)) {
                         Ok(_) => prop_assert!(known.is_err()),
                         Err(TableError::Duplicate { .. }) => prop_assert!(known.is_ok()),
                         Err(other) => return Err(TestCaseError::fail(other.to_string())),
                     }
                 }
                 Step::Delete(index) => {
-                    let handles: Vec<_> = table.iter().map(|(h, _)| h).collect();
+                    let handles: Vec<_> = table.iter().map(|e| e.handle()).collect();
                     if !handles.is_empty() {
                         let handle = *index.get(&handles);
                         let gone = table.remove(handle).unwrap();
@@ -192,11 +193,11 @@ proptest! {
                 }
                 Step::Lookup(key) => {
                     table.layout().pack(&key, &mut words);
-                    prop_assert_eq!(table.lookup(&words), scan(&table, &key));
+                    prop_assert_eq!(table.lookup(&words).map(EntryHandle), scan(&table, &key));
                 }
             }
         }
-        let handles: Vec<_> = table.iter().map(|(h, _)| h).collect();
+        let handles: Vec<_> = table.iter().map(|e| e.handle()).collect();
         prop_assert_eq!(handles.len(), table.len());
         for handle in handles {
             table.remove(handle).unwrap();
@@ -219,7 +220,7 @@ fn keys_are_made_canonical_and_misfits_are_named() {
             mask: Bits::from_u64(8, 0xf0),
         },
     ];
-    let handle = table.insert(entry(key, 1, 0), Nanos::default()).unwrap();
+    let handle = table.insert(&entry(key, 1, 0)).unwrap();
     let shown: Vec<_> = table
         .entry(handle)
         .unwrap()
@@ -230,10 +231,7 @@ fn keys_are_made_canonical_and_misfits_are_named() {
     assert_eq!(shown, ["0x0a010200/24", "0xf0 &&& 0xf0"]);
 
     let refuse = |table: &mut Table, key: Vec<FieldMatch>| {
-        table
-            .insert(entry(key, 1, 0), Nanos::default())
-            .unwrap_err()
-            .to_string()
+        table.insert(&entry(key, 1, 0)).unwrap_err().to_string()
     };
     let lpm = |prefix_len| FieldMatch::Lpm {
         value: Bits::zero(32),
@@ -270,14 +268,13 @@ fn const_full_and_foreign_are_refused() {
     sp.size = Some(1);
     let key = |v| vec![FieldMatch::Exact(Bits::from_u64(8, v))];
     let mut table = Table::new(sp.clone());
-    let first = table.insert(entry(key(1), 0, 1), Nanos::default()).unwrap();
-    let now = Nanos::default();
+    let first = table.insert(&entry(key(1), 0, 1)).unwrap();
     assert!(matches!(
-        table.insert(entry(key(2), 0, 1), now),
+        table.insert(&entry(key(2), 0, 1)),
         Err(TableError::Full { size: 1, .. })
     ));
     assert!(matches!(
-        table.insert(entry(key(1), 0, 1), now),
+        table.insert(&entry(key(1), 0, 1)),
         Err(TableError::Duplicate { .. })
     ));
     let stranger = EntryAction::Call(ActionCall {
@@ -285,7 +282,7 @@ fn const_full_and_foreign_are_refused() {
         args: vec![],
     });
     assert!(matches!(
-        table.modify(first, stranger),
+        table.modify(first, &stranger),
         Err(TableError::ActionNotAllowed { .. })
     ));
     let short = EntryAction::Call(ActionCall {
@@ -293,29 +290,30 @@ fn const_full_and_foreign_are_refused() {
         args: vec![],
     });
     assert!(matches!(
-        table.modify(first, short),
+        table.modify(first, &short),
         Err(TableError::ArgumentCount { .. })
     ));
-    assert_eq!(table.modify(first, set(7)).unwrap(), set(1));
-    let gone = table.remove(first).unwrap();
+    assert_eq!(table.modify(first, &set(7)).unwrap(), set(1));
+    table.remove(first).unwrap();
     assert!(matches!(
         table.remove(first),
         Err(TableError::NotFound { .. })
     ));
-    assert_eq!(table.restore(gone).unwrap(), first);
+    let again = table.insert(&entry(key(1), 0, 1)).unwrap();
+    assert_eq!(again, first, "the slot is used again");
 
     sp.const_entries = true;
     sp.const_default = true;
     let mut table = Table::new(sp);
     assert!(matches!(
-        table.insert(entry(key(1), 0, 1), now),
+        table.insert(&entry(key(1), 0, 1)),
         Err(TableError::ConstEntries { .. })
     ));
     let own = NewEntry {
         is_const: true,
         ..entry(key(1), 0, 1)
     };
-    let handle = table.insert(own, now).unwrap();
+    let handle = table.insert(&own).unwrap();
     assert!(matches!(
         table.remove(handle),
         Err(TableError::ConstEntries { .. })

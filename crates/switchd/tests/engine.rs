@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use p4exec::Update;
-use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
+use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4front::source::SourceMap;
 use switchd::engine::control::Control;
@@ -68,6 +68,7 @@ fn route(control: &Control, to: u64, port: u64) -> Update {
                 args: vec![Bits::from_u64(9, port)],
             }),
             is_const: false,
+            options: EntryOptions::default(),
         },
     }
 }

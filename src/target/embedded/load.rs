@@ -2,7 +2,8 @@
 
 use p4exec::tables::key::FieldMatch;
 use p4exec::tables::{
-    ActionCall, EntryAction, EntryPriority, GroupId, GroupMember, MemberId, NewEntry, Table,
+    ActionCall, EntryAction, EntryOptions, EntryPriority, GroupId, GroupMember, MemberId, NewEntry,
+    Table,
 };
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, StateError, Update};
@@ -136,6 +137,7 @@ impl Translator<'_> {
                 priority: EntryPriority(entry.priority.unwrap_or(0)),
                 action,
                 is_const: false,
+                options: EntryOptions::default(),
             },
         })
     }

@@ -238,7 +238,7 @@ impl Machine<'_> {
             return;
         };
         let (low, high) = (self.eval(low), self.eval(high));
-        if let Some(value) = self.state.random.between(&low, &high) {
+        if let Some(value) = self.state.data.random.between(&low, &high) {
             self.store_place(place, value);
         }
     }
@@ -315,13 +315,13 @@ impl Machine<'_> {
         match (type_name, call.name.as_str()) {
             ("counter", "count") => {
                 let (index, length) = (self.index(&args, 0), self.length);
-                if let Some(ExternState::Counter(counter)) = self.state.extern_mut(id) {
+                if let Some(ExternState::Counter(counter)) = self.state.data.extern_mut(id) {
                     counter.count(index, length);
                 }
             }
             ("meter", "execute_meter") => {
                 let (index, now, length) = (self.index(&args, 0), self.now, self.length);
-                if let Some(ExternState::Meter(meter)) = self.state.extern_mut(id)
+                if let Some(ExternState::Meter(meter)) = self.state.data.extern_mut(id)
                     && let Some(colour) = meter.execute(index, now, length)
                     && let Some(place) = args.place(1)
                 {
@@ -350,7 +350,7 @@ impl Machine<'_> {
                 let value = args.data(1).iter().fold(Bits::zero(0), |joined, expr| {
                     joined.concat(&self.eval(*expr))
                 });
-                if let Some(ExternState::Register(register)) = self.state.extern_mut(id) {
+                if let Some(ExternState::Register(register)) = self.state.data.extern_mut(id) {
                     register.write(index, &value);
                 }
             }

@@ -1,14 +1,13 @@
 //! Applying a table.
 
 use p4ir::{ExternId, MatchKind, TableId, VarId};
-use units::PortId;
 
 use super::machine::{Flow, Machine};
 use crate::bitio::BitWriter;
 use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
-use crate::state::ExternState;
-use crate::tables::{ActionCall, EntryAction, EntryHandle, MemberId, Selector};
+use crate::state::ExternConfig;
+use crate::tables::{ActionCall, EntryAction, EntryHandle, MemberId};
 use crate::trace::{EntryTrace, TableTrace, TraceEvent};
 use crate::value::Bits;
 
@@ -76,36 +75,32 @@ impl Machine<'_> {
     }
 
     fn look_up(&mut self, id: TableId, key: &[Bits], selector: &[Bits]) -> Outcome {
-        let miss = |call: Option<&ActionCall>| Outcome {
+        let miss = |call: Option<ActionCall>| Outcome {
             entry: None,
             member: None,
-            call: call.cloned(),
+            call,
         };
         let Ok(table) = self.state.table(id) else {
             return miss(None);
         };
         let mut words = Vec::new();
         table.layout().pack(key, &mut words);
-        let default = table.default_action().cloned();
+        let default = table.default_action();
         // A table without keys always runs its default action.
         let found = if table.layout().fields().is_empty() {
             None
         } else {
-            table.lookup(&words)
+            table.lookup(&words).map(EntryHandle)
         };
-        let Some(handle) = found else {
-            return miss(default.as_ref());
+        let Some(view) = found.and_then(|handle| table.view(handle)) else {
+            return miss(default);
         };
-        let Some(entry) = table.entry(handle) else {
-            return miss(default.as_ref());
-        };
-        let action = entry.action.clone();
-        let (member, call) = match action {
+        let (member, call) = match view.action() {
             EntryAction::Call(call) => (None, Some(call)),
-            indirect => self.resolve(id, &indirect, selector),
+            indirect => self.resolve(id, found, &indirect, selector),
         };
         Outcome {
-            entry: Some(handle),
+            entry: found,
             member,
             call: call.or(default),
         }
@@ -115,6 +110,7 @@ impl Machine<'_> {
     fn resolve(
         &mut self,
         table: TableId,
+        entry: Option<EntryHandle>,
         action: &EntryAction,
         selector: &[Bits],
     ) -> (Option<MemberId>, Option<ActionCall>) {
@@ -123,81 +119,71 @@ impl Machine<'_> {
         };
         let hash = self.selector_hash(profile_id, selector);
         let state = &*self.state;
-        let up = |port: PortId| state.is_port_up(port);
-        let Ok(profile) = state.profile(profile_id) else {
+        let ports = state.data.ports();
+        let (Ok(profile), Ok(entries)) = (state.profile(profile_id), state.table(table)) else {
             return (None, None);
         };
+        let member = |id: MemberId| Some(profile.member(id).ok()?.call().clone());
         match action {
-            EntryAction::Member(member) => (Some(*member), profile.member(*member).ok().cloned()),
-            EntryAction::Group(group) => match profile.pick(*group, hash, &up) {
-                Some((member, call)) => (Some(member), Some(call.clone())),
+            EntryAction::Member(id) => (Some(*id), member(*id)),
+            EntryAction::Group(group) => match profile.pick_row(*group, hash, ports) {
+                Some((id, _)) => (Some(id), member(id)),
                 None => (None, None),
             },
-            EntryAction::OneShot(set) => (None, Selector::pick_one_shot(set, hash, &up).cloned()),
+            EntryAction::OneShot(_) => {
+                let row = entry.and_then(|e| entries.one_shot_row(e.0, hash, ports));
+                (None, row.map(|row| entries.unpack_row(row)))
+            }
             EntryAction::Call(call) => (None, Some(call.clone())),
         }
     }
 
     /// The selector's hash of its key fields, cut to the width the program gives it.
     fn selector_hash(&mut self, profile: ExternId, selector: &[Bits]) -> u64 {
-        let Some(ExternState::Profile {
-            algorithm,
-            hash_width,
-            ..
-        }) = self.state.extern_state(profile)
-        else {
+        let Ok(state) = self.state.control.profile_state(profile) else {
             return 0;
         };
-        let (algorithm, width) = (*algorithm, *hash_width);
+        let algorithm = state.algorithm;
         let mut writer = BitWriter::new();
         for bits in selector {
             writer.push(bits);
         }
         let hash = self.hash(algorithm, &writer.into_bytes());
-        if width < 64 {
-            hash & ((1 << width) - 1)
-        } else {
-            hash
-        }
+        let state = self.state.control.profile_state(profile);
+        state.map_or(0, |state| state.cut(hash))
     }
 
     /// The hash of some bytes; random numbers come from the state's generator.
     pub(super) fn hash(&mut self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
-        match self.state.hashers.compute(algorithm, data) {
+        match self.state.control.hashers.compute(algorithm, data) {
             Some(hash) => hash,
-            None => self.state.random.next_u64(),
+            None => self.state.data.random.next_u64(),
         }
     }
 
     /// Updates the entry's time, and the direct counters and meters of the table. The meters' word
-    /// is kept for `direct_meter.read`; a miss is metered by nothing and reads green.
+    /// is kept for `direct_meter.read`.
     fn count_direct(&mut self, id: TableId, entry: Option<EntryHandle>) {
         let program = self.program;
-        let direct = &program.tables[id].direct;
         let (now, length) = (self.now, self.length);
-        for extern_id in direct {
-            let kind = match self.state.extern_state(*extern_id) {
-                Some(ExternState::DirectMeter(kind)) => Some(*kind),
-                _ => None,
-            };
-            let Some(table) = self.state.table_mut(id) else {
+        let slot = entry.map(|handle| handle.0);
+        for extern_id in &program.tables[id].direct {
+            let state = &mut *self.state;
+            let Some(cells) = state.data.cells_mut(id) else {
                 continue;
             };
-            match (kind, entry.and_then(|handle| table.entry_mut(handle))) {
-                (Some(kind), Some(entry)) => {
-                    let colour = entry.meter.execute(now, kind, length);
+            match state.control.extern_config(*extern_id) {
+                Some(ExternConfig::DirectMeter(kind)) => {
+                    let colour = cells.meter(slot, now, *kind, length);
                     self.set_colour(*extern_id, colour);
                 }
-                (Some(_), None) => self.set_colour(*extern_id, Colour::Green),
-                (None, Some(entry)) => entry.counter.count(length),
-                (None, None) => table.default_counter.count(length),
+                _ => cells.count(slot, length),
             }
         }
-        if let Some(handle) = entry
-            && let Some(table) = self.state.table_mut(id)
-            && let Some(entry) = table.entry_mut(handle)
+        if let Some(slot) = slot
+            && let Some(cells) = self.state.data.cells_mut(id)
         {
-            entry.last_hit = now;
+            cells.hit(slot, now);
         }
     }
 
@@ -214,11 +200,11 @@ impl Machine<'_> {
         let table = &program.tables[id];
         let names = table.keys.iter().filter(|k| k.kind != MatchKind::Selector);
         let hit = outcome.entry.and_then(|handle| {
-            let entry = self.state.table(id).ok()?.entry(handle)?;
+            let entry = self.state.table(id).ok()?.view(handle)?;
             Some(EntryTrace {
                 handle,
-                priority: entry.priority,
-                key: entry.key.clone(),
+                priority: entry.priority(),
+                key: entry.key(),
             })
         });
         let action = outcome

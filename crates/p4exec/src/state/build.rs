@@ -1,6 +1,5 @@
 //! The first state of a program: empty arrays, tables with their initial entries.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use p4ir::{
@@ -10,16 +9,18 @@ use p4ir::{
 use thiserror::Error;
 use units::Nanos;
 
-use super::{ExternState, Replication, RuntimeState, StateError, ValueSetState};
+use super::control::Binding;
+use super::{
+    ControlState, DataState, ExternConfig, ExternState, ProfileState, Replication, RuntimeState,
+    StateError, TableCells, ValueSetState,
+};
 use crate::externs::counter::{CounterArray, CounterKind};
-use crate::externs::digest::DigestQueue;
 use crate::externs::hash::{HashAlgorithm, Hashers};
 use crate::externs::meter::{MeterArray, MeterKind};
-use crate::externs::random::RandomSource;
 use crate::externs::register::RegisterArray;
 use crate::tables::{
-    ActionCall, ActionProfile, ActionSpec, EntryAction, EntryPriority, FieldMatch, KeyField,
-    KeyLayout, MatchKind, NewEntry, Table, TableSpec,
+    ActionCall, ActionProfile, ActionSpec, EntryAction, EntryOptions, EntryPriority, FieldMatch,
+    KeyField, MatchKind, NewEntry, Table, TableSpec,
 };
 use crate::v1model::{enum_member, scalar_width};
 use crate::value::Bits;
@@ -82,6 +83,7 @@ impl RuntimeState {
             .values()
             .map(|instance| build_extern(&program, instance))
             .collect::<Result<Vec<_>, _>>()?;
+        let (configs, arrays): (Vec<_>, Vec<_>) = externs.into_iter().unzip();
         let value_sets = program
             .value_sets
             .values()
@@ -92,32 +94,50 @@ impl RuntimeState {
             .values()
             .map(|table| build_table(&program, table))
             .collect::<Result<Vec<_>, _>>()?;
+        let bindings: Vec<Binding> = program
+            .tables
+            .values()
+            .map(|table| bind(&program, table, &configs))
+            .collect();
+        let cells = bindings.iter().map(|b| TableCells::new(*b)).collect();
         let mut state = Self {
-            program: Arc::clone(&program),
-            tables,
-            externs,
-            value_sets,
-            references: BTreeMap::new(),
-            replication: Replication::default(),
-            hashers: Hashers::default(),
-            random: RandomSource::new(0),
-            digests: DigestQueue::default(),
-            ports_down: BTreeSet::new(),
-            port_count: u16::MAX,
+            control: ControlState {
+                program: Arc::clone(&program),
+                tables,
+                bindings,
+                externs: configs,
+                value_sets,
+                replication: Replication::default(),
+                hashers: Hashers::default(),
+            },
+            data: DataState::new(cells, arrays),
         };
         for (id, table) in program.tables.iter() {
             for entry in &table.entries {
                 let new = initial_entry(&program, table, entry)?;
-                state.tables[id.index()]
-                    .insert(new, Nanos::default())
-                    .map_err(|source| BuildError::Entry {
-                        table: table.name.clone(),
-                        line: entry.span.line,
-                        source: Box::new(source.into()),
-                    })?;
+                let inserted = state.insert_entry(id, new, Nanos::default());
+                inserted.map_err(|source| BuildError::Entry {
+                    table: table.name.clone(),
+                    line: entry.span.line,
+                    source: Box::new(source),
+                })?;
             }
         }
         Ok(state)
+    }
+}
+
+/// What belongs to a table besides its entries.
+fn bind(program: &ValidProgram, table: &p4ir::Table, externs: &[ExternConfig]) -> Binding {
+    let has = |is: fn(&ExternConfig) -> bool| {
+        let direct = table.direct.iter();
+        direct.filter_map(|id| externs.get(id.index())).any(is)
+    };
+    Binding {
+        profile: table.implementation.filter(|id| is_profile(program, *id)),
+        counter: has(|e| matches!(e, ExternConfig::DirectCounter(_))),
+        meter: has(|e| matches!(e, ExternConfig::DirectMeter(_))),
+        idle_timeout: table.idle_timeout,
     }
 }
 
@@ -190,45 +210,63 @@ pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
     })
 }
 
+/// An extern object's part of the control state and of the data state.
 fn build_extern(
     program: &ValidProgram,
     instance: &ExternInstance,
-) -> Result<ExternState, BuildError> {
+) -> Result<(ExternConfig, ExternState), BuildError> {
     let name = instance.name.clone();
     let kind = |index| member(program, instance, index);
+    let array = |size| ExternConfig::Array { size };
+    let profile = |profile, algorithm, hash_width| {
+        let state = ProfileState {
+            profile,
+            algorithm,
+            hash_width,
+        };
+        (ExternConfig::Profile(Box::new(state)), ExternState::None)
+    };
     Ok(match instance.type_name.as_str() {
-        "counter" => ExternState::Counter(CounterArray::new(
-            name,
-            counter_kind(kind(1)),
-            cells(program, instance)?,
-        )),
-        "meter" => ExternState::Meter(MeterArray::new(
-            name,
-            meter_kind(kind(1)),
-            cells(program, instance)?,
-        )),
+        "counter" => {
+            let size = cells(program, instance)?;
+            let counter = CounterArray::new(name, counter_kind(kind(1)), size);
+            (array(size), ExternState::Counter(counter))
+        }
+        "meter" => {
+            let size = cells(program, instance)?;
+            let meter = MeterArray::new(name, meter_kind(kind(1)), size);
+            (array(size), ExternState::Meter(meter))
+        }
         "register" => {
             let width = instance
                 .type_args
                 .first()
                 .map_or(0, |ty| register_width(program, *ty));
-            ExternState::Register(RegisterArray::new(name, width, cells(program, instance)?))
+            let size = cells(program, instance)?;
+            let register = RegisterArray::new(name, width, size);
+            (array(size), ExternState::Register(register))
         }
-        "action_profile" => ExternState::Profile {
-            profile: ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
-            algorithm: HashAlgorithm::Crc16,
-            hash_width: 64,
-        },
-        "action_selector" => ExternState::Profile {
-            profile: ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
-            algorithm: kind(0)
+        "action_profile" => profile(
+            ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
+            HashAlgorithm::Crc16,
+            64,
+        ),
+        "action_selector" => profile(
+            ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
+            kind(0)
                 .and_then(hash_algorithm)
                 .unwrap_or(HashAlgorithm::Crc16),
-            hash_width: number(program, instance, 2).clamp(1, 64) as u32,
-        },
-        "direct_counter" => ExternState::DirectCounter(counter_kind(kind(0))),
-        "direct_meter" => ExternState::DirectMeter(meter_kind(kind(0))),
-        "Checksum16" => ExternState::Stateless,
+            number(program, instance, 2).clamp(1, 64) as u32,
+        ),
+        "direct_counter" => {
+            let kind = counter_kind(kind(0));
+            (ExternConfig::DirectCounter(kind), ExternState::None)
+        }
+        "direct_meter" => {
+            let kind = meter_kind(kind(0));
+            (ExternConfig::DirectMeter(kind), ExternState::None)
+        }
+        "Checksum16" => (ExternConfig::Stateless, ExternState::None),
         other => return Err(BuildError::UnsupportedExtern(other.to_owned())),
     })
 }
@@ -274,12 +312,8 @@ fn build_value_set(program: &ValidProgram, set: &ValueSet) -> Result<ValueSetSta
             })
         })
         .collect::<Result<_, BuildError>>()?;
-    Ok(ValueSetState {
-        name: set.name.clone(),
-        layout: KeyLayout::new(fields),
-        size: usize::try_from(set.size).unwrap_or(usize::MAX),
-        members: Vec::new(),
-    })
+    let size = usize::try_from(set.size).unwrap_or(usize::MAX);
+    Ok(ValueSetState::new(set.name.clone(), fields, size))
 }
 
 /// The widths of an action's control-plane parameters.
@@ -396,6 +430,7 @@ fn initial_entry(
         priority: EntryPriority(i32::try_from(entry.priority).unwrap_or(i32::MAX)),
         action: EntryAction::Call(action_call(program, action, &entry.args)),
         is_const: entry.is_const,
+        options: EntryOptions::default(),
     })
 }
 

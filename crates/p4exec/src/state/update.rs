@@ -1,17 +1,39 @@
-//! Changes to the state, each with its inverse, so that a batch is done as a whole or not at all.
+//! Changes the control plane asks for, one at a time or in batches.
 
 use p4ir::{ExternId, TableId, ValueSetId};
 use units::Nanos;
 
 use super::replication::{CloneSession, Replica};
-use super::{ExternState, ProfileRef, RuntimeState, StateError};
+use super::{Delta, RuntimeState, StateError, Transaction};
 use crate::externs::counter::CounterCell;
-use crate::externs::meter::{Meter, MeterConfig};
+use crate::externs::meter::MeterConfig;
 use crate::tables::{
-    ActionCall, ActionProfile, Entry, EntryAction, EntryHandle, EntryPriority, FieldMatch, GroupId,
-    GroupMember, MemberId, NewEntry, Table,
+    ActionCall, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
+    GroupMember, MemberId, NewEntry,
 };
 use crate::value::Bits;
+
+/// Which entry's direct resource is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryRef {
+    /// That of the default action.
+    Default,
+    /// An entry by its handle.
+    Handle(EntryHandle),
+    /// An entry by what it matches.
+    Key {
+        /// One match per key field.
+        key: Vec<FieldMatch>,
+        /// Its priority, where entries have one.
+        priority: EntryPriority,
+    },
+}
+
+impl From<EntryHandle> for EntryRef {
+    fn from(handle: EntryHandle) -> Self {
+        Self::Handle(handle)
+    }
+}
 
 /// A change the control plane asks for.
 #[derive(Clone, Debug)]
@@ -19,12 +41,13 @@ use crate::value::Bits;
 pub enum Update {
     /// Installs an entry.
     InsertEntry { table: TableId, entry: NewEntry },
-    /// Replaces the action of an entry.
+    /// Replaces the action of an entry and, if given, its options.
     ModifyEntry {
         table: TableId,
         key: Vec<FieldMatch>,
         priority: EntryPriority,
         action: EntryAction,
+        options: Option<EntryOptions>,
     },
     /// Removes an entry.
     DeleteEntry {
@@ -37,16 +60,16 @@ pub enum Update {
         table: TableId,
         call: Option<ActionCall>,
     },
-    /// Sets the direct counter of an entry.
+    /// Sets the direct counter of an entry or of the default action.
     SetDirectCounter {
         table: TableId,
-        entry: EntryHandle,
+        entry: EntryRef,
         value: CounterCell,
     },
-    /// Configures the direct meter of an entry.
+    /// Configures the direct meter of an entry or of the default action.
     SetDirectMeter {
         table: TableId,
-        entry: EntryHandle,
+        entry: EntryRef,
         config: Option<MeterConfig>,
     },
     /// Adds a member to an action profile.
@@ -112,451 +135,120 @@ pub enum Update {
     },
 }
 
-/// What takes an update back.
-enum Undo {
-    RemoveEntry(TableId, EntryHandle),
-    RestoreEntry(TableId, Box<Entry>),
-    RestoreAction(TableId, EntryHandle, EntryAction),
-    RestoreDefault(TableId, Option<ActionCall>),
-    DirectCounter(TableId, EntryHandle, CounterCell),
-    DirectMeter(TableId, EntryHandle, Meter),
-    RestoreMeter(ExternId, usize, Meter),
-    Update(Update),
-}
-
 impl RuntimeState {
+    /// Does something in a transaction and brings the data part in line; nothing is left of it if
+    /// it fails.
+    pub fn transact<T, E>(
+        &mut self,
+        now: Nanos,
+        run: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut transaction = self.control.begin();
+        let result = run(&mut transaction)?;
+        let delta = transaction.commit();
+        self.data.apply(&delta, now);
+        Ok(result)
+    }
+
     /// Makes one change.
+    ///
+    /// # Errors
+    /// [`StateError`] says what is wrong; nothing was changed then.
     pub fn apply(&mut self, update: Update, now: Nanos) -> Result<(), StateError> {
-        self.run(update, now).map(|_| ())
+        self.transact(now, |t| t.apply(update))
     }
 
     /// Makes all changes in order, or, if one is refused, none: the error comes with its position.
     /// No packet sees anything in between, for packets and updates take turns.
+    ///
+    /// # Errors
+    /// The position of the first change refused, and why.
     pub fn apply_batch(
         &mut self,
         updates: Vec<Update>,
         now: Nanos,
     ) -> Result<(), (usize, StateError)> {
-        let mut done = Vec::with_capacity(updates.len());
-        for (index, update) in updates.into_iter().enumerate() {
-            match self.run(update, now) {
-                Ok(undo) => done.push(undo),
-                Err(error) => {
-                    for undo in done.into_iter().rev() {
-                        self.undo(undo, now);
-                    }
-                    return Err((index, error));
-                }
+        self.transact(now, |t| {
+            for (index, update) in updates.into_iter().enumerate() {
+                t.apply(update).map_err(|error| (index, error))?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    /// Makes every change that can be made, in order, and says of each what came of it.
+    pub fn apply_each(&mut self, updates: Vec<Update>, now: Nanos) -> Vec<Result<(), StateError>> {
+        let mut transaction = self.control.begin();
+        let results = updates.into_iter().map(|u| transaction.apply(u)).collect();
+        let delta = transaction.commit();
+        self.data.apply(&delta, now);
+        results
+    }
+
+    /// Swaps in another copy of the control part, which has taken the batch of a delta that this
+    /// one has not, and brings the data part in line. The time it takes depends on the delta only.
+    pub fn swap_control(&mut self, other: &mut super::ControlState, delta: &Delta, now: Nanos) {
+        std::mem::swap(&mut self.control, other);
+        self.data.apply(delta, now);
     }
 
     /// Installs an entry.
+    ///
+    /// # Errors
+    /// [`StateError`] says what does not fit.
     pub fn insert_entry(
         &mut self,
         table: TableId,
         entry: NewEntry,
         now: Nanos,
     ) -> Result<EntryHandle, StateError> {
-        self.check_reference(table, &entry.action)?;
-        let action = entry.action.clone();
-        let handle = self.table_or(table)?.insert(entry, now)?;
-        self.count_reference(table, &action, true);
-        Ok(handle)
+        self.transact(now, |t| t.insert_entry(table, &entry))
     }
 
     /// Replaces the action of an entry and returns the old one.
+    ///
+    /// # Errors
+    /// [`StateError`] says what does not fit.
     pub fn modify_entry(
         &mut self,
         table: TableId,
         handle: EntryHandle,
         action: EntryAction,
+        now: Nanos,
     ) -> Result<EntryAction, StateError> {
-        self.check_reference(table, &action)?;
-        let old = self.table_or(table)?.modify(handle, action.clone())?;
-        self.count_reference(table, &old, false);
-        self.count_reference(table, &action, true);
-        Ok(old)
+        let old = self.table(table)?.view(handle).map(|view| view.action());
+        self.transact(now, |t| t.modify_entry(table, handle, &action, None))?;
+        old.ok_or_else(|| super::control::no_such("entry", handle))
     }
 
     /// Removes an entry and returns it.
+    ///
+    /// # Errors
+    /// [`StateError`] if there is no such entry or it is const.
     pub fn delete_entry(
         &mut self,
         table: TableId,
         handle: EntryHandle,
     ) -> Result<Entry, StateError> {
-        let entry = self.table_or(table)?.remove(handle)?;
-        self.count_reference(table, &entry.action, false);
-        Ok(entry)
+        let old = self.table(table)?.entry(handle);
+        self.transact(Nanos::default(), |t| t.delete_entry(table, handle))?;
+        old.ok_or_else(|| super::control::no_such("entry", handle))
     }
 
     /// Removes all entries that are not const.
+    ///
+    /// # Errors
+    /// [`StateError::NoSuch`] if there is no such table.
     pub fn clear_table(&mut self, table: TableId) -> Result<(), StateError> {
-        let handles: Vec<EntryHandle> = self
-            .table(table)?
-            .iter()
-            .filter(|(_, e)| !e.is_const)
-            .map(|(h, _)| h)
+        let entries = self.table(table)?.iter();
+        let handles: Vec<EntryHandle> = entries
+            .filter(|entry| !entry.is_const())
+            .map(|entry| entry.handle())
             .collect();
-        for handle in handles {
-            self.delete_entry(table, handle)?;
-        }
-        Ok(())
-    }
-
-    fn table_or(&mut self, id: TableId) -> Result<&mut Table, StateError> {
-        let error = StateError::NoSuch {
-            what: "table",
-            id: id.to_string(),
-        };
-        self.table_mut(id).ok_or(error)
-    }
-
-    fn profile_or(&mut self, id: ExternId) -> Result<&mut ActionProfile, StateError> {
-        match self.extern_mut(id) {
-            Some(ExternState::Profile { profile, .. }) => Ok(profile),
-            _ => Err(StateError::NoSuch {
-                what: "action profile",
-                id: id.to_string(),
-            }),
-        }
-    }
-
-    /// What an entry's action refers to, and in which profile.
-    fn reference(&self, table: TableId, action: &EntryAction) -> Option<(ExternId, ProfileRef)> {
-        let profile = self.program.tables.get(table)?.implementation?;
-        match action {
-            EntryAction::Member(member) => Some((profile, ProfileRef::Member(*member))),
-            EntryAction::Group(group) => Some((profile, ProfileRef::Group(*group))),
-            EntryAction::Call(_) | EntryAction::OneShot(_) => None,
-        }
-    }
-
-    fn check_reference(&self, table: TableId, action: &EntryAction) -> Result<(), StateError> {
-        match self.reference(table, action) {
-            Some((id, ProfileRef::Member(member))) => {
-                self.profile(id)?.member(member)?;
-            }
-            Some((id, ProfileRef::Group(group))) => {
-                self.profile(id)?.group(group)?;
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    fn count_reference(&mut self, table: TableId, action: &EntryAction, add: bool) {
-        let Some(key) = self.reference(table, action) else {
-            return;
-        };
-        let count = self.references.entry(key).or_default();
-        *count = if add {
-            *count + 1
-        } else {
-            count.saturating_sub(1)
-        };
-        if *count == 0 {
-            self.references.remove(&key);
-        }
-    }
-
-    fn check_unused(&self, profile: ExternId, what: ProfileRef) -> Result<(), StateError> {
-        let Some(count) = self.references.get(&(profile, what)) else {
-            return Ok(());
-        };
-        let name = match what {
-            ProfileRef::Member(member) => format!("member {}", member.0),
-            ProfileRef::Group(group) => format!("group {}", group.0),
-        };
-        let profile = self.profile(profile)?.name().to_owned();
-        Err(StateError::InUse {
-            profile,
-            what: name,
-            count: *count,
+        self.transact(Nanos::default(), |t| {
+            handles
+                .into_iter()
+                .try_for_each(|handle| t.delete_entry(table, handle))
         })
-    }
-
-    /// A member's action must suit every table that uses the profile.
-    fn check_member(&self, profile: ExternId, call: &ActionCall) -> Result<ActionCall, StateError> {
-        let mut call = call.clone();
-        for (id, table) in self.program.tables.iter() {
-            if table.implementation == Some(profile) {
-                call = self.table(id)?.check_member_call(&call)?;
-            }
-        }
-        Ok(call)
-    }
-
-    fn run(&mut self, update: Update, now: Nanos) -> Result<Undo, StateError> {
-        Ok(match update {
-            Update::InsertEntry { table, entry } => {
-                Undo::RemoveEntry(table, self.insert_entry(table, entry, now)?)
-            }
-            Update::ModifyEntry {
-                table,
-                key,
-                priority,
-                action,
-            } => {
-                let handle = self.table(table)?.find(&key, priority)?;
-                Undo::RestoreAction(table, handle, self.modify_entry(table, handle, action)?)
-            }
-            Update::DeleteEntry {
-                table,
-                key,
-                priority,
-            } => {
-                let handle = self.table(table)?.find(&key, priority)?;
-                Undo::RestoreEntry(table, Box::new(self.delete_entry(table, handle)?))
-            }
-            Update::SetDefault { table, call } => {
-                Undo::RestoreDefault(table, self.table_or(table)?.set_default(call.as_ref())?)
-            }
-            Update::SetDirectCounter {
-                table,
-                entry,
-                value,
-            } => {
-                let place = self.entry_or(table, entry)?;
-                Undo::DirectCounter(table, entry, std::mem::replace(&mut place.counter, value))
-            }
-            Update::SetDirectMeter {
-                table,
-                entry,
-                config,
-            } => {
-                let place = self.entry_or(table, entry)?;
-                let old = place.meter;
-                place.meter.configure(config);
-                Undo::DirectMeter(table, entry, old)
-            }
-            Update::InsertMember { .. }
-            | Update::ModifyMember { .. }
-            | Update::DeleteMember { .. }
-            | Update::InsertGroup { .. }
-            | Update::ModifyGroup { .. }
-            | Update::DeleteGroup { .. } => Undo::Update(self.run_profile(update)?),
-            Update::SetMulticastGroup { group: 0, .. } => return Err(StateError::GroupZero),
-            Update::SetMulticastGroup { group, replicas } => {
-                let (what, id) = ("multicast group", u32::from(group));
-                let gone = replicas.is_none();
-                let replicas = self.replication.set_group(group, replicas);
-                if gone && replicas.is_none() {
-                    return Err(StateError::NoReplication { what, id });
-                }
-                Undo::Update(Update::SetMulticastGroup { group, replicas })
-            }
-            Update::SetCloneSession { session, config } => {
-                let (what, id) = ("clone session", session);
-                let gone = config.is_none();
-                let config = self.replication.set_session(session, config);
-                if gone && config.is_none() {
-                    return Err(StateError::NoReplication { what, id });
-                }
-                Undo::Update(Update::SetCloneSession { session, config })
-            }
-            Update::SetCounter { .. } | Update::SetMeter { .. } | Update::SetRegister { .. } => {
-                self.run_array(update)?
-            }
-            Update::SetValueSet { set, members } => {
-                let members = self.replace_value_set(set, members)?;
-                Undo::Update(Update::SetValueSet { set, members })
-            }
-        })
-    }
-
-    fn entry_or(&mut self, table: TableId, handle: EntryHandle) -> Result<&mut Entry, StateError> {
-        let error = StateError::NoSuch {
-            what: "entry",
-            id: handle.to_string(),
-        };
-        self.table_or(table)?.entry_mut(handle).ok_or(error)
-    }
-
-    fn run_profile(&mut self, update: Update) -> Result<Update, StateError> {
-        Ok(match update {
-            Update::InsertMember {
-                profile,
-                member,
-                call,
-            } => {
-                let call = self.check_member(profile, &call)?;
-                self.profile_or(profile)?.insert_member(member, call)?;
-                Update::DeleteMember { profile, member }
-            }
-            Update::ModifyMember {
-                profile,
-                member,
-                call,
-            } => {
-                let call = self.check_member(profile, &call)?;
-                let call = self.profile_or(profile)?.modify_member(member, call)?;
-                Update::ModifyMember {
-                    profile,
-                    member,
-                    call,
-                }
-            }
-            Update::DeleteMember { profile, member } => {
-                self.check_unused(profile, ProfileRef::Member(member))?;
-                let call = self.profile_or(profile)?.remove_member(member)?;
-                Update::InsertMember {
-                    profile,
-                    member,
-                    call,
-                }
-            }
-            Update::InsertGroup {
-                profile,
-                group,
-                members,
-            } => {
-                self.profile_or(profile)?.insert_group(group, members)?;
-                Update::DeleteGroup { profile, group }
-            }
-            Update::ModifyGroup {
-                profile,
-                group,
-                members,
-            } => {
-                let members = self.profile_or(profile)?.modify_group(group, members)?;
-                Update::ModifyGroup {
-                    profile,
-                    group,
-                    members,
-                }
-            }
-            Update::DeleteGroup { profile, group } => {
-                self.check_unused(profile, ProfileRef::Group(group))?;
-                let members = self.profile_or(profile)?.remove_group(group)?;
-                Update::InsertGroup {
-                    profile,
-                    group,
-                    members,
-                }
-            }
-            // `run` sends only the six above; anything else is its own inverse by doing nothing.
-            other => other,
-        })
-    }
-
-    fn run_array(&mut self, update: Update) -> Result<Undo, StateError> {
-        let (id, index, what) = match &update {
-            Update::SetCounter { counter, index, .. } => (*counter, *index, "counter"),
-            Update::SetMeter { meter, index, .. } => (*meter, *index, "meter"),
-            Update::SetRegister {
-                register, index, ..
-            } => (*register, *index, "register"),
-            _ => return Ok(Undo::Update(update)),
-        };
-        let beyond = |name: &str, size| StateError::Index {
-            name: name.to_owned(),
-            index,
-            size,
-        };
-        match (update, self.extern_mut(id)) {
-            (Update::SetCounter { value, .. }, Some(ExternState::Counter(counter))) => {
-                let error = beyond(&counter.name, counter.cells.len());
-                let cell = counter.cells.get_mut(index).ok_or(error)?;
-                let value = std::mem::replace(cell, value);
-                Ok(Undo::Update(Update::SetCounter {
-                    counter: id,
-                    index,
-                    value,
-                }))
-            }
-            (Update::SetMeter { config, .. }, Some(ExternState::Meter(meter))) => {
-                let error = beyond(&meter.name, meter.cells.len());
-                let cell = meter.cells.get_mut(index).ok_or(error)?;
-                let old = *cell;
-                cell.configure(config);
-                Ok(Undo::RestoreMeter(id, index, old))
-            }
-            (Update::SetRegister { value, .. }, Some(ExternState::Register(register))) => {
-                let error = beyond(&register.name, register.size());
-                let value = register.write(index, &value).ok_or(error)?;
-                Ok(Undo::Update(Update::SetRegister {
-                    register: id,
-                    index,
-                    value,
-                }))
-            }
-            _ => Err(StateError::NoSuch {
-                what,
-                id: id.to_string(),
-            }),
-        }
-    }
-
-    fn replace_value_set(
-        &mut self,
-        id: ValueSetId,
-        members: Vec<Vec<FieldMatch>>,
-    ) -> Result<Vec<Vec<FieldMatch>>, StateError> {
-        let error = StateError::NoSuch {
-            what: "value set",
-            id: id.to_string(),
-        };
-        let set = self
-            .value_sets
-            .get_mut(p4ir::Entity::index(id))
-            .ok_or(error)?;
-        if members.len() > set.size {
-            let (name, size, given) = (set.name.clone(), set.size, members.len());
-            return Err(StateError::ValueSetFull { name, size, given });
-        }
-        let members = members
-            .iter()
-            .map(|m| set.layout.canonical(m))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| StateError::ValueSetKey {
-                name: set.name.clone(),
-                source,
-            })?;
-        Ok(std::mem::replace(&mut set.members, members))
-    }
-
-    /// Takes a change back. It was just made, so nothing can refuse its inverse.
-    fn undo(&mut self, undo: Undo, now: Nanos) {
-        match undo {
-            Undo::RemoveEntry(table, handle) => {
-                let _ = self.delete_entry(table, handle);
-            }
-            Undo::RestoreEntry(table, entry) => {
-                self.count_reference(table, &entry.action, true);
-                if let Some(table) = self.table_mut(table) {
-                    let _ = table.restore(*entry);
-                }
-            }
-            Undo::RestoreAction(table, handle, action) => {
-                let _ = self.modify_entry(table, handle, action);
-            }
-            Undo::RestoreDefault(table, call) => {
-                if let Some(table) = self.table_mut(table) {
-                    table.restore_default(call);
-                }
-            }
-            Undo::DirectCounter(table, handle, value) => {
-                if let Ok(entry) = self.entry_or(table, handle) {
-                    entry.counter = value;
-                }
-            }
-            Undo::DirectMeter(table, handle, meter) => {
-                if let Ok(entry) = self.entry_or(table, handle) {
-                    entry.meter = meter;
-                }
-            }
-            Undo::RestoreMeter(id, index, old) => {
-                if let Some(ExternState::Meter(meter)) = self.extern_mut(id)
-                    && let Some(cell) = meter.cells.get_mut(index)
-                {
-                    *cell = old;
-                }
-            }
-            Undo::Update(update) => {
-                let _ = self.run(update, now);
-            }
-        }
     }
 }

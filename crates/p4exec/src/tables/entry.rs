@@ -6,10 +6,11 @@ use p4ir::ActionId;
 use thiserror::Error;
 use units::Nanos;
 
+use super::Slot;
 use super::key::{FieldMatch, KeyError, KeyField};
 use super::profile::{GroupId, MemberId};
 use crate::externs::counter::CounterCell;
-use crate::externs::meter::Meter;
+use crate::externs::meter::MeterConfig;
 use crate::value::Bits;
 
 /// An action with its arguments.
@@ -51,7 +52,7 @@ pub struct EntryPriority(pub i32);
 
 /// Names an entry of one table while it exists; handles of deleted entries are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntryHandle(pub u32);
+pub struct EntryHandle(pub Slot);
 
 impl fmt::Display for EntryHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,10 +71,26 @@ pub struct NewEntry {
     pub action: EntryAction,
     /// Whether the program itself declares it `const`.
     pub is_const: bool,
+    /// What else the control plane says about it.
+    pub options: EntryOptions,
 }
 
-/// An installed entry.
-#[derive(Clone, Debug)]
+/// What a control plane may say about an entry besides key and action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryOptions {
+    /// The controller's own note, kept and returned.
+    pub controller_metadata: Vec<u8>,
+    /// Reported idle after this long without a hit, if not zero.
+    pub idle_timeout: Nanos,
+    /// The direct counter's first value; zero (or, on a change, as it was) if not given.
+    pub counter: Option<CounterCell>,
+    /// The direct meter's configuration; none (or, on a change, as it was) if not given.
+    pub meter: Option<Option<MeterConfig>>,
+}
+
+/// An installed entry, as the control plane sees it. Counters, meters and times are in the data
+/// part of the state ([`crate::state::TableCells`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// One canonical match per key field.
     pub key: Vec<FieldMatch>,
@@ -83,12 +100,6 @@ pub struct Entry {
     pub action: EntryAction,
     /// Whether the program itself declares it `const`.
     pub is_const: bool,
-    /// The direct counter's cell.
-    pub counter: CounterCell,
-    /// The direct meter's cell.
-    pub meter: Meter,
-    /// When a packet last hit it (or when it was installed).
-    pub last_hit: Nanos,
     /// The controller's own note, kept and returned.
     pub controller_metadata: Vec<u8>,
     /// Reported idle after this long without a hit, if not zero.
@@ -202,6 +213,14 @@ pub enum TableError {
         key: String,
         /// The priority.
         priority: i32,
+    },
+    /// A packed key or action that was not made for this table. Our own bug.
+    #[error("table `{table}`: the packed {what} is not of this table")]
+    Foreign {
+        /// The table.
+        table: String,
+        /// "key" or "action".
+        what: &'static str,
     },
     /// There is no such entry.
     #[error("table `{table}` has no entry {entry}")]

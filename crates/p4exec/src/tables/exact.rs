@@ -1,23 +1,34 @@
-//! Exact match: a hash map from the packed key.
+//! Exact match: one hash of the dense key, one probe, one comparison.
 
-use super::{Slot, WordMap};
+use super::Slot;
+use super::hash::{HashIndex, hash_words};
+use super::records::Records;
 
-/// Entries by packed key.
+/// Entries by dense key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExactIndex {
-    slots: WordMap<Slot>,
+    slots: HashIndex,
 }
 
 impl ExactIndex {
-    pub(crate) fn insert(&mut self, key: Box<[u64]>, slot: Slot) {
-        self.slots.insert(key, slot);
+    pub(crate) fn insert(&mut self, records: &Records, slot: Slot) {
+        self.slots.insert(hash_words(records.key(slot)), slot);
     }
 
-    pub(crate) fn remove(&mut self, key: &[u64]) {
-        self.slots.remove(key);
+    pub(crate) fn remove(&mut self, records: &Records, slot: Slot) {
+        let hash = hash_words(records.key(slot));
+        if let Some(at) = self.slots.find(hash, |s| s == slot) {
+            self.slots.remove_at(at);
+        }
     }
 
-    pub(crate) fn lookup(&self, key: &[u64]) -> Option<Slot> {
-        self.slots.get(key).copied()
+    #[inline]
+    pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
+        self.slots
+            .get(hash_words(key), |slot| records.key(slot) == key)
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.slots.bytes()
     }
 }

@@ -188,6 +188,12 @@ pub enum KeyError {
         /// The prefix length.
         prefix_len: u32,
     },
+    /// Bits set where they do not matter.
+    #[error("field `{field}`: bits of the value that do not matter must be zero")]
+    StrayBits {
+        /// The field.
+        field: String,
+    },
     /// A range that holds nothing.
     #[error("range {low}..{high} of field `{field}` is empty; its bounds are swapped")]
     EmptyRange {
@@ -198,96 +204,6 @@ pub enum KeyError {
         /// Upper bound.
         high: String,
     },
-}
-
-/// The fields of a table's key and where each lies among the packed words.
-#[derive(Clone, Debug)]
-pub struct KeyLayout {
-    fields: Vec<KeyField>,
-    /// First word of each field, and after the last the number of words.
-    starts: Vec<usize>,
-}
-
-/// A range condition on some words of a packed key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RangeCheck {
-    pub(crate) start: usize,
-    pub(crate) low: Box<[u64]>,
-    pub(crate) high: Box<[u64]>,
-}
-
-impl RangeCheck {
-    /// Whether the words at `start` lie between the bounds: big-endian words compare like numbers.
-    pub(crate) fn passes(&self, key: &[u64]) -> bool {
-        let field = &key[self.start..self.start + self.low.len()];
-        field >= &*self.low && field <= &*self.high
-    }
-}
-
-impl KeyLayout {
-    /// The layout of a key with these fields.
-    #[must_use]
-    pub fn new(fields: Vec<KeyField>) -> Self {
-        let mut starts = vec![0];
-        let mut next = 0;
-        for field in &fields {
-            next += field.width.div_ceil(64) as usize;
-            starts.push(next);
-        }
-        Self { fields, starts }
-    }
-
-    /// The fields in key order.
-    #[must_use]
-    pub fn fields(&self) -> &[KeyField] {
-        &self.fields
-    }
-
-    /// Words of a packed key.
-    #[must_use]
-    pub fn words(&self) -> usize {
-        self.starts.last().copied().unwrap_or(0)
-    }
-
-    /// The words of field `index`.
-    #[must_use]
-    pub fn field_words(&self, index: usize) -> std::ops::Range<usize> {
-        self.starts[index]..self.starts[index + 1]
-    }
-
-    /// Whether entries carry a priority.
-    #[must_use]
-    pub fn needs_priority(&self) -> bool {
-        self.fields.iter().any(|f| f.kind.needs_priority())
-    }
-
-    /// Packs the values of all fields; `out` is cleared first.
-    pub fn pack(&self, values: &[Bits], out: &mut Vec<u64>) {
-        out.clear();
-        for (field, value) in self.fields.iter().zip(values) {
-            if value.width() == field.width {
-                value.push_words(out);
-            } else {
-                value.resize_unsigned(field.width).push_words(out);
-            }
-        }
-    }
-
-    /// The key in its one canonical form: values resized to their fields, bits that do not matter
-    /// cleared. Errors say which field does not fit.
-    pub fn canonical(&self, key: &[FieldMatch]) -> Result<Vec<FieldMatch>, KeyError> {
-        if key.len() != self.fields.len() {
-            return Err(KeyError::FieldCount {
-                expected: self.fields.len(),
-                given: key.len(),
-            });
-        }
-        self.fields
-            .iter()
-            .zip(key)
-            .map(|(field, m)| canonical_field(field, m))
-            .collect()
-    }
 }
 
 /// `value` at the field's width, if none of its set bits is lost.
@@ -303,7 +219,12 @@ fn fit(field: &KeyField, value: &Bits) -> Result<Bits, KeyError> {
     })
 }
 
-fn canonical_field(field: &KeyField, given: &FieldMatch) -> Result<FieldMatch, KeyError> {
+/// The match in its one canonical form: values resized to their field, bits that do not matter
+/// cleared.
+pub(crate) fn canonical_field(
+    field: &KeyField,
+    given: &FieldMatch,
+) -> Result<FieldMatch, KeyError> {
     if given.kind() != field.kind {
         return Err(KeyError::Kind {
             field: field.name.clone(),

@@ -1,20 +1,29 @@
-//! Longest-prefix match: a path-compressed binary trie for each value of the exact fields.
+//! Longest-prefix match: a tree bitmap (Eatherton, Varghese, Dittia, CCR 2004) of six bits per
+//! node, one tree for each value of the exact fields.
 //!
-//! Prefixes are kept left-aligned in a `u128`: the first bit of the field is the top bit of the
-//! number whatever the field's width, so that nodes need not know it. Wider fields go to the tuple
-//! space with the prefix length as the priority.
+//! A node has a bitmap of the prefixes that end in it (63: lengths 0 to 5 of its six bits), with
+//! their entries side by side, and a bitmap of its children, which lie side by side too. A subtree
+//! of one prefix is a single *leaf* node that holds the whole prefix, so sparse and long prefixes
+//! cost neither depth nor memory. Insertion and removal touch the nodes on one path.
+//!
+//! Prefixes are left-aligned in a `u128`: the first bit of the field is the top bit of the number
+//! whatever the field's width. Wider fields go to the tuple space with the length as the priority.
 
-use super::{Slot, WordMap};
+use super::Slot;
+use super::arena::Arena;
+use super::hash::{HashIndex, hash_words};
+use super::layout::KeyLayout;
 
-/// The widest field the trie takes, in bits.
+/// The widest field the tree takes, in bits.
 pub(crate) const MAX_WIDTH: u32 = 128;
 
-/// A prefix: its bits left-aligned (the rest zero), and how many of them count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Prefix {
-    bits: u128,
-    len: u32,
-}
+/// Bits a node decides.
+const STRIDE: u32 = 6;
+/// Nodes on the longest path.
+const MAX_DEPTH: usize = (MAX_WIDTH / STRIDE) as usize + 1;
+
+/// In [`Node::results`]: the node is a leaf.
+const LEAF: u32 = 1 << 31;
 
 /// The top `len` bits set.
 const fn top_ones(len: u32) -> u128 {
@@ -25,255 +34,454 @@ const fn top_ones(len: u32) -> u128 {
     }
 }
 
-impl Prefix {
-    /// The first `len` bits of a field of `width` bits that holds `value`.
-    pub(crate) const fn new(value: u128, width: u32, len: u32) -> Self {
-        let bits = if width == 0 {
-            0
-        } else {
-            value << (MAX_WIDTH - width)
-        };
-        Self {
-            bits: bits & top_ones(len),
-            len,
-        }
-    }
-
-    /// Bit `index` from the front.
-    const fn bit(self, index: u32) -> usize {
-        ((self.bits >> (127 - index)) & 1) as usize
-    }
-
-    /// How many leading bits two prefixes share.
-    fn common(self, other: Self) -> u32 {
-        (self.bits ^ other.bits)
-            .leading_zeros()
-            .min(self.len)
-            .min(other.len)
-    }
-
-    const fn truncated(self, len: u32) -> Self {
-        Self {
-            bits: self.bits & top_ones(len),
-            len,
-        }
-    }
-}
-
-/// The words of an LPM field as a number.
-pub(crate) fn field_value(words: &[u64]) -> u128 {
-    words
-        .iter()
-        .fold(0, |acc, word| (acc << 64) | u128::from(*word))
-}
-
-#[derive(Clone, Debug)]
+/// A branch: `own` and `below` are the bitmaps of prefixes and children, `results` and `children`
+/// where those begin. A leaf: `own` and `below` are the halves of its prefix, `children` its slot
+/// and `results` its length.
+#[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    prefix: Prefix,
-    slot: Option<Slot>,
-    /// Subtries by the bit that follows the prefix; 0 (the root) means none.
-    children: [u32; 2],
+    own: u64,
+    below: u64,
+    children: u32,
+    results: u32,
 }
 
-/// Prefixes of one field, the longest found first. Node 0 is the root, of the empty prefix.
-#[derive(Clone, Debug)]
-pub(crate) struct PrefixTrie {
-    nodes: Vec<Node>,
-    free: Vec<u32>,
-    len: usize,
+/// The bits of `own` that match six key bits, by their value: prefix lengths 0 to 5.
+const MATCHING: [u64; 64] = {
+    let mut table = [0u64; 64];
+    let mut key = 0;
+    while key < 64 {
+        let mut len = 0;
+        while len < STRIDE {
+            table[key] |= 1 << own_bit(key as u64, len);
+            len += 1;
+        }
+        key += 1;
+    }
+    table
+};
+
+/// The bit of `own` for the first `len` (below 6) of six bits.
+const fn own_bit(six: u64, len: u32) -> u32 {
+    (1 << len) - 1 + (six >> (STRIDE - len)) as u32
 }
 
-impl PrefixTrie {
-    pub(crate) fn new() -> Self {
-        let root = Node {
-            prefix: Prefix { bits: 0, len: 0 },
-            slot: None,
-            children: [0; 2],
-        };
+/// Ones of a bitmap below a bit.
+const fn rank(bitmap: u64, bit: u32) -> u32 {
+    (bitmap & ((1 << bit) - 1)).count_ones()
+}
+
+impl Node {
+    const fn leaf(prefix: Prefix, slot: Slot) -> Self {
         Self {
-            nodes: vec![root],
-            free: Vec::new(),
-            len: 0,
+            own: (prefix.bits >> 64) as u64,
+            below: prefix.bits as u64,
+            children: slot,
+            results: LEAF | prefix.len,
         }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.len == 0
+    const fn as_leaf(&self) -> Option<Prefix> {
+        if self.results & LEAF == 0 {
+            return None;
+        }
+        Some(Prefix {
+            bits: (self.own as u128) << 64 | self.below as u128,
+            len: self.results & !LEAF,
+        })
     }
 
-    fn allocate(&mut self, node: Node) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.nodes[index as usize] = node;
-            index
+    const fn is_empty(&self) -> bool {
+        self.results & LEAF == 0 && self.own == 0 && self.below == 0
+    }
+}
+
+/// A prefix: its bits left-aligned (the rest zero), and how many of them count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    bits: u128,
+    len: u32,
+}
+
+impl Prefix {
+    /// The six bits a node at `depth` decides.
+    const fn six(self, depth: u32) -> u64 {
+        (self.bits << (depth * STRIDE) >> 122) as u64
+    }
+
+    /// The bit of `own` of a node at `depth`, if the prefix ends there.
+    const fn ends_at(self, depth: u32) -> Option<u32> {
+        let rest = self.len - depth * STRIDE;
+        if rest < STRIDE {
+            Some(own_bit(self.six(depth), rest))
         } else {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
+            None
+        }
+    }
+}
+
+/// Trees in two arenas. A tree is named by its root node.
+#[derive(Clone, Debug, Default)]
+struct Forest {
+    nodes: Arena<Node>,
+    slots: Arena<Slot>,
+}
+
+impl Forest {
+    fn plant(&mut self) -> u32 {
+        let root = self.nodes.allocate(1);
+        self.nodes[root] = Node::default();
+        root
+    }
+
+    fn insert(&mut self, root: u32, prefix: Prefix, slot: Slot) {
+        let (mut at, mut depth) = (root, 0);
+        if self.nodes[at].is_empty() {
+            self.nodes[at] = Node::leaf(prefix, slot);
+            return;
+        }
+        loop {
+            let node = self.nodes[at];
+            if let Some(other) = node.as_leaf() {
+                self.nodes[at] = Node::default();
+                self.put(at, depth, other, node.children);
+            }
+            match self.put(at, depth, prefix, slot) {
+                None => return,
+                Some(child) => at = child,
+            }
+            depth += 1;
         }
     }
 
-    pub(crate) fn insert(&mut self, prefix: Prefix, slot: Slot) {
-        let mut at = 0u32;
-        loop {
-            let node = &self.nodes[at as usize];
-            if node.prefix == prefix {
-                self.len += usize::from(node.slot.is_none());
-                self.nodes[at as usize].slot = Some(slot);
-                return;
+    /// Puts a prefix into a branch, or names the child it belongs below.
+    fn put(&mut self, at: u32, depth: u32, prefix: Prefix, slot: Slot) -> Option<u32> {
+        let mut node = self.nodes[at];
+        if let Some(bit) = prefix.ends_at(depth) {
+            let count = node.own.count_ones();
+            let index = rank(node.own, bit);
+            if node.own >> bit & 1 == 1 {
+                self.slots[node.results + index] = slot;
+                return None;
             }
-            // Here `node.prefix` is a proper prefix of the new one.
-            let side = prefix.bit(node.prefix.len);
-            let child = node.children[side];
-            if child == 0 {
-                let leaf = self.allocate(Node {
-                    prefix,
-                    slot: Some(slot),
-                    children: [0; 2],
-                });
-                self.nodes[at as usize].children[side] = leaf;
-                self.len += 1;
-                return;
+            node.results = self.slots.insert(node.results, count, index, slot);
+            node.own |= 1 << bit;
+        } else {
+            let six = prefix.six(depth) as u32;
+            let index = rank(node.below, six);
+            if node.below >> six & 1 == 1 {
+                return Some(node.children + index);
             }
-            let below = self.nodes[child as usize].prefix;
-            let common = below.common(prefix);
-            if common < below.len {
-                // The paths part inside the edge: put a node where they do.
-                let mut fork = Node {
-                    prefix: prefix.truncated(common),
-                    slot: None,
-                    children: [0; 2],
-                };
-                fork.children[below.bit(common)] = child;
-                let fork = self.allocate(fork);
-                self.nodes[at as usize].children[side] = fork;
-                at = fork;
-            } else {
-                at = child;
-            }
+            let count = node.below.count_ones();
+            let leaf = Node::leaf(prefix, slot);
+            node.children = self.nodes.insert(node.children, count, index, leaf);
+            node.below |= 1 << six;
         }
+        self.nodes[at] = node;
+        None
     }
 
-    pub(crate) fn remove(&mut self, prefix: Prefix) {
-        let mut path: Vec<(u32, usize)> = Vec::new();
-        let mut at = 0u32;
+    fn remove(&mut self, root: u32, prefix: Prefix) {
+        let mut path = [0u32; MAX_DEPTH + 1];
+        let (mut at, mut depth) = (root, 0usize);
         loop {
-            let node = &self.nodes[at as usize];
-            if node.prefix == prefix {
+            path[depth] = at;
+            let mut node = self.nodes[at];
+            if let Some(own) = node.as_leaf() {
+                if own != prefix {
+                    return;
+                }
+                self.nodes[at] = Node::default();
                 break;
             }
-            if node.prefix.len >= prefix.len || node.prefix.common(prefix) < node.prefix.len {
+            if let Some(bit) = prefix.ends_at(depth as u32) {
+                if node.own >> bit & 1 == 0 {
+                    return;
+                }
+                let count = node.own.count_ones();
+                node.results = self.slots.remove(node.results, count, rank(node.own, bit));
+                node.own &= !(1 << bit);
+                self.nodes[at] = node;
+                break;
+            }
+            let six = prefix.six(depth as u32) as u32;
+            if node.below >> six & 1 == 0 {
                 return;
             }
-            let side = prefix.bit(node.prefix.len);
-            path.push((at, side));
-            at = node.children[side];
-            if at == 0 {
-                return;
-            }
+            at = node.children + rank(node.below, six);
+            depth += 1;
         }
-        self.len -= usize::from(self.nodes[at as usize].slot.take().is_some());
-        // A node without an entry stays only where two paths part.
-        while let Some((parent, side)) = path.pop() {
-            let node = &self.nodes[at as usize];
-            let heir = match (node.slot, node.children) {
-                (Some(_), _) => break,
-                (None, [0, other] | [other, 0]) => other,
-                (None, _) => break,
-            };
-            self.nodes[parent as usize].children[side] = heir;
-            self.free.push(at);
-            at = parent;
+        self.contract(&path[..=depth], prefix);
+    }
+
+    /// Mends a path from its end: empty nodes go, nodes of one prefix become leaves.
+    fn contract(&mut self, path: &[u32], removed: Prefix) {
+        for depth in (0..path.len()).rev() {
+            let at = path[depth];
+            let node = self.nodes[at];
+            if node.as_leaf().is_some() {
+                continue;
+            }
+            match (node.own.count_ones(), node.below.count_ones()) {
+                (0, 0) if depth > 0 => self.drop_child(path[depth - 1], at),
+                (1, 0) => {
+                    let slot = self.slots[node.results];
+                    self.slots.release(node.results, 1);
+                    let bit = node.own.trailing_zeros();
+                    self.nodes[at] = Node::leaf(only_prefix(bit, depth as u32, removed), slot);
+                }
+                (0, 1) => {
+                    let child = self.nodes[node.children];
+                    if child.as_leaf().is_none() {
+                        return;
+                    }
+                    self.nodes.release(node.children, 1);
+                    self.nodes[at] = child;
+                }
+                _ => return,
+            }
         }
     }
 
-    /// The entry of the longest prefix of `value` (left-aligned).
-    pub(crate) fn lookup(&self, value: u128) -> Option<Slot> {
-        let mut best = None;
-        let mut at = 0u32;
+    fn drop_child(&mut self, parent: u32, child: u32) {
+        let mut node = self.nodes[parent];
+        let index = child - node.children;
+        let count = node.below.count_ones();
+        let mut bits = node.below;
+        for _ in 0..index {
+            bits &= bits - 1;
+        }
+        node.below &= !(1 << bits.trailing_zeros());
+        node.children = self.nodes.remove(node.children, count, index);
+        self.nodes[parent] = node;
+    }
+
+    /// The entry of the longest prefix of `bits`.
+    #[inline]
+    fn lookup(&self, root: u32, bits: u128) -> Option<Slot> {
+        let mut best: Option<(Node, u64)> = None;
+        let mut rest = bits;
+        let mut at = root;
         loop {
-            let node = &self.nodes[at as usize];
-            if (value ^ node.prefix.bits) & top_ones(node.prefix.len) != 0 {
-                return best;
+            let node = self.nodes[at];
+            if node.results & LEAF != 0 {
+                let prefix = (u128::from(node.own) << 64) | u128::from(node.below);
+                if (bits ^ prefix) & top_ones(node.results & !LEAF) == 0 {
+                    return Some(node.children);
+                }
+                break;
             }
-            best = node.slot.or(best);
-            if node.prefix.len >= MAX_WIDTH {
-                return best;
+            let six = (rest >> 122) as u32;
+            let matching = node.own & MATCHING[six as usize];
+            if matching != 0 {
+                best = Some((node, matching));
             }
-            at = node.children[((value >> (127 - node.prefix.len)) & 1) as usize];
-            if at == 0 {
-                return best;
+            if node.below >> six & 1 == 0 {
+                break;
             }
+            at = node.children + rank(node.below, six);
+            rest <<= STRIDE;
+        }
+        let (node, matching) = best?;
+        let bit = 63 - matching.leading_zeros();
+        Some(self.slots[node.results + rank(node.own, bit)])
+    }
+
+    /// The entry of exactly this prefix.
+    fn find(&self, root: u32, prefix: Prefix) -> Option<Slot> {
+        let (mut at, mut depth) = (root, 0);
+        loop {
+            let node = self.nodes[at];
+            if let Some(own) = node.as_leaf() {
+                return (own == prefix).then_some(node.children);
+            }
+            if let Some(bit) = prefix.ends_at(depth) {
+                let is = node.own >> bit & 1 == 1;
+                return is.then(|| self.slots[node.results + rank(node.own, bit)]);
+            }
+            let six = prefix.six(depth) as u32;
+            if node.below >> six & 1 == 0 {
+                return None;
+            }
+            at = node.children + rank(node.below, six);
+            depth += 1;
         }
     }
+}
+
+/// The prefix that a bit of `own` stands for, on a path that `on_path` takes.
+fn only_prefix(bit: u32, depth: u32, on_path: Prefix) -> Prefix {
+    let len = 63 - u64::from(bit + 1).leading_zeros();
+    let value = u128::from(bit + 1 - (1 << len));
+    let taken = depth * STRIDE;
+    let bits = on_path.bits & top_ones(taken);
+    let own = if len == 0 {
+        0
+    } else {
+        value << (128 - taken - len)
+    };
+    Prefix {
+        bits: bits | own,
+        len: taken + len,
+    }
+}
+
+/// A tree for one value of the exact fields.
+#[derive(Clone, Copy, Debug, Default)]
+struct Root {
+    node: u32,
+    entries: u32,
 }
 
 /// A table with one LPM field, the others exact.
 #[derive(Clone, Debug)]
 pub(crate) struct LpmIndex {
-    /// The words of the LPM field.
-    field: std::ops::Range<usize>,
+    field: usize,
     width: u32,
-    /// Tries by the packed words of the exact fields.
-    tries: WordMap<PrefixTrie>,
-    /// The one trie of a table without exact fields: spares the hash.
-    only: Option<PrefixTrie>,
+    forest: Forest,
+    /// Trees by the exact fields; a table without them has the first one only.
+    roots: Vec<Root>,
+    free: Vec<u32>,
+    /// The bits of the dense words that are not of the LPM field; empty if there are none.
+    exact_mask: Vec<u64>,
+    /// The dense words (LPM field zero) of each tree, side by side.
+    exact_words: Vec<u64>,
+    by_exact: HashIndex,
 }
 
 impl LpmIndex {
-    pub(crate) fn new(field: std::ops::Range<usize>, width: u32, words: usize) -> Self {
-        let only = (field.len() == words).then(PrefixTrie::new);
-        Self {
+    pub(crate) fn new(layout: &KeyLayout, field: usize) -> Self {
+        let mut exact_mask = Vec::new();
+        if layout.fields().iter().filter(|f| f.width > 0).count() > 1 {
+            exact_mask = vec![u64::MAX; layout.dense_words()];
+            layout.write_field(field, &mut exact_mask, std::iter::repeat(0));
+        }
+        let mut index = Self {
             field,
-            width,
-            tries: WordMap::default(),
-            only,
-        }
-    }
-
-    /// The words outside the LPM field.
-    fn exact_words(&self, key: &[u64]) -> Box<[u64]> {
-        key[..self.field.start]
-            .iter()
-            .chain(&key[self.field.end..])
-            .copied()
-            .collect()
-    }
-
-    fn prefix(&self, key: &[u64], len: u32) -> Prefix {
-        Prefix::new(field_value(&key[self.field.clone()]), self.width, len)
-    }
-
-    pub(crate) fn insert(&mut self, key: &[u64], len: u32, slot: Slot) {
-        let prefix = self.prefix(key, len);
-        let exact = self.exact_words(key);
-        match &mut self.only {
-            Some(trie) => trie.insert(prefix, slot),
-            None => {
-                self.tries
-                    .entry(exact)
-                    .or_insert_with(PrefixTrie::new)
-                    .insert(prefix, slot);
-            }
-        }
-    }
-
-    pub(crate) fn remove(&mut self, key: &[u64], len: u32) {
-        let prefix = self.prefix(key, len);
-        let exact = self.exact_words(key);
-        if let Some(trie) = &mut self.only {
-            trie.remove(prefix);
-        } else if let Some(trie) = self.tries.get_mut(&exact) {
-            trie.remove(prefix);
-            if trie.is_empty() {
-                self.tries.remove(&exact);
-            }
-        }
-    }
-
-    pub(crate) fn lookup(&self, key: &[u64]) -> Option<Slot> {
-        let trie = match &self.only {
-            Some(trie) => trie,
-            None => self.tries.get(&self.exact_words(key))?,
+            width: layout.fields()[field].width,
+            forest: Forest::default(),
+            roots: Vec::new(),
+            free: Vec::new(),
+            exact_mask,
+            exact_words: Vec::new(),
+            by_exact: HashIndex::default(),
         };
-        trie.lookup(self.prefix(key, self.width).bits)
+        if index.exact_mask.is_empty() {
+            let node = index.forest.plant();
+            index.roots.push(Root { node, entries: 0 });
+        }
+        index
+    }
+
+    /// The LPM field of a dense key, left-aligned.
+    #[inline]
+    fn bits(&self, layout: &KeyLayout, dense: &[u64]) -> u128 {
+        let words = layout.field_in(self.field, dense);
+        let value = words.fold(0u128, |acc, word| (acc << 64) | u128::from(word));
+        if self.width == 0 {
+            0
+        } else {
+            value << (MAX_WIDTH - self.width)
+        }
+    }
+
+    fn prefix(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> Prefix {
+        let len = len.unsigned_abs().min(self.width);
+        Prefix {
+            bits: self.bits(layout, dense) & top_ones(len),
+            len,
+        }
+    }
+
+    fn exact_of(&self, root: u32) -> &[u64] {
+        let words = self.exact_mask.len();
+        &self.exact_words[root as usize * words..][..words]
+    }
+
+    /// The tree of the exact fields of a dense key.
+    #[inline]
+    fn root(&self, dense: &[u64]) -> Option<u32> {
+        if self.exact_mask.is_empty() {
+            return Some(0);
+        }
+        let hash = super::hash::hash_masked(dense, &self.exact_mask);
+        self.by_exact.get(hash, |root| {
+            let parts = self.exact_of(root).iter().zip(dense).zip(&self.exact_mask);
+            parts.fold(0, |acc, ((own, word), mask)| acc | (own ^ (word & mask))) == 0
+        })
+    }
+
+    fn root_or_new(&mut self, dense: &[u64]) -> u32 {
+        if let Some(root) = self.root(dense) {
+            return root;
+        }
+        let node = self.forest.plant();
+        let fresh = Root { node, entries: 0 };
+        let root = if let Some(root) = self.free.pop() {
+            self.roots[root as usize] = fresh;
+            root
+        } else {
+            self.roots.push(fresh);
+            let words = self.roots.len() * self.exact_mask.len();
+            self.exact_words.resize(words, 0);
+            self.roots.len() as u32 - 1
+        };
+        let words = self.exact_mask.len();
+        let own = &mut self.exact_words[root as usize * words..][..words];
+        for ((own, word), mask) in own.iter_mut().zip(dense).zip(&self.exact_mask) {
+            *own = word & mask;
+        }
+        let hash = hash_words(own);
+        self.by_exact.insert(hash, root);
+        root
+    }
+
+    pub(crate) fn insert(&mut self, layout: &KeyLayout, dense: &[u64], len: i32, slot: Slot) {
+        let root = self.root_or_new(dense);
+        let prefix = self.prefix(layout, dense, len);
+        let tree = &mut self.roots[root as usize];
+        tree.entries += 1;
+        self.forest.insert(tree.node, prefix, slot);
+    }
+
+    /// Removes a prefix that is there.
+    pub(crate) fn remove(&mut self, layout: &KeyLayout, dense: &[u64], len: i32) {
+        let Some(root) = self.root(dense) else {
+            return;
+        };
+        let prefix = self.prefix(layout, dense, len);
+        let tree = &mut self.roots[root as usize];
+        tree.entries -= 1;
+        let Root { node, entries } = *tree;
+        self.forest.remove(node, prefix);
+        if entries == 0 && !self.exact_mask.is_empty() {
+            let hash = hash_words(self.exact_of(root));
+            if let Some(at) = self.by_exact.find(hash, |r| r == root) {
+                self.by_exact.remove_at(at);
+            }
+            self.forest.nodes.release(node, 1);
+            self.free.push(root);
+        }
+    }
+
+    pub(crate) fn find(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> Option<Slot> {
+        let root = self.root(dense)?;
+        let prefix = self.prefix(layout, dense, len);
+        self.forest.find(self.roots[root as usize].node, prefix)
+    }
+
+    #[inline]
+    pub(crate) fn lookup(&self, layout: &KeyLayout, dense: &[u64]) -> Option<Slot> {
+        let root = self.root(dense)?;
+        self.forest
+            .lookup(self.roots[root as usize].node, self.bits(layout, dense))
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.forest.nodes.bytes()
+            + self.forest.slots.bytes()
+            + self.by_exact.bytes()
+            + self.roots.capacity() * 8
+            + self.free.capacity() * 4
+            + self.exact_words.capacity() * 8
     }
 }

@@ -1,32 +1,43 @@
-//! Match-action tables: typed keys and entries, and match structures that scale.
+//! Match-action tables: typed keys and entries, packed records, and match structures that scale.
 //!
 //! | keys of the table | structure | winner |
 //! |---|---|---|
-//! | all exact | hash map ([`exact`]) | the only match |
-//! | one LPM, the rest exact | one path-compressed trie per exact part ([`lpm`]) | longest prefix |
-//! | anything else | tuple-space search ([`tuple_space`]) | largest priority, then lowest handle |
+//! | all exact | open addressing ([`exact`]) | the only match |
+//! | one LPM, the rest exact | one tree bitmap per exact part ([`lpm`]) | longest prefix |
+//! | anything else | tuple-space search, tuples merged ([`tuple_space`]) | largest priority, then lowest slot |
 //!
-//! Key values travel as packed words: every field takes `ceil(width / 64)` words, in key order,
-//! most significant word first ([`key::KeyLayout::pack`]).
+//! Entries lie side by side as packed words ([`records`]), keys and actions alike; the typed forms
+//! ([`Entry`], [`FieldMatch`], [`EntryAction`]) are made when somebody asks. How keys are packed
+//! is told in [`layout`], how actions are in [`action`].
 
+pub mod action;
+mod arena;
 pub mod entry;
-pub mod exact;
+mod exact;
+mod hash;
 pub mod key;
-pub mod lpm;
+pub mod layout;
+mod lpm;
+mod merge;
+mod packing;
 pub mod profile;
+mod records;
 pub mod table;
-pub mod tuple_space;
+mod tuple;
+mod tuple_space;
 
+pub use action::{ActionWord, PackedAction, RowKind};
 pub use entry::{
-    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryPriority, NewEntry, TableError,
-    TableSpec, WeightedCall,
+    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, NewEntry,
+    TableError, TableSpec, WeightedCall,
 };
-pub use key::{FieldMatch, KeyField, KeyLayout, MatchKind};
-pub use profile::{ActionProfile, GroupId, GroupMember, MemberId, Selector};
-pub use table::Table;
+pub use key::{FieldMatch, KeyField, MatchKind};
+pub use layout::{KeyForm, KeyLayout, PackedKey};
+pub use profile::{ActionProfile, GroupId, GroupMember, MemberId};
+pub use table::{EntryView, Table};
 
-/// The place of an entry in its table, as the match structures know it.
-pub(crate) type Slot = u32;
+/// The place of an entry in its table. Slots of deleted entries are used again.
+pub type Slot = u32;
 
-/// Hash maps over packed keys. The seed is fixed: nothing here may differ from run to run.
+/// Hash maps over packed words. The seed is fixed: nothing here may differ from run to run.
 pub(crate) type WordMap<V> = std::collections::HashMap<Box<[u64]>, V, foldhash::fast::FixedState>;

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use units::PortId;
 
-use super::entry::{ActionCall, WeightedCall};
+use super::entry::ActionCall;
+use crate::ports::PortSet;
 
 /// A member of an action profile, numbered by the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,16 +32,49 @@ pub struct GroupMember {
 }
 
 /// A group: its members in rising order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     members: Vec<GroupMember>,
+    choice: Choice,
 }
 
 impl Group {
+    fn new(members: Vec<GroupMember>) -> Self {
+        let choice = Choice::new(members.iter().map(|m| (m.weight, m.watch_port)));
+        Self { members, choice }
+    }
+
     /// The members in rising order.
     #[must_use]
     pub fn members(&self) -> &[GroupMember] {
         &self.members
+    }
+}
+
+/// A member: its action, typed and packed, and how often groups and entries name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    call: ActionCall,
+    row: Vec<u64>,
+}
+
+impl Member {
+    /// A member with an action and its packed form.
+    #[must_use]
+    pub const fn new(call: ActionCall, row: Vec<u64>) -> Self {
+        Self { call, row }
+    }
+
+    /// The action.
+    #[must_use]
+    pub const fn call(&self) -> &ActionCall {
+        &self.call
+    }
+
+    /// The action as a row: action word, then argument words.
+    #[must_use]
+    pub fn row(&self) -> &[u64] {
+        &self.row
     }
 }
 
@@ -116,37 +150,65 @@ pub enum ProfileError {
 }
 
 /// Picks among weighted places by a hash value.
-pub struct Selector;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Weight, weights up to and with this one, and the port that must be up.
+    places: Vec<(u32, u32, Option<PortId>)>,
+    /// The one weight all have, or zero.
+    even: u32,
+    watches: bool,
+}
 
-impl Selector {
-    /// The index of the item picked among `(weight, live)` pairs, in their order; `None` if no
-    /// live item has weight.
-    pub fn pick(places: impl Iterator<Item = (u32, bool)> + Clone, hash: u64) -> Option<usize> {
-        let total: u64 = places
-            .clone()
-            .filter(|(_, live)| *live)
-            .map(|(weight, _)| u64::from(weight))
-            .sum();
-        let mut rest = hash.checked_rem(total)?;
-        for (index, (weight, live)) in places.enumerate() {
-            let weight = if live { u64::from(weight) } else { 0 };
-            if rest < weight {
-                return Some(index);
-            }
-            rest -= weight;
+impl Choice {
+    /// A choice among places given by weight and the port that must be up, if any.
+    pub fn new(places: impl Iterator<Item = (u32, Option<PortId>)>) -> Self {
+        let mut sum = 0u32;
+        let places: Vec<_> = places
+            .map(|(weight, watch)| {
+                sum = sum.saturating_add(weight);
+                (weight, sum, watch)
+            })
+            .collect();
+        let first = places.first().map_or(0, |p| p.0);
+        Self {
+            even: if places.iter().all(|p| p.0 == first) {
+                first
+            } else {
+                0
+            },
+            watches: places.iter().any(|p| p.2.is_some()),
+            places,
         }
-        None
     }
 
-    /// The action picked from a one-shot set.
+    /// The place picked by a hash value: the hash modulo the sum of the weights of live places
+    /// says where among those places, in their order. `None` if no live place has weight.
     #[must_use]
-    pub fn pick_one_shot<'a>(
-        set: &'a [WeightedCall],
-        hash: u64,
-        up: &dyn Fn(PortId) -> bool,
-    ) -> Option<&'a ActionCall> {
-        let places = set.iter().map(|w| (w.weight, w.watch_port.is_none_or(up)));
-        Self::pick(places, hash).map(|index| &set[index].call)
+    pub fn pick(&self, hash: u64, ports: &PortSet) -> Option<usize> {
+        if self.watches && !ports.all_up() {
+            return self.pick_live(hash, ports);
+        }
+        let total = self.places.last()?.1;
+        let rest = hash.checked_rem(u64::from(total))? as u32;
+        Some(match rest.checked_div(self.even) {
+            Some(index) => index as usize,
+            None => self.places.partition_point(|p| p.1 <= rest),
+        })
+    }
+
+    fn pick_live(&self, hash: u64, ports: &PortSet) -> Option<usize> {
+        let weight = |p: &(u32, u32, Option<PortId>)| {
+            let live = p.2.is_none_or(|port| ports.is_up(port));
+            if live { u64::from(p.0) } else { 0 }
+        };
+        let total: u64 = self.places.iter().map(weight).sum();
+        let mut rest = hash.checked_rem(total)?;
+        self.places.iter().position(|place| {
+            let weight = weight(place);
+            let here = rest < weight;
+            rest = rest.saturating_sub(weight);
+            here
+        })
     }
 }
 
@@ -156,8 +218,12 @@ pub struct ActionProfile {
     name: String,
     with_selector: bool,
     size: Option<usize>,
-    members: BTreeMap<MemberId, ActionCall>,
+    members: BTreeMap<MemberId, Member>,
     groups: BTreeMap<GroupId, Group>,
+    /// How many places in groups, and how many entries, name a member.
+    member_uses: BTreeMap<MemberId, (usize, usize)>,
+    /// How many entries name a group.
+    group_uses: BTreeMap<GroupId, usize>,
 }
 
 impl ActionProfile {
@@ -170,6 +236,8 @@ impl ActionProfile {
             size,
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
+            member_uses: BTreeMap::new(),
+            group_uses: BTreeMap::new(),
         }
     }
 
@@ -185,9 +253,15 @@ impl ActionProfile {
         self.with_selector
     }
 
+    /// The most members, if the program says.
+    #[must_use]
+    pub const fn size(&self) -> Option<usize> {
+        self.size
+    }
+
     /// The members in rising order.
     #[must_use]
-    pub const fn members(&self) -> &BTreeMap<MemberId, ActionCall> {
+    pub const fn members(&self) -> &BTreeMap<MemberId, Member> {
         &self.members
     }
 
@@ -211,8 +285,11 @@ impl ActionProfile {
         }
     }
 
-    /// Adds a member. The action must have been checked against the tables that use the profile.
-    pub fn insert_member(&mut self, id: MemberId, call: ActionCall) -> Result<(), ProfileError> {
+    /// Whether a member may be added.
+    ///
+    /// # Errors
+    /// [`ProfileError`] if the number is taken or there is no room.
+    pub fn check_new_member(&self, id: MemberId) -> Result<(), ProfileError> {
         if self.members.contains_key(&id) {
             let profile = self.name.clone();
             return Err(ProfileError::Duplicate {
@@ -221,48 +298,81 @@ impl ActionProfile {
                 id: id.0,
             });
         }
-        if let Some(size) = self.size
-            && self.members.len() >= size
-        {
-            return Err(ProfileError::Full {
+        match self.size {
+            Some(size) if self.members.len() >= size => Err(ProfileError::Full {
                 profile: self.name.clone(),
                 size,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a member exists and neither groups nor entries name it.
+    ///
+    /// # Errors
+    /// [`ProfileError`] that says who does.
+    pub fn check_unused_member(&self, id: MemberId) -> Result<(), ProfileError> {
+        self.member(id)?;
+        let (in_groups, in_entries) = self.member_uses.get(&id).copied().unwrap_or_default();
+        if in_groups == 0 && in_entries == 0 {
+            return Ok(());
+        }
+        let holds = |g: &Group| g.members.iter().any(|m| m.member == id);
+        let holder = self.groups.iter().find(|(_, g)| holds(g));
+        Err(self.in_use("member", id.0, in_entries, holder.map(|(group, _)| group.0)))
+    }
+
+    /// Whether a group may be added.
+    ///
+    /// # Errors
+    /// [`ProfileError`] if the number is taken, or as [`ActionProfile::make_group`].
+    pub fn check_new_group(&self, id: GroupId) -> Result<(), ProfileError> {
+        if self.groups.contains_key(&id) {
+            let profile = self.name.clone();
+            return Err(ProfileError::Duplicate {
+                profile,
+                what: "group",
+                id: id.0,
             });
         }
-        self.members.insert(id, call);
         Ok(())
     }
 
-    /// Replaces a member's action and returns the old one.
-    pub fn modify_member(
-        &mut self,
-        id: MemberId,
-        call: ActionCall,
-    ) -> Result<ActionCall, ProfileError> {
-        match self.members.get_mut(&id) {
-            Some(place) => Ok(std::mem::replace(place, call)),
-            None => Err(self.no_member(id)),
+    /// Whether a group exists and no entry names it.
+    ///
+    /// # Errors
+    /// [`ProfileError`] if not.
+    pub fn check_unused_group(&self, id: GroupId) -> Result<(), ProfileError> {
+        self.group(id)?;
+        match self.group_uses.get(&id) {
+            Some(count) => Err(self.in_use("group", id.0, *count, None)),
+            None => Ok(()),
         }
     }
 
-    /// Removes a member that no group holds. The caller sees to it that no entry names it.
-    pub fn remove_member(&mut self, id: MemberId) -> Result<ActionCall, ProfileError> {
-        let holder = self
-            .groups
-            .iter()
-            .find(|(_, g)| g.members.iter().any(|m| m.member == id));
-        if let Some((group, _)) = holder {
-            return Err(ProfileError::InUse {
-                profile: self.name.clone(),
-                what: "member",
-                id: id.0,
-                user: format!("group {}", group.0),
-            });
+    fn in_use(
+        &self,
+        what: &'static str,
+        id: u32,
+        entries: usize,
+        group: Option<u32>,
+    ) -> ProfileError {
+        ProfileError::InUse {
+            profile: self.name.clone(),
+            what,
+            id,
+            user: match group {
+                Some(group) => format!("group {group}"),
+                None => format!("{entries} table entries"),
+            },
         }
-        self.members.remove(&id).ok_or_else(|| self.no_member(id))
     }
 
-    fn check_group(
+    /// A group of these members, in rising order.
+    ///
+    /// # Errors
+    /// [`ProfileError`] if there is no selector, a member is unknown, or the weights are bad.
+    pub fn make_group(
         &self,
         id: GroupId,
         mut members: Vec<GroupMember>,
@@ -275,9 +385,7 @@ impl ActionProfile {
         members.sort_by_key(|m| m.member);
         let mut seen = BTreeSet::new();
         for m in &members {
-            if !self.members.contains_key(&m.member) {
-                return Err(self.no_member(m.member));
-            }
+            self.member(m.member)?;
             if !seen.insert(m.member) {
                 let (profile, id) = (self.name.clone(), m.member.0);
                 return Err(ProfileError::Duplicate {
@@ -294,80 +402,92 @@ impl ActionProfile {
                 group: id.0,
             });
         }
-        Ok(Group { members })
+        Ok(Group::new(members))
     }
 
-    /// Adds a group, empty or not.
-    pub fn insert_group(
-        &mut self,
-        id: GroupId,
-        members: Vec<GroupMember>,
-    ) -> Result<(), ProfileError> {
-        if self.groups.contains_key(&id) {
-            let profile = self.name.clone();
-            return Err(ProfileError::Duplicate {
-                profile,
-                what: "group",
-                id: id.0,
-            });
-        }
-        let group = self.check_group(id, members)?;
-        self.groups.insert(id, group);
-        Ok(())
-    }
-
-    /// Replaces the members of a group and returns the old ones.
-    pub fn modify_group(
-        &mut self,
-        id: GroupId,
-        members: Vec<GroupMember>,
-    ) -> Result<Vec<GroupMember>, ProfileError> {
-        let group = self.check_group(id, members)?;
-        match self.groups.get_mut(&id) {
-            Some(place) => Ok(std::mem::replace(place, group).members),
-            None => Err(self.no_group(id)),
+    /// Puts a member in place of the old one (or none) and returns that.
+    pub(crate) fn put_member(&mut self, id: MemberId, member: Option<Member>) -> Option<Member> {
+        match member {
+            Some(member) => self.members.insert(id, member),
+            None => self.members.remove(&id),
         }
     }
 
-    /// Removes a group. The caller sees to it that no entry names it.
-    pub fn remove_group(&mut self, id: GroupId) -> Result<Vec<GroupMember>, ProfileError> {
-        self.groups
-            .remove(&id)
-            .map(|g| g.members)
-            .ok_or_else(|| self.no_group(id))
+    /// Puts a group in place of the old one (or none) and returns that.
+    pub(crate) fn put_group(&mut self, id: GroupId, group: Option<Group>) -> Option<Group> {
+        for member in group.iter().flat_map(|g| &g.members) {
+            self.member_uses.entry(member.member).or_default().0 += 1;
+        }
+        let old = match group {
+            Some(group) => self.groups.insert(id, group),
+            None => self.groups.remove(&id),
+        };
+        for member in old.iter().flat_map(|g| &g.members) {
+            if let Some(uses) = self.member_uses.get_mut(&member.member) {
+                uses.0 -= 1;
+                if *uses == (0, 0) {
+                    self.member_uses.remove(&member.member);
+                }
+            }
+        }
+        old
     }
 
-    /// The action of a member.
-    pub fn member(&self, id: MemberId) -> Result<&ActionCall, ProfileError> {
+    /// Counts an entry that names a member, or one less.
+    pub(crate) fn count_member(&mut self, id: MemberId, more: bool) {
+        let uses = self.member_uses.entry(id).or_default();
+        uses.1 = if more {
+            uses.1 + 1
+        } else {
+            uses.1.saturating_sub(1)
+        };
+        if *uses == (0, 0) {
+            self.member_uses.remove(&id);
+        }
+    }
+
+    /// Counts an entry that names a group, or one less.
+    pub(crate) fn count_group(&mut self, id: GroupId, more: bool) {
+        let uses = self.group_uses.entry(id).or_default();
+        *uses = if more {
+            *uses + 1
+        } else {
+            uses.saturating_sub(1)
+        };
+        if *uses == 0 {
+            self.group_uses.remove(&id);
+        }
+    }
+
+    /// A member.
+    ///
+    /// # Errors
+    /// [`ProfileError::NoMember`].
+    pub fn member(&self, id: MemberId) -> Result<&Member, ProfileError> {
         self.members.get(&id).ok_or_else(|| self.no_member(id))
     }
 
     /// A group.
+    ///
+    /// # Errors
+    /// [`ProfileError::NoGroup`].
     pub fn group(&self, id: GroupId) -> Result<&Group, ProfileError> {
         self.groups.get(&id).ok_or_else(|| self.no_group(id))
     }
 
-    /// The member that a hash value picks from a group, and its action; `None` if the group is
-    /// unknown or has no live member.
+    /// The row of a member's action.
     #[must_use]
-    pub fn pick(
-        &self,
-        id: GroupId,
-        hash: u64,
-        up: &dyn Fn(PortId) -> bool,
-    ) -> Option<(MemberId, &ActionCall)> {
-        let members = &self.groups.get(&id)?.members;
-        let places = members
-            .iter()
-            .map(|m| (m.weight, m.watch_port.is_none_or(up)));
-        let member = members[Selector::pick(places, hash)?].member;
-        Some((member, self.members.get(&member)?))
+    pub fn member_row(&self, id: MemberId) -> Option<&[u64]> {
+        self.members.get(&id).map(Member::row)
     }
 
-    /// Removes all members and groups.
-    pub fn clear(&mut self) {
-        self.members.clear();
-        self.groups.clear();
+    /// The member that a hash value picks from a group, and its row; `None` if the group is
+    /// unknown or has no live member. Allocates nothing.
+    #[must_use]
+    pub fn pick_row(&self, id: GroupId, hash: u64, ports: &PortSet) -> Option<(MemberId, &[u64])> {
+        let group = self.groups.get(&id)?;
+        let member = group.members[group.choice.pick(hash, ports)?].member;
+        Some((member, self.member_row(member)?))
     }
 }
 
@@ -383,9 +503,14 @@ mod tests {
                 action: ActionId::new(m as usize),
                 args: vec![],
             };
-            profile.insert_member(MemberId(m), call).unwrap();
+            profile.put_member(MemberId(m), Some(Member::new(call, vec![u64::from(m)])));
         }
         profile
+    }
+
+    fn put(profile: &mut ActionProfile, id: u32, members: Vec<GroupMember>) {
+        let group = profile.make_group(GroupId(id), members).unwrap();
+        profile.put_group(GroupId(id), Some(group));
     }
 
     fn member(id: u32, weight: u32, port: Option<u16>) -> GroupMember {
@@ -396,54 +521,70 @@ mod tests {
         }
     }
 
+    fn pick(profile: &ActionProfile, group: u32, hash: u64, ports: &PortSet) -> Option<u32> {
+        let (member, row) = profile.pick_row(GroupId(group), hash, ports)?;
+        assert_eq!(row, [u64::from(member.0)]);
+        Some(member.0)
+    }
+
     #[test]
     fn members_are_picked_in_rising_order_by_the_remainder() {
         let mut p = profile(4);
         let members = vec![member(3, 1, None), member(0, 1, None), member(2, 1, None)];
-        p.insert_group(GroupId(1), members).unwrap();
-        let picks: Vec<u32> = (0..6)
-            .map(|hash| p.pick(GroupId(1), hash, &|_| true).unwrap().0.0)
+        put(&mut p, 1, members);
+        let picks: Vec<_> = (0..6)
+            .map(|h| pick(&p, 1, h, &PortSet::default()))
             .collect();
-        assert_eq!(picks, [0, 2, 3, 0, 2, 3]);
+        assert_eq!(picks, [0, 2, 3, 0, 2, 3].map(Some));
     }
 
     #[test]
     fn weights_are_shares_and_dead_ports_leave_the_group() {
         let mut p = profile(2);
-        p.insert_group(
-            GroupId(7),
+        put(
+            &mut p,
+            7,
             vec![member(0, 3, Some(1)), member(1, 1, Some(2))],
-        )
-        .unwrap();
-        let count = |up: &dyn Fn(PortId) -> bool| {
-            (0..400)
-                .filter(|h| p.pick(GroupId(7), *h, up).unwrap().0 == MemberId(0))
-                .count()
+        );
+        let count = |ports: &PortSet| {
+            let picks = (0..400).map(|h| pick(&p, 7, h, ports));
+            picks.filter(|m| *m == Some(0)).count()
         };
-        assert_eq!(count(&|_| true), 300);
-        assert_eq!(count(&|port| port == PortId::new(2)), 0);
-        assert!(p.pick(GroupId(7), 0, &|_| false).is_none(), "nobody lives");
+        let mut ports = PortSet::default();
+        assert_eq!(count(&ports), 300);
+        ports.set_up(PortId::new(1), false);
+        assert_eq!(count(&ports), 0);
+        assert_eq!(pick(&p, 7, 0, &ports), Some(1));
+        ports.set_up(PortId::new(2), false);
+        assert_eq!(pick(&p, 7, 0, &ports), None, "nobody lives");
+        ports.set_up(PortId::new(1), true);
+        assert_eq!(count(&ports), 400);
+        assert_eq!(ports.down().collect::<Vec<_>>(), [PortId::new(2)]);
     }
 
     #[test]
     fn what_is_in_use_stays() {
         let mut p = profile(1);
-        p.insert_group(GroupId(1), vec![member(0, 1, None)])
-            .unwrap();
-        assert!(matches!(
-            p.remove_member(MemberId(0)),
-            Err(ProfileError::InUse { .. })
-        ));
-        p.modify_group(GroupId(1), vec![]).unwrap();
-        assert!(p.pick(GroupId(1), 0, &|_| true).is_none());
-        p.remove_member(MemberId(0)).unwrap();
-        let lost = p.modify_group(GroupId(1), vec![member(0, 1, None)]);
+        put(&mut p, 1, vec![member(0, 1, None)]);
+        let error = p.check_unused_member(MemberId(0)).unwrap_err();
+        assert!(error.to_string().contains("in use by group 1"), "{error}");
+        put(&mut p, 1, vec![]);
+        assert_eq!(pick(&p, 1, 0, &PortSet::default()), None);
+        p.count_group(GroupId(1), true);
+        let error = p.check_unused_group(GroupId(1)).unwrap_err();
+        assert!(error.to_string().contains("1 table entries"), "{error}");
+        p.count_group(GroupId(1), false);
+        p.check_unused_group(GroupId(1)).unwrap();
+        p.check_unused_member(MemberId(0)).unwrap();
+        p.put_member(MemberId(0), None);
+        let lost = p.make_group(GroupId(1), vec![member(0, 1, None)]);
         assert!(matches!(
             lost,
             Err(ProfileError::NoMember { member: 0, .. })
         ));
+        let plain = ActionProfile::new("plain".into(), false, None);
         assert!(matches!(
-            ActionProfile::new("plain".into(), false, None).insert_group(GroupId(1), vec![]),
+            plain.make_group(GroupId(1), vec![]),
             Err(ProfileError::NoSelector { .. })
         ));
     }

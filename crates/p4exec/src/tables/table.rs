@@ -1,34 +1,45 @@
 //! A table: its entries, its default action, and the match structure that finds the winner.
 
-use std::collections::HashMap;
-
+use p4ir::{ActionId, Entity as _};
 use units::Nanos;
 
 use super::Slot;
+use super::action::{self, ActionWord, PackedAction, RowKind};
 use super::entry::{
-    ActionCall, Entry, EntryAction, EntryHandle, EntryPriority, NewEntry, TableError, TableSpec,
-    WeightedCall,
+    ActionCall, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, NewEntry, TableError,
+    TableSpec, WeightedCall,
 };
 use super::exact::ExactIndex;
-use super::key::{FieldMatch, KeyLayout, MatchKind};
-use super::lpm::{self, LpmIndex};
+use super::key::{FieldMatch, MatchKind};
+use super::layout::{KeyForm, KeyLayout, PackedKey};
+use super::lpm::LpmIndex;
+use super::profile::Choice;
+use super::records::{self, Records};
 use super::tuple_space::TupleSpace;
-use crate::externs::counter::CounterCell;
-use crate::externs::meter::Meter;
+use crate::ports::PortSet;
 
-/// The match structure, by the kinds of the key.
+/// The match structure, by the form of the key.
 #[derive(Clone, Debug)]
 enum Index {
     Exact(ExactIndex),
-    Lpm {
-        index: LpmIndex,
-        field: usize,
-    },
-    /// `by_prefix`: one LPM field too wide for the trie, so its length is the priority.
-    Tuples {
-        index: TupleSpace,
-        by_prefix: bool,
-    },
+    Lpm(LpmIndex),
+    Tuples(TupleSpace),
+}
+
+/// The set of a one-shot selector, ready to pick from.
+#[derive(Clone, Debug)]
+pub(crate) struct OneShot {
+    calls: Vec<WeightedCall>,
+    rows: Vec<Box<[u64]>>,
+    choice: Choice,
+}
+
+/// What few entries have, kept beside the records.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    controller_metadata: Vec<u8>,
+    idle_timeout: Nanos,
+    one_shot: Option<OneShot>,
 }
 
 /// A match-action table.
@@ -37,15 +48,103 @@ pub struct Table {
     spec: TableSpec,
     layout: KeyLayout,
     index: Index,
-    entries: Vec<Option<Box<Entry>>>,
-    free: Vec<Slot>,
-    len: usize,
-    by_key: HashMap<(Vec<FieldMatch>, EntryPriority), Slot, foldhash::fast::FixedState>,
-    default_action: Option<ActionCall>,
-    /// The direct counter's cell of the default action.
-    pub default_counter: CounterCell,
-    /// The direct meter's cell of the default action.
-    pub default_meter: Meter,
+    records: Records,
+    /// By slot; only as long as the last slot that has one.
+    sides: Vec<Option<Box<Side>>>,
+    default_row: Option<Vec<u64>>,
+    /// Argument words of the longest action.
+    arg_words: usize,
+    key: PackedKey,
+}
+
+/// A stored entry, unpacked only as far as it is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryView<'a> {
+    table: &'a Table,
+    slot: Slot,
+}
+
+impl<'a> EntryView<'a> {
+    /// Its handle.
+    #[must_use]
+    pub const fn handle(&self) -> EntryHandle {
+        EntryHandle(self.slot)
+    }
+
+    /// The stored key words ([`KeyLayout`] says what they mean).
+    #[must_use]
+    pub fn key_words(&self) -> &'a [u64] {
+        self.table.records.key(self.slot)
+    }
+
+    /// Prefix length or priority, by the form of the key.
+    #[must_use]
+    pub fn rank(&self) -> i32 {
+        self.table.records.rank(self.slot)
+    }
+
+    /// Zero in tables whose entries have none.
+    #[must_use]
+    pub fn priority(&self) -> EntryPriority {
+        if self.table.layout.needs_priority() {
+            EntryPriority(self.rank())
+        } else {
+            EntryPriority::default()
+        }
+    }
+
+    /// Action word and arguments.
+    #[must_use]
+    pub fn action_row(&self) -> &'a [u64] {
+        self.table.action_row(self.slot)
+    }
+
+    /// One canonical match per key field.
+    #[must_use]
+    pub fn key(&self) -> Vec<FieldMatch> {
+        self.table.layout.unpack(self.key_words(), self.rank())
+    }
+
+    /// What the entry does.
+    #[must_use]
+    pub fn action(&self) -> EntryAction {
+        let side = self.table.side(self.slot).and_then(|s| s.one_shot.as_ref());
+        let one_shot = side.map_or(&[][..], |o| &o.calls);
+        action::unpack_action(self.action_row(), &self.table.spec.actions, one_shot)
+    }
+
+    /// Whether the program itself declares it `const`.
+    #[must_use]
+    pub fn is_const(&self) -> bool {
+        self.table.records.is_const(self.slot)
+    }
+
+    /// The controller's own note.
+    #[must_use]
+    pub fn controller_metadata(&self) -> &'a [u8] {
+        let side = self.table.side(self.slot);
+        side.map_or(&[], |s| &s.controller_metadata)
+    }
+
+    /// Reported idle after this long without a hit, if not zero.
+    #[must_use]
+    pub fn idle_timeout(&self) -> Nanos {
+        let side = self.table.side(self.slot);
+        side.map_or(Nanos::default(), |s| s.idle_timeout)
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn to_entry(&self) -> Entry {
+        Entry {
+            key: self.key(),
+            priority: self.priority(),
+            action: self.action(),
+            is_const: self.is_const(),
+            controller_metadata: self.controller_metadata().to_vec(),
+            idle_timeout: self.idle_timeout(),
+        }
+    }
 }
 
 /// A key as messages show it.
@@ -61,40 +160,41 @@ impl Table {
     #[must_use]
     pub fn new(spec: TableSpec) -> Self {
         let layout = KeyLayout::new(spec.keys.clone());
-        let lpm: Vec<usize> = (0..spec.keys.len())
-            .filter(|i| spec.keys[*i].kind == MatchKind::Lpm)
-            .collect();
-        let index = match lpm.as_slice() {
-            _ if layout.needs_priority() => Index::Tuples {
-                index: TupleSpace::default(),
-                by_prefix: false,
-            },
-            [] => Index::Exact(ExactIndex::default()),
-            [field] if spec.keys[*field].width <= lpm::MAX_WIDTH => {
-                let words = layout.field_words(*field);
-                let width = spec.keys[*field].width;
-                Index::Lpm {
-                    index: LpmIndex::new(words, width, layout.words()),
-                    field: *field,
-                }
-            }
-            _ => Index::Tuples {
-                index: TupleSpace::default(),
-                by_prefix: true,
-            },
+        let index = match layout.form() {
+            KeyForm::Exact => Index::Exact(ExactIndex::default()),
+            KeyForm::Prefix { field } => Index::Lpm(LpmIndex::new(&layout, field)),
+            KeyForm::Masked => Index::Tuples(TupleSpace::default()),
         };
-        Self {
-            default_action: spec.default_action.clone(),
-            spec,
+        let longest = spec.actions.iter().map(action::arg_words).max();
+        let arg_words = if spec.indirect {
+            0
+        } else {
+            longest.unwrap_or(0)
+        };
+        let mut table = Self {
+            records: Records::new(layout.stored_words(), arg_words),
             layout,
             index,
-            entries: Vec::new(),
-            free: Vec::new(),
-            len: 0,
-            by_key: HashMap::default(),
-            default_counter: CounterCell::default(),
-            default_meter: Meter::default(),
+            sides: Vec::new(),
+            default_row: None,
+            arg_words,
+            key: PackedKey::default(),
+            spec,
+        };
+        table.default_row = table.program_default();
+        table
+    }
+
+    /// The default action that the program gives, whatever its scope says.
+    fn program_default(&self) -> Option<Vec<u64>> {
+        let call = self.spec.default_action.as_ref()?;
+        let position = self.position_of(call.action)?;
+        let mut row = vec![ActionWord::call(position as usize, call.action).0];
+        let params = &self.spec.actions[position as usize].params;
+        for (value, width) in call.args.iter().zip(params) {
+            action::push_arg(&value.resize_unsigned(*width), &mut row);
         }
+        Some(row)
     }
 
     /// The fixed part, from the program.
@@ -112,350 +212,654 @@ impl Table {
     /// Installed entries.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.len
+        self.records.len()
     }
 
     /// Whether no entry is installed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.records.len() == 0
+    }
+
+    /// All slots in use lie below this.
+    #[must_use]
+    pub const fn slots(&self) -> usize {
+        self.records.slots()
+    }
+
+    /// Bytes of memory the entries and their index take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Exact(index) => index.bytes(),
+            Index::Lpm(index) => index.bytes(),
+            Index::Tuples(index) => index.bytes(),
+        };
+        let sides: usize = self.sides.iter().flatten().map(|_| size_of::<Side>()).sum();
+        index + self.records.bytes() + self.sides.capacity() * 8 + sides
+    }
+
+    /// Hash tables that a lookup that hits nothing asks: one, unless the key is masked.
+    #[must_use]
+    pub const fn probes(&self) -> usize {
+        match &self.index {
+            Index::Tuples(index) => index.tuples(),
+            _ => 1,
+        }
     }
 
     /// The action of a miss; `None` does nothing.
     #[must_use]
-    pub const fn default_action(&self) -> Option<&ActionCall> {
-        self.default_action.as_ref()
+    pub fn default_action(&self) -> Option<ActionCall> {
+        let row = self.default_row.as_deref()?;
+        match action::unpack_action(row, &self.spec.actions, &[]) {
+            EntryAction::Call(call) => Some(call),
+            _ => None,
+        }
     }
 
-    /// The entries in handle order.
-    pub fn iter(&self) -> impl Iterator<Item = (EntryHandle, &Entry)> {
-        self.entries
-            .iter()
-            .enumerate()
-            .filter_map(|(i, e)| e.as_deref().map(|e| (EntryHandle(i as u32), e)))
+    /// The default action as a row: action word, then argument words.
+    #[must_use]
+    pub fn default_row(&self) -> Option<&[u64]> {
+        self.default_row.as_deref()
+    }
+
+    /// Where an action is in the list of this table.
+    #[must_use]
+    pub fn position_of(&self, action: ActionId) -> Option<u32> {
+        let at = self.spec.actions.iter().position(|a| a.id == action)?;
+        u32::try_from(at).ok()
+    }
+
+    /// The entries in slot order.
+    pub fn iter(&self) -> impl Iterator<Item = EntryView<'_>> {
+        self.iter_from(0)
+    }
+
+    /// The entries from a slot on, in slot order: to go on where a reader stopped, begin with the
+    /// slot after its last.
+    pub fn iter_from(&self, slot: Slot) -> impl Iterator<Item = EntryView<'_>> {
+        let view = |slot| EntryView { table: self, slot };
+        self.records.iter_from(slot).map(view)
     }
 
     /// The entry of a handle.
     #[must_use]
-    pub fn entry(&self, handle: EntryHandle) -> Option<&Entry> {
-        self.entries.get(handle.0 as usize)?.as_deref()
+    pub fn view(&self, handle: EntryHandle) -> Option<EntryView<'_>> {
+        let slot = handle.0;
+        let view = EntryView { table: self, slot };
+        self.records.is_used(slot).then_some(view)
     }
 
-    /// The entry of a handle, to change its counters, meter or times. Key, priority and action
-    /// are changed by [`Table::modify`] only.
+    /// The entry of a handle, typed.
     #[must_use]
-    pub fn entry_mut(&mut self, handle: EntryHandle) -> Option<&mut Entry> {
-        self.entries.get_mut(handle.0 as usize)?.as_deref_mut()
+    pub fn entry(&self, handle: EntryHandle) -> Option<Entry> {
+        self.view(handle).map(|view| view.to_entry())
+    }
+
+    /// Action word and arguments of a slot in use.
+    #[must_use]
+    #[inline]
+    pub fn action_row(&self, slot: Slot) -> &[u64] {
+        self.records.row(slot)
+    }
+
+    /// The row that a hash value picks from the one-shot set of a slot; `None` if no member lives.
+    #[must_use]
+    pub fn one_shot_row(&self, slot: Slot, hash: u64, ports: &PortSet) -> Option<&[u64]> {
+        let one_shot = self.side(slot)?.one_shot.as_ref()?;
+        let index = one_shot.choice.pick(hash, ports)?;
+        Some(&one_shot.rows[index])
+    }
+
+    fn side(&self, slot: Slot) -> Option<&Side> {
+        self.sides.get(slot as usize)?.as_deref()
     }
 
     fn fail<T>(&self, make: impl FnOnce(String) -> TableError) -> Result<T, TableError> {
         Err(make(self.spec.name.clone()))
     }
 
-    fn canonical(&self, key: &[FieldMatch]) -> Result<Vec<FieldMatch>, TableError> {
-        self.layout
-            .canonical(key)
-            .map_err(|source| TableError::Key {
-                table: self.spec.name.clone(),
-                source,
-            })
-    }
-
-    fn effective_priority(&self, given: EntryPriority) -> EntryPriority {
-        if self.layout.needs_priority() {
-            given
-        } else {
-            EntryPriority::default()
-        }
-    }
-
-    /// The call with its arguments resized to their parameters, or why it does not fit.
-    fn check_call(&self, call: &ActionCall, default: bool) -> Result<ActionCall, TableError> {
-        let spec = self
-            .spec
-            .actions
-            .iter()
-            .find(|a| a.id == call.action && if default { a.as_default } else { a.in_entries });
-        let Some(spec) = spec else {
-            let place = if default {
-                "as default action"
-            } else {
-                "in entries"
-            };
-            return self.fail(|table| TableError::ActionNotAllowed {
-                table,
-                action: call.action,
-                place,
-            });
-        };
-        if spec.params.len() != call.args.len() {
-            return self.fail(|table| TableError::ArgumentCount {
-                table,
-                action: spec.name.clone(),
-                expected: spec.params.len(),
-                given: call.args.len(),
-            });
-        }
-        let mut args = Vec::with_capacity(call.args.len());
-        for (index, (width, value)) in spec.params.iter().zip(&call.args).enumerate() {
-            let fitted = value.resize_unsigned(*width);
-            if value.width() > *width && fitted.resize_unsigned(value.width()) != *value {
-                return self.fail(|table| TableError::ArgumentTooWide {
-                    table,
-                    action: spec.name.clone(),
-                    index,
-                    width: *width,
-                    value: value.to_string(),
-                });
-            }
-            args.push(fitted);
-        }
-        Ok(ActionCall {
-            action: call.action,
-            args,
+    /// Checks a key and packs it.
+    ///
+    /// # Errors
+    /// [`TableError::Key`] with the field that does not fit.
+    pub fn pack_key(
+        &self,
+        key: &[FieldMatch],
+        priority: EntryPriority,
+        out: &mut PackedKey,
+    ) -> Result<(), TableError> {
+        let packed = self.layout.pack_match(key, priority.0, out);
+        packed.map_err(|source| TableError::Key {
+            table: self.spec.name.clone(),
+            source,
         })
     }
 
-    fn check_action(&self, action: &EntryAction) -> Result<EntryAction, TableError> {
+    /// Checks what an entry is to do and packs it.
+    ///
+    /// # Errors
+    /// [`TableError`] if the action, its arguments, or naming a member does not suit the table.
+    pub fn pack_action(
+        &self,
+        action: &EntryAction,
+        out: &mut PackedAction,
+    ) -> Result<(), TableError> {
         let direct = matches!(action, EntryAction::Call(_));
         if direct == self.spec.indirect {
             let indirect = self.spec.indirect;
             return self.fail(|table| TableError::Implementation { table, indirect });
         }
-        Ok(match action {
-            EntryAction::Call(call) => EntryAction::Call(self.check_call(call, false)?),
-            EntryAction::OneShot(set) => EntryAction::OneShot(
-                set.iter()
-                    .map(|w| {
-                        Ok(WeightedCall {
-                            call: self.check_call(&w.call, false)?,
-                            ..w.clone()
-                        })
-                    })
-                    .collect::<Result<_, TableError>>()?,
-            ),
-            EntryAction::Member(_) | EntryAction::Group(_) => action.clone(),
-        })
+        out.one_shot.clear();
+        match action {
+            EntryAction::Call(call) => self.pack_call(call, false, &mut out.row)?,
+            EntryAction::Member(id) => out.set_member(*id),
+            EntryAction::Group(id) => out.set_group(*id),
+            EntryAction::OneShot(set) => {
+                out.set(ActionWord::one_shot());
+                let mut row = Vec::new();
+                for weighted in set {
+                    self.pack_call(&weighted.call, false, &mut row)?;
+                    let call = self.unpack_row(&row);
+                    out.one_shot.push(WeightedCall {
+                        call,
+                        ..weighted.clone()
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Checks that a member's action may be used by this table's entries.
-    pub fn check_member_call(&self, call: &ActionCall) -> Result<ActionCall, TableError> {
-        self.check_call(call, false)
+    /// Begins a call of an action with all arguments zero; [`Table::set_arg`] fills them.
+    ///
+    /// # Errors
+    /// [`TableError`] if the table does not offer the action in entries.
+    pub fn start_call(&self, action: ActionId, out: &mut PackedAction) -> Result<(), TableError> {
+        if self.spec.indirect {
+            return self.fail(|table| TableError::Implementation {
+                table,
+                indirect: true,
+            });
+        }
+        let (position, spec) = action::find(&self.spec.name, &self.spec.actions, action, false)?;
+        out.set(ActionWord::call(position, action));
+        out.row.resize(1 + action::arg_words(spec), 0);
+        Ok(())
     }
 
-    /// Installs an entry. Const tables take only const entries, which come from the program.
-    pub fn insert(&mut self, new: NewEntry, now: Nanos) -> Result<EntryHandle, TableError> {
-        if self.spec.const_entries && !new.is_const {
+    /// Sets an argument of a call from a big-endian number of any length.
+    ///
+    /// # Errors
+    /// [`TableError`] if there is no such parameter or the number is too large for it.
+    pub fn set_arg(
+        &self,
+        out: &mut PackedAction,
+        index: usize,
+        value: &[u8],
+    ) -> Result<(), TableError> {
+        let position = ActionWord(out.row.first().copied().unwrap_or(0)).position();
+        let spec = self.spec.actions.get(position as usize);
+        let Some((spec, width)) = spec.and_then(|s| Some((s, *s.params.get(index)?))) else {
+            return self.fail(|table| TableError::ArgumentCount {
+                table,
+                action: spec.map_or_else(String::new, |s| s.name.clone()),
+                expected: spec.map_or(0, |s| s.params.len()),
+                given: index + 1,
+            });
+        };
+        if !super::packing::fits(value, width) {
+            let shown = super::packing::show(value);
+            return Err(action::too_wide(&self.spec.name, spec, index, shown));
+        }
+        let before = spec.params[..index].iter();
+        let start = 1 + before.map(|w| w.div_ceil(64) as usize).sum::<usize>();
+        let words = width.div_ceil(64) as usize;
+        if let Some(place) = out.row.get_mut(start..start + words) {
+            let numbers = super::packing::words_of(value, words);
+            place
+                .iter_mut()
+                .rev()
+                .zip(numbers)
+                .for_each(|(p, w)| *p = w);
+        }
+        Ok(())
+    }
+
+    /// The typed call of a row.
+    #[must_use]
+    pub fn unpack_row(&self, row: &[u64]) -> ActionCall {
+        let position = ActionWord(row.first().copied().unwrap_or(0)).position();
+        let spec = self.spec.actions.get(position as usize);
+        action::unpack_call(row, spec.map_or(&[], |s| &s.params))
+    }
+
+    pub(crate) fn pack_call(
+        &self,
+        call: &ActionCall,
+        default: bool,
+        out: &mut Vec<u64>,
+    ) -> Result<(), TableError> {
+        action::pack_call(&self.spec.name, &self.spec.actions, call, default, out)
+    }
+
+    /// The side record of an entry: nothing if there is nothing to keep.
+    pub(crate) fn make_side(
+        &self,
+        options: &EntryOptions,
+        action: &PackedAction,
+    ) -> Option<Box<Side>> {
+        let is_set = action
+            .row
+            .first()
+            .is_some_and(|w| ActionWord(*w).kind() == RowKind::OneShot);
+        let one_shot = is_set.then(|| OneShot {
+            rows: self.rows_of(&action.one_shot),
+            choice: Choice::new(action.one_shot.iter().map(|w| (w.weight, w.watch_port))),
+            calls: action.one_shot.clone(),
+        });
+        let plain = options.controller_metadata.is_empty() && options.idle_timeout.get() == 0;
+        if plain && one_shot.is_none() {
+            return None;
+        }
+        Some(Box::new(Side {
+            controller_metadata: options.controller_metadata.clone(),
+            idle_timeout: options.idle_timeout,
+            one_shot,
+        }))
+    }
+
+    /// The rows of calls that were checked.
+    fn rows_of(&self, calls: &[WeightedCall]) -> Vec<Box<[u64]>> {
+        let mut row = Vec::new();
+        let pack = |w: &WeightedCall| {
+            row.clear();
+            let _ = self.pack_call(&w.call, false, &mut row);
+            row.as_slice().into()
+        };
+        calls.iter().map(pack).collect()
+    }
+
+    /// What [`Table::make_side`] keeps, given back as options.
+    pub(crate) fn options_of(&self, slot: Slot) -> EntryOptions {
+        let side = self.side(slot);
+        EntryOptions {
+            controller_metadata: side.map_or_else(Vec::new, |s| s.controller_metadata.clone()),
+            idle_timeout: side.map_or(Nanos::default(), |s| s.idle_timeout),
+            ..EntryOptions::default()
+        }
+    }
+
+    /// Whether entries may be inserted so: the checks of an insertion that need no lookup.
+    pub(crate) fn check_shape(
+        &self,
+        key: &PackedKey,
+        action: &PackedAction,
+    ) -> Result<(), TableError> {
+        if key.words.len() != self.layout.stored_words() {
+            return self.fail(|table| TableError::Foreign { table, what: "key" });
+        }
+        let word = ActionWord(action.row.first().copied().unwrap_or(u64::MAX));
+        let suits = match word.kind() {
+            RowKind::Call => {
+                let spec = self.spec.actions.get(word.position() as usize);
+                let len = action.row.len();
+                spec.is_some_and(|s| {
+                    s.id.index() as u64 == u64::from(word.id())
+                        && s.in_entries
+                        && len <= 1 + self.arg_words
+                })
+            }
+            _ => action.row.len() == 1,
+        };
+        if !suits {
+            let what = "action";
+            return self.fail(|table| TableError::Foreign { table, what });
+        }
+        if (word.kind() == RowKind::Call) == self.spec.indirect {
+            let indirect = self.spec.indirect;
+            return self.fail(|table| TableError::Implementation { table, indirect });
+        }
+        Ok(())
+    }
+
+    /// Whether an entry can be inserted: const, shape, duplicate, room.
+    pub(crate) fn check_insert(
+        &self,
+        key: &PackedKey,
+        action: &PackedAction,
+        is_const: bool,
+    ) -> Result<(), TableError> {
+        if self.spec.const_entries && !is_const {
             return self.fail(|table| TableError::ConstEntries { table });
         }
-        let key = self.canonical(&new.key)?;
-        let action = self.check_action(&new.action)?;
-        let priority = self.effective_priority(new.priority);
-        if self.by_key.contains_key(&(key.clone(), priority)) {
-            let (key, priority) = (show_key(&key), priority.0);
+        self.check_shape(key, action)?;
+        if self.find_packed(key).is_some() {
+            let priority = if self.layout.needs_priority() {
+                key.rank
+            } else {
+                0
+            };
+            let key = show_key(&self.layout.unpack(&key.words, key.rank));
             return self.fail(|table| TableError::Duplicate {
                 table,
                 key,
                 priority,
             });
         }
-        if let Some(size) = self.spec.size
-            && self.len >= size
-        {
+        let size = self.spec.size.unwrap_or(usize::MAX);
+        let size = size.min(records::MAX_SLOTS as usize);
+        if self.len() >= size {
             return self.fail(|table| TableError::Full { table, size });
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(None);
-            (self.entries.len() - 1) as Slot
+        Ok(())
+    }
+
+    /// Puts an entry in that [`Table::check_insert`] let pass; says whether its slot is a new one.
+    pub(crate) fn put(
+        &mut self,
+        key: &PackedKey,
+        action: &PackedAction,
+        is_const: bool,
+    ) -> (Slot, bool) {
+        let head = records::head(key.rank, is_const);
+        let (slot, fresh) = self.records.add(head, &key.words, &action.row);
+        self.index_insert(slot);
+        (slot, fresh)
+    }
+
+    /// Words of a record.
+    pub(crate) const fn stride(&self) -> usize {
+        self.records.stride()
+    }
+
+    /// The whole record of a slot in use.
+    pub(crate) fn record(&self, slot: Slot) -> &[u64] {
+        self.records.record(slot)
+    }
+
+    /// Puts a record in as another copy of this table did.
+    pub(crate) fn put_record(&mut self, record: &[u64]) -> Slot {
+        let (key, row) = record[1..].split_at(self.layout.stored_words());
+        let (slot, _) = self.records.add(record[0], key, row);
+        self.index_insert(slot);
+        slot
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn take(&mut self, slot: Slot) {
+        self.index_remove(slot);
+        self.records.remove(slot);
+    }
+
+    /// Takes back the last [`Table::put`].
+    pub(crate) fn undo_put(&mut self, slot: Slot, fresh: bool) {
+        self.index_remove(slot);
+        self.records.undo_add(slot, fresh);
+    }
+
+    /// Takes back the last [`Table::take`].
+    pub(crate) fn undo_take(&mut self, slot: Slot, record: &[u64]) {
+        self.records.undo_remove(slot, record);
+        self.index_insert(slot);
+    }
+
+    /// Replaces the row of a slot in use; what is missing at its end is zero.
+    pub(crate) fn set_row(&mut self, slot: Slot, row: &[u64]) {
+        let place = self.records.row_mut(slot);
+        let (given, rest) = place.split_at_mut(row.len());
+        given.copy_from_slice(row);
+        rest.fill(0);
+    }
+
+    /// Replaces the side record of a slot and returns the old one.
+    pub(crate) fn set_side(&mut self, slot: Slot, side: Option<Box<Side>>) -> Option<Box<Side>> {
+        let at = slot as usize;
+        if at >= self.sides.len() {
+            side.as_ref()?;
+            self.sides.resize(at + 1, None);
+        }
+        std::mem::replace(&mut self.sides[at], side)
+    }
+
+    /// The side record of a slot.
+    pub(crate) fn side_of(&self, slot: Slot) -> Option<Box<Side>> {
+        self.sides.get(slot as usize)?.clone()
+    }
+
+    /// Replaces the default row and returns the old one.
+    pub(crate) fn replace_default(&mut self, row: Option<Vec<u64>>) -> Option<Vec<u64>> {
+        std::mem::replace(&mut self.default_row, row)
+    }
+
+    /// The row of a new default action; `None` brings back the program's own.
+    pub(crate) fn check_default(
+        &self,
+        call: Option<&ActionCall>,
+    ) -> Result<Option<Vec<u64>>, TableError> {
+        if self.spec.const_default {
+            return self.fail(|table| TableError::ConstDefault { table });
+        }
+        let Some(call) = call else {
+            return Ok(self.program_default());
+        };
+        let mut row = Vec::new();
+        self.pack_call(call, true, &mut row)?;
+        Ok(Some(row))
+    }
+
+    /// Installs an entry. Const tables take only const entries, which come from the program.
+    ///
+    /// # Errors
+    /// [`TableError`]: what does not fit, or is there already, or has no room.
+    pub fn insert(&mut self, new: &NewEntry) -> Result<EntryHandle, TableError> {
+        let mut key = std::mem::take(&mut self.key);
+        let mut action = PackedAction::default();
+        let packed = self
+            .pack_key(&new.key, new.priority, &mut key)
+            .and_then(|()| self.pack_action(&new.action, &mut action))
+            .and_then(|()| self.check_insert(&key, &action, new.is_const));
+        let result = packed.map(|()| {
+            let (slot, _) = self.put(&key, &action, new.is_const);
+            let side = self.make_side(&new.options, &action);
+            self.set_side(slot, side);
+            EntryHandle(slot)
         });
-        self.index_insert(&key, priority, slot);
-        self.by_key.insert((key.clone(), priority), slot);
-        self.entries[slot as usize] = Some(Box::new(Entry {
-            key,
-            priority,
-            action,
-            is_const: new.is_const,
-            counter: CounterCell::default(),
-            meter: Meter::default(),
-            last_hit: now,
-            controller_metadata: Vec::new(),
-            idle_timeout: Nanos::default(),
-        }));
-        self.len += 1;
+        self.key = key;
+        result
+    }
+
+    /// Installs an entry that is packed already.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn insert_packed(
+        &mut self,
+        key: &PackedKey,
+        action: &PackedAction,
+    ) -> Result<EntryHandle, TableError> {
+        self.check_insert(key, action, false)?;
+        let (slot, _) = self.put(key, action, false);
+        let side = self.make_side(&EntryOptions::default(), action);
+        self.set_side(slot, side);
         Ok(EntryHandle(slot))
     }
 
-    /// Replaces the action of an entry and returns the old one. The key, counters and times stay.
+    /// Replaces the action of an entry and returns the old one. The rest stays.
+    ///
+    /// # Errors
+    /// [`TableError`] if there is no such entry, it is const, or the action does not suit.
     pub fn modify(
         &mut self,
         handle: EntryHandle,
-        action: EntryAction,
+        action: &EntryAction,
     ) -> Result<EntryAction, TableError> {
-        self.writable(handle)?;
-        let action = self.check_action(&action)?;
-        match self.entry_mut(handle) {
-            Some(entry) => Ok(std::mem::replace(&mut entry.action, action)),
-            None => self.not_found(handle),
+        self.check_writable(handle)?;
+        let mut packed = PackedAction::default();
+        self.pack_action(action, &mut packed)?;
+        let old = EntryView {
+            table: self,
+            slot: handle.0,
         }
+        .action();
+        let side = self.make_side(&self.options_of(handle.0), &packed);
+        self.set_row(handle.0, &packed.row);
+        self.set_side(handle.0, side);
+        Ok(old)
     }
 
     /// Removes an entry and returns it.
+    ///
+    /// # Errors
+    /// [`TableError`] if there is no such entry or it is const.
     pub fn remove(&mut self, handle: EntryHandle) -> Result<Entry, TableError> {
-        self.writable(handle)?;
-        let Some(entry) = self
-            .entries
-            .get_mut(handle.0 as usize)
-            .and_then(Option::take)
-        else {
-            return self.not_found(handle);
-        };
-        self.index_remove(&entry.key, entry.priority, handle.0);
-        self.by_key.remove(&(entry.key.clone(), entry.priority));
-        self.free.push(handle.0);
-        self.len -= 1;
-        Ok(*entry)
-    }
-
-    /// Puts an entry back that [`Table::remove`] took out, with its counters and times.
-    pub fn restore(&mut self, entry: Entry) -> Result<EntryHandle, TableError> {
-        let new = NewEntry {
-            key: entry.key.clone(),
-            priority: entry.priority,
-            action: entry.action.clone(),
-            is_const: entry.is_const,
-        };
-        let handle = self.insert(new, entry.last_hit)?;
-        if let Some(place) = self.entry_mut(handle) {
-            *place = entry;
+        self.check_writable(handle)?;
+        let entry = EntryView {
+            table: self,
+            slot: handle.0,
         }
-        Ok(handle)
+        .to_entry();
+        self.set_side(handle.0, None);
+        self.take(handle.0);
+        Ok(entry)
     }
 
     /// Removes every entry that is not const.
     pub fn clear(&mut self) {
-        let handles: Vec<_> = self
-            .iter()
-            .filter(|(_, e)| !e.is_const)
-            .map(|(h, _)| h)
-            .collect();
-        for handle in handles {
-            // Only const entries refuse, and they were left out.
-            let _ = self.remove(handle);
+        let slots: Vec<Slot> = self.records.iter_from(0).collect();
+        for slot in slots {
+            if !self.records.is_const(slot) {
+                self.set_side(slot, None);
+                self.take(slot);
+            }
         }
     }
 
-    /// Sets the action of a miss and returns the old one; `None` is the program's own.
+    /// Sets the default action and returns the old one; `None` brings back the program's own.
+    ///
+    /// # Errors
+    /// [`TableError`] if the default action is const or the new one does not suit.
     pub fn set_default(
         &mut self,
         call: Option<&ActionCall>,
     ) -> Result<Option<ActionCall>, TableError> {
-        if self.spec.const_default {
-            return self.fail(|table| TableError::ConstDefault { table });
-        }
-        let call = match call {
-            Some(call) => Some(self.check_call(call, true)?),
-            None => self.spec.default_action.clone(),
-        };
-        Ok(std::mem::replace(&mut self.default_action, call))
-    }
-
-    /// Puts back what [`Table::set_default`] replaced.
-    pub(crate) fn restore_default(&mut self, call: Option<ActionCall>) {
-        self.default_action = call;
+        let row = self.check_default(call)?;
+        let old = self.default_action();
+        self.default_row = row;
+        Ok(old)
     }
 
     /// The entry with exactly this key and priority.
+    ///
+    /// # Errors
+    /// [`TableError`] if the key does not fit or there is no such entry.
     pub fn find(
         &self,
         key: &[FieldMatch],
         priority: EntryPriority,
     ) -> Result<EntryHandle, TableError> {
-        let key = self.canonical(key)?;
-        let place = (key, self.effective_priority(priority));
-        match self.by_key.get(&place) {
-            Some(slot) => Ok(EntryHandle(*slot)),
-            None => {
-                let entry = show_key(&place.0);
-                self.fail(|table| TableError::NotFound { table, entry })
-            }
+        let mut packed = PackedKey::default();
+        self.pack_key(key, priority, &mut packed)?;
+        match self.find_packed(&packed) {
+            Some(slot) => Ok(EntryHandle(slot)),
+            None => self.no_entry(&packed),
         }
     }
 
-    fn writable(&self, handle: EntryHandle) -> Result<(), TableError> {
-        match self.entry(handle) {
-            Some(entry) if entry.is_const => self.fail(|table| TableError::ConstEntries { table }),
-            Some(_) => Ok(()),
-            None => self.not_found(handle),
-        }
-    }
-
-    fn not_found<T>(&self, handle: EntryHandle) -> Result<T, TableError> {
-        self.fail(|table| TableError::NotFound {
-            table,
-            entry: handle.to_string(),
-        })
-    }
-
-    /// The winning entry for packed key words (see [`KeyLayout::pack`]).
+    /// The slot of the entry with exactly this packed key.
     #[must_use]
-    pub fn lookup(&self, key: &[u64]) -> Option<EntryHandle> {
-        if self.len == 0 || key.len() != self.layout.words() {
+    pub fn find_packed(&self, key: &PackedKey) -> Option<Slot> {
+        if key.words.len() != self.layout.stored_words() {
             return None;
         }
         match &self.index {
-            Index::Exact(index) => index.lookup(key),
-            Index::Lpm { index, .. } => index.lookup(key),
-            Index::Tuples { index, .. } => index.lookup(key),
+            Index::Exact(index) => index.lookup(&self.records, &key.words),
+            Index::Lpm(index) => index.find(&self.layout, &key.words, key.rank),
+            Index::Tuples(index) => index.find(&self.layout, &self.records, &key.words, key.rank),
         }
-        .map(EntryHandle)
     }
 
-    /// The packed words of the values of a key whose fields all match exactly or by prefix.
-    fn value_words(&self, key: &[FieldMatch]) -> Vec<u64> {
-        let mut words = Vec::with_capacity(self.layout.words());
-        for field in key {
-            if let FieldMatch::Exact(value) | FieldMatch::Lpm { value, .. } = field {
-                value.push_words(&mut words);
+    pub(crate) fn no_entry<T>(&self, key: &PackedKey) -> Result<T, TableError> {
+        let entry = show_key(&self.layout.unpack(&key.words, key.rank));
+        self.fail(|table| TableError::NotFound { table, entry })
+    }
+
+    /// Whether there is such an entry and the control plane may change it.
+    pub(crate) fn check_writable(&self, handle: EntryHandle) -> Result<(), TableError> {
+        if !self.records.is_used(handle.0) {
+            return self.fail(|table| TableError::NotFound {
+                table,
+                entry: handle.to_string(),
+            });
+        }
+        if self.records.is_const(handle.0) {
+            return self.fail(|table| TableError::ConstEntries { table });
+        }
+        Ok(())
+    }
+
+    /// Whether a key of this table has a field of a kind.
+    #[must_use]
+    pub fn matches_by(&self, kind: MatchKind) -> bool {
+        self.spec.keys.iter().any(|k| k.kind == kind)
+    }
+
+    /// The winning entry for key words (see [`KeyLayout::pack`]). Nothing is allocated for keys of
+    /// up to 2,048 bits.
+    #[must_use]
+    pub fn lookup(&self, key: &[u64]) -> Option<Slot> {
+        if self.records.len() == 0 || key.len() != self.layout.words() {
+            return None;
+        }
+        if self.layout.is_plain() {
+            return self.lookup_dense(key);
+        }
+        match self.layout.dense_words() {
+            0..=2 => self.lookup_on::<2>(key),
+            3..=4 => self.lookup_on::<4>(key),
+            5..=32 => self.lookup_on::<32>(key),
+            words => {
+                let mut dense = vec![0; words];
+                self.layout.densify(key, &mut dense);
+                self.lookup_dense(&dense)
             }
         }
-        words
     }
 
-    fn index_insert(&mut self, key: &[FieldMatch], priority: EntryPriority, slot: Slot) {
-        let words = self.value_words(key);
+    fn lookup_on<const N: usize>(&self, key: &[u64]) -> Option<Slot> {
+        let mut dense = [0; N];
+        let dense = &mut dense[..self.layout.dense_words()];
+        self.layout.densify(key, dense);
+        self.lookup_dense(dense)
+    }
+
+    #[inline]
+    fn lookup_dense(&self, key: &[u64]) -> Option<Slot> {
+        match &self.index {
+            Index::Exact(index) => index.lookup(&self.records, key),
+            Index::Lpm(index) => index.lookup(&self.layout, key),
+            Index::Tuples(index) => index.lookup(&self.layout, &self.records, key),
+        }
+    }
+
+    fn index_insert(&mut self, slot: Slot) {
+        let (layout, records) = (&self.layout, &self.records);
         match &mut self.index {
-            Index::Exact(index) => index.insert(words.into_boxed_slice(), slot),
-            Index::Lpm { index, field } => index.insert(&words, prefix_len(&key[*field]), slot),
-            Index::Tuples { index, by_prefix } => {
-                index.insert(&self.layout, key, rank(key, priority, *by_prefix), slot);
+            Index::Exact(index) => index.insert(records, slot),
+            Index::Lpm(index) => {
+                index.insert(layout, records.key(slot), records.rank(slot), slot);
             }
+            Index::Tuples(index) => index.insert(layout, records, slot),
         }
     }
 
-    fn index_remove(&mut self, key: &[FieldMatch], priority: EntryPriority, slot: Slot) {
-        let words = self.value_words(key);
+    fn index_remove(&mut self, slot: Slot) {
+        let (layout, records) = (&self.layout, &self.records);
         match &mut self.index {
-            Index::Exact(index) => index.remove(&words),
-            Index::Lpm { index, field } => index.remove(&words, prefix_len(&key[*field])),
-            Index::Tuples { index, by_prefix } => {
-                index.remove(&self.layout, key, rank(key, priority, *by_prefix), slot);
-            }
+            Index::Exact(index) => index.remove(records, slot),
+            Index::Lpm(index) => index.remove(layout, records.key(slot), records.rank(slot)),
+            Index::Tuples(index) => index.remove(layout, records, slot),
         }
-    }
-}
-
-fn prefix_len(field: &FieldMatch) -> u32 {
-    match field {
-        FieldMatch::Lpm { prefix_len, .. } => *prefix_len,
-        _ => 0,
-    }
-}
-
-/// The rank of an entry in the tuple space.
-fn rank(key: &[FieldMatch], priority: EntryPriority, by_prefix: bool) -> i32 {
-    if by_prefix {
-        key.iter().map(|f| prefix_len(f) as i32).sum()
-    } else {
-        priority.0
     }
 }

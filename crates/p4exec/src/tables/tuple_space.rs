@@ -1,291 +1,395 @@
 //! Ternary, range, optional and mixed match by tuple-space search (Srinivasan, Suri, Varghese,
-//! SIGCOMM 1999): entries with the same mask form a tuple, which is a hash map from masked keys;
-//! a lookup probes the tuples in falling order of their best priority and stops at the first that
-//! cannot win any more.
+//! SIGCOMM 1999) with merged tuples (as in TupleMerge, Daly et al., ToN 2019).
 //!
-//! A range `[low, high]` is not a mask. It is cut in two where the first differing bit of its
-//! bounds changes; each half is enclosed in the smallest aligned block around it, which is less
-//! than twice as large, and carries the exact bounds as a check. So a range costs at most two
-//! places in the tuples and a lookup few wasted checks.
+//! Entries with the same mask share a tuple, which is found by one hash of the masked key. A lookup
+//! asks the tuples in falling order of their best priority and stops at the first that cannot win
+//! any more; a filter of a few bits per entry turns most of them down. When tuples become many,
+//! those whose masks have enough bits in common are merged under the common bits: fewer hashes per
+//! lookup, a few more entries to compare ([`merge`]). Every comparison is with the whole entry, so
+//! merging never changes a result.
+//!
+//! A set whose masks have nothing in common (every entry another random mask) cannot be merged; it
+//! stays correct, takes no more memory than another, and is slower: the number of tuples is bounded,
+//! and what exceeds it is searched in lists.
+//!
+//! [`merge`]: super::merge
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use super::key::{FieldMatch, KeyLayout, RangeCheck};
+use super::hash::hash_masked;
+use super::layout::{KeyLayout, low_ones};
+use super::merge;
+use super::records::Records;
+use super::tuple::{Best, Tuple};
 use super::{Slot, WordMap};
-use crate::value::Bits;
 
-/// Keys of up to this many words are masked on the stack.
-const STACK_WORDS: usize = 16;
+/// Tuples up to which nothing is merged.
+const FEW: usize = 12;
+/// The most tuples.
+pub(super) const MOST: usize = 1024;
+/// Entries of one hash that make a merged tuple suspicious.
+const CROWD: usize = 12;
+/// Range fields of an entry that may be cut in two, each doubling its places.
+const MAX_CUTS: usize = 2;
 
-/// An entry in a bucket; sorted by falling priority, then rising slot.
-#[derive(Clone, Debug)]
-struct Candidate {
-    rank: (Reverse<i32>, Slot),
-    ranges: Arc<[RangeCheck]>,
-}
-
-/// All entries of one mask.
-#[derive(Clone, Debug, Default)]
-struct Tuple {
-    mask: Box<[u64]>,
-    buckets: WordMap<Vec<Candidate>>,
-    /// How many candidates have each priority.
-    priorities: BTreeMap<i32, usize>,
-}
-
-impl Tuple {
-    fn best(&self) -> Option<i32> {
-        self.priorities
-            .last_key_value()
-            .map(|(priority, _)| *priority)
-    }
+/// What is known about one mask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MaskUse {
+    pub(super) tuple: u32,
+    pub(super) places: usize,
 }
 
 /// The tuple space of one table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct TupleSpace {
     tuples: Vec<Tuple>,
-    free: Vec<usize>,
-    by_mask: WordMap<usize>,
-    /// The tuples in use by falling best priority.
-    order: BTreeSet<(Reverse<i32>, usize)>,
-}
-
-/// One place of an entry: a masked value and its mask, both packed.
-struct Place {
-    value: Vec<u64>,
-    mask: Vec<u64>,
-}
-
-/// The places of a canonical key, and the range checks they all carry.
-fn places(layout: &KeyLayout, key: &[FieldMatch]) -> (Vec<Place>, Arc<[RangeCheck]>) {
-    let mut places = vec![Place {
-        value: Vec::new(),
-        mask: Vec::new(),
-    }];
-    let mut ranges = Vec::new();
-    for (index, (field, field_match)) in layout.fields().iter().zip(key).enumerate() {
-        let width = field.width;
-        let blocks = match field_match {
-            FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => {
-                vec![(value.clone(), Bits::ones(width))]
-            }
-            FieldMatch::Optional(None) => vec![(Bits::zero(width), Bits::zero(width))],
-            FieldMatch::Lpm { value, prefix_len } => {
-                vec![(value.clone(), Bits::prefix_mask(width, *prefix_len))]
-            }
-            FieldMatch::Ternary { value, mask } => vec![(value.clone(), mask.clone())],
-            FieldMatch::Range { low, high } => {
-                let blocks = range_blocks(low, high);
-                let exact = matches!(&blocks[..], [(value, mask)]
-                    if value == low && value.or(&mask.not()) == *high);
-                if !exact {
-                    ranges.push(range_check(layout.field_words(index).start, low, high));
-                }
-                blocks
-            }
-        };
-        places = places
-            .iter()
-            .flat_map(|place| {
-                blocks.iter().map(|(value, mask)| {
-                    let mut next = Place {
-                        value: place.value.clone(),
-                        mask: place.mask.clone(),
-                    };
-                    value.push_words(&mut next.value);
-                    mask.push_words(&mut next.mask);
-                    next
-                })
-            })
-            .collect();
-    }
-    (places, ranges.into())
-}
-
-fn range_check(start: usize, low: &Bits, high: &Bits) -> RangeCheck {
-    let words = |bits: &Bits| {
-        let mut words = Vec::new();
-        bits.push_words(&mut words);
-        words.into_boxed_slice()
-    };
-    RangeCheck {
-        start,
-        low: words(low),
-        high: words(high),
-    }
-}
-
-/// The number of bits after the leading zeroes.
-fn bit_length(bits: &Bits) -> u32 {
-    (0..bits.width())
-        .rev()
-        .find(|i| bits.bit(*i))
-        .map_or(0, |i| i + 1)
+    free: Vec<u32>,
+    /// The tuples in use by falling reach, then number.
+    order: Vec<(i32, u32)>,
+    by_mask: WordMap<MaskUse>,
+    /// Merge when there are more tuples than this.
+    limit: usize,
+    /// Merge anew when a tuple is crowded and there are more places than this.
+    check_at: usize,
+    places: usize,
 }
 
 /// The aligned block of `2^free` values around `value`, as value and mask.
-fn block(value: &Bits, free: u32) -> (Bits, Bits) {
-    let mask = Bits::prefix_mask(value.width(), value.width() - free);
-    (value.and(&mask), mask)
+const fn block(value: u128, free: u32) -> (u128, u128) {
+    let mask = if free >= 128 { 0 } else { u128::MAX << free };
+    (value & mask, mask)
 }
 
-/// At most two disjoint aligned blocks that together hold `low..=high`.
-fn range_blocks(low: &Bits, high: &Bits) -> Vec<(Bits, Bits)> {
-    let differing = bit_length(&low.xor(high));
+/// At most two disjoint aligned blocks that together hold `low..=high`: the range is cut where
+/// the first differing bit of its bounds changes, and each half is enclosed in the smallest block
+/// around it, which is less than twice as large.
+pub(super) fn range_blocks(low: u128, high: u128) -> [Option<(u128, u128)>; 2] {
+    let differing = 128 - (low ^ high).leading_zeros();
     if differing == 0 {
-        return vec![block(low, 0)];
+        return [Some(block(low, 0)), None];
     }
-    let inner = Bits::ones(low.width()).shr_unsigned(low.width() - (differing - 1));
-    let (low_rest, high_rest) = (low.and(&inner), high.and(&inner));
-    if low_rest.is_zero() && high_rest == inner {
-        return vec![block(low, differing)];
+    let inner = (1u128 << (differing - 1)) - 1;
+    if low & inner == 0 && high & inner == inner {
+        return [Some(block(low, differing)), None];
     }
-    // The lower half runs from `low` to the last value before the middle, the upper from the
-    // middle to `high`: the distance of each to the middle is the block that encloses it.
-    let to_middle = bit_length(&inner.xor(&low_rest));
-    let from_middle = bit_length(&high_rest);
-    vec![block(low, to_middle), block(high, from_middle)]
+    let to_middle = 128 - (inner ^ (low & inner)).leading_zeros();
+    let from_middle = 128 - (high & inner).leading_zeros();
+    [Some(block(low, to_middle)), Some(block(high, from_middle))]
+}
+
+/// Calls `put` with value and mask of every place of a stored key.
+pub(super) fn each_place(layout: &KeyLayout, stored: &[u64], mut put: impl FnMut(&[u64], &[u64])) {
+    let (value, mask) = stored.split_at(layout.dense_words());
+    if layout.ranges().is_empty() {
+        return put(value, mask);
+    }
+    let unranged = |half: &[u64]| -> Vec<u64> {
+        let words = half.iter().zip(layout.unranged());
+        words.map(|(w, u)| w & u).collect()
+    };
+    let mut places = vec![(unranged(value), unranged(mask))];
+    let mut cuts = 0;
+    for field in layout.ranges() {
+        let width = layout.fields()[*field].width;
+        if width > 128 {
+            // Found by the other fields only; the exact bounds are compared in the end.
+            continue;
+        }
+        let number = |half: &[u64]| {
+            let words = layout.field_in(*field, half);
+            words.fold(0u128, |acc, word| (acc << 64) | u128::from(word))
+        };
+        let (low, high) = (number(value), number(mask));
+        let mut blocks = range_blocks(low, high);
+        if blocks[1].is_some() {
+            cuts += 1;
+            if cuts > MAX_CUTS {
+                let differing = 128 - (low ^ high).leading_zeros();
+                blocks = [Some(block(low, differing)), None];
+            }
+        }
+        let words = |number: u128| {
+            let high = (width > 64).then_some((number >> 64) as u64);
+            let low = (number as u64) & low_ones(width.min(64));
+            high.into_iter().chain(std::iter::once(low))
+        };
+        let mut next = Vec::with_capacity(places.len() * 2);
+        for (value, mask) in places {
+            for (own_value, own_mask) in blocks.into_iter().flatten() {
+                let (mut value, mut mask) = (value.clone(), mask.clone());
+                layout.write_field(*field, &mut value, words(own_value));
+                layout.write_field(*field, &mut mask, words(own_mask));
+                next.push((value, mask));
+            }
+        }
+        places = next;
+    }
+    for (value, mask) in &places {
+        put(value, mask);
+    }
+}
+
+impl Default for TupleSpace {
+    fn default() -> Self {
+        Self {
+            tuples: Vec::new(),
+            free: Vec::new(),
+            order: Vec::new(),
+            by_mask: HashMap::default(),
+            limit: FEW,
+            check_at: 1024,
+            places: 0,
+        }
+    }
 }
 
 impl TupleSpace {
-    pub(crate) fn insert(
-        &mut self,
-        layout: &KeyLayout,
-        key: &[FieldMatch],
-        priority: i32,
-        slot: Slot,
-    ) {
-        let (places, ranges) = places(layout, key);
-        for place in places {
-            let index = self.tuple_of(place.mask);
-            let tuple = &mut self.tuples[index];
-            let before = tuple.best();
-            let bucket = tuple
-                .buckets
-                .entry(place.value.into_boxed_slice())
-                .or_default();
-            let rank = (Reverse(priority), slot);
-            let at = bucket.partition_point(|c| c.rank < rank);
-            bucket.insert(
-                at,
-                Candidate {
-                    rank,
-                    ranges: Arc::clone(&ranges),
-                },
-            );
-            *tuple.priorities.entry(priority).or_default() += 1;
-            let after = tuple.best();
-            self.reorder(index, before, after);
+    pub(crate) fn insert(&mut self, layout: &KeyLayout, records: &Records, slot: Slot) {
+        let mut crowded = false;
+        each_place(layout, records.key(slot), |value, mask| {
+            crowded |= self.add(records, value, mask, slot);
+        });
+        if self.order.len() > self.limit || (crowded && self.places > self.check_at) {
+            self.merge(layout, records);
         }
     }
 
-    pub(crate) fn remove(
-        &mut self,
-        layout: &KeyLayout,
-        key: &[FieldMatch],
-        priority: i32,
-        slot: Slot,
-    ) {
-        for place in places(layout, key).0 {
-            let Some(&index) = self.by_mask.get(place.mask.as_slice()) else {
-                continue;
-            };
-            let tuple = &mut self.tuples[index];
-            let before = tuple.best();
-            let Some(bucket) = tuple.buckets.get_mut(place.value.as_slice()) else {
-                continue;
-            };
-            let Ok(at) = bucket.binary_search_by_key(&(Reverse(priority), slot), |c| c.rank) else {
-                continue;
-            };
-            bucket.remove(at);
-            if bucket.is_empty() {
-                tuple.buckets.remove(place.value.as_slice());
+    /// Adds a place; says whether a merged tuple seems crowded.
+    fn add(&mut self, records: &Records, value: &[u64], mask: &[u64], slot: Slot) -> bool {
+        let id = match self.by_mask.get_mut(mask) {
+            Some(known) => {
+                known.places += 1;
+                known.tuple
             }
-            if let Some(count) = tuple.priorities.get_mut(&priority) {
-                *count -= 1;
-                if *count == 0 {
-                    tuple.priorities.remove(&priority);
-                }
+            None => {
+                let tuple = self.tuple_for(mask);
+                self.by_mask
+                    .insert(mask.into(), MaskUse { tuple, places: 1 });
+                self.tuples[tuple as usize].masks += 1;
+                tuple
             }
-            let after = tuple.best();
-            self.reorder(index, before, after);
-            if after.is_none() {
-                self.by_mask.remove(place.mask.as_slice());
-                self.tuples[index] = Tuple::default();
-                self.free.push(index);
-            }
-        }
-    }
-
-    /// The tuple of a mask, made if need be.
-    fn tuple_of(&mut self, mask: Vec<u64>) -> usize {
-        if let Some(index) = self.by_mask.get(mask.as_slice()) {
-            return *index;
-        }
-        let mask = mask.into_boxed_slice();
-        let tuple = Tuple {
-            mask: mask.clone(),
-            ..Tuple::default()
         };
-        let index = if let Some(index) = self.free.pop() {
-            self.tuples[index] = tuple;
-            index
+        self.places += 1;
+        let tuple = &mut self.tuples[id as usize];
+        let before = tuple.reach;
+        let sharing = tuple.add(records, hash_masked(value, &tuple.mask), slot);
+        let (reach, merged) = (tuple.reach, tuple.masks > 1);
+        self.move_to(id, before, reach);
+        merged && sharing > CROWD
+    }
+
+    /// The tuple for a mask that is new: one under whose mask it may go without harm, else its own.
+    fn tuple_for(&mut self, mask: &[u64]) -> u32 {
+        let full = self.order.len() >= MOST;
+        let within = |own: &[u64]| own.iter().zip(mask).all(|(o, m)| o & m == *o);
+        let fits =
+            |t: &Tuple| full || merge::healthy(merge::ones(&t.mask), t.places() + 1, merge::STRICT);
+        let place = self
+            .order
+            .iter()
+            .map(|(_, id)| *id)
+            .filter(|id| {
+                let tuple = &self.tuples[*id as usize];
+                within(&tuple.mask) && (*tuple.mask == *mask || fits(tuple))
+            })
+            .max_by_key(|id| merge::ones(&self.tuples[*id as usize].mask));
+        match place {
+            Some(id) => id,
+            // The tuple of no bits takes what nothing else does.
+            None if full => self.open(&vec![0; mask.len()]),
+            None => self.open(mask),
+        }
+    }
+
+    fn open(&mut self, mask: &[u64]) -> u32 {
+        let tuple = Tuple::new(mask);
+        let reach = tuple.reach;
+        let id = if let Some(id) = self.free.pop() {
+            self.tuples[id as usize] = tuple;
+            id
         } else {
             self.tuples.push(tuple);
-            self.tuples.len() - 1
+            self.tuples.len() as u32 - 1
         };
-        self.by_mask.insert(mask, index);
-        index
+        let at = self.rank_of(reach, id);
+        self.order.insert(at, (reach, id));
+        id
     }
 
-    fn reorder(&mut self, index: usize, before: Option<i32>, after: Option<i32>) {
+    /// Where a tuple is, or belongs, in the order.
+    fn rank_of(&self, reach: i32, id: u32) -> usize {
+        self.order
+            .partition_point(|(r, i)| *r > reach || (*r == reach && *i < id))
+    }
+
+    fn move_to(&mut self, id: u32, before: i32, after: i32) {
         if before == after {
             return;
         }
-        if let Some(priority) = before {
-            self.order.remove(&(Reverse(priority), index));
-        }
-        if let Some(priority) = after {
-            self.order.insert((Reverse(priority), index));
+        let from = self.rank_of(before, id);
+        let to = self.rank_of(after, id);
+        if after > before {
+            self.order[to..=from].rotate_right(1);
+            self.order[to] = (after, id);
+        } else {
+            self.order[from..to].rotate_left(1);
+            self.order[to - 1] = (after, id);
         }
     }
 
-    /// The matching entry of the largest priority; among equals, of the lowest slot.
-    pub(crate) fn lookup(&self, key: &[u64]) -> Option<Slot> {
-        let mut stack = [0u64; STACK_WORDS];
-        let mut heap = Vec::new();
-        let masked = if key.len() <= STACK_WORDS {
-            &mut stack[..key.len()]
-        } else {
-            heap.resize(key.len(), 0);
-            &mut heap[..]
-        };
-        let mut best: Option<(Reverse<i32>, Slot)> = None;
-        for (reach, index) in &self.order {
-            if best.is_some_and(|(priority, _)| priority < *reach) {
+    pub(crate) fn remove(&mut self, layout: &KeyLayout, records: &Records, slot: Slot) {
+        each_place(layout, records.key(slot), |value, mask| {
+            let Some(known) = self.by_mask.get_mut(mask) else {
+                return;
+            };
+            known.places -= 1;
+            let MaskUse { tuple: id, places } = *known;
+            let tuple = &mut self.tuples[id as usize];
+            let before = tuple.reach;
+            tuple.remove(records, hash_masked(value, &tuple.mask), slot);
+            let after = tuple.reach;
+            self.places -= 1;
+            self.move_to(id, before, after);
+            if places == 0 {
+                self.by_mask.remove(mask);
+                self.tuples[id as usize].masks -= 1;
+            }
+            if self.tuples[id as usize].places() == 0 {
+                let at = self.rank_of(after, id);
+                self.order.remove(at);
+                self.tuples[id as usize] = Tuple::default();
+                self.free.push(id);
+            }
+        });
+    }
+
+    /// Lays all entries anew under fewer masks.
+    fn merge(&mut self, layout: &KeyLayout, records: &Records) {
+        let mut masks: Vec<(usize, Box<[u64]>)> = self
+            .by_mask
+            .iter()
+            .map(|(mask, known)| (known.places, mask.clone()))
+            .collect();
+        masks.sort_unstable_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
+        let mut groups = merge::groups(&masks);
+        loop {
+            self.lay(layout, records, &groups);
+            let crowded = |id: usize| {
+                let tuple = &self.tuples[id];
+                tuple.masks > 1 && tuple.crowding() > CROWD / 2
+            };
+            let bad: Vec<bool> = (0..groups.len()).map(crowded).collect();
+            let room = groups.len() + bad.iter().filter(|b| **b).count() <= MOST;
+            if !room || !bad.contains(&true) {
                 break;
             }
-            let tuple = &self.tuples[*index];
-            for ((out, word), mask) in masked.iter_mut().zip(key).zip(&tuple.mask) {
-                *out = word & mask;
+            groups = merge::halve(groups, &bad);
+        }
+        // Once they are so many, only crowding is a reason to try again.
+        let next = (self.order.len() * 2).max(FEW);
+        self.limit = if next > MOST { usize::MAX } else { next };
+        self.check_at = (self.places * 2).max(1024);
+    }
+
+    /// Makes one tuple of each group and puts all entries in.
+    fn lay(&mut self, layout: &KeyLayout, records: &Records, groups: &[merge::Group]) {
+        self.tuples.clear();
+        self.free.clear();
+        self.order.clear();
+        for (id, group) in groups.iter().enumerate() {
+            let mut tuple = Tuple::new(&group.mask);
+            tuple.masks = group.members.len();
+            self.tuples.push(tuple);
+            for mask in &group.members {
+                if let Some(known) = self.by_mask.get_mut(mask) {
+                    known.tuple = id as u32;
+                }
             }
-            let Some(bucket) = tuple.buckets.get(&*masked) else {
-                continue;
-            };
-            let found = bucket
-                .iter()
-                .find(|c| c.ranges.iter().all(|r| r.passes(key)));
-            if let Some(candidate) = found
-                && best.is_none_or(|b| candidate.rank < b)
+        }
+        for slot in records.iter_from(0) {
+            each_place(layout, records.key(slot), |value, mask| {
+                if let Some(known) = self.by_mask.get(mask) {
+                    let tuple = &mut self.tuples[known.tuple as usize];
+                    tuple.gather(hash_masked(value, &tuple.mask), slot);
+                }
+            });
+        }
+        for tuple in &mut self.tuples {
+            tuple.settle(records);
+        }
+        let reaches = self.tuples.iter().enumerate();
+        self.order = reaches.map(|(id, t)| (t.reach, id as u32)).collect();
+        self.order
+            .sort_unstable_by_key(|(reach, id)| (std::cmp::Reverse(*reach), *id));
+    }
+
+    /// The entry with exactly this stored key and rank.
+    pub(crate) fn find(
+        &self,
+        layout: &KeyLayout,
+        records: &Records,
+        stored: &[u64],
+        rank: i32,
+    ) -> Option<Slot> {
+        let mut found = None;
+        let mut first = true;
+        each_place(layout, stored, |value, mask| {
+            if std::mem::take(&mut first)
+                && let Some(known) = self.by_mask.get(mask)
             {
-                best = Some(candidate.rank);
+                let tuple = &self.tuples[known.tuple as usize];
+                found = tuple.find(records, hash_masked(value, &tuple.mask), stored, rank);
+            }
+        });
+        found
+    }
+
+    #[inline(always)]
+    fn search(&self, layout: &KeyLayout, records: &Records, key: &[u64]) -> Option<Slot> {
+        let mut best: Best = None;
+        for (reach, id) in &self.order {
+            if best.is_some_and(|(rank, _)| rank > *reach) {
+                break;
+            }
+            let tuple = &self.tuples[*id as usize];
+            let hash = hash_masked(key, &tuple.mask);
+            if tuple.may_have(hash) {
+                best = tuple.search(layout, records, hash, key, best);
             }
         }
         best.map(|(_, slot)| slot)
+    }
+
+    /// The matching entry of the largest priority; among equals, of the lowest slot.
+    pub(crate) fn lookup(
+        &self,
+        layout: &KeyLayout,
+        records: &Records,
+        key: &[u64],
+    ) -> Option<Slot> {
+        // The usual lengths as constants, so that the loops over words disappear.
+        match *key {
+            [a] => self.search(layout, records, &[a]),
+            [a, b] => self.search(layout, records, &[a, b]),
+            [a, b, c] => self.search(layout, records, &[a, b, c]),
+            _ => self.search(layout, records, key),
+        }
+    }
+
+    /// Bytes on the heap, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let tuples: usize = self
+            .tuples
+            .iter()
+            .map(|t| size_of::<Tuple>() + t.bytes())
+            .sum();
+        let words = self.tuples.first().map_or(0, |t| t.mask.len());
+        tuples + self.by_mask.capacity() * (40 + words * 8) + self.order.capacity() * 8
+    }
+
+    /// Tuples a lookup that hits nothing asks.
+    pub(crate) const fn tuples(&self) -> usize {
+        self.order.len()
     }
 }
 
@@ -297,21 +401,17 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_hold_the_range_and_little_else(a: u16, b: u16) {
-            let (low, high) = (a.min(b), a.max(b));
-            let bits = |v: u16| Bits::from_u64(16, u64::from(v));
-            let blocks = range_blocks(&bits(low), &bits(high));
-            prop_assert!(blocks.len() <= 2);
-            let held = |v: u16| {
-                blocks.iter().filter(|(value, mask)| bits(v).and(mask) == *value).count()
-            };
-            let mut total = 0u32;
-            for v in 0..=u16::MAX {
+            let (low, high) = (u128::from(a.min(b)), u128::from(a.max(b)));
+            let blocks: Vec<_> = range_blocks(low, high).into_iter().flatten().collect();
+            let held = |v: u128| blocks.iter().filter(|(value, mask)| v & mask == *value).count();
+            let mut total = 0u128;
+            for v in 0..=u128::from(u16::MAX) {
                 let n = held(v);
                 prop_assert!(n <= 1, "blocks are disjoint");
                 prop_assert!(n == 1 || v < low || v > high, "{v} is left out");
-                total += n as u32;
+                total += n as u128;
             }
-            prop_assert!(total <= 2 * (u32::from(high - low) + 1));
+            prop_assert!(total <= 2 * (high - low + 1));
         }
     }
 }

@@ -181,7 +181,7 @@ impl<I: PortIo> DataPlane<I> {
             self.sent.clear();
         }
         if let Plane::Running(device) = &mut self.plane {
-            for digest in device.executor_mut().state_mut().digests.take() {
+            for digest in device.executor_mut().state_mut().data.digests.take() {
                 self.notifier.tell(Notification::Digest(digest, now));
             }
         }

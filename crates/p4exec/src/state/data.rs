@@ -1,0 +1,410 @@
+//! The data part of the state: what packets change, and the ports.
+//!
+//! Direct counters, direct meters and times of last hits are kept per table and slot here, beside
+//! the arrays of the extern objects; the entries themselves are in the control part.
+
+use p4ir::{Entity as _, ExternId, TableId};
+use units::{Bytes, Nanos, PortId};
+
+use super::control::{Binding, ControlState, no_such};
+use super::{Delta, StateError};
+use crate::externs::counter::{CounterArray, CounterCell};
+use crate::externs::digest::DigestQueue;
+use crate::externs::meter::{Colour, Meter, MeterArray, MeterConfig, MeterKind};
+use crate::externs::random::RandomSource;
+use crate::externs::register::RegisterArray;
+use crate::ports::PortSet;
+use crate::tables::Slot;
+use crate::value::Bits;
+
+/// The cells of one extern object.
+#[derive(Clone, Debug)]
+pub enum ExternState {
+    /// `counter`.
+    Counter(CounterArray),
+    /// `meter`.
+    Meter(MeterArray),
+    /// `register`.
+    Register(RegisterArray),
+    /// An object without cells of its own: profiles are in the control part, direct counters and
+    /// meters with their tables.
+    None,
+}
+
+/// When an entry was last used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    last_hit: Nanos,
+    /// When the entry was last reported idle.
+    reported: Nanos,
+}
+
+/// What the data part keeps for the entries of one table: only what the program asks for.
+#[derive(Clone, Debug, Default)]
+pub struct TableCells {
+    counters: Option<Vec<CounterCell>>,
+    meters: Option<Vec<Meter>>,
+    times: Option<Vec<Times>>,
+    default_counter: CounterCell,
+    default_meter: Meter,
+}
+
+/// The item of a slot, made if need be.
+fn at<T: Clone + Default>(items: &mut Vec<T>, slot: Slot) -> &mut T {
+    let slot = slot as usize;
+    if slot >= items.len() {
+        items.resize(slot + 1, T::default());
+    }
+    &mut items[slot]
+}
+
+impl TableCells {
+    pub(super) fn new(binding: Binding) -> Self {
+        Self {
+            counters: binding.counter.then(Vec::new),
+            meters: binding.meter.then(Vec::new),
+            times: binding.idle_timeout.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    /// Notes that a packet hit an entry.
+    #[inline]
+    pub fn hit(&mut self, slot: Slot, now: Nanos) {
+        if let Some(times) = &mut self.times {
+            at(times, slot).last_hit = now;
+        }
+    }
+
+    /// Counts a packet for an entry, or for the default action.
+    #[inline]
+    pub fn count(&mut self, slot: Option<Slot>, length: Bytes) {
+        match (slot, &mut self.counters) {
+            (None, _) => self.default_counter.count(length),
+            (Some(slot), Some(counters)) => at(counters, slot).count(length),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Meters a packet for an entry, or for the default action.
+    #[inline]
+    pub fn meter(
+        &mut self,
+        slot: Option<Slot>,
+        now: Nanos,
+        kind: MeterKind,
+        length: Bytes,
+    ) -> Colour {
+        match (slot, &mut self.meters) {
+            (None, _) => self.default_meter.execute(now, kind, length),
+            (Some(slot), Some(meters)) => at(meters, slot).execute(now, kind, length),
+            (Some(_), None) => Colour::Green,
+        }
+    }
+
+    /// The direct counter of an entry, or of the default action.
+    #[must_use]
+    pub fn counter(&self, slot: Option<Slot>) -> CounterCell {
+        let Some(slot) = slot else {
+            return self.default_counter;
+        };
+        let cells = self.counters.as_deref().unwrap_or_default();
+        cells.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// The configuration of the direct meter of an entry, or of the default action.
+    #[must_use]
+    pub fn meter_config(&self, slot: Option<Slot>) -> Option<MeterConfig> {
+        let Some(slot) = slot else {
+            return self.default_meter.config();
+        };
+        let cells = self.meters.as_deref().unwrap_or_default();
+        cells.get(slot as usize).and_then(Meter::config)
+    }
+
+    /// When a packet last hit an entry (or it was installed); `None` if the table keeps no times.
+    #[must_use]
+    pub fn last_hit(&self, slot: Slot) -> Option<Nanos> {
+        let times = self.times.as_deref()?.get(slot as usize);
+        Some(times.map_or(Nanos::default(), |t| t.last_hit))
+    }
+
+    /// Makes the cells of a slot those of a new entry.
+    fn reset(&mut self, slot: Slot, now: Nanos) {
+        if let Some(counters) = &mut self.counters {
+            *at(counters, slot) = CounterCell::default();
+        }
+        if let Some(meters) = &mut self.meters {
+            *at(meters, slot) = Meter::default();
+        }
+        self.touch(slot, now);
+    }
+
+    fn touch(&mut self, slot: Slot, now: Nanos) {
+        if let Some(times) = &mut self.times {
+            *at(times, slot) = Times {
+                last_hit: now,
+                reported: now,
+            };
+        }
+    }
+
+    fn set_counter(&mut self, slot: Option<Slot>, value: CounterCell) {
+        match (slot, &mut self.counters) {
+            (None, _) => self.default_counter = value,
+            (Some(slot), Some(counters)) => *at(counters, slot) = value,
+            (Some(_), None) => {}
+        }
+    }
+
+    fn set_meter(&mut self, slot: Option<Slot>, config: Option<MeterConfig>) {
+        match (slot, &mut self.meters) {
+            (None, _) => self.default_meter.configure(config),
+            (Some(slot), Some(meters)) => at(meters, slot).configure(config),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Bytes on the heap.
+    fn bytes(&self) -> usize {
+        let counters = self
+            .counters
+            .as_ref()
+            .map_or(0, |c| c.capacity() * size_of::<CounterCell>());
+        let meters = self
+            .meters
+            .as_ref()
+            .map_or(0, |c| c.capacity() * size_of::<Meter>());
+        let times = self
+            .times
+            .as_ref()
+            .map_or(0, |c| c.capacity() * size_of::<Times>());
+        counters + meters + times
+    }
+}
+
+/// A change to the data part that belongs to a batch.
+#[derive(Clone, Debug)]
+pub(super) enum DataOp {
+    /// An entry is new.
+    Reset(TableId, Slot),
+    /// An entry was changed: its idle time starts anew.
+    Touch(TableId, Slot),
+    DirectCounter(TableId, Option<Slot>, CounterCell),
+    DirectMeter(TableId, Option<Slot>, Option<MeterConfig>),
+    Counter(ExternId, usize, CounterCell),
+    Meter(ExternId, usize, Option<MeterConfig>),
+    Register(ExternId, usize, Bits),
+}
+
+/// See the module documentation.
+#[derive(Clone, Debug)]
+pub struct DataState {
+    pub(super) cells: Vec<TableCells>,
+    pub(super) externs: Vec<ExternState>,
+    /// The generator behind `random`.
+    pub random: RandomSource,
+    /// Messages not yet fetched.
+    pub digests: DigestQueue,
+    ports: PortSet,
+    port_count: u16,
+}
+
+impl DataState {
+    pub(super) fn new(cells: Vec<TableCells>, externs: Vec<ExternState>) -> Self {
+        Self {
+            cells,
+            externs,
+            random: RandomSource::new(0),
+            digests: DigestQueue::default(),
+            ports: PortSet::default(),
+            port_count: u16::MAX,
+        }
+    }
+
+    /// The cells of a table's entries.
+    #[must_use]
+    pub fn cells(&self, id: TableId) -> Option<&TableCells> {
+        self.cells.get(id.index())
+    }
+
+    /// The cells of a table's entries.
+    #[must_use]
+    #[inline]
+    pub fn cells_mut(&mut self, id: TableId) -> Option<&mut TableCells> {
+        self.cells.get_mut(id.index())
+    }
+
+    /// An extern object's cells.
+    #[must_use]
+    pub fn extern_state(&self, id: ExternId) -> Option<&ExternState> {
+        self.externs.get(id.index())
+    }
+
+    /// An extern object's cells.
+    #[must_use]
+    pub fn extern_mut(&mut self, id: ExternId) -> Option<&mut ExternState> {
+        self.externs.get_mut(id.index())
+    }
+
+    /// An indexed counter.
+    ///
+    /// # Errors
+    /// [`StateError::NoSuch`].
+    pub fn counter(&self, id: ExternId) -> Result<&CounterArray, StateError> {
+        match self.extern_state(id) {
+            Some(ExternState::Counter(counter)) => Ok(counter),
+            _ => Err(no_such("counter", id)),
+        }
+    }
+
+    /// An indexed meter.
+    ///
+    /// # Errors
+    /// [`StateError::NoSuch`].
+    pub fn meter(&self, id: ExternId) -> Result<&MeterArray, StateError> {
+        match self.extern_state(id) {
+            Some(ExternState::Meter(meter)) => Ok(meter),
+            _ => Err(no_such("meter", id)),
+        }
+    }
+
+    /// A register array.
+    ///
+    /// # Errors
+    /// [`StateError::NoSuch`].
+    pub fn register(&self, id: ExternId) -> Result<&RegisterArray, StateError> {
+        match self.extern_state(id) {
+            Some(ExternState::Register(register)) => Ok(register),
+            _ => Err(no_such("register", id)),
+        }
+    }
+
+    /// Which ports are down.
+    #[must_use]
+    pub const fn ports(&self) -> &PortSet {
+        &self.ports
+    }
+
+    /// Says that a port went up or down: members that watch it come and go at once, and the
+    /// program's port status changes with the next packet.
+    pub fn set_port_up(&mut self, port: PortId, up: bool) {
+        self.ports.set_up(port, up);
+    }
+
+    /// Whether a port is up. Ports are up until they are said to be down.
+    #[must_use]
+    pub fn is_port_up(&self, port: PortId) -> bool {
+        self.ports.is_up(port)
+    }
+
+    /// Says that the switch has the ports below `count` only; until then it has all.
+    pub const fn set_port_count(&mut self, count: u16) {
+        self.port_count = count;
+    }
+
+    /// The port status as a bit string: bit *p* is set if the switch has port *p* and it is up.
+    #[must_use]
+    pub fn port_status(&self, width: u32) -> Bits {
+        let have = width.min(u32::from(self.port_count));
+        let mut bits = Bits::ones(have).resize_unsigned(width);
+        for port in self.ports.down() {
+            let port = u32::from(port.get());
+            if port < have {
+                bits = bits.with_slice(port, port, &Bits::zero(1));
+            }
+        }
+        bits
+    }
+
+    /// Starts the random numbers over from another seed.
+    pub fn seed(&mut self, seed: u64) {
+        self.random = RandomSource::new(seed);
+    }
+
+    /// Brings the data part in line with a batch that the control part has taken: cells of new
+    /// entries start anew, and written cells get their values. Takes time by the length of the
+    /// batch, whatever the tables hold.
+    pub fn apply(&mut self, delta: &Delta, now: Nanos) {
+        for op in delta.data() {
+            self.apply_one(op, now);
+        }
+    }
+
+    fn apply_one(&mut self, op: &DataOp, now: Nanos) {
+        match op {
+            DataOp::Reset(table, slot) => {
+                if let Some(cells) = self.cells_mut(*table) {
+                    cells.reset(*slot, now);
+                }
+            }
+            DataOp::Touch(table, slot) => {
+                if let Some(cells) = self.cells_mut(*table) {
+                    cells.touch(*slot, now);
+                }
+            }
+            DataOp::DirectCounter(table, slot, value) => {
+                if let Some(cells) = self.cells_mut(*table) {
+                    cells.set_counter(*slot, *value);
+                }
+            }
+            DataOp::DirectMeter(table, slot, config) => {
+                if let Some(cells) = self.cells_mut(*table) {
+                    cells.set_meter(*slot, *config);
+                }
+            }
+            DataOp::Counter(id, index, value) => {
+                if let Some(ExternState::Counter(counter)) = self.extern_mut(*id)
+                    && let Some(cell) = counter.cells.get_mut(*index)
+                {
+                    *cell = *value;
+                }
+            }
+            DataOp::Meter(id, index, config) => {
+                if let Some(ExternState::Meter(meter)) = self.extern_mut(*id)
+                    && let Some(cell) = meter.cells.get_mut(*index)
+                {
+                    cell.configure(*config);
+                }
+            }
+            DataOp::Register(id, index, value) => {
+                if let Some(ExternState::Register(register)) = self.extern_mut(*id) {
+                    register.write(*index, value);
+                }
+            }
+        }
+    }
+
+    /// The entries of a table that have gone their idle timeout without a hit since they were last
+    /// reported (or installed, changed or hit), in slot order; each is reported again after another
+    /// timeout (P4Runtime 1.5, section 9.1.8).
+    pub fn take_idle(&mut self, control: &ControlState, table: TableId, now: Nanos) -> Vec<Slot> {
+        let Ok(entries) = control.table(table) else {
+            return Vec::new();
+        };
+        let Some(times) = self.cells_mut(table).and_then(|c| c.times.as_mut()) else {
+            return Vec::new();
+        };
+        let mut idle = Vec::new();
+        for entry in entries.iter() {
+            let timeout = entry.idle_timeout().get();
+            if timeout == 0 {
+                continue;
+            }
+            let slot = entry.handle().0;
+            let times = at(times, slot);
+            let since = times.last_hit.max(times.reported);
+            if now.get().saturating_sub(since.get()) >= timeout {
+                times.reported = now;
+                idle.push(slot);
+            }
+        }
+        idle
+    }
+
+    /// Bytes of memory that the cells of entries take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.cells.iter().map(TableCells::bytes).sum()
+    }
+}

@@ -1,0 +1,100 @@
+//! Which masks of a tuple space are searched under one mask.
+//!
+//! Masks are taken in falling order of their entries; each joins the group with which it has the
+//! most bits in common, if those are enough to tell the entries of both apart, and else begins a
+//! group of its own.
+
+use super::tuple_space::MOST;
+
+/// Masks searched under the bits they all have.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) mask: Box<[u64]>,
+    pub(super) members: Vec<Box<[u64]>>,
+    places: usize,
+}
+
+/// Ones of a mask.
+pub(super) fn ones(mask: &[u64]) -> u32 {
+    mask.iter().map(|word| word.count_ones()).sum()
+}
+
+/// What [`healthy`] demands while masks are few.
+pub(super) const STRICT: u64 = 256;
+
+/// Whether so many bits tell so many entries apart: `demand` sixteenths of a value per entry.
+pub(super) const fn healthy(bits: u32, places: usize, demand: u64) -> bool {
+    bits >= 59 || (1u64 << bits) * 16 >= (places as u64).saturating_mul(demand)
+}
+
+fn common(a: &[u64], b: &[u64]) -> u32 {
+    a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum()
+}
+
+/// The groups of masks that come with their numbers of places, the most first. With many masks the
+/// demands sink, for then every tuple saved is worth more comparisons.
+pub(super) fn groups(masks: &[(usize, Box<[u64]>)]) -> Vec<Group> {
+    let demand = match masks.len() {
+        0..=128 => STRICT,
+        129..=1024 => STRICT / 4,
+        1025..=8192 => STRICT / 16,
+        _ => STRICT / 256,
+    };
+    let most = if masks.len() > 8192 { MOST / 4 } else { MOST };
+    let mut groups: Vec<Group> = Vec::new();
+    for (places, mask) in masks {
+        let full = groups.len() >= most;
+        let mut best: Option<(u32, usize)> = None;
+        for (index, group) in groups.iter().enumerate() {
+            let bits = common(&group.mask, mask);
+            let fits = full || healthy(bits, group.places + places, demand);
+            if fits && best.is_none_or(|(top, _)| bits > top) {
+                best = Some((bits, index));
+            }
+        }
+        match best {
+            Some((_, index)) => join(&mut groups[index], *places, mask),
+            None => groups.push(Group {
+                mask: mask.clone(),
+                members: vec![mask.clone()],
+                places: *places,
+            }),
+        }
+    }
+    groups
+}
+
+fn join(group: &mut Group, places: usize, mask: &[u64]) {
+    for (own, word) in group.mask.iter_mut().zip(mask) {
+        *own &= word;
+    }
+    group.members.push(mask.into());
+    group.places += places;
+}
+
+/// Cuts each bad group in two: the masks with more bits, and those with fewer.
+pub(super) fn halve(groups: Vec<Group>, bad: &[bool]) -> Vec<Group> {
+    let mut result = Vec::with_capacity(groups.len() + 1);
+    for (group, bad) in groups.into_iter().zip(bad) {
+        if !*bad {
+            result.push(group);
+            continue;
+        }
+        let mut members = group.members;
+        members.sort_by_key(|mask| std::cmp::Reverse(ones(mask)));
+        let fewer = members.split_off(members.len().div_ceil(2));
+        for members in [members, fewer] {
+            let mut masks = members.iter();
+            let Some(first) = masks.next() else { continue };
+            let mut half = Group {
+                mask: first.clone(),
+                members: vec![first.clone()],
+                // Only counted while groups are formed.
+                places: 0,
+            };
+            masks.for_each(|mask| join(&mut half, 0, mask));
+            result.push(half);
+        }
+    }
+    result
+}
