@@ -7,6 +7,7 @@ mod bench;
 mod build;
 mod check;
 mod completions;
+mod conform;
 mod demo;
 mod drift;
 mod p4;
@@ -68,6 +69,8 @@ enum Command {
     Push(push::Push),
     /// Tell where running switches no longer hold what a build directory says.
     Drift(drift::DriftCommand),
+    /// Try a P4Runtime server against what clients rely on.
+    Conform(conform::Conform),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
     /// The P4 front end and executor as tools.
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Build(build) => build.run(&terminal),
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),
+        Command::Conform(conform) => conform.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&terminal),

@@ -5,6 +5,7 @@
 //! and a report. The directory appears complete or not at all.
 
 pub mod capabilities;
+pub mod conform;
 mod directory;
 pub mod embedded;
 mod manifest;

@@ -106,7 +106,7 @@ pub struct UpdateFailure {
 
 impl RemoteError {
     /// An error status of an RPC, with the details of a Write unpacked (P4Runtime 1.5, chapter 10).
-    pub(super) fn of(address: &str, rpc: &'static str, status: &Status, updates: usize) -> Self {
+    pub(crate) fn of(address: &str, rpc: &'static str, status: &Status, updates: usize) -> Self {
         let failures = update_failures(status);
         if updates > 0 && !failures.is_empty() {
             return Self::Updates {

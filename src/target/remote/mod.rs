@@ -35,6 +35,7 @@ pub use devices::{Device, Devices, DevicesError};
 pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
+pub(crate) use error::{code_name, update_failures};
 pub use push::{PushError, PushOptions, PushReport};
 pub use state::SwitchState;
 

@@ -1,0 +1,133 @@
+//! `switchwright conform`: is that P4Runtime server one that clients can rely on?
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::fault::{Fault, Status};
+use super::push::runtime;
+use super::terminal::{self, Terminal};
+use crate::target::conform::{self, ConformError, ConformOptions, Conformance, Finding, Verdict};
+use crate::target::remote::{ConfigFormat, Endpoint};
+
+/// Arguments of `switchwright conform`.
+#[derive(Debug, Args)]
+pub(super) struct Conform {
+    /// The server. Whatever it holds is replaced.
+    #[arg(value_name = "HOST:PORT", required_unless_present = "print_program")]
+    address: Option<String>,
+    /// P4Runtime device id.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    device_id: u64,
+    /// Leave out what takes long or much.
+    #[arg(long)]
+    quick: bool,
+    /// The port that leads to the controller, to try packets in.
+    #[arg(long, value_name = "PORT")]
+    cpu_port: Option<u16>,
+    /// What the server takes as a device config.
+    #[arg(long, value_enum, default_value_t = Config::Auto)]
+    config: Config,
+    /// A device config of the conformance program made elsewhere (see --print-program).
+    #[arg(long, value_name = "FILE")]
+    config_file: Option<PathBuf>,
+    /// Print the conformance program and do nothing else.
+    #[arg(long)]
+    print_program: bool,
+    /// Show every check, not only those that did not pass.
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Config {
+    /// Found out by letting the server verify.
+    Auto,
+    /// The P4 text.
+    P4,
+    /// The JSON that p4c makes for BMv2.
+    Bmv2Json,
+}
+
+impl Conform {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.print_program {
+            terminal::emit(conform::PROGRAM);
+            return Ok(());
+        }
+        let address = self.address.as_deref().unwrap_or_default();
+        let endpoint = Endpoint::plain(address, self.device_id);
+        let options = ConformOptions {
+            quick: self.quick,
+            cpu_port: self.cpu_port,
+            config: match self.config {
+                Config::Auto => ConfigFormat::Auto,
+                Config::P4 => ConfigFormat::P4,
+                Config::Bmv2Json => ConfigFormat::Bmv2Json,
+            },
+            config_file: self.config_file.clone(),
+        };
+        let bar = terminal.progress("trying the server");
+        let watched = bar.clone();
+        let watch = move |what: &str| watched.set_message(what.to_owned());
+        let done = runtime()?.block_on(conform::run(&endpoint, &options, &watch));
+        bar.finish_and_clear();
+        let report = done.map_err(|error| match error {
+            ConformError::Remote(error) => Fault::with(Status::Target, error),
+            error @ ConformError::Program(_) => Fault::input(error),
+        })?;
+        terminal.result(&report, || describe(&report, self.all))?;
+        if report.conforms {
+            Ok(())
+        } else {
+            Err(Fault::shown(Status::Failed))
+        }
+    }
+}
+
+/// A row per point, then what did not pass.
+fn describe(report: &Conformance, all: bool) -> String {
+    let mut text = points(report);
+    let wanted = |finding: &&Finding| all || finding.verdict != Verdict::Pass;
+    for finding in report.findings.iter().filter(wanted) {
+        text.push_str(&format!(
+            "{:>3} {:5} {}\n          seen  {}\n          spec  {}\n",
+            finding.point,
+            finding.verdict.name(),
+            finding.check,
+            finding.seen,
+            finding.spec
+        ));
+    }
+    text + &format!(
+        "{}: P4Runtime {}; {} checks passed, {} failed, {} lacking, {} skipped\n",
+        report.address,
+        report.api_version,
+        report.count(Verdict::Pass),
+        report.count(Verdict::Fail),
+        report.count(Verdict::Lacks),
+        report.count(Verdict::Skip)
+    )
+}
+
+fn points(report: &Conformance) -> String {
+    let rows: Vec<Vec<String>> = conform::POINTS
+        .iter()
+        .map(|(point, title)| {
+            let of_point = || report.findings.iter().filter(|f| f.point == *point);
+            let worst = of_point().map(|f| f.verdict).max();
+            let passed = of_point().filter(|f| f.verdict == Verdict::Pass).count();
+            vec![
+                point.to_string(),
+                (*title).to_owned(),
+                worst.map_or("skip", Verdict::name).to_owned(),
+                format!("{passed}/{}", of_point().count()),
+            ]
+        })
+        .collect();
+    terminal::table(
+        &["point", "what clients rely on", "verdict", "checks"],
+        &[0, 3],
+        &rows,
+    )
+}

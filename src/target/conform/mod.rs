@@ -1,0 +1,217 @@
+//! Conformance of a P4Runtime server, seen from outside: 29 points that servers get wrong and clients rely on
+//! (P4Runtime 1.5), each tried with a small program of our own.
+//!
+//! | points | module |
+//! |---|---|
+//! | 1-9 session and arbitration | `session` |
+//! | 10-19 values and entries | `values`, `entries`, `groups` |
+//! | 20-24, 29 reads and writes | `batches`, `reads` |
+//! | 25-28 configuration and stream | `pipeline`, `packets` |
+//!
+//! A check never takes a server's word for it: what was written is read back. A server that dies under a check has
+//! failed it, and the checks after it are skipped; those that have killed servers come last.
+
+mod batches;
+mod bench;
+mod entries;
+mod groups;
+mod packets;
+mod pipeline;
+mod reads;
+mod session;
+mod values;
+
+use std::path::PathBuf;
+
+use p4front::source::SourceMap;
+use serde::Serialize;
+use thiserror::Error;
+
+use super::remote::desired::{ConfigFormat, DesiredPipeline};
+use super::remote::{Endpoint, RemoteError};
+use crate::program::p4info;
+use bench::Bench;
+
+/// The program.
+pub const PROGRAM: &str = include_str!("conform.p4");
+
+/// The points and their names.
+pub const POINTS: [(u8, &str); 29] = [
+    (1, "no primary after the primary leaves"),
+    (2, "the highest election id is remembered"),
+    (3, "unset election ids"),
+    (4, "what backups are told"),
+    (5, "notifications carry the highest id"),
+    (6, "refused streams"),
+    (7, "hand-over drains writes"),
+    (8, "roles"),
+    (9, "order of checks"),
+    (10, "byte strings"),
+    (11, "keys in normal form"),
+    (12, "priorities"),
+    (13, "default entries"),
+    (14, "const tables"),
+    (15, "initial entries"),
+    (16, "scopes and references"),
+    (17, "snapshots"),
+    (18, "selectors and replication"),
+    (19, "idle timeouts"),
+    (20, "errors of a batch"),
+    (21, "atomicity"),
+    (22, "concurrent batches"),
+    (23, "wildcard reads"),
+    (24, "large reads; counters, meters, registers, value sets"),
+    (25, "verify, save, commit, reconcile"),
+    (26, "what is told of the program"),
+    (27, "packets and digests"),
+    (28, "capabilities"),
+    (29, "messages of 4 MB"),
+];
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As the specification says.
+    Pass,
+    /// Not there, which the specification allows.
+    Lacks,
+    /// Could not be tried.
+    Skip,
+    /// Not as the specification says.
+    Fail,
+}
+
+impl Verdict {
+    /// The word in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Lacks => "lacks",
+            Self::Skip => "skip",
+            Self::Fail => "FAIL",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The point, 1 to 29.
+    pub point: u8,
+    /// What was tried.
+    pub check: &'static str,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub seen: String,
+    /// What the specification says, with the section.
+    pub spec: &'static str,
+}
+
+/// All checks of a server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conformance {
+    /// Where it is.
+    pub address: String,
+    /// The version of P4Runtime that it names.
+    pub api_version: String,
+    /// Whether nothing failed.
+    pub conforms: bool,
+    /// The checks, by point.
+    pub findings: Vec<Finding>,
+}
+
+impl Conformance {
+    /// How many checks came out so.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.findings
+            .iter()
+            .filter(|f| f.verdict == verdict)
+            .count()
+    }
+}
+
+/// What to try.
+#[derive(Clone, Debug)]
+pub struct ConformOptions {
+    /// Leave out what takes long or much.
+    pub quick: bool,
+    /// The port that leads to the controller, for packets in.
+    pub cpu_port: Option<u16>,
+    /// What the server takes as a device config.
+    pub config: ConfigFormat,
+    /// A device config of [`PROGRAM`] made beforehand.
+    pub config_file: Option<PathBuf>,
+}
+
+/// Why nothing could be tried.
+#[derive(Debug, Error)]
+pub enum ConformError {
+    /// The server cannot be reached, or does not load the program.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// Our own program does not compile.
+    #[error("the conformance program does not compile: {0}; this is a bug of Switchwright")]
+    Program(String),
+}
+
+/// What the checks are called while they run.
+pub type Watch<'a> = &'a (dyn Fn(&str) + Sync);
+
+/// Tries a server. Whatever it holds is replaced.
+///
+/// # Errors
+/// [`ConformError`] where nothing can be tried at all.
+pub async fn run(
+    endpoint: &Endpoint,
+    options: &ConformOptions,
+    watch: Watch<'_>,
+) -> Result<Conformance, ConformError> {
+    let mut bench = Bench::open(endpoint, options, program()?).await?;
+    watch("before a program");
+    pipeline::before_any(&mut bench).await;
+    watch("loading the program");
+    bench.load().await?;
+    watch("session");
+    session::check(&mut bench).await;
+    watch("values");
+    bench.refresh().await?;
+    values::check(&mut bench).await;
+    watch("entries");
+    bench.refresh().await?;
+    entries::check(&mut bench).await;
+    watch("groups");
+    bench.refresh().await?;
+    groups::check(&mut bench).await;
+    watch("batches");
+    bench.refresh().await?;
+    batches::check(&mut bench).await;
+    watch("reads");
+    bench.refresh().await?;
+    reads::check(&mut bench).await;
+    watch("packets");
+    bench.refresh().await?;
+    packets::check(&mut bench).await;
+    watch("configuration");
+    bench.refresh().await?;
+    pipeline::check(&mut bench).await;
+    Ok(bench.into_report())
+}
+
+/// Our program and its P4Info.
+fn program() -> Result<DesiredPipeline, ConformError> {
+    let bug = |error: &dyn std::fmt::Display| ConformError::Program(error.to_string());
+    let mut map = SourceMap::new();
+    let main = map
+        .add("conform.p4", PROGRAM)
+        .map_err(|error| bug(&error))?;
+    let options = p4front::Options::default();
+    let compiled = p4front::compile(&mut map, main, &options)
+        .map_err(|findings| ConformError::Program(findings.render(&map)))?;
+    let info = p4info::message(&compiled.p4info);
+    DesiredPipeline::new("conform".to_owned(), info, PROGRAM.to_owned())
+        .map_err(|error| bug(&error))
+}

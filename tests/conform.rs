@@ -1,0 +1,129 @@
+//! `conform` against real P4Runtime servers: the verdicts that we know of BMv2, where it is installed.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A server that ends with the test.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn missing() -> Option<&'static str> {
+    let starts = |tool: &&str| {
+        let quiet = Command::new(tool)
+            .arg("--help")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        quiet.is_ok()
+    };
+    ["simple_switch_grpc", "p4c-bm2-ss"]
+        .into_iter()
+        .find(|tool| !starts(tool))
+}
+
+fn bmv2() -> Server {
+    let address = format!("127.0.0.1:{}", free_port());
+    let process = Command::new("simple_switch_grpc")
+        .args([
+            "--no-p4",
+            "--device-id",
+            "3",
+            "--thrift-port",
+            &free_port().to_string(),
+        ])
+        .args(["--", "--grpc-server-addr", &address, "--cpu-port", "510"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = Server { process, address };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while TcpStream::connect(&server.address).is_err() {
+        assert!(
+            Instant::now() < deadline,
+            "simple_switch_grpc does not listen"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server
+}
+
+fn conform(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .arg("conform")
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn bmv2_is_told_what_it_fails() {
+    if let Some(tool) = missing() {
+        return println!("skipped: {tool} is not installed");
+    }
+    let server = bmv2();
+    let (status, text, errors) = conform(&[
+        &server.address,
+        "--device-id",
+        "3",
+        "--cpu-port",
+        "510",
+        "--quick",
+        "--json",
+    ]);
+    assert_eq!(status, Some(1), "{errors}");
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["conforms"], false);
+    let findings = report["findings"].as_array().unwrap();
+    let of_point = |point: u64| {
+        let found = findings.iter().filter(|f| f["point"] == point);
+        found
+            .map(|f| f["verdict"].as_str().unwrap())
+            .collect::<Vec<_>>()
+    };
+    for point in 1..=28 {
+        assert!(!of_point(point).is_empty(), "point {point} was not tried");
+    }
+    let all = |point: u64, verdict: &str| of_point(point).iter().all(|v| *v == verdict);
+    for point in [13, 17, 19, 20, 22, 27, 28] {
+        assert!(all(point, "pass"), "point {point}: {:?}", of_point(point));
+    }
+    // A backup becomes primary without a bid; there are no roles, no atomic batches, no verification.
+    for point in [1, 8, 25] {
+        assert!(of_point(point).contains(&"fail"), "point {point}");
+    }
+    assert!(of_point(21).contains(&"lacks"));
+}
+
+#[test]
+fn a_server_that_is_not_there_cannot_conform() {
+    let (status, _, errors) = conform(&[&format!("127.0.0.1:{}", free_port())]);
+    assert_eq!(status, Some(3), "{errors}");
+    assert!(errors.contains("cannot be reached"), "{errors}");
+    assert_eq!(conform(&[]).0, Some(2));
+    assert!(conform(&["--print-program"]).1.contains("V1Switch("));
+}
