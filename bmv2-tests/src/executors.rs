@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use p4exec::{BuildError, Executor, Interpreter};
+use p4exec::{BuildError, Compiled, Executor, Interpreter};
 use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
@@ -30,17 +30,20 @@ pub enum ProgramError {
 pub enum Engine {
     /// The reference interpreter.
     Interp,
+    /// Machine code.
+    Compile,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Interp];
+    pub const ALL: [Self; 2] = [Self::Interp, Self::Compile];
 
     /// The name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Interp => "interp",
+            Self::Compile => "compile",
         }
     }
 
@@ -51,6 +54,7 @@ impl Engine {
     pub fn start(self, program: &Arc<ValidProgram>) -> Result<Box<dyn Executor>, BuildError> {
         Ok(match self {
             Self::Interp => Box::new(Interpreter::new(Arc::clone(program))?),
+            Self::Compile => Box::new(Compiled::new(Arc::clone(program))?),
         })
     }
 }

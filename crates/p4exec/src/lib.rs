@@ -2,9 +2,11 @@
 //! interpreter.
 
 pub mod bitio;
+pub mod compile;
 pub mod exec;
 pub mod externs;
 pub mod interp;
+pub mod kind;
 mod path;
 pub mod ports;
 pub mod state;
@@ -13,7 +15,9 @@ pub mod trace;
 pub mod v1model;
 pub mod value;
 
+pub use compile::Compiled;
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
+pub use kind::{ExecutorKind, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};

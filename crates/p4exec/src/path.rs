@@ -86,6 +86,18 @@ pub(crate) struct IngressJob {
     pub(crate) preserved: Vec<(usize, Bits)>,
 }
 
+impl IngressJob {
+    /// A packet that came from a port.
+    pub(crate) fn received(bytes: &[u8], port: PortId) -> Self {
+        Self {
+            bytes: bytes.into(),
+            port,
+            instance_type: instance_type::NORMAL,
+            preserved: Vec::new(),
+        }
+    }
+}
+
 /// A packet waiting for egress.
 #[derive(Clone)]
 pub(crate) struct EgressJob<S> {
@@ -126,12 +138,7 @@ pub(crate) fn run<'a, E: Engine>(
     out: &'a mut dyn Sink,
     tracer: Option<&'a mut dyn Tracer>,
 ) {
-    let first = IngressJob {
-        bytes: packet.into(),
-        port: ingress_port,
-        instance_type: instance_type::NORMAL,
-        preserved: Vec::new(),
-    };
+    let first = IngressJob::received(packet, ingress_port);
     let mut path = Path {
         engine,
         info,
@@ -140,12 +147,65 @@ pub(crate) fn run<'a, E: Engine>(
         tracer,
         jobs: VecDeque::from([Job::Ingress(first)]),
     };
-    path.work();
+    path.work(MAX_PASSES);
+}
+
+/// Takes a packet on from the end of ingress, which ran outside.
+pub(crate) fn resume_after_ingress<E: Engine>(
+    engine: &mut E,
+    info: Arc<V1Info>,
+    now: Nanos,
+    job: &IngressJob,
+    parsed: usize,
+    requests: Requests,
+    out: &mut dyn Sink,
+) {
+    let mut path = Path {
+        engine,
+        info,
+        now,
+        out,
+        tracer: None,
+        jobs: VecDeque::new(),
+    };
+    path.after_ingress(job, parsed, requests);
+    path.work(MAX_PASSES - 1);
+}
+
+/// Takes a unicast packet on from the end of its first egress, which ran outside.
+pub(crate) fn resume_after_egress<E: Engine>(
+    engine: &mut E,
+    info: Arc<V1Info>,
+    pass: Pass<'_>,
+    (port, rid): (PortId, u16),
+    requests: Requests,
+    out: &mut dyn Sink,
+) {
+    let job = EgressJob {
+        leaves: engine.save(),
+        bytes: pass.bytes.into(),
+        parsed: pass.parsed,
+        replica: Replica { port, rid },
+        instance_type: instance_type::NORMAL,
+        length: pass.length,
+        truncate: None,
+    };
+    let mut path = Path {
+        engine,
+        info,
+        now: pass.now,
+        out,
+        tracer: None,
+        jobs: VecDeque::new(),
+    };
+    path.after_egress(&job, pass, requests);
+    path.work(MAX_PASSES - 2);
 }
 
 impl<E: Engine> Path<'_, E> {
-    fn work(&mut self) {
-        for _ in 0..MAX_PASSES {
+    /// Takes all packets that wait through at most `passes` blocks.
+    fn work(&mut self, passes: u32) {
+        for _ in 0..passes {
             match self.jobs.pop_front() {
                 Some(Job::Ingress(job)) => self.ingress(&job),
                 Some(Job::Egress(job)) => self.egress(&job),

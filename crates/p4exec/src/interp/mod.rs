@@ -74,6 +74,10 @@ impl Interpreter {
         &self.info
     }
 
+    pub(crate) fn shared_info(&self) -> Arc<V1Info> {
+        Arc::clone(&self.info)
+    }
+
     fn run<'a>(
         &'a mut self,
         now: Nanos,

@@ -53,6 +53,9 @@ pub enum BuildError {
         /// Cells.
         size: u64,
     },
+    /// The code generator failed: an error of Switchwright, not of the program.
+    #[error("the program cannot be compiled to machine code: {0}; run it on `interp`")]
+    CodeGenerator(String),
     /// An initial entry does not fit its table.
     #[error("initial entry of table `{table}` at line {line}: {source}")]
     Entry {

@@ -1,0 +1,475 @@
+//! Calls of v1model's extern functions and methods.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder as _, Value};
+use p4ir::{
+    Const, Entity as _, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type,
+};
+
+use super::place::Spot;
+use super::words::Words;
+use super::{Gen, Helper};
+use crate::compile::frame::Slot;
+use crate::compile::jit::hash_number;
+use crate::compile::site::{Algorithm, Call, Payload, Site};
+use crate::externs::hash::HashAlgorithm;
+use crate::state::hash_algorithm;
+use crate::v1model::{DROP_PORT, enum_member};
+
+/// The arguments of a call by position.
+struct Args<'c>(&'c [ExternArg]);
+
+impl<'c> Args<'c> {
+    fn expr(&self, index: usize) -> Option<ExprId> {
+        match self.0.get(index)? {
+            ExternArg::In(expr) => Some(*expr),
+            _ => None,
+        }
+    }
+
+    fn place(&self, index: usize) -> Option<&'c Place> {
+        match self.0.get(index)? {
+            ExternArg::Out(place) | ExternArg::InOut(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The expressions of a data argument, one per scalar.
+    fn data(&self, index: usize) -> &'c [ExprId] {
+        match self.0.get(index) {
+            Some(ExternArg::In(expr)) => std::slice::from_ref(expr),
+            Some(ExternArg::Fields { values, .. }) => values,
+            _ => &[],
+        }
+    }
+}
+
+/// Argument words of a site under construction.
+#[derive(Default)]
+struct SiteArgs {
+    words: Vec<Value>,
+    slots: Vec<Slot>,
+}
+
+impl SiteArgs {
+    fn push(&mut self, value: &[Value], width: u32, varbit: Option<u32>) {
+        self.slots.push(Slot {
+            word: self.words.len() as u32,
+            width,
+            varbit,
+        });
+        self.words.extend_from_slice(value);
+    }
+
+    fn push_word(&mut self, value: Value) {
+        self.push(&[value], 64, None);
+    }
+}
+
+impl Gen<'_, '_> {
+    pub(super) fn extern_call(&mut self, call: &ExternCall, span: Span) {
+        match call.object {
+            Some(id) => self.method(id, call),
+            None => self.function(call, span),
+        }
+    }
+
+    /// A numeric argument as a word: all ones if it does not fit, 0 if it is not there.
+    fn number_arg(&mut self, args: &Args<'_>, index: usize) -> Value {
+        match args.expr(index) {
+            Some(expr) => self.number(expr),
+            None => self.imm(0),
+        }
+    }
+
+    fn function(&mut self, call: &ExternCall, span: Span) {
+        let args = Args(&call.args);
+        match call.name.as_str() {
+            "assert" | "assume" => self.assertion(&args, span),
+            "clone" => self.request(Call::CloneKept, &args, &[1], &[]),
+            "clone3" => self.request(Call::CloneKept, &args, &[1], args.data(2)),
+            "clone_preserving_field_list" => self.request(Call::CloneList, &args, &[1, 2], &[]),
+            "resubmit" => self.request(Call::ResubmitKept, &args, &[], args.data(0)),
+            "resubmit_preserving_field_list" => self.request(Call::ResubmitList, &args, &[0], &[]),
+            "recirculate" => self.request(Call::RecirculateKept, &args, &[], args.data(0)),
+            "recirculate_preserving_field_list" => {
+                self.request(Call::RecirculateList, &args, &[0], &[]);
+            }
+            "truncate" => self.request(Call::Truncate, &args, &[0], &[]),
+            "digest" => self.digest(call, &args),
+            "hash" => self.hash_into(&args),
+            "mark_to_drop" => self.mark_to_drop(args.place(0)),
+            "random" => self.random_into(&args),
+            "verify_checksum" => self.checksum(&args, Payload::Without, false),
+            "verify_checksum_with_payload" => self.checksum(&args, Payload::With, false),
+            "update_checksum" => self.checksum(&args, Payload::Without, true),
+            "update_checksum_with_payload" => self.checksum(&args, Payload::With, true),
+            // `log_msg` speaks to tracers only, and traced packets are interpreted.
+            _ => {}
+        }
+    }
+
+    /// Calls out for a site; its answer words, if it has any, and what it returned.
+    fn call_site(&mut self, call: Call, args: SiteArgs, out_words: usize) -> (Value, Value) {
+        let site = self.site(Site::Extern {
+            call,
+            arg_words: args.words.len(),
+            args: args.slots,
+            out_words,
+        });
+        let words = self.spill(&args.words);
+        let out = if out_words > 0 {
+            self.slot(out_words)
+        } else {
+            words
+        };
+        // The payload and the parser's place are the context's.
+        self.save_position();
+        let code = self.call_helper(Helper::Extern, &[self.ctx, site, words, out]);
+        (code, out)
+    }
+
+    fn assertion(&mut self, args: &Args<'_>, span: Span) {
+        let holds = self.number_arg(args, 0);
+        let (good, bad) = (self.label(), self.label());
+        self.branch(holds, good, bad);
+        self.bind(bad);
+        let file = self.unit.program.files.get(span.file as usize);
+        let file = file.map_or("the program", String::as_str);
+        let place = format!("{file}:{}:{}", span.line, span.column);
+        self.call_site(Call::Assertion(place), SiteArgs::default(), 0);
+        self.goto(self.exits.abort);
+        self.bind(good);
+    }
+
+    /// A request to the switch: numbers, then the leaves that `kept` reads.
+    fn request(&mut self, call: Call, args: &Args<'_>, numbers: &[usize], kept: &[ExprId]) {
+        let mut words = SiteArgs::default();
+        for index in numbers {
+            let number = self.number_arg(args, *index);
+            words.push_word(number);
+        }
+        for expr in kept {
+            let leaf = self.leaf_read(*expr);
+            words.push_word(leaf);
+        }
+        self.call_site(call, words, 0);
+    }
+
+    /// The number of the leaf an expression reads, all ones if it is no leaf.
+    fn leaf_read(&mut self, expr: ExprId) -> Value {
+        let program = self.unit.program;
+        let none = self.imm(-1);
+        let ExprKind::Read(place) = &program.exprs[expr].kind else {
+            return none;
+        };
+        if let Some(leaf) = program.layout().place(program, place) {
+            return self.imm(i64::from(leaf));
+        }
+        // An index computed at run time: the layout's steps, with the index as a value.
+        let mut ty = program.vars[place.var].ty;
+        let mut leaf = self.imm(i64::from(program.layout().base(place.var)));
+        for step in &place.path {
+            if let (p4ir::Projection::Field(field), Some(fields)) =
+                (step, program.types[ty].fields())
+            {
+                let offset = program.layout().field_offset(&program.types, ty, *field);
+                leaf = self.b.ins().iadd_imm_s(leaf, i64::from(offset));
+                ty = fields[*field as usize].ty;
+                continue;
+            }
+            let Type::Stack { element, .. } = program.types[ty] else {
+                return none;
+            };
+            let stride = i64::from(program.layout().leaves_of(element));
+            let index = match step {
+                p4ir::Projection::DynIndex(index) => self.number(*index),
+                p4ir::Projection::Index(index) => self.imm(i64::from(*index)),
+                p4ir::Projection::Field(_) => return none,
+            };
+            let offset = self.b.ins().imul_imm_s(index, stride);
+            let sum = self.b.ins().iadd(leaf, offset);
+            leaf = self.b.ins().iadd_imm_s(sum, 1);
+            ty = element;
+        }
+        match self.locate(place) {
+            Spot::Moving { ok, .. } => self.b.ins().select(ok, leaf, none),
+            _ => none,
+        }
+    }
+
+    fn digest(&mut self, call: &ExternCall, args: &Args<'_>) {
+        let program = self.unit.program;
+        let aggregate = match call.args.get(1) {
+            Some(ExternArg::Fields { ty, .. }) => Some(*ty),
+            _ => call.type_args.first().copied(),
+        };
+        let name = match aggregate.map(|ty| &program.types[ty]) {
+            Some(Type::Record { name, .. }) => name.clone(),
+            _ => String::new(),
+        };
+        let data = self.data_args(args.data(1), SiteArgs::default());
+        self.call_site(Call::Digest(name), data, 0);
+    }
+
+    /// Data as argument words behind those that are there.
+    fn data_args(&mut self, data: &[ExprId], mut args: SiteArgs) -> SiteArgs {
+        for expr in data {
+            let (value, width, varbit) = self.datum(*expr);
+            args.push(&value, width, varbit);
+        }
+        args
+    }
+
+    fn datum(&mut self, expr: ExprId) -> (Words, u32, Option<u32>) {
+        let ty = self.unit.program.expr_type(expr);
+        let varbit = match self.unit.program.types[ty] {
+            Type::Varbit { max } => Some(max),
+            _ => None,
+        };
+        (self.eval(expr), self.width(ty), varbit)
+    }
+
+    /// `standard_metadata` is the argument, or, in the old form without one, understood.
+    fn mark_to_drop(&mut self, place: Option<&Place>) {
+        let (info, layout) = (self.unit.info, self.unit.layout);
+        let base = layout.base(info.view.standard_metadata);
+        let moved = match place.map(|p| self.locate(p)) {
+            Some(spot @ (Spot::Fixed(_) | Spot::Moving { .. })) => spot,
+            _ => Spot::Fixed(base),
+        };
+        for (leaf, value) in [
+            (info.standard.egress_spec, DROP_PORT),
+            (info.standard.mcast_grp, 0),
+        ] {
+            if let Some(leaf) = leaf {
+                let spot = self.part(&moved, layout.slot(leaf).word - base);
+                let value = self.imm_u(value);
+                self.write(&spot, &[value]);
+            }
+        }
+    }
+
+    /// The algorithm of an argument, if it is known now.
+    fn algorithm(&self, args: &Args<'_>, index: usize) -> Result<HashAlgorithm, ExprId> {
+        let program = self.unit.program;
+        let Some(expr) = args.expr(index) else {
+            return Ok(HashAlgorithm::Crc16);
+        };
+        match &program.exprs[expr].kind {
+            ExprKind::Const(Const::Enum(member)) => {
+                let ty = program.expr_type(expr);
+                let member = enum_member(program, ty, u64::from(*member));
+                Ok(member
+                    .and_then(hash_algorithm)
+                    .unwrap_or(HashAlgorithm::Crc16))
+            }
+            _ => Err(expr),
+        }
+    }
+
+    /// The hash of some data.
+    fn hash(
+        &mut self,
+        algorithm: Result<HashAlgorithm, ExprId>,
+        data: &[ExprId],
+        payload: Payload,
+    ) -> Value {
+        let program = self.unit.program;
+        let varbit = data.iter().any(|expr| {
+            let ty = program.expr_type(*expr);
+            matches!(program.types[ty], Type::Varbit { .. })
+        });
+        let algorithm = match algorithm {
+            Ok(algorithm) if payload == Payload::Without && !varbit => {
+                return self.hash_fields(algorithm, data);
+            }
+            other => other,
+        };
+        let mut args = SiteArgs::default();
+        let algorithm = match algorithm {
+            Ok(algorithm) => Algorithm::Known(algorithm),
+            Err(expr) => {
+                let member = self.number(expr);
+                args.push_word(member);
+                Algorithm::Member(program.expr_type(expr))
+            }
+        };
+        let args = self.data_args(data, args);
+        self.call_site(Call::Hash(algorithm, payload), args, 0).0
+    }
+
+    /// The hash of fields of fixed width with a known algorithm.
+    fn hash_fields(&mut self, algorithm: HashAlgorithm, data: &[ExprId]) -> Value {
+        let mut fields = Vec::new();
+        for expr in data {
+            let (value, width, _) = self.datum(*expr);
+            fields.push((value, width));
+        }
+        let bits: u32 = fields.iter().map(|(_, width)| width).sum();
+        let words = self.joined(&fields);
+        if algorithm == HashAlgorithm::Csum16 {
+            return self.internet_checksum(&words);
+        }
+        let bytes = self.slot(words.len());
+        self.store_joined(&words, bytes);
+        let number = self.imm_u(hash_number(algorithm));
+        let len = self.imm(i64::from(bits.div_ceil(8)));
+        self.call_helper(Helper::Hash, &[self.ctx, number, bytes, len])
+    }
+
+    /// RFC 1071 over words whose 16-bit parts are the data: halves are summed first, because the
+    /// sum of all parts modulo 2^16 - 1 does not depend on how they are grouped.
+    fn internet_checksum(&mut self, words: &[Value]) -> Value {
+        let mut sum = self.imm(0);
+        for word in words {
+            let high = self.shr_imm(*word, 32);
+            let low = self.and_imm(*word, u64::from(u32::MAX));
+            sum = self.b.ins().iadd(sum, high);
+            sum = self.b.ins().iadd(sum, low);
+        }
+        for shift in [32, 32, 16, 16, 16] {
+            let high = self.shr_imm(sum, shift);
+            let low = self.and_imm(sum, (1 << shift) - 1);
+            sum = self.b.ins().iadd(high, low);
+        }
+        let flipped = self.b.ins().bnot(sum);
+        self.and_imm(flipped, 0xffff)
+    }
+
+    /// `hash(result, algorithm, base, data, max)`: base + hash mod max, a max of 0 counting as 1.
+    fn hash_into(&mut self, args: &Args<'_>) {
+        let Some(place) = args.place(0) else { return };
+        let algorithm = self.algorithm(args, 1);
+        let hash = self.hash(algorithm, args.data(3), Payload::Without);
+        let known = args.expr(4).map(|expr| &self.unit.program.exprs[expr].kind);
+        let power = match known {
+            Some(ExprKind::Const(Const::Bits(max))) => {
+                u64::try_from(max).ok().filter(|max| max.is_power_of_two())
+            }
+            _ => None,
+        };
+        let rest = if let Some(power) = power {
+            self.and_imm(hash, power - 1)
+        } else {
+            let max = self.number_arg(args, 4);
+            let one = self.imm(1);
+            let max = self.b.ins().umax(max, one);
+            self.b.ins().urem(hash, max)
+        };
+        let base = self.number_arg(args, 2);
+        let zero = self.imm(0);
+        let value = self.add(&[rest, zero], &[base, zero], 128);
+        self.store_scalar(place, &value, 128);
+    }
+
+    fn random_into(&mut self, args: &Args<'_>) {
+        let (Some(place), Some(low), Some(high)) = (args.place(0), args.expr(1), args.expr(2))
+        else {
+            return;
+        };
+        let width = self.width(self.unit.program.expr_type(low));
+        let bounds = self.data_args(&[low, high], SiteArgs::default());
+        let words = super::words::words(width);
+        let (set, out) = self.call_site(Call::Random, bounds, words);
+        let done = self.label();
+        self.branch_unless(set, done);
+        let value = self.load_words(out, words);
+        self.store_scalar(place, &value, width);
+        self.goto(done);
+        self.bind(done);
+    }
+
+    /// `update_checksum` and `verify_checksum(condition, data, checksum, algorithm)`.
+    fn checksum(&mut self, args: &Args<'_>, payload: Payload, update: bool) {
+        let info = self.unit.info;
+        let done = self.label();
+        let wanted = self.number_arg(args, 0);
+        self.branch_unless(wanted, done);
+        let algorithm = self.algorithm(args, 3);
+        if let (true, Some(place)) = (update, args.place(2)) {
+            let hash = self.hash(algorithm, args.data(1), payload);
+            self.store_scalar(place, &[hash], 64);
+        } else if let (false, Some(checksum)) = (update, args.expr(2)) {
+            let hash = self.hash(algorithm, args.data(1), payload);
+            let width = self.width(self.unit.program.expr_type(checksum));
+            let given = self.eval(checksum);
+            let computed = self.resized(&[hash], 64, width);
+            let same = self.equal(&computed, &given);
+            if let Some(leaf) = info.standard.checksum_error {
+                self.branch_if(same, done);
+                let one = self.imm(1);
+                self.store_word(self.unit.layout.slot(leaf).word, one);
+            }
+        }
+        self.goto(done);
+        self.bind(done);
+    }
+
+    fn method(&mut self, id: ExternId, call: &ExternCall) {
+        let args = Args(&call.args);
+        let type_name = self.unit.program.externs[id].type_name.as_str();
+        match (type_name, call.name.as_str()) {
+            ("counter", "count") => {
+                let index = self.number_arg(&args, 0);
+                let counter = self.imm(id.index() as i64);
+                self.call_helper(Helper::Count, &[self.ctx, counter, index]);
+            }
+            ("meter", "execute_meter") => {
+                let mut words = SiteArgs::default();
+                let index = self.number_arg(&args, 0);
+                words.push_word(index);
+                let (colour, _) = self.call_site(Call::Meter(id), words, 0);
+                if let Some(place) = args.place(1) {
+                    let done = self.label();
+                    let none = self.b.ins().icmp_imm_s(IntCC::Equal, colour, -1);
+                    self.branch_if(none, done);
+                    self.store_scalar(place, &[colour], 2);
+                    self.goto(done);
+                    self.bind(done);
+                }
+            }
+            ("direct_meter", "read") => {
+                let (colour, _) = self.call_site(Call::DirectMeter(id), SiteArgs::default(), 0);
+                if let Some(place) = args.place(0) {
+                    self.store_scalar(place, &[colour], 2);
+                }
+            }
+            ("register", "read") => self.read_register(id, &args),
+            ("register", "write") => {
+                let mut words = SiteArgs::default();
+                let index = self.number_arg(&args, 0);
+                words.push_word(index);
+                let words = self.data_args(args.data(1), words);
+                self.call_site(Call::RegisterWrite(id), words, 0);
+            }
+            ("Checksum16", "get") => {
+                let sum = self.hash(Ok(HashAlgorithm::Csum16), args.data(0), Payload::Without);
+                if let Some(place) = &call.result {
+                    self.store_scalar(place, &[sum], 16);
+                }
+            }
+            // Direct counters count when their table is applied.
+            _ => {}
+        }
+    }
+
+    fn read_register(&mut self, id: ExternId, args: &Args<'_>) {
+        let Some(place) = args.place(0) else { return };
+        let ty = self.place_type(place);
+        let leaves = self.unit.layout.shape(self.unit.program, ty);
+        let leaves: Vec<Slot> = leaves.into_iter().map(|(slot, _)| slot).collect();
+        let mut words = SiteArgs::default();
+        let index = self.number_arg(args, 1);
+        words.push_word(index);
+        let count = self.type_words(ty);
+        let (set, out) = self.call_site(Call::RegisterRead(id, leaves), words, count);
+        let done = self.label();
+        self.branch_unless(set, done);
+        let value = self.load_words(out, count);
+        let spot = self.locate(place);
+        self.write(&spot, &value);
+        self.goto(done);
+        self.bind(done);
+    }
+}

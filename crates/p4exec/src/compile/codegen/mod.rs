@@ -1,0 +1,563 @@
+//! Writes a program as Cranelift IR, one function per block of the pipeline and per callable that is
+//! too large to be copied to its callers.
+//!
+//! Everything is stored through to the frame at once, so helpers and other functions find it there;
+//! but a function remembers which value each word of the frame holds ([`Gen::cache`]), so that it
+//! loads what it stored only where control flow joins with different values.
+
+mod expr;
+mod externs;
+mod packet;
+mod parser;
+mod place;
+mod stmt;
+mod table;
+mod words;
+
+use std::collections::HashMap;
+
+use cranelift_codegen::cursor::{Cursor as _, FuncCursor};
+use cranelift_codegen::ir::{
+    self, AbiParam, InstBuilder as _, MemFlagsData, Signature, StackSlotData, StackSlotKind, Value,
+    types::I64,
+};
+use cranelift_codegen::settings::{self, Configurable as _};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module as _, default_libcall_names};
+use p4ir::{Callee, ValidProgram};
+
+use super::frame::FrameLayout;
+use super::jit::{Code, Helper, field};
+use super::plan::Plan;
+use super::site::Site;
+use crate::state::BuildError;
+use crate::v1model::V1Info;
+
+/// What a function may do with the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Parser,
+    Control,
+    /// A control that writes the packet.
+    Deparser,
+}
+
+/// What is common to all functions of a program.
+struct Unit<'p> {
+    program: &'p ValidProgram,
+    info: &'p V1Info,
+    layout: &'p FrameLayout,
+    plan: Plan,
+    sites: Vec<Site>,
+    module: JITModule,
+    /// Functions of callables, and those among them not written yet.
+    functions: HashMap<(Callee, Kind), FuncId>,
+    waiting: Vec<(Callee, Kind, FuncId)>,
+}
+
+/// A program as machine code.
+pub(super) struct Compiled {
+    pub(super) code: Code,
+    pub(super) sites: Vec<Site>,
+    /// See [`Plan::out_room`].
+    pub(super) out_room: Option<usize>,
+}
+
+/// The errors of the code generator are ours, not the program's; they are told all the same.
+fn broken(error: impl std::fmt::Display) -> BuildError {
+    BuildError::CodeGenerator(error.to_string())
+}
+
+/// Compiles a program.
+pub(super) fn compile(
+    program: &ValidProgram,
+    info: &V1Info,
+    layout: &FrameLayout,
+) -> Result<Compiled, BuildError> {
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+        ("opt_level", "speed"),
+        // The generator is tested; verifying costs a third of the compile time.
+        (
+            "enable_verifier",
+            if cfg!(debug_assertions) {
+                "true"
+            } else {
+                "false"
+            },
+        ),
+        ("preserve_frame_pointers", "false"),
+    ] {
+        flags.set(name, value).map_err(broken)?;
+    }
+    let isa = cranelift_native::builder().map_err(broken)?;
+    let isa = isa.finish(settings::Flags::new(flags)).map_err(broken)?;
+    let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+    let mut unit = Unit {
+        program,
+        info,
+        layout,
+        plan: Plan::new(program, info, layout),
+        sites: Vec::new(),
+        module,
+        functions: HashMap::new(),
+        waiting: Vec::new(),
+    };
+    let view = info.view;
+    let mut context = FunctionBuilderContext::new();
+    let tops: [(Kind, &[Callee]); 4] = [
+        (Kind::Parser, &[Callee::Parser(view.parser)]),
+        (
+            Kind::Control,
+            &[
+                Callee::Control(view.verify_checksum),
+                Callee::Control(view.ingress),
+            ],
+        ),
+        (Kind::Control, &[Callee::Control(view.egress)]),
+        (
+            Kind::Deparser,
+            &[
+                Callee::Control(view.compute_checksum),
+                Callee::Control(view.deparser),
+            ],
+        ),
+    ];
+    let mut ids = Vec::new();
+    for (kind, callees) in tops {
+        let id = unit.declare()?;
+        unit.define(&mut context, id, kind, |generator| generator.top(callees))?;
+        ids.push(id);
+    }
+    while let Some((callee, kind, id)) = unit.waiting.pop() {
+        unit.define(&mut context, id, kind, |generator| {
+            generator.callable(callee)
+        })?;
+    }
+    unit.module.finalize_definitions().map_err(broken)?;
+    let blocks = [0, 1, 2, 3].map(|i| unit.module.get_finalized_function(ids[i]));
+    Ok(Compiled {
+        out_room: unit.plan.out_room,
+        code: Code::new(unit.module, blocks),
+        sites: unit.sites,
+    })
+}
+
+impl Unit<'_> {
+    fn signature(&self) -> Signature {
+        let mut signature = self.module.make_signature();
+        signature.params = vec![AbiParam::new(I64), AbiParam::new(I64)];
+        signature.returns = vec![AbiParam::new(I64)];
+        signature
+    }
+
+    fn declare(&mut self) -> Result<FuncId, BuildError> {
+        let signature = self.signature();
+        self.module
+            .declare_anonymous_function(&signature)
+            .map_err(broken)
+    }
+
+    /// The function of a callable, to be written later if it is new.
+    fn function(&mut self, callee: Callee, kind: Kind) -> Option<FuncId> {
+        if let Some(id) = self.functions.get(&(callee, kind)) {
+            return Some(*id);
+        }
+        let id = self.declare().ok()?;
+        self.functions.insert((callee, kind), id);
+        self.waiting.push((callee, kind, id));
+        Some(id)
+    }
+
+    fn define(
+        &mut self,
+        context: &mut FunctionBuilderContext,
+        id: FuncId,
+        kind: Kind,
+        body: impl FnOnce(&mut Gen<'_, '_>),
+    ) -> Result<(), BuildError> {
+        let mut function = self.module.make_context();
+        function.func.signature = self.signature();
+        let target = self.module.target_config();
+        let builder = FunctionBuilder::new(&mut function.func, context);
+        let mut generator = Gen::new(self, builder, kind);
+        body(&mut generator);
+        generator.b.seal_all_blocks();
+        generator.b.finalize(target);
+        self.module
+            .define_function(id, &mut function)
+            .map_err(broken)
+    }
+}
+
+/// A place to jump to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Label(usize);
+
+/// What is known of a place to jump to.
+#[derive(Debug, Default)]
+struct Target {
+    /// Made by the first jump.
+    block: Option<ir::Block>,
+    /// What all jumps so far agree on.
+    cache: HashMap<u32, Value>,
+    /// Jumps from below will come, so nothing may be agreed on.
+    backward: bool,
+}
+
+/// Where control goes that does not go on.
+#[derive(Clone, Copy, Debug)]
+struct Exits {
+    /// `return`.
+    done: Label,
+    exit: Label,
+    /// Rejection; the error is in [`Gen::error`].
+    reject: Label,
+    abort: Label,
+}
+
+/// What functions of callables return: 0 to go on, these, or [`REJECTED`] plus the error.
+const EXITED: i64 = 1;
+const ABORTED: i64 = 2;
+const REJECTED: i64 = 3;
+
+/// Writes one function.
+struct Gen<'u, 'p> {
+    unit: &'u mut Unit<'p>,
+    b: FunctionBuilder<'u>,
+    kind: Kind,
+    entry: ir::Block,
+    ctx: Value,
+    frame: Value,
+    /// The word of the frame that each value equals.
+    cache: HashMap<u32, Value>,
+    /// Whether the code that follows can be reached.
+    live: bool,
+    targets: Vec<Target>,
+    exits: Exits,
+    /// `break` and `continue` of the innermost loop.
+    in_loop: Option<(Label, Label)>,
+    consts: HashMap<i64, Value>,
+    helpers: HashMap<usize, ir::SigRef>,
+    /// Where the parser stands, or where the deparser writes: a pointer.
+    position: Variable,
+    /// Behind the packet.
+    end: Option<Value>,
+    /// The parser's error, set before a jump to `reject`.
+    error: Variable,
+}
+
+const FLAGS: MemFlagsData = MemFlagsData::trusted();
+
+impl<'u, 'p> Gen<'u, 'p> {
+    fn new(unit: &'u mut Unit<'p>, mut b: FunctionBuilder<'u>, kind: Kind) -> Self {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let (ctx, frame) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+        let position = b.declare_var(I64);
+        let error = b.declare_var(I64);
+        let zero = b.ins().iconst(I64, 0);
+        b.def_var(error, zero);
+        b.def_var(position, zero);
+        let nowhere = Label(0);
+        let mut generator = Self {
+            unit,
+            b,
+            kind,
+            entry,
+            ctx,
+            frame,
+            cache: HashMap::new(),
+            live: true,
+            targets: Vec::new(),
+            exits: Exits {
+                done: nowhere,
+                exit: nowhere,
+                reject: nowhere,
+                abort: nowhere,
+            },
+            in_loop: None,
+            consts: HashMap::new(),
+            helpers: HashMap::new(),
+            position,
+            end: None,
+            error,
+        };
+        if generator.reads_bytes() {
+            let packet = generator.load_ctx(field::PACKET);
+            let len = generator.load_ctx(field::PACKET_LEN);
+            generator.end = Some(generator.b.ins().iadd(packet, len));
+        }
+        generator.load_position();
+        generator
+    }
+
+    /// Whether the parser's place is a pointer in [`Gen::position`].
+    fn reads_bytes(&self) -> bool {
+        self.kind == Kind::Parser && self.unit.plan.whole_bytes
+    }
+
+    /// Whether the deparser's place is a pointer in [`Gen::position`].
+    fn writes_bytes(&self) -> bool {
+        self.kind == Kind::Deparser && self.unit.plan.out_room.is_some()
+    }
+
+    /// Takes the place in the packet over from the context.
+    fn load_position(&mut self) {
+        let position = if self.reads_bytes() {
+            let packet = self.load_ctx(field::PACKET);
+            let bits = self.load_ctx(field::CURSOR);
+            let bytes = self.b.ins().ushr_imm_s(bits, 3);
+            self.b.ins().iadd(packet, bytes)
+        } else if self.writes_bytes() {
+            self.load_ctx(field::OUT)
+        } else {
+            return;
+        };
+        self.b.def_var(self.position, position);
+    }
+
+    /// Gives the place in the packet to the context.
+    fn save_position(&mut self) {
+        if self.reads_bytes() {
+            let at = self.b.use_var(self.position);
+            let packet = self.load_ctx(field::PACKET);
+            let bytes = self.b.ins().isub(at, packet);
+            let bits = self.b.ins().ishl_imm_s(bytes, 3);
+            self.store_ctx(field::CURSOR, bits);
+        } else if self.writes_bytes() {
+            let at = self.b.use_var(self.position);
+            self.store_ctx(field::OUT, at);
+        }
+    }
+
+    fn load_ctx(&mut self, field: i32) -> Value {
+        self.b.ins().load(I64, FLAGS, self.ctx, field)
+    }
+
+    fn store_ctx(&mut self, field: i32, value: Value) {
+        self.b.ins().store(FLAGS, value, self.ctx, field);
+    }
+
+    /// A block of the pipeline: its callables one after the other. Exits end one, aborts all.
+    fn top(&mut self, callees: &[Callee]) {
+        let abort = self.label();
+        for callee in callees {
+            let next = self.label();
+            self.exits = Exits {
+                done: next,
+                exit: next,
+                reject: next,
+                // A parser that aborts ends like one that accepts.
+                abort: if self.kind == Kind::Parser {
+                    next
+                } else {
+                    abort
+                },
+            };
+            self.body(*callee);
+            self.goto(next);
+            self.bind(next);
+        }
+        if self.live {
+            self.save_position();
+            let code = if self.kind == Kind::Parser {
+                self.b.use_var(self.error)
+            } else {
+                self.imm(0)
+            };
+            self.b.ins().return_(&[code]);
+        }
+        self.bind(abort);
+        if self.live {
+            let code = self.imm(1);
+            self.b.ins().return_(&[code]);
+        }
+    }
+
+    /// A callable as a function of its own.
+    fn callable(&mut self, callee: Callee) {
+        let [done, exit, reject, abort] = [(); 4].map(|()| self.label());
+        self.exits = Exits {
+            done,
+            exit,
+            reject,
+            abort,
+        };
+        self.body(callee);
+        self.goto(done);
+        for (label, code) in [(done, 0), (exit, EXITED), (abort, ABORTED)] {
+            self.bind(label);
+            if self.live {
+                self.save_position();
+                let code = self.imm(code);
+                self.b.ins().return_(&[code]);
+            }
+        }
+        self.bind(reject);
+        if self.live {
+            self.save_position();
+            let error = self.b.use_var(self.error);
+            let code = self.b.ins().iadd_imm_s(error, REJECTED);
+            self.b.ins().return_(&[code]);
+        }
+        self.live = false;
+    }
+
+    /// The statements of a callable; what they leave goes to the exits in force.
+    fn body(&mut self, callee: Callee) {
+        let program = self.unit.program;
+        match callee {
+            Callee::Action(id) => self.block(&program.actions[id].body),
+            Callee::Function(id) => self.block(&program.functions[id].body),
+            Callee::Control(id) => {
+                let control = &program.controls[id];
+                self.block(&control.init);
+                self.block(&control.body);
+            }
+            Callee::Parser(id) => self.parser(id),
+        }
+    }
+
+    // ----- control flow -----
+
+    fn label(&mut self) -> Label {
+        self.targets.push(Target::default());
+        Label(self.targets.len() - 1)
+    }
+
+    /// A label that will also be jumped to from below.
+    fn backward_label(&mut self) -> Label {
+        let label = self.label();
+        self.targets[label.0].backward = true;
+        label
+    }
+
+    /// The block of a label that is about to be jumped to from here.
+    fn reach(&mut self, label: Label) -> ir::Block {
+        let target = &mut self.targets[label.0];
+        match target.block {
+            Some(block) => {
+                target
+                    .cache
+                    .retain(|word, v| self.cache.get(word) == Some(v));
+                block
+            }
+            None => {
+                let block = self.b.create_block();
+                target.block = Some(block);
+                if !target.backward {
+                    target.cache = self.cache.clone();
+                }
+                block
+            }
+        }
+    }
+
+    fn goto(&mut self, label: Label) {
+        if self.live {
+            let block = self.reach(label);
+            self.b.ins().jump(block, &[]);
+            self.live = false;
+        }
+    }
+
+    /// Goes to `then` if a value is not zero, else to `other`.
+    fn branch(&mut self, cond: Value, then: Label, other: Label) {
+        if self.live {
+            let (then, other) = (self.reach(then), self.reach(other));
+            self.b.ins().brif(cond, then, &[], other, &[]);
+            self.live = false;
+        }
+    }
+
+    /// Goes to `there` if a value is not zero, else goes on.
+    fn branch_if(&mut self, cond: Value, there: Label) {
+        let on = self.label();
+        self.branch(cond, there, on);
+        self.bind(on);
+    }
+
+    /// Goes to `there` if a value is zero, else goes on.
+    fn branch_unless(&mut self, cond: Value, there: Label) {
+        let on = self.label();
+        self.branch(cond, on, there);
+        self.bind(on);
+    }
+
+    /// Code for a label follows; nothing may fall into it.
+    fn bind(&mut self, label: Label) {
+        let target = &mut self.targets[label.0];
+        self.cache = std::mem::take(&mut target.cache);
+        match target.block {
+            Some(block) => {
+                self.b.switch_to_block(block);
+                self.live = true;
+            }
+            None => self.live = false,
+        }
+    }
+
+    // ----- values -----
+
+    /// A constant. They all stand in the entry block, so that equal ones are one value.
+    fn imm(&mut self, value: i64) -> Value {
+        if let Some(known) = self.consts.get(&value) {
+            return *known;
+        }
+        let mut cursor = FuncCursor::new(self.b.func).at_first_insertion_point(self.entry);
+        let made = cursor.ins().iconst(I64, value);
+        self.consts.insert(value, made);
+        made
+    }
+
+    fn imm_u(&mut self, value: u64) -> Value {
+        self.imm(value as i64)
+    }
+
+    /// Calls a helper.
+    fn call_helper(&mut self, helper: Helper, args: &[Value]) -> Value {
+        debug_assert_eq!(args.len(), helper.params(), "{helper:?}");
+        let signature = match self.helpers.get(&args.len()) {
+            Some(known) => *known,
+            None => {
+                let mut signature = self.unit.module.make_signature();
+                signature.params = vec![AbiParam::new(I64); args.len()];
+                signature.returns = vec![AbiParam::new(I64)];
+                let imported = self.b.import_signature(signature);
+                self.helpers.insert(args.len(), imported);
+                imported
+            }
+        };
+        let address = self.imm(helper.address() as i64);
+        let call = self.b.ins().call_indirect(signature, address, args);
+        self.b.inst_results(call)[0]
+    }
+
+    /// A stack slot of some words and its address.
+    fn slot(&mut self, words: usize) -> Value {
+        let size = (words.max(1) * 8) as u32;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3);
+        let slot = self.b.create_sized_stack_slot(data);
+        self.b.ins().stack_addr(I64, slot, 0)
+    }
+
+    /// Some values in a new stack slot.
+    fn spill(&mut self, words: &[Value]) -> Value {
+        let slot = self.slot(words.len());
+        for (i, word) in words.iter().enumerate() {
+            self.b.ins().store(FLAGS, *word, slot, (i * 8) as i32);
+        }
+        slot
+    }
+
+    /// Adds a site.
+    fn site(&mut self, site: Site) -> Value {
+        self.unit.sites.push(site);
+        self.imm((self.unit.sites.len() - 1) as i64)
+    }
+}

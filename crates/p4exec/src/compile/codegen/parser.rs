@@ -1,0 +1,165 @@
+//! Parsers: states and selection.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::{InstBuilder as _, Value, condcodes::IntCC};
+use p4ir::{
+    BigUint, Const, Entity as _, ExprId, KeySet, ParserId, SelectCase, SelectMatch, StateId,
+    Target, Transition, Type, ValueSetId,
+};
+
+use super::words::Words;
+use super::{Gen, Helper, Label};
+use crate::compile::frame::Slot;
+use crate::compile::plan::state_order;
+use crate::compile::site::Site;
+
+/// A key of a `select`: its value, width, and whether it is signed.
+struct SelectKey {
+    value: Words,
+    width: u32,
+    signed: bool,
+}
+
+impl Gen<'_, '_> {
+    /// A parser from its initialisation to the end; acceptance goes to `done`.
+    pub(super) fn parser(&mut self, id: ParserId) {
+        let program = self.unit.program;
+        let parser = &program.parsers[id];
+        self.block(&parser.init);
+        let (order, heads) = state_order(program, id);
+        let mut labels = HashMap::new();
+        for state in &order {
+            let label = if heads.contains(state) {
+                self.backward_label()
+            } else {
+                self.label()
+            };
+            labels.insert(*state, label);
+        }
+        self.goto(labels[&parser.start]);
+        for state in order {
+            self.bind(labels[&state]);
+            if !self.live {
+                continue;
+            }
+            if self.unit.plan.count_states {
+                self.spend_round();
+            }
+            self.block(&program.states[state].body);
+            if self.live {
+                self.transition(&program.states[state].transition, &labels);
+            }
+        }
+        self.live = false;
+    }
+
+    fn transition(&mut self, transition: &Transition, labels: &HashMap<StateId, Label>) {
+        match transition {
+            Transition::Goto(target) => self.go(*target, labels),
+            Transition::Select { keys, cases } => self.select(keys, cases, labels),
+        }
+    }
+
+    fn go(&mut self, target: Target, labels: &HashMap<StateId, Label>) {
+        match target {
+            Target::State(state) => self.goto(labels[&state]),
+            Target::Accept => self.goto(self.exits.done),
+            Target::Reject => {
+                let none = self.imm(0);
+                self.reject(none);
+            }
+        }
+    }
+
+    fn select(&mut self, keys: &[ExprId], cases: &[SelectCase], labels: &HashMap<StateId, Label>) {
+        let program = self.unit.program;
+        let mut values = Vec::new();
+        for key in keys {
+            let ty = program.expr_type(*key);
+            values.push(SelectKey {
+                value: self.eval(*key),
+                width: self.width(ty),
+                signed: matches!(program.types[ty], Type::Bits { signed: true, .. }),
+            });
+        }
+        for case in cases {
+            let holds = match &case.matches {
+                SelectMatch::Sets(sets) => self.sets_hold(sets, &values),
+                SelectMatch::ValueSet(id) => Some(self.value_set_holds(*id, &values)),
+            };
+            let Some(holds) = holds else {
+                return self.go(case.target, labels);
+            };
+            let next = self.label();
+            if let Target::State(state) = case.target {
+                self.branch(holds, labels[&state], next);
+            } else {
+                let taken = self.label();
+                self.branch(holds, taken, next);
+                self.bind(taken);
+                self.go(case.target, labels);
+            }
+            self.bind(next);
+        }
+        self.reject_named("NoMatch");
+    }
+
+    /// Whether every set holds its key; `None` if they do whatever the keys are.
+    fn sets_hold(&mut self, sets: &[KeySet], keys: &[SelectKey]) -> Option<Value> {
+        let mut all: Option<Value> = None;
+        for (set, key) in sets.iter().zip(keys) {
+            let Some(holds) = self.set_holds(set, key) else {
+                continue;
+            };
+            all = Some(match all {
+                Some(others) => self.b.ins().band(others, holds),
+                None => holds,
+            });
+        }
+        all
+    }
+
+    fn set_holds(&mut self, set: &KeySet, key: &SelectKey) -> Option<Value> {
+        let number = |g: &mut Self, v: &BigUint| g.constant(&Const::Bits(v.clone()), key.width);
+        Some(match set {
+            KeySet::Any => return None,
+            KeySet::Value(value) => {
+                let value = self.constant(value, key.width);
+                self.equal(&key.value, &value)
+            }
+            KeySet::Mask { value, mask } => {
+                let (value, mask) = (number(self, value), number(self, mask));
+                let and = |g: &mut Self, a, b| g.b.ins().band(a, b);
+                let (left, right) = (
+                    self.each(&key.value, &mask, and),
+                    self.each(&value, &mask, and),
+                );
+                self.equal(&left, &right)
+            }
+            KeySet::Range { lo, hi } => {
+                let (lo, hi) = (number(self, lo), number(self, hi));
+                let kind = (key.width, key.signed);
+                let above = self.ordered(&lo, &key.value, kind, true);
+                let below = self.ordered(&key.value, &hi, kind, true);
+                self.b.ins().band(above, below)
+            }
+        })
+    }
+
+    fn value_set_holds(&mut self, id: ValueSetId, keys: &[SelectKey]) -> Value {
+        let (mut words, mut slots) = (Vec::new(), Vec::new());
+        for key in keys {
+            slots.push(Slot {
+                word: words.len() as u32,
+                width: key.width,
+                varbit: None,
+            });
+            words.extend_from_slice(&key.value);
+        }
+        let site = self.site(Site::Values(slots, words.len()));
+        let (set, keys) = (self.imm(id.index() as i64), self.spill(&words));
+        let held = self.call_helper(Helper::ValueSet, &[self.ctx, set, site, keys]);
+        self.b.ins().icmp_imm_s(IntCC::NotEqual, held, 0)
+    }
+}

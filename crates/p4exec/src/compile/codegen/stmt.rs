@@ -1,0 +1,298 @@
+//! Statements and calls.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder as _, Value};
+use cranelift_module::Module as _;
+use p4ir::{Assign, Block, Callee, ExprId, Place, Stmt, StmtKind, SwitchCase, Type};
+
+use super::{ABORTED, EXITED, Exits, Gen, Helper, Kind, REJECTED, field};
+use crate::interp::MAX_ROUNDS;
+
+impl Gen<'_, '_> {
+    pub(super) fn block(&mut self, block: &Block) {
+        for stmt in block {
+            if !self.live {
+                return;
+            }
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Assign(assign) => self.assign(assign),
+            StmtKind::AssignSlice { dst, hi, lo, value } => {
+                self.assign_slice(dst, *hi, *lo, *value);
+            }
+            StmtKind::Reset(place) => {
+                let (spot, ty) = (self.locate(place), self.place_type(place));
+                self.reset(&spot, ty);
+            }
+            StmtKind::SetValid(place) => self.set_valid(place),
+            StmtKind::SetInvalid(place) => {
+                let spot = self.locate(place);
+                let zero = self.imm(0);
+                self.write(&spot, &[zero]);
+            }
+            StmtKind::PushFront { stack, count } => self.shift_stack(stack, *count, 1),
+            StmtKind::PopFront { stack, count } => self.shift_stack(stack, *count, 0),
+            StmtKind::If { cond, then, other } => self.if_else(*cond, then, other),
+            StmtKind::Switch {
+                value,
+                cases,
+                default,
+            } => self.switch(*value, cases, default),
+            StmtKind::Loop {
+                head,
+                cond,
+                body,
+                step,
+            } => self.run_loop(head, *cond, body, step),
+            StmtKind::Break => {
+                if let Some((end, _)) = self.in_loop {
+                    self.goto(end);
+                }
+            }
+            StmtKind::Continue => {
+                if let Some((_, next)) = self.in_loop {
+                    self.goto(next);
+                }
+            }
+            StmtKind::Return => self.goto(self.exits.done),
+            StmtKind::Exit => self.goto(self.exits.exit),
+            StmtKind::Call {
+                callee,
+                copy_in,
+                copy_out,
+            } => self.call(*callee, copy_in, copy_out),
+            StmtKind::ApplyTable {
+                table,
+                hit,
+                action_run,
+            } => self.apply_table(*table, *hit, *action_run),
+            StmtKind::Extern(call) => self.extern_call(call, stmt.span),
+            StmtKind::Extract { header, advance } => self.extract(header, None, advance.as_ref()),
+            StmtKind::ExtractVarbit {
+                header,
+                size,
+                advance,
+            } => self.extract(header, Some(*size), advance.as_ref()),
+            StmtKind::Lookahead { dst } => self.lookahead(dst),
+            StmtKind::Advance { bits } => self.skip(*bits),
+            StmtKind::Verify { cond, error } => {
+                let holds = self.truth(*cond);
+                let (good, bad) = (self.label(), self.label());
+                self.branch(holds, good, bad);
+                self.bind(bad);
+                let error = self.eval_low(*error);
+                self.reject(error);
+                self.bind(good);
+            }
+            StmtKind::Emit { header } => self.emit(header),
+        }
+    }
+
+    fn assign_slice(&mut self, dst: &Place, hi: u32, lo: u32, value: ExprId) {
+        let ty = self.place_type(dst);
+        let width = self.width(ty);
+        let part_width = hi.saturating_sub(lo) + 1;
+        let part = self.eval(value);
+        let from = self.unit.program.expr_type(value);
+        let part = self.resized(&part, self.width(from), part_width);
+        let filling = self.shifted_up(&part, lo, width);
+        let ones = vec![self.imm(-1); super::words::words(part_width)];
+        let ones = self.trim(ones, part_width);
+        let hole = self.shifted_up(&ones, lo, width);
+        let spot = self.locate(dst);
+        let old = self.read(&spot, self.type_words(ty));
+        let kept = self.each(&old, &hole, |g, old, hole| {
+            let rest = g.b.ins().bnot(hole);
+            g.b.ins().band(old, rest)
+        });
+        let new = self.each(&kept, &filling, |g, a, b| g.b.ins().bor(a, b));
+        self.write(&spot, &new);
+    }
+
+    fn set_valid(&mut self, place: &Place) {
+        let (spot, ty) = (self.locate(place), self.place_type(place));
+        let valid = self.read(&spot, 1)[0];
+        let (fresh, done) = (self.label(), self.label());
+        self.branch(valid, done, fresh);
+        self.bind(fresh);
+        self.reset(&spot, ty);
+        let one = self.imm(1);
+        self.write(&spot, &[one]);
+        self.goto(done);
+        self.bind(done);
+    }
+
+    fn shift_stack(&mut self, place: &Place, count: u32, push: i64) {
+        let (spot, ty) = (self.locate(place), self.place_type(place));
+        let Type::Stack { element, size } = self.unit.program.types[ty] else {
+            return;
+        };
+        let done = self.label();
+        if let super::place::Spot::Moving { ok, .. } = spot {
+            self.branch_unless(ok, done);
+        }
+        if !matches!(spot, super::place::Spot::Nowhere) {
+            let word = self.word_index(&spot, true);
+            let words = self.unit.layout.words_of(element);
+            let [size, words, count] = [size, words, count].map(|n| self.imm(i64::from(n)));
+            let push = self.imm(push);
+            self.call_helper(
+                Helper::ShiftStack,
+                &[self.ctx, word, size, words, count, push],
+            );
+            self.forget_place(&spot, ty);
+        }
+        self.goto(done);
+        self.bind(done);
+    }
+
+    fn if_else(&mut self, cond: ExprId, then: &Block, other: &Block) {
+        let cond = self.truth(cond);
+        let (yes, no, done) = (self.label(), self.label(), self.label());
+        self.branch(cond, yes, no);
+        self.bind(yes);
+        self.block(then);
+        self.goto(done);
+        self.bind(no);
+        self.block(other);
+        self.goto(done);
+        self.bind(done);
+    }
+
+    fn switch(&mut self, value: ExprId, cases: &[SwitchCase], default: &Block) {
+        let width = self.width(self.unit.program.expr_type(value));
+        let value = self.eval(value);
+        let done = self.label();
+        let mut bodies = Vec::new();
+        for case in cases {
+            let body = self.label();
+            for label in &case.labels {
+                let label = self.constant(label, width);
+                let same = self.equal(&value, &label);
+                self.branch_if(same, body);
+            }
+            bodies.push((body, &case.body));
+        }
+        self.block(default);
+        self.goto(done);
+        for (label, body) in bodies {
+            self.bind(label);
+            self.block(body);
+            self.goto(done);
+        }
+        self.bind(done);
+    }
+
+    fn run_loop(&mut self, head: &Block, cond: ExprId, body: &Block, step: &Block) {
+        let (top, next, end) = (self.backward_label(), self.label(), self.label());
+        let outer = self.in_loop.replace((end, next));
+        self.goto(top);
+        self.bind(top);
+        self.spend_round();
+        self.block(head);
+        if self.live {
+            let cond = self.truth(cond);
+            self.branch_unless(cond, end);
+        }
+        self.block(body);
+        self.goto(next);
+        self.bind(next);
+        self.block(step);
+        self.goto(top);
+        self.live = false;
+        self.in_loop = outer;
+        self.bind(end);
+    }
+
+    /// Counts a loop round or parser state; too many reject in a parser and abort elsewhere.
+    pub(super) fn spend_round(&mut self) {
+        let rounds = self.load_ctx(field::ROUNDS);
+        let rounds = self.b.ins().iadd_imm_s(rounds, 1);
+        self.store_ctx(field::ROUNDS, rounds);
+        let most = self.imm_u(MAX_ROUNDS);
+        let over = self.b.ins().icmp(IntCC::UnsignedGreaterThan, rounds, most);
+        let (bad, good) = (self.label(), self.label());
+        self.branch(over, bad, good);
+        self.bind(bad);
+        if self.kind == Kind::Parser {
+            self.reject_named("ParserTimeout");
+        } else {
+            self.call_helper(Helper::AbortLoop, &[self.ctx]);
+            self.goto(self.exits.abort);
+        }
+        self.bind(good);
+    }
+
+    /// The parser rejects with an error.
+    pub(super) fn reject(&mut self, error: Value) {
+        self.b.def_var(self.error, error);
+        self.goto(self.exits.reject);
+    }
+
+    /// The parser rejects with an error of the core library.
+    pub(super) fn reject_named(&mut self, name: &str) {
+        let index = self.unit.program.error_index(name).unwrap_or(0);
+        let error = self.imm(i64::from(index));
+        self.reject(error);
+    }
+
+    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &[Assign]) {
+        self.assign_all(copy_in);
+        if self.unit.plan.is_outlined(callee) {
+            return self.call_function(callee, copy_out);
+        }
+        let outer = self.exits;
+        let outer_loop = self.in_loop.take();
+        let (done, exit) = (self.label(), self.label());
+        self.exits = Exits {
+            done,
+            exit,
+            ..outer
+        };
+        self.body(callee);
+        self.goto(done);
+        self.exits = outer;
+        self.in_loop = outer_loop;
+        self.bind(exit);
+        self.assign_all(copy_out);
+        self.goto(outer.exit);
+        self.bind(done);
+        self.assign_all(copy_out);
+    }
+
+    fn call_function(&mut self, callee: Callee, copy_out: &[Assign]) {
+        let Some(id) = self.unit.function(callee, self.kind) else {
+            return;
+        };
+        self.save_position();
+        let function = self.unit.module.declare_func_in_func(id, self.b.func);
+        let call = self.b.ins().call(function, &[self.ctx, self.frame]);
+        let code = self.b.inst_results(call)[0];
+        self.cache.clear();
+        self.load_position();
+        let (next, other) = (self.label(), self.label());
+        self.branch(code, other, next);
+        self.bind(other);
+        let (exit, rest) = (self.label(), self.label());
+        let exited = self.b.ins().icmp_imm_s(IntCC::Equal, code, EXITED);
+        self.branch(exited, exit, rest);
+        self.bind(exit);
+        self.assign_all(copy_out);
+        self.goto(self.exits.exit);
+        self.bind(rest);
+        if self.kind == Kind::Parser {
+            let aborted = self.b.ins().icmp_imm_s(IntCC::Equal, code, ABORTED);
+            self.branch_if(aborted, self.exits.abort);
+            let error = self.b.ins().iadd_imm_s(code, -REJECTED);
+            self.reject(error);
+        } else {
+            self.goto(self.exits.abort);
+        }
+        self.bind(next);
+        self.assign_all(copy_out);
+    }
+}

@@ -1,0 +1,358 @@
+//! The border between Rust and compiled code: the one file of this crate with `unsafe`.
+//!
+//! Compiled code is called with a [`Ctx`] and the frame, and calls back through [`Helper`]s. What
+//! makes this sound: [`Session::run`] is the only caller; it fills the `Ctx` with pointers that live
+//! until the call returns; the code generator is the only author of the code, reads and writes the
+//! frame and the output only within the bounds that the layout gave it, and the packet only after it
+//! compared with its length; helpers make references only for their own duration, while the code
+//! that called them waits.
+
+#![allow(unsafe_code)]
+
+use std::mem::offset_of;
+use std::slice;
+
+use cranelift_jit::JITModule;
+use p4ir::LeafKind;
+use units::Bytes;
+
+use super::frame::Slot;
+use super::runtime::{Runtime, WideOp};
+use super::site::Site;
+use crate::externs::hash::HashAlgorithm;
+use crate::path::Pass;
+
+/// What compiled code and helpers share during a call, besides the frame.
+#[repr(C)]
+pub(super) struct Ctx {
+    /// The packet as it came to this pass.
+    packet: *const u8,
+    packet_len: u64,
+    /// Bits of it that the parser took.
+    cursor: u64,
+    /// Where the deparser writes next.
+    out: *mut u8,
+    /// Loop rounds and parser states so far.
+    rounds: u64,
+    /// The data of the action the last table application found.
+    args: *const u64,
+    /// Whether the last table application hit.
+    hit: u64,
+    /// A [`Runtime`].
+    runtime: *mut Runtime<'static>,
+}
+
+/// Offsets of the fields that compiled code uses.
+pub(super) mod field {
+    use super::{Ctx, offset_of};
+
+    pub(in crate::compile) const PACKET: i32 = offset_of!(Ctx, packet) as i32;
+    pub(in crate::compile) const PACKET_LEN: i32 = offset_of!(Ctx, packet_len) as i32;
+    pub(in crate::compile) const CURSOR: i32 = offset_of!(Ctx, cursor) as i32;
+    pub(in crate::compile) const OUT: i32 = offset_of!(Ctx, out) as i32;
+    pub(in crate::compile) const ROUNDS: i32 = offset_of!(Ctx, rounds) as i32;
+    pub(in crate::compile) const ARGS: i32 = offset_of!(Ctx, args) as i32;
+    pub(in crate::compile) const HIT: i32 = offset_of!(Ctx, hit) as i32;
+}
+
+/// A compiled block. It returns 0, or 1 if it aborted the packet; the parser returns its error.
+pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
+
+/// The machine code of a program; dropping it frees the memory.
+pub(super) struct Code {
+    module: Option<JITModule>,
+    blocks: [Block; 4],
+}
+
+/// Which block to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Parser,
+    /// Checksum verification and ingress.
+    Ingress,
+    Egress,
+    /// Checksum computation and deparser.
+    Deparser,
+}
+
+impl Code {
+    /// Takes over a finished module and the addresses of its four blocks.
+    pub(super) fn new(module: JITModule, blocks: [*const u8; 4]) -> Self {
+        // SAFETY: the generator declared these functions with this signature, and they stay where
+        // they are until `module` is freed, which `Drop` does.
+        let blocks = blocks.map(|at| unsafe { std::mem::transmute::<*const u8, Block>(at) });
+        Self {
+            module: Some(module),
+            blocks,
+        }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: the code runs only during `Session::run`, which borrows it.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// Compiled code with all it runs on, for one packet or many.
+pub(super) struct Session<'a> {
+    code: &'a Code,
+    pub(super) runtime: Runtime<'a>,
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    /// The parser's error, or 1 for "aborted".
+    pub(super) code: u64,
+    /// Bits of the packet that the parser took.
+    pub(super) parsed: usize,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(code: &'a Code, runtime: Runtime<'a>) -> Self {
+        Self { code, runtime }
+    }
+
+    /// Runs a block that does not write packets.
+    pub(super) fn run(&mut self, kind: BlockKind, pass: Pass<'_>) -> Ended {
+        self.run_writing(kind, pass, std::ptr::null_mut()).0
+    }
+
+    /// Runs the deparser, which appends at most `room` bytes to `out`.
+    pub(super) fn run_deparser(&mut self, pass: Pass<'_>, out: &mut Vec<u8>, room: usize) -> Ended {
+        // Words are written whole, so up to seven bytes behind the last one are scratch.
+        out.reserve(room + 8);
+        let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
+        let (ended, end) = self.run_writing(BlockKind::Deparser, pass, start);
+        // SAFETY: both point into the spare capacity; compiled code wrote all bytes between them,
+        // and the generator computed `room` as an upper bound of what it writes.
+        unsafe {
+            let written = usize::try_from(end.offset_from(start)).unwrap_or(0);
+            out.set_len(out.len() + written);
+        }
+        ended
+    }
+
+    fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
+        self.runtime.now = pass.now;
+        self.runtime.length = Bytes::new(pass.length as u64);
+        self.runtime.scratch.start_block();
+        let frame = self.runtime.frame.as_mut_ptr();
+        let mut ctx = Ctx {
+            packet: pass.bytes.as_ptr(),
+            packet_len: pass.bytes.len() as u64,
+            cursor: pass.parsed as u64,
+            out,
+            rounds: 0,
+            args: std::ptr::null(),
+            hit: 0,
+            runtime: (&raw mut self.runtime).cast(),
+        };
+        // SAFETY: see the module documentation; the frame has the length the code was made for.
+        let code = unsafe { self.code.blocks[kind as usize](&raw mut ctx, frame) };
+        let ended = Ended {
+            code,
+            parsed: ctx.cursor as usize,
+        };
+        (ended, ctx.out)
+    }
+}
+
+impl Ctx {
+    /// The runtime of a call that is under way.
+    ///
+    /// # Safety
+    ///
+    /// `ctx` is the one that [`Session::run`] gave to the code that calls.
+    unsafe fn runtime<'c>(ctx: *mut Ctx) -> &'c mut Runtime<'c> {
+        // SAFETY: by this function's contract; nothing else uses the runtime until the helper ends.
+        unsafe { &mut *(*ctx).runtime.cast() }
+    }
+
+    /// The packet and the parser's place in it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ctx::runtime`].
+    unsafe fn packet<'c>(ctx: *mut Ctx) -> (&'c [u8], usize) {
+        // SAFETY: `run_writing` took both from one slice, which outlives the call.
+        unsafe {
+            let bytes = slice::from_raw_parts((*ctx).packet, (*ctx).packet_len as usize);
+            (bytes, (*ctx).cursor as usize)
+        }
+    }
+}
+
+/// The leaves that a site describes.
+fn leaves<'a>(runtime: &Runtime<'a>, site: u64) -> &'a [(Slot, LeafKind)] {
+    match runtime.sites.get(site as usize) {
+        Some(Site::Leaves(leaves)) => leaves,
+        _ => &[],
+    }
+}
+
+macro_rules! helpers {
+    ($($(#[$doc:meta])* $name:ident = $function:ident($($arg:ident: $ty:ty),*) $body:block)*) => {
+        /// A function that compiled code calls. All take and return 64-bit words.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(super) enum Helper { $($(#[$doc])* $name,)* }
+
+        impl Helper {
+            /// Where it is.
+            pub(super) fn address(self) -> usize {
+                match self { $(Self::$name => $function as *const () as usize,)* }
+            }
+
+            /// How many arguments it takes.
+            pub(super) const fn params(self) -> usize {
+                match self { $(Self::$name => [$(stringify!($arg)),*].len(),)* }
+            }
+        }
+
+        $(unsafe extern "C" fn $function($($arg: $ty),*) -> u64 {
+            // SAFETY: called by compiled code only, with pointers as the site or layout says.
+            unsafe { $body }
+        })*
+    };
+}
+
+helpers! {
+    /// Looks up a table: key words, selector bytes. Sets `args` and `hit`; returns the action's
+    /// place in the table's list, or all ones.
+    Apply = apply(ctx: *mut Ctx, table: u64, key: *const u64, selector: *const u8, selector_len: u64) {
+        let runtime = Ctx::runtime(ctx);
+        let key = slice::from_raw_parts(key, runtime.key_words(table as usize));
+        let selector = slice::from_raw_parts(selector, selector_len as usize);
+        let applied = runtime.apply(table as usize, key, selector);
+        (*ctx).hit = u64::from(applied.hit);
+        match applied.action {
+            Some((position, args)) => {
+                (*ctx).args = args.as_ptr();
+                position as u64
+            }
+            None => u64::MAX,
+        }
+    }
+    /// Computes a [`WideOp`]: operation, widths in bits, operands, result.
+    Wide = wide(op: u64, width_a: u64, width_b: u64, a: *const u64, b: *const u64, out: *mut u64) {
+        let words = |width: u64| width.div_ceil(64).max(1) as usize;
+        let (a, b) = (
+            slice::from_raw_parts(a, words(width_a)),
+            slice::from_raw_parts(b, words(width_b)),
+        );
+        let out = slice::from_raw_parts_mut(out, words(width_a));
+        if let Some(op) = WideOp::from_number(op) {
+            op.compute((width_a as u32, width_b as u32), a, b, out);
+        }
+        0
+    }
+    /// Hashes bytes with the algorithm of a number (see [`hash_number`]).
+    Hash = hash(ctx: *mut Ctx, algorithm: u64, data: *const u8, len: u64) {
+        let data = slice::from_raw_parts(data, len as usize);
+        Ctx::runtime(ctx).hash(HASHES[algorithm as usize], data)
+    }
+    /// Makes the extern call of a site: argument words, answer words.
+    Extern = call_extern(ctx: *mut Ctx, site: u64, args: *const u64, out: *mut u64) {
+        let runtime = Ctx::runtime(ctx);
+        match runtime.sites.get(site as usize) {
+            Some(Site::Extern { call, args: slots, arg_words, out_words }) => {
+                let args = slice::from_raw_parts(args, *arg_words);
+                let out = slice::from_raw_parts_mut(out, *out_words);
+                runtime.call(call, slots, args, out, Ctx::packet(ctx))
+            }
+            _ => 0,
+        }
+    }
+    /// Counts in a cell of a counter.
+    Count = count(ctx: *mut Ctx, counter: u64, index: u64) {
+        Ctx::runtime(ctx).count(counter as usize, index);
+        0
+    }
+    /// Whether a value set holds the values of a site's arguments.
+    ValueSet = value_set(ctx: *mut Ctx, set: u64, site: u64, keys: *const u64) {
+        let runtime = Ctx::runtime(ctx);
+        match runtime.sites.get(site as usize) {
+            Some(Site::Values(slots, words)) => {
+                let keys = slice::from_raw_parts(keys, *words);
+                u64::from(runtime.in_value_set(set as usize, slots, keys))
+            }
+            _ => 0,
+        }
+    }
+    /// Extracts the leaves of a site to a word of the frame, the varbit with this many bits. Moves
+    /// the cursor if `take` is set. Returns 0, or one more than the error.
+    Extract = extract(ctx: *mut Ctx, site: u64, word: u64, varbit: u64, take: u64) {
+        let runtime = Ctx::runtime(ctx);
+        let leaves = leaves(runtime, site);
+        let (bytes, cursor) = Ctx::packet(ctx);
+        match runtime.extract(leaves, word as u32, bytes, cursor, varbit) {
+            Ok(end) => {
+                if take != 0 {
+                    (*ctx).cursor = end as u64;
+                }
+                0
+            }
+            Err(error) => u64::from(error) + 1,
+        }
+    }
+    /// Appends the leaves of a site at a word of the frame to the deparser's buffer.
+    Emit = emit(ctx: *mut Ctx, site: u64, word: u64) {
+        let runtime = Ctx::runtime(ctx);
+        let leaves = leaves(runtime, site);
+        runtime.emit(leaves, word as u32);
+        0
+    }
+    /// The same, but straight to the output: what was written is a whole number of bytes.
+    EmitBytes = emit_bytes(ctx: *mut Ctx, site: u64, word: u64) {
+        let runtime = Ctx::runtime(ctx);
+        let leaves = leaves(runtime, site);
+        runtime.emit(leaves, word as u32);
+        let bytes = std::mem::take(&mut runtime.scratch.writer).into_bytes();
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), (*ctx).out, bytes.len());
+        (*ctx).out = (*ctx).out.add(bytes.len());
+        0
+    }
+    /// Shifts a stack: its word, size, words per element, count, 1 for push.
+    ShiftStack = shift_stack(ctx: *mut Ctx, word: u64, size: u64, words: u64, count: u64, push: u64) {
+        let [word, size, words, count] = [word, size, words, count].map(|n| n as usize);
+        Ctx::runtime(ctx).shift_stack(word, size, words, count, push != 0);
+        0
+    }
+    /// Copies words of the frame: to, from, number.
+    CopyWords = copy_words(frame: *mut u64, to: u64, from: u64, count: u64) {
+        std::ptr::copy(frame.add(from as usize), frame.add(to as usize), count as usize);
+        0
+    }
+    /// Zeroes words of the frame: from, number.
+    ZeroWords = zero_words(frame: *mut u64, at: u64, count: u64) {
+        std::ptr::write_bytes(frame.add(at as usize), 0, count as usize);
+        0
+    }
+    /// Notes that the packet ran a loop too often.
+    AbortLoop = abort_loop(ctx: *mut Ctx) {
+        Ctx::runtime(ctx).abort_loop();
+        0
+    }
+}
+
+/// Hash algorithms by the number compiled code knows them by.
+const HASHES: [HashAlgorithm; 8] = [
+    HashAlgorithm::Crc32,
+    HashAlgorithm::Crc32Custom,
+    HashAlgorithm::Crc16,
+    HashAlgorithm::Crc16Custom,
+    HashAlgorithm::Random,
+    HashAlgorithm::Identity,
+    HashAlgorithm::Csum16,
+    HashAlgorithm::Xor16,
+];
+
+/// The number of an algorithm for [`Helper::Hash`].
+pub(super) fn hash_number(algorithm: HashAlgorithm) -> u64 {
+    let position = HASHES.iter().position(|known| *known == algorithm);
+    position.unwrap_or(0) as u64
+}

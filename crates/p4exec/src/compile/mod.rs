@@ -1,0 +1,449 @@
+//! The compiled executor: a program becomes machine code when the pipeline is set.
+//!
+//! # How it works
+//!
+//! All storage of a program is one flat array of words, the *frame* (`frame.rs`). `codegen/` writes four functions as
+//! Cranelift IR: the parser; checksum verification and ingress; egress; checksum computation and
+//! deparser. Actions, functions, controls and subparsers are copied into their callers, except those
+//! that are large and called more than once (`plan.rs`). Within a function, what was stored in a word
+//! is kept as a value as long as all paths agree on it; every store also goes to the frame, so that
+//! the other functions and helpers find it there.
+//!
+//! Native code does: control flow, arithmetic up to 64 bits and most of it beyond, extraction and
+//! emission of headers (one comparison with the packet's end per header, words loaded and stored
+//! whole), Internet checksums, keys of tables and action data. It calls out (`runtime.rs`, through
+//! `jit.rs`) for table lookups, other hashes, counters, meters, registers, random numbers, digests,
+//! requests to clone, resubmit or recirculate, value sets, varbits, checksums over the payload,
+//! headers that are not whole bytes, and multiplication, division and shifts by variable amounts of
+//! values beyond 64 bits.
+//!
+//! A packet that asks for nothing special stays in one loop ([`Compiled::forward`]) that allocates
+//! nothing: in with parser and ingress, out with egress and deparser, its bytes written straight into
+//! the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
+//! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
+//!
+//! Traced packets are run by the interpreter, on the same state: events come at places that compiled
+//! code does not have, and who listens does not hurry. What is sent, and what the state becomes, is the
+//! same.
+
+mod codegen;
+mod frame;
+mod jit;
+mod plan;
+mod runtime;
+mod site;
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use p4ir::ValidProgram;
+use units::{Nanos, PortId, Priority};
+
+use crate::exec::{Batch, Departure, DropReason, Executor, OutputMetadata, Outputs, Sink};
+use crate::interp::Interpreter;
+use crate::path::{self, Engine, IngressJob, Lent, Pass, Requests};
+use crate::state::{BuildError, RuntimeState};
+use crate::trace::Tracer;
+use crate::v1model::{DROP_PORT, V1Info, instance_type};
+use crate::value::Bits;
+use frame::FrameLayout;
+use jit::{BlockKind, Code, Session};
+use runtime::{Runtime, Scratch, append_payload};
+use site::Site;
+
+/// A v1model program as machine code. See the module documentation.
+pub struct Compiled {
+    /// Holds the state, and runs traced packets.
+    interpreter: Interpreter,
+    program: Arc<ValidProgram>,
+    info: Arc<V1Info>,
+    layout: FrameLayout,
+    sites: Vec<Site>,
+    out_room: Option<usize>,
+    fields: Fields,
+    frame: Vec<u64>,
+    scratch: Scratch,
+    batch: Batch,
+    code: Code,
+}
+
+/// A field of the standard or user metadata: its word, and the mask of its width.
+type Cell = Option<(usize, u64)>;
+
+/// The fields that the switch itself reads and writes.
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    ingress_port: Cell,
+    egress_spec: Cell,
+    egress_port: Cell,
+    instance_type: Cell,
+    packet_length: Cell,
+    enq_timestamp: Cell,
+    ingress_time: Cell,
+    egress_time: Cell,
+    mcast_grp: Cell,
+    egress_rid: Cell,
+    parser_error: Cell,
+    priority: Cell,
+    ing_prio: Cell,
+    eg_prio: Cell,
+}
+
+impl Fields {
+    fn new(info: &V1Info, layout: &FrameLayout) -> Self {
+        let cell = |leaf: Option<usize>| {
+            leaf.map(|leaf| {
+                let slot = layout.slot(leaf);
+                let mask = u64::MAX >> (64 - slot.width.clamp(1, 64));
+                (slot.word as usize, mask)
+            })
+        };
+        let standard = &info.standard;
+        Self {
+            ingress_port: cell(standard.ingress_port),
+            egress_spec: cell(standard.egress_spec),
+            egress_port: cell(standard.egress_port),
+            instance_type: cell(standard.instance_type),
+            packet_length: cell(standard.packet_length),
+            enq_timestamp: cell(standard.enq_timestamp),
+            ingress_time: cell(standard.ingress_global_timestamp),
+            egress_time: cell(standard.egress_global_timestamp),
+            mcast_grp: cell(standard.mcast_grp),
+            egress_rid: cell(standard.egress_rid),
+            parser_error: cell(standard.parser_error),
+            priority: cell(standard.priority),
+            ing_prio: cell(info.ing_prio),
+            eg_prio: cell(info.eg_prio),
+        }
+    }
+}
+
+fn get(frame: &[u64], cell: Cell) -> u64 {
+    cell.map_or(0, |(word, _)| frame[word])
+}
+
+fn set(frame: &mut [u64], cell: Cell, value: u64) {
+    if let Some((word, mask)) = cell {
+        frame[word] = value & mask;
+    }
+}
+
+impl Compiled {
+    /// Compiles a program; it starts with the program's initial state.
+    pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
+        let interpreter = Interpreter::new(Arc::clone(&program))?;
+        let info = interpreter.shared_info();
+        let layout = FrameLayout::new(&program, &info);
+        let made = codegen::compile(&program, &info, &layout)?;
+        Ok(Self {
+            interpreter,
+            fields: Fields::new(&info, &layout),
+            frame: vec![0; layout.words],
+            scratch: Scratch::default(),
+            batch: Batch::default(),
+            sites: made.sites,
+            out_room: made.out_room,
+            code: made.code,
+            program,
+            info,
+            layout,
+        })
+    }
+
+    fn machine(&mut self) -> Machine<'_> {
+        Machine {
+            session: Session::new(
+                &self.code,
+                Runtime {
+                    program: &self.program,
+                    info: &self.info,
+                    layout: &self.layout,
+                    sites: &self.sites,
+                    frame: &mut self.frame,
+                    state: Executor::state_mut(&mut self.interpreter),
+                    scratch: &mut self.scratch,
+                    now: Nanos::default(),
+                    length: units::Bytes::default(),
+                },
+            ),
+            fields: self.fields,
+            info: Arc::clone(&self.info),
+            out_room: self.out_room,
+        }
+    }
+}
+
+impl Executor for Compiled {
+    fn process(&mut self, now: Nanos, packet: &[u8], ingress_port: PortId, out: &mut Outputs) {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
+        self.process_batch(now, &[(ingress_port, packet)], &mut batch);
+        for departure in &batch.sent {
+            let bytes = batch.packet(departure).to_vec();
+            out.sent(departure.port, bytes, departure.metadata);
+        }
+        for (_, reason) in batch.dropped.drain(..) {
+            out.dropped(reason);
+        }
+        self.batch = batch;
+    }
+
+    fn process_traced(
+        &mut self,
+        now: Nanos,
+        packet: &[u8],
+        ingress_port: PortId,
+        out: &mut Outputs,
+        tracer: &mut dyn Tracer,
+    ) {
+        self.interpreter
+            .process_traced(now, packet, ingress_port, out, tracer);
+    }
+
+    fn process_batch(&mut self, now: Nanos, packets: &[(PortId, &[u8])], out: &mut Batch) {
+        let mut machine = self.machine();
+        for (arrival, (port, packet)) in packets.iter().enumerate() {
+            out.arrival = arrival as u32;
+            machine.forward(now, packet, *port, out);
+        }
+    }
+
+    fn state(&self) -> &RuntimeState {
+        self.interpreter.state()
+    }
+
+    fn state_mut(&mut self) -> &mut RuntimeState {
+        Executor::state_mut(&mut self.interpreter)
+    }
+}
+
+/// Compiled blocks with what they run on, for one call of the executor.
+struct Machine<'a> {
+    session: Session<'a>,
+    fields: Fields,
+    info: Arc<V1Info>,
+    out_room: Option<usize>,
+}
+
+impl Machine<'_> {
+    /// Takes a packet all the way, on the short way as long as it asks for nothing special.
+    fn forward(&mut self, now: Nanos, bytes: &[u8], port: PortId, out: &mut Batch) {
+        let mut pass = Pass {
+            now,
+            bytes,
+            parsed: 0,
+            length: bytes.len(),
+        };
+        self.enter(now, bytes.len(), port);
+        let (error, parsed) = self.run_parser(pass);
+        pass.parsed = parsed;
+        let fields = self.fields;
+        set(self.frame(), fields.parser_error, u64::from(error));
+        if let Err(reason) = self.block(BlockKind::Ingress, pass) {
+            return out.dropped(reason);
+        }
+        if self.session.runtime.scratch.requested || get(self.frame(), fields.mcast_grp) != 0 {
+            let requests = self.take_requests();
+            let info = Arc::clone(&self.info);
+            let job = IngressJob::received(bytes, port);
+            return path::resume_after_ingress(self, info, now, &job, pass.parsed, requests, out);
+        }
+        let frame = self.frame();
+        let egress_spec = get(frame, fields.egress_spec);
+        if egress_spec == DROP_PORT {
+            return out.dropped(DropReason::Ingress);
+        }
+        let rid = get(frame, fields.egress_rid) as u16;
+        let port = PortId::new(egress_spec as u16);
+        self.enter_egress(now, bytes.len(), port, rid);
+        if let Err(reason) = self.block(BlockKind::Egress, pass) {
+            return out.dropped(reason);
+        }
+        if self.session.runtime.scratch.requested {
+            let requests = self.take_requests();
+            let info = Arc::clone(&self.info);
+            return path::resume_after_egress(self, info, pass, (port, rid), requests, out);
+        }
+        if get(self.frame(), fields.egress_spec) == DROP_PORT {
+            return out.dropped(DropReason::Egress);
+        }
+        let start = out.bytes.len();
+        if let Err(reason) = self.write_packet(pass, &mut out.bytes) {
+            out.bytes.truncate(start);
+            return out.dropped(reason);
+        }
+        let metadata = self.output_metadata(rid);
+        out.sent.push(Departure {
+            arrival: out.arrival,
+            port,
+            range: start..out.bytes.len(),
+            metadata,
+        });
+    }
+
+    fn frame(&mut self) -> &mut [u64] {
+        self.session.runtime.frame
+    }
+
+    /// Clears headers and metadata and fills in what a received packet enters with.
+    fn enter(&mut self, now: Nanos, length: usize, port: PortId) {
+        let fields = self.fields;
+        let kept = self.session.runtime.layout.kept;
+        let frame = self.frame();
+        frame[..kept].fill(0);
+        set(frame, fields.ingress_port, u64::from(port.get()));
+        set(frame, fields.packet_length, length as u64);
+        set(frame, fields.ingress_time, now.get() / 1000);
+        if let Some(leaf) = self.info.port_status {
+            let slot = self.session.runtime.layout.slot(leaf);
+            let status = self.session.runtime.state.port_status(slot.width);
+            slot.write(self.frame(), &status);
+        }
+    }
+
+    fn enter_egress(&mut self, now: Nanos, length: usize, port: PortId, rid: u16) {
+        let fields = self.fields;
+        let frame = self.frame();
+        set(frame, fields.instance_type, instance_type::NORMAL);
+        set(frame, fields.egress_port, u64::from(port.get()));
+        set(frame, fields.egress_rid, u64::from(rid));
+        set(frame, fields.egress_spec, 0);
+        set(frame, fields.packet_length, length as u64);
+        set(frame, fields.enq_timestamp, now.get() / 1000);
+        set(frame, fields.egress_time, now.get() / 1000);
+    }
+
+    /// Runs the parser; its error, and the bits it took.
+    fn run_parser(&mut self, pass: Pass<'_>) -> (u32, usize) {
+        let ended = self.session.run(BlockKind::Parser, pass);
+        self.refuse_requests();
+        (ended.code as u32, ended.parsed)
+    }
+
+    /// What parser, checksums and deparser ask for is not granted.
+    fn refuse_requests(&mut self) {
+        if self.session.runtime.scratch.requested {
+            self.take_requests();
+        }
+    }
+
+    /// Runs ingress or egress; the error is why the packet ends there.
+    fn block(&mut self, kind: BlockKind, pass: Pass<'_>) -> Result<(), DropReason> {
+        if self.session.run(kind, pass).code == 0 {
+            return Ok(());
+        }
+        Err(self.aborted())
+    }
+
+    /// Why a block was aborted; what it asked for before is forgotten.
+    fn aborted(&mut self) -> DropReason {
+        self.take_requests();
+        let reason = self.session.runtime.scratch.abort.take();
+        // Compiled code aborts only after it said why.
+        reason.unwrap_or(DropReason::LoopBound(crate::interp::MAX_ROUNDS))
+    }
+
+    fn take_requests(&mut self) -> Requests {
+        self.session.runtime.scratch.requested = false;
+        std::mem::take(&mut self.session.runtime.scratch.requests)
+    }
+
+    /// Computes checksums and appends the packet.
+    fn write_packet(&mut self, pass: Pass<'_>, out: &mut Vec<u8>) -> Result<(), DropReason> {
+        let code = match self.out_room {
+            Some(room) => self.session.run_deparser(pass, out, room).code,
+            None => self.session.run(BlockKind::Deparser, pass).code,
+        };
+        self.refuse_requests();
+        if code != 0 {
+            self.session.runtime.scratch.writer = crate::bitio::BitWriter::new();
+            return Err(self.aborted());
+        }
+        if self.out_room.is_some() && pass.parsed.is_multiple_of(8) {
+            out.extend_from_slice(pass.bytes.get(pass.parsed / 8..).unwrap_or_default());
+            return Ok(());
+        }
+        let mut writer = std::mem::take(&mut self.session.runtime.scratch.writer);
+        append_payload(&mut writer, pass.bytes, pass.parsed);
+        out.extend_from_slice(&writer.into_bytes());
+        Ok(())
+    }
+
+    fn output_metadata(&mut self, rid: u16) -> OutputMetadata {
+        let fields = self.fields;
+        let frame = &*self.session.runtime.frame;
+        let class = |cell: Cell| cell.map(|(word, _)| Priority::new(frame[word].min(255) as u8));
+        OutputMetadata {
+            queue: get(frame, fields.priority) as u8,
+            ing_prio: class(fields.ing_prio),
+            eg_prio: class(fields.eg_prio),
+            instance_type: instance_type::NORMAL as u32,
+            rid,
+        }
+    }
+}
+
+impl Engine for Machine<'_> {
+    type Snapshot = Rc<[u64]>;
+
+    fn state_mut(&mut self) -> &mut RuntimeState {
+        self.session.runtime.state
+    }
+
+    fn get(&self, leaf: usize) -> u64 {
+        let slot = self.session.runtime.layout.slot(leaf);
+        self.session.runtime.frame[slot.word as usize]
+    }
+
+    fn set(&mut self, leaf: usize, value: u64) {
+        let slot = self.session.runtime.layout.slot(leaf);
+        slot.write(self.frame(), &Bits::from_u64(slot.width, value));
+    }
+
+    fn leaf(&self, leaf: usize) -> Bits {
+        self.session.runtime.leaf(leaf)
+    }
+
+    fn set_leaf(&mut self, leaf: usize, value: &Bits) {
+        let slot = self.session.runtime.layout.slot(leaf);
+        slot.write(self.frame(), value);
+    }
+
+    fn leaf_width(&self, leaf: usize) -> u32 {
+        self.session.runtime.layout.slot(leaf).width
+    }
+
+    fn zero(&mut self, leaves: Range<usize>) {
+        let words = self.session.runtime.layout.range(&leaves);
+        self.frame()[words].fill(0);
+    }
+
+    fn save(&self) -> Rc<[u64]> {
+        self.session.runtime.frame[..self.session.runtime.layout.kept].into()
+    }
+
+    fn restore(&mut self, saved: &Rc<[u64]>) {
+        self.frame()[..saved.len()].copy_from_slice(saved);
+    }
+
+    fn parse<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> (u32, usize) {
+        self.run_parser(pass)
+    }
+
+    fn ingress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Requests, DropReason> {
+        self.block(BlockKind::Ingress, pass)?;
+        Ok(self.take_requests())
+    }
+
+    fn egress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Requests, DropReason> {
+        self.block(BlockKind::Egress, pass)?;
+        Ok(self.take_requests())
+    }
+
+    fn deparse<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Vec<u8>, DropReason> {
+        let mut bytes = Vec::new();
+        self.write_packet(pass, &mut bytes)?;
+        Ok(bytes)
+    }
+}

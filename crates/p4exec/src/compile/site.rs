@@ -1,0 +1,74 @@
+//! Descriptions of places in the program where compiled code calls out: what the call means and how
+//! its words are laid out. Compiled code names them by index.
+
+use p4ir::{ExternId, LeafKind, TypeId};
+
+use super::frame::Slot;
+use crate::externs::hash::HashAlgorithm;
+
+/// How a call site knows its hash algorithm.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Algorithm {
+    /// At compile time.
+    Known(HashAlgorithm),
+    /// From the first argument word: a member of this enum.
+    Member(TypeId),
+}
+
+/// What an extern call does. "Kept" leaves are numbers of leaves, `u64::MAX` for none.
+#[derive(Clone, Debug)]
+pub(super) enum Call {
+    /// `clone3` and `clone`: session, then kept leaves.
+    CloneKept,
+    /// `clone_preserving_field_list`: session, list.
+    CloneList,
+    /// `resubmit`: kept leaves.
+    ResubmitKept,
+    /// `resubmit_preserving_field_list`: list.
+    ResubmitList,
+    /// `recirculate`: kept leaves.
+    RecirculateKept,
+    /// `recirculate_preserving_field_list`: list.
+    RecirculateList,
+    /// `truncate`: bytes.
+    Truncate,
+    /// `digest`: the fields.
+    Digest(String),
+    /// Any hash or checksum: the data; the answer is the hash.
+    Hash(Algorithm, Payload),
+    /// `random`: low, high; true if the answer is set.
+    Random,
+    /// `register.read`: index; true if the answer, the leaves of the destination, is set.
+    RegisterRead(ExternId, Vec<Slot>),
+    /// `register.write`: index, then the value's scalars.
+    RegisterWrite(ExternId),
+    /// `execute_meter`: index; the answer is the colour, `u64::MAX` for none.
+    Meter(ExternId),
+    /// `direct_meter.read`: the answer is the colour.
+    DirectMeter(ExternId),
+    /// `assert`, `assume`: ends the packet; the place in the source.
+    Assertion(String),
+}
+
+/// Whether a hash covers the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payload {
+    With,
+    Without,
+}
+
+/// A place that calls out.
+#[derive(Clone, Debug)]
+pub(super) enum Site {
+    /// An extern call with its arguments, laid out from word 0.
+    Extern {
+        call: Call,
+        args: Vec<Slot>,
+        arg_words: usize,
+        out_words: usize,
+    },
+    /// The leaves of a type that is read from or written to a packet, as if it began at word 0.
+    Leaves(Vec<(Slot, LeafKind)>),
+    /// The keys of a `select` for a value set, laid out from word 0, and their words.
+    Values(Vec<Slot>, usize),
+}
