@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use p4exec::state::Replica;
-use p4exec::{DropReason, Executor, Interpreter, Outputs};
+use p4exec::{DropReason, Executor, Outputs};
 use p4ir::*;
 use units::{Nanos, PortId};
 
@@ -346,8 +346,11 @@ pub(crate) fn replica(port: u16, rid: u16) -> Replica {
     }
 }
 
+/// Any executor.
+pub(crate) type Switch = Box<dyn Executor + Send>;
+
 pub(crate) fn send(
-    switch: &mut Interpreter,
+    switch: &mut Switch,
     bytes: &[u8],
 ) -> (Vec<(u16, Vec<u8>)>, Vec<DropReason>) {
     let mut out = Outputs::default();

@@ -8,7 +8,7 @@ use p4exec::tables::{
     MemberId, NewEntry,
 };
 use p4exec::value::Bits;
-use p4exec::{Executor, Interpreter, RuntimeState, StateError, Update};
+use p4exec::{ExecutorKind, RuntimeState, StateError, Update, executor};
 use p4ir::*;
 use units::{Bytes, Nanos, PortId};
 
@@ -164,13 +164,14 @@ fn selector_updates(state: &RuntimeState) -> Vec<Update> {
 
 #[test]
 fn selectors_hash_and_follow_port_status() {
-    let mut switch = Interpreter::new(with_selector()).unwrap();
+    for kind in ExecutorKind::ALL {
+    let mut switch = executor(kind, with_selector()).unwrap();
     let updates = selector_updates(switch.state());
     switch
         .state_mut()
         .apply_batch(updates, Nanos::default())
         .unwrap();
-    let port = |switch: &mut Interpreter, arg| send(switch, &[0, arg]).0.first().map(|s| s.0);
+    let port = |switch: &mut Switch, arg| send(switch, &[0, arg]).0.first().map(|s| s.0);
     let picks: Vec<_> = (0..4).map(|arg| port(&mut switch, arg)).collect();
     assert_eq!(
         picks,
@@ -195,14 +196,16 @@ fn selectors_hash_and_follow_port_status() {
             bytes: Bytes::new(12)
         }
     );
+    }
 }
 
 #[test]
 fn a_batch_is_done_as_a_whole_or_not_at_all() {
-    let mut switch = Interpreter::new(with_selector()).unwrap();
+    for kind in ExecutorKind::ALL {
+    let mut switch = executor(kind, with_selector()).unwrap();
     let profile = switch.state().extern_named("action_selector").unwrap();
     let table = switch.state().table_named("t").unwrap();
-    let show = |switch: &Interpreter| {
+    let show = |switch: &Switch| {
         let state = switch.state();
         let entries: Vec<_> = state
             .table(table)
@@ -283,4 +286,5 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
         error.to_string().contains("in use by 1 table entries"),
         "{error}"
     );
+    }
 }

@@ -1,4 +1,4 @@
-//! The interpreter and its state on programs built by hand.
+//! Both executors and their state on programs built by hand; every assertion holds for each.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +6,8 @@
     reason = "helpers of tests may fail the test"
 )]
 
+mod agree;
 mod build;
+mod expressions;
 mod packet_path;
 mod state;
