@@ -272,16 +272,11 @@ helpers! {
         Ctx::runtime(ctx).count(counter as usize, index);
         0
     }
-    /// Whether a value set holds the values of a site's arguments.
-    ValueSet = value_set(ctx: *mut Ctx, set: u64, site: u64, keys: *const u64) {
+    /// Whether a value set holds a key.
+    ValueSet = value_set(ctx: *mut Ctx, set: u64, key: *const u64) {
         let runtime = Ctx::runtime(ctx);
-        match runtime.sites.get(site as usize) {
-            Some(Site::Values(slots, words)) => {
-                let keys = slice::from_raw_parts(keys, *words);
-                u64::from(runtime.in_value_set(set as usize, slots, keys))
-            }
-            _ => 0,
-        }
+        let key = slice::from_raw_parts(key, runtime.value_set_words(set as usize));
+        u64::from(runtime.in_value_set(set as usize, key))
     }
     /// Extracts the leaves of a site to a word of the frame, the varbit with this many bits. Moves
     /// the cursor if `take` is set. Returns 0, or one more than the error.

@@ -2,7 +2,7 @@
 //! The interpreter's counterparts of these functions say what they must do.
 
 use p4ir::{Entity as _, ExternId, LeafKind, TableId, ValidProgram, ValueSetId};
-use units::{Bytes, Nanos, PortId};
+use units::{Bytes, Nanos};
 
 use super::frame::{FrameLayout, Slot, bits_of, words_of};
 use super::site::{Algorithm, Call, Payload, Site};
@@ -13,8 +13,10 @@ use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
 use crate::interp::MAX_ROUNDS;
 use crate::path::Requests;
-use crate::state::{ExternState, RuntimeState, hash_algorithm};
-use crate::tables::{ActionCall, EntryAction, EntryHandle, Selector};
+use crate::state::{
+    ControlState, DataState, ExternConfig, ExternState, RuntimeState, hash_algorithm,
+};
+use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
 use crate::v1model::{V1Info, enum_member, leaf_width};
 use crate::value::Bits;
 
@@ -30,8 +32,6 @@ pub(super) struct Scratch {
     pub(super) writer: BitWriter,
     /// What the direct meters said when their table was last applied.
     colours: Vec<(ExternId, Colour)>,
-    /// The action data of the last table applied.
-    args: Vec<u64>,
     values: Vec<Bits>,
 }
 
@@ -67,157 +67,103 @@ impl Runtime<'_> {
     // ----- tables -----
 
     /// Words of a table's key.
+    #[inline]
     pub(super) fn key_words(&self, table: usize) -> usize {
-        let table = self.state.table(TableId::new(table));
+        let table = self.state.control.table(TableId::new(table));
         table.map_or(0, |t| t.layout().words())
     }
 
     /// Looks a key up, counts, and finds the action to run.
+    #[inline]
     pub(super) fn apply(&mut self, table: usize, key: &[u64], selector: &[u8]) -> Applied<'_> {
         let id = TableId::new(table);
-        let Ok(table) = self.state.table(id) else {
+        let RuntimeState { control, data } = &mut *self.state;
+        let Ok(table) = control.table(id) else {
             return Applied {
                 hit: false,
                 action: None,
             };
         };
-        let found = if table.layout().fields().is_empty() {
+        // A table without keys always runs its default action.
+        let slot = if table.layout().fields().is_empty() {
             None
         } else {
             table.lookup(key)
         };
-        let entry = found.and_then(|handle| Some((handle, table.entry(handle)?.action.clone())));
-        let default = table.default_action().cloned();
-        let handle = entry.as_ref().map(|(handle, _)| *handle);
-        let call = match entry {
-            Some((_, EntryAction::Call(call))) => Some(call),
-            Some((_, indirect)) => self.resolve(id, &indirect, selector).or(default),
-            None => default,
-        };
-        self.count_direct(id, handle);
-        let action = call.and_then(|call| self.take_call(id, &call));
-        Applied {
-            hit: handle.is_some(),
-            action: action.map(|position| (position, self.scratch.args.as_slice())),
-        }
-    }
-
-    /// Lays out the data of a call and finds its place in the table's list.
-    fn take_call(&mut self, table: TableId, call: &ActionCall) -> Option<usize> {
-        let actions = &self.program.tables[table].actions;
-        let position = actions.iter().position(|a| a.action == call.action)?;
-        self.scratch.args.clear();
-        for arg in &call.args {
-            let start = self.scratch.args.len();
-            let words = arg.width().div_ceil(64).max(1) as usize;
-            self.scratch.args.resize(start + words, 0);
-            words_of(arg, &mut self.scratch.args[start..]);
-        }
-        Some(position)
-    }
-
-    /// The action behind a member, group or set. Nothing if a group has no live member.
-    fn resolve(
-        &mut self,
-        table: TableId,
-        action: &EntryAction,
-        selector: &[u8],
-    ) -> Option<ActionCall> {
-        let profile_id = self.program.tables[table].implementation?;
-        let hash = self.selector_hash(profile_id, selector);
-        let state = &*self.state;
-        let up = |port: PortId| state.is_port_up(port);
-        let profile = state.profile(profile_id).ok()?;
-        match action {
-            EntryAction::Member(member) => profile.member(*member).ok().cloned(),
-            EntryAction::Group(group) => {
-                let (_, call) = profile.pick(*group, hash, &up)?;
-                Some(call.clone())
-            }
-            EntryAction::OneShot(set) => Selector::pick_one_shot(set, hash, &up).cloned(),
-            EntryAction::Call(call) => Some(call.clone()),
-        }
-    }
-
-    /// The selector's hash of its key, cut to the width the program gives it.
-    fn selector_hash(&mut self, profile: ExternId, selector: &[u8]) -> u64 {
-        let Some(ExternState::Profile {
-            algorithm,
-            hash_width,
-            ..
-        }) = self.state.extern_state(profile)
-        else {
-            return 0;
-        };
-        let (algorithm, width) = (*algorithm, *hash_width);
-        let hash = self.hash(algorithm, selector);
-        if width < 64 {
-            hash & ((1 << width) - 1)
-        } else {
-            hash
-        }
-    }
-
-    /// Updates the entry's time, and the direct counters and meters of the table.
-    fn count_direct(&mut self, id: TableId, entry: Option<EntryHandle>) {
-        let (now, length) = (self.now, self.length);
-        for extern_id in &self.program.tables[id].direct {
-            let kind = match self.state.extern_state(*extern_id) {
-                Some(ExternState::DirectMeter(kind)) => Some(*kind),
-                _ => None,
-            };
-            let Some(table) = self.state.table_mut(id) else {
-                continue;
-            };
-            match (kind, entry.and_then(|handle| table.entry_mut(handle))) {
-                (Some(kind), Some(entry)) => {
-                    let colour = entry.meter.execute(now, kind, length);
-                    self.set_colour(*extern_id, colour);
+        let row = match slot {
+            Some(slot) => {
+                let row = table.action_row(slot);
+                if ActionWord(row[0]).kind() == RowKind::Call {
+                    Some(row)
+                } else {
+                    let profile = self.program.tables[id].implementation;
+                    let row = resolve(control, data, profile, (table, slot), selector);
+                    row.or(table.default_row())
                 }
-                (Some(_), None) => self.set_colour(*extern_id, Colour::Green),
-                (None, Some(entry)) => entry.counter.count(length),
-                (None, None) => table.default_counter.count(length),
+            }
+            None => table.default_row(),
+        };
+        let (now, length) = (self.now, self.length);
+        if let Some(cells) = data.cells_mut(id) {
+            for direct in &self.program.tables[id].direct {
+                match control.extern_config(*direct) {
+                    Some(ExternConfig::DirectMeter(kind)) => {
+                        let colour = cells.meter(slot, now, *kind, length);
+                        set_colour(&mut self.scratch.colours, *direct, colour);
+                    }
+                    _ => cells.count(slot, length),
+                }
+            }
+            if let Some(slot) = slot {
+                cells.hit(slot, now);
             }
         }
-        if let Some(handle) = entry
-            && let Some(table) = self.state.table_mut(id)
-            && let Some(entry) = table.entry_mut(handle)
-        {
-            entry.last_hit = now;
+        let action = row.and_then(|row| {
+            let word = ActionWord(row[0]);
+            // Members know their place in one table's list, and others may share the profile.
+            let position = match slot {
+                Some(_) if self.program.tables[id].implementation.is_some() => {
+                    table.position_of(word.action())?
+                }
+                _ => word.position(),
+            };
+            Some((position as usize, &row[1..]))
+        });
+        Applied {
+            hit: slot.is_some(),
+            action,
         }
-    }
-
-    fn set_colour(&mut self, id: ExternId, colour: Colour) {
-        self.scratch.colours.retain(|(known, _)| *known != id);
-        self.scratch.colours.push((id, colour));
     }
 
     // ----- externs -----
 
     /// The hash of some bytes; random numbers come from the state's generator.
     pub(super) fn hash(&mut self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
-        match self.state.hashers.compute(algorithm, data) {
+        match self.state.control.hashers.compute(algorithm, data) {
             Some(hash) => hash,
-            None => self.state.random.next_u64(),
+            None => self.state.data.random.next_u64(),
         }
     }
 
     /// Counts the packet in a cell of a counter.
     pub(super) fn count(&mut self, counter: usize, index: u64) {
         let length = self.length;
-        if let Some(ExternState::Counter(counter)) = self.state.extern_mut(ExternId::new(counter)) {
+        let counter = self.state.data.extern_mut(ExternId::new(counter));
+        if let Some(ExternState::Counter(counter)) = counter {
             counter.count(usize::try_from(index).unwrap_or(usize::MAX), length);
         }
     }
 
-    /// Whether a value set holds values of these types, one after the other in `keys`.
-    pub(super) fn in_value_set(&mut self, set: usize, slots: &[Slot], keys: &[u64]) -> bool {
-        self.scratch.values.clear();
-        self.scratch
-            .values
-            .extend(slots.iter().map(|s| s.read(keys)));
-        let set = self.state.value_set(ValueSetId::new(set));
-        set.is_ok_and(|set| set.contains(&self.scratch.values))
+    /// Words of a value set's key.
+    pub(super) fn value_set_words(&self, set: usize) -> usize {
+        let set = self.state.control.value_set(ValueSetId::new(set));
+        set.map_or(0, |set| set.layout().words())
+    }
+
+    /// Whether a value set holds a key.
+    pub(super) fn in_value_set(&self, set: usize, key: &[u64]) -> bool {
+        let set = self.state.control.value_set(ValueSetId::new(set));
+        set.is_ok_and(|set| set.contains_words(key))
     }
 
     /// The packet ran a loop too often.
@@ -308,7 +254,7 @@ impl Runtime<'_> {
             }
             Call::Random => {
                 let (low, high) = (slots[0].read(args), slots[1].read(args));
-                let Some(value) = self.state.random.between(&low, &high) else {
+                let Some(value) = self.state.data.random.between(&low, &high) else {
                     return 0;
                 };
                 words_of(&value, out);
@@ -319,7 +265,7 @@ impl Runtime<'_> {
             Call::Meter(id) => {
                 let (now, length) = (self.now, self.length);
                 let index = usize::try_from(args[0]).unwrap_or(usize::MAX);
-                let colour = match self.state.extern_mut(*id) {
+                let colour = match self.state.data.extern_mut(*id) {
                     Some(ExternState::Meter(meter)) => meter.execute(index, now, length),
                     _ => None,
                 };
@@ -361,7 +307,7 @@ impl Runtime<'_> {
 
     fn read_register(&self, id: ExternId, leaves: &[Slot], index: u64, out: &mut [u64]) -> u64 {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
-        let value = match self.state.extern_state(id) {
+        let value = match self.state.data.extern_state(id) {
             Some(ExternState::Register(register)) => register.read(index),
             _ => None,
         };
@@ -388,7 +334,7 @@ impl Runtime<'_> {
                 joined.concat(&slot.read(args))
             }),
         };
-        if let Some(ExternState::Register(register)) = self.state.extern_mut(id) {
+        if let Some(ExternState::Register(register)) = self.state.data.extern_mut(id) {
             register.write(index, &value);
         }
     }
@@ -472,6 +418,39 @@ impl Runtime<'_> {
     pub(super) fn leaf(&self, leaf: usize) -> Bits {
         self.layout.slot(leaf).read(self.frame)
     }
+}
+
+/// The row behind a member, group or set. Nothing if a group has no live member.
+fn resolve<'c>(
+    control: &'c ControlState,
+    data: &mut DataState,
+    profile: Option<ExternId>,
+    (table, slot): (&'c Table, EntrySlot),
+    selector: &[u8],
+) -> Option<&'c [u64]> {
+    let state = control.profile_state(profile?).ok()?;
+    let hash = match control.hashers.compute(state.algorithm, selector) {
+        Some(hash) => hash,
+        None => data.random.next_u64(),
+    };
+    let hash = state.cut(hash);
+    let word = ActionWord(table.action_row(slot)[0]);
+    match word.kind() {
+        RowKind::Call => None,
+        RowKind::Member => state.profile.member_row(MemberId(word.id())),
+        RowKind::Group => {
+            let picked = state
+                .profile
+                .pick_row(GroupId(word.id()), hash, data.ports());
+            picked.map(|(_, row)| row)
+        }
+        RowKind::OneShot => table.one_shot_row(slot, hash, data.ports()),
+    }
+}
+
+fn set_colour(colours: &mut Vec<(ExternId, Colour)>, id: ExternId, colour: Colour) {
+    colours.retain(|(known, _)| *known != id);
+    colours.push((id, colour));
 }
 
 /// Reads leaves one behind the other; 1 for validity, which is not in the packet.

@@ -69,6 +69,4 @@ pub(super) enum Site {
     },
     /// The leaves of a type that is read from or written to a packet, as if it began at word 0.
     Leaves(Vec<(Slot, LeafKind)>),
-    /// The keys of a `select` for a value set, laid out from word 0, and their words.
-    Values(Vec<Slot>, usize),
 }

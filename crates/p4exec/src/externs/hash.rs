@@ -63,11 +63,57 @@ impl CrcConfig {
     };
 }
 
-/// A CRC with its table.
+/// A CRC with its tables.
 #[derive(Clone, Debug)]
 pub struct Crc {
     config: CrcConfig,
     table: Box<[u64; 256]>,
+    /// Where input and output are reflected and 32 bits suffice, the whole remainder is kept reflected:
+    /// table *k* moves a byte past *k* more bytes (slicing by eight, Kounavis and Berry 2005).
+    sliced: Option<Box<[[u32; 256]; 8]>>,
+}
+
+/// The tables of a reflected CRC of up to 32 bits.
+fn slice_tables(config: CrcConfig) -> Option<Box<[[u32; 256]; 8]>> {
+    if !config.reflect_input || !config.reflect_output || config.width > 32 {
+        return None;
+    }
+    let polynomial = (config.polynomial.reverse_bits() >> (64 - config.width)) as u32;
+    let mut tables = Box::new([[0; 256]; 8]);
+    for (byte, place) in (0u32..).zip(tables[0].iter_mut()) {
+        *place = (0..8).fold(byte, |rest, _| {
+            (rest >> 1) ^ if rest & 1 == 1 { polynomial } else { 0 }
+        });
+    }
+    for k in 1..8 {
+        for byte in 0..256 {
+            let before = tables[k - 1][byte];
+            tables[k][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+        }
+    }
+    Some(tables)
+}
+
+/// Moves a reflected remainder over some bytes.
+fn slice_by_eight(tables: &[[u32; 256]; 8], mut rest: u32, data: &[u8]) -> u32 {
+    let (eights, tail) = data.as_chunks::<8>();
+    for chunk in eights {
+        let word = u64::from_le_bytes(*chunk) ^ u64::from(rest);
+        rest = (0..8).fold(0, |sum, k| {
+            sum ^ tables[7 - k][(word >> (8 * k)) as usize & 0xff]
+        });
+    }
+    let (fours, tail) = tail.as_chunks::<4>();
+    for chunk in fours {
+        let word = u32::from_le_bytes(*chunk) ^ rest;
+        rest = (0..4).fold(0, |sum, k| {
+            sum ^ tables[3 - k][(word >> (8 * k)) as usize & 0xff]
+        });
+    }
+    for byte in tail {
+        rest = (rest >> 8) ^ tables[0][((rest ^ u32::from(*byte)) & 0xff) as usize];
+    }
+    rest
 }
 
 impl Crc {
@@ -89,7 +135,11 @@ impl Crc {
             }
             *place = remainder;
         }
-        Self { config, table }
+        Self {
+            sliced: slice_tables(config),
+            config,
+            table,
+        }
     }
 
     /// The parameters.
@@ -110,6 +160,11 @@ impl Crc {
             ..
         } = self.config;
         let mask = u64::MAX >> (64 - width);
+        if let Some(tables) = &self.sliced {
+            let initial = ((initial & mask).reverse_bits() >> (64 - width)) as u32;
+            let rest = slice_by_eight(tables, initial, data);
+            return (u64::from(rest) ^ final_xor) & mask;
+        }
         let mut remainder = initial & mask;
         for byte in data {
             let byte = if reflect_input {

@@ -349,10 +349,7 @@ pub(crate) fn replica(port: u16, rid: u16) -> Replica {
 /// Any executor.
 pub(crate) type Switch = Box<dyn Executor + Send>;
 
-pub(crate) fn send(
-    switch: &mut Switch,
-    bytes: &[u8],
-) -> (Vec<(u16, Vec<u8>)>, Vec<DropReason>) {
+pub(crate) fn send(switch: &mut Switch, bytes: &[u8]) -> (Vec<(u16, Vec<u8>)>, Vec<DropReason>) {
     let mut out = Outputs::default();
     switch.process(Nanos::new(1_000), bytes, PortId::new(1), &mut out);
     (

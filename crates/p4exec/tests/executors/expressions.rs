@@ -46,7 +46,9 @@ impl Random {
             4 => (&one << (width - 1)) - &one,
             5 => BigUint::from(self.below(200)) & all,
             _ => {
-                let words: Vec<u32> = (0..width.div_ceil(32)).map(|_| self.next() as u32).collect();
+                let words: Vec<u32> = (0..width.div_ceil(32))
+                    .map(|_| self.next() as u32)
+                    .collect();
                 BigUint::new(words) & all
             }
         }
@@ -113,9 +115,14 @@ impl Expressions {
             }
             1..=3 => {
                 use BinaryOp::*;
-                let ops = [Add, Sub, AddSat, SubSat, Mul, Div, Mod, BitAnd, BitOr, BitXor];
+                let ops = [
+                    Add, Sub, AddSat, SubSat, Mul, Div, Mod, BitAnd, BitOr, BitXor,
+                ];
                 let op = ops[self.random.below(10) as usize];
-                let (a, b) = (self.bits(width, signed, next), self.bits(width, signed, next));
+                let (a, b) = (
+                    self.bits(width, signed, next),
+                    self.bits(width, signed, next),
+                );
                 ExprKind::Binary(op, a, b)
             }
             4 => {
@@ -150,7 +157,10 @@ impl Expressions {
             8 if width == 1 => ExprKind::Cast(self.boolean(next)),
             _ => {
                 let cond = self.boolean(next);
-                let (then, other) = (self.bits(width, signed, next), self.bits(width, signed, next));
+                let (then, other) = (
+                    self.bits(width, signed, next),
+                    self.bits(width, signed, next),
+                );
                 ExprKind::Mux { cond, then, other }
             }
         };
@@ -172,7 +182,10 @@ impl Expressions {
                 use BinaryOp::*;
                 let op = [Eq, Ne, Lt, Le, Gt, Ge][self.random.below(6) as usize];
                 let (width, signed) = (self.random.width(), self.random.below(2) == 0);
-                let (a, b) = (self.bits(width, signed, next), self.bits(width, signed, next));
+                let (a, b) = (
+                    self.bits(width, signed, next),
+                    self.bits(width, signed, next),
+                );
                 ExprKind::Binary(op, a, b)
             }
         };
@@ -214,7 +227,7 @@ proptest! {
             let mut switch = executor(kind, Arc::clone(&program)).unwrap();
             let mut out = Outputs::default();
             switch.process(Nanos::new(0), &[0, 0], PortId::new(1), &mut out);
-            switch.state_mut().digests.take()
+            switch.state_mut().data.digests.take()
         });
         prop_assert_eq!(values[0].len(), 1);
         prop_assert_eq!(&values[0], &values[1]);

@@ -165,126 +165,126 @@ fn selector_updates(state: &RuntimeState) -> Vec<Update> {
 #[test]
 fn selectors_hash_and_follow_port_status() {
     for kind in ExecutorKind::ALL {
-    let mut switch = executor(kind, with_selector()).unwrap();
-    let updates = selector_updates(switch.state());
-    switch
-        .state_mut()
-        .apply_batch(updates, Nanos::default())
-        .unwrap();
-    let port = |switch: &mut Switch, arg| send(switch, &[0, arg]).0.first().map(|s| s.0);
-    let picks: Vec<_> = (0..4).map(|arg| port(&mut switch, arg)).collect();
-    assert_eq!(
-        picks,
-        [Some(1), Some(2), Some(1), Some(2)],
-        "identity hash modulo 2"
-    );
-    switch.state_mut().set_port_up(PortId::new(1), false);
-    assert_eq!(port(&mut switch, 0), Some(2));
-    switch.state_mut().set_port_up(PortId::new(2), false);
-    assert_eq!(
-        port(&mut switch, 0),
-        None,
-        "an empty group runs the default action"
-    );
-    let table = switch.state().table_named("t").unwrap();
-    let entry = switch.state().table(table).unwrap().iter().next().unwrap();
-    let cells = switch.state().cells(table).unwrap();
-    assert_eq!(
-        cells.counter(Some(entry.handle().0)),
-        CounterCell {
-            packets: 6,
-            bytes: Bytes::new(12)
-        }
-    );
+        let mut switch = executor(kind, with_selector()).unwrap();
+        let updates = selector_updates(switch.state());
+        switch
+            .state_mut()
+            .apply_batch(updates, Nanos::default())
+            .unwrap();
+        let port = |switch: &mut Switch, arg| send(switch, &[0, arg]).0.first().map(|s| s.0);
+        let picks: Vec<_> = (0..4).map(|arg| port(&mut switch, arg)).collect();
+        assert_eq!(
+            picks,
+            [Some(1), Some(2), Some(1), Some(2)],
+            "identity hash modulo 2"
+        );
+        switch.state_mut().set_port_up(PortId::new(1), false);
+        assert_eq!(port(&mut switch, 0), Some(2));
+        switch.state_mut().set_port_up(PortId::new(2), false);
+        assert_eq!(
+            port(&mut switch, 0),
+            None,
+            "an empty group runs the default action"
+        );
+        let table = switch.state().table_named("t").unwrap();
+        let entry = switch.state().table(table).unwrap().iter().next().unwrap();
+        let cells = switch.state().cells(table).unwrap();
+        assert_eq!(
+            cells.counter(Some(entry.handle().0)),
+            CounterCell {
+                packets: 6,
+                bytes: Bytes::new(12)
+            }
+        );
     }
 }
 
 #[test]
 fn a_batch_is_done_as_a_whole_or_not_at_all() {
     for kind in ExecutorKind::ALL {
-    let mut switch = executor(kind, with_selector()).unwrap();
-    let profile = switch.state().extern_named("action_selector").unwrap();
-    let table = switch.state().table_named("t").unwrap();
-    let show = |switch: &Switch| {
-        let state = switch.state();
-        let entries: Vec<_> = state
-            .table(table)
-            .unwrap()
-            .iter()
-            .map(|e| (e.key(), e.action()))
-            .collect();
-        let p = state.profile(profile).unwrap();
-        (
-            entries,
-            p.members().clone(),
-            p.groups().clone(),
-            state.replication().groups().clone(),
-            state.table(table).unwrap().default_action(),
-        )
-    };
-    let empty = show(&switch);
-    let mut updates = selector_updates(switch.state());
-    updates.push(Update::SetMulticastGroup {
-        group: 1,
-        replicas: Some(vec![replica(1, 1)]),
-    });
-    updates.push(Update::SetDefault {
-        table,
-        call: Some(set_port(switch.state(), 9)),
-    });
-    updates.push(Update::DeleteMember {
-        profile,
-        member: MemberId(1),
-    });
-    let now = Nanos::default();
-    let (at, error) = switch
-        .state_mut()
-        .apply_batch(updates.clone(), now)
-        .unwrap_err();
-    assert_eq!(at, 6);
-    assert!(error.to_string().contains("in use by group 1"), "{error}");
-    assert_eq!(show(&switch), empty, "nothing is left of a failed batch");
-
-    updates.pop();
-    switch.state_mut().apply_batch(updates, now).unwrap();
-    let full = show(&switch);
-    let undone = vec![
-        Update::SetDefault { table, call: None },
-        Update::DeleteEntry {
+        let mut switch = executor(kind, with_selector()).unwrap();
+        let profile = switch.state().extern_named("action_selector").unwrap();
+        let table = switch.state().table_named("t").unwrap();
+        let show = |switch: &Switch| {
+            let state = switch.state();
+            let entries: Vec<_> = state
+                .table(table)
+                .unwrap()
+                .iter()
+                .map(|e| (e.key(), e.action()))
+                .collect();
+            let p = state.profile(profile).unwrap();
+            (
+                entries,
+                p.members().clone(),
+                p.groups().clone(),
+                state.replication().groups().clone(),
+                state.table(table).unwrap().default_action(),
+            )
+        };
+        let empty = show(&switch);
+        let mut updates = selector_updates(switch.state());
+        updates.push(Update::SetMulticastGroup {
+            group: 1,
+            replicas: Some(vec![replica(1, 1)]),
+        });
+        updates.push(Update::SetDefault {
             table,
-            key: key(0),
-            priority: EntryPriority(0),
-        },
-        Update::DeleteGroup {
-            profile,
-            group: GroupId(1),
-        },
-        Update::DeleteMember {
-            profile,
-            member: MemberId(2),
-        },
-        Update::ModifyMember {
+            call: Some(set_port(switch.state(), 9)),
+        });
+        updates.push(Update::DeleteMember {
             profile,
             member: MemberId(1),
-            call: set_port(switch.state(), 5),
-        },
-        Update::SetMulticastGroup {
-            group: 0,
-            replicas: None,
-        },
-    ];
-    let (at, error) = switch.state_mut().apply_batch(undone, now).unwrap_err();
-    assert_eq!((at, error), (5, StateError::GroupZero));
-    assert_eq!(show(&switch), full, "deletions are taken back too");
+        });
+        let now = Nanos::default();
+        let (at, error) = switch
+            .state_mut()
+            .apply_batch(updates.clone(), now)
+            .unwrap_err();
+        assert_eq!(at, 6);
+        assert!(error.to_string().contains("in use by group 1"), "{error}");
+        assert_eq!(show(&switch), empty, "nothing is left of a failed batch");
 
-    let in_use = Update::DeleteGroup {
-        profile,
-        group: GroupId(1),
-    };
-    let error = switch.state_mut().apply(in_use, now).unwrap_err();
-    assert!(
-        error.to_string().contains("in use by 1 table entries"),
-        "{error}"
-    );
+        updates.pop();
+        switch.state_mut().apply_batch(updates, now).unwrap();
+        let full = show(&switch);
+        let undone = vec![
+            Update::SetDefault { table, call: None },
+            Update::DeleteEntry {
+                table,
+                key: key(0),
+                priority: EntryPriority(0),
+            },
+            Update::DeleteGroup {
+                profile,
+                group: GroupId(1),
+            },
+            Update::DeleteMember {
+                profile,
+                member: MemberId(2),
+            },
+            Update::ModifyMember {
+                profile,
+                member: MemberId(1),
+                call: set_port(switch.state(), 5),
+            },
+            Update::SetMulticastGroup {
+                group: 0,
+                replicas: None,
+            },
+        ];
+        let (at, error) = switch.state_mut().apply_batch(undone, now).unwrap_err();
+        assert_eq!((at, error), (5, StateError::GroupZero));
+        assert_eq!(show(&switch), full, "deletions are taken back too");
+
+        let in_use = Update::DeleteGroup {
+            profile,
+            group: GroupId(1),
+        };
+        let error = switch.state_mut().apply(in_use, now).unwrap_err();
+        assert!(
+            error.to_string().contains("in use by 1 table entries"),
+            "{error}"
+        );
     }
 }

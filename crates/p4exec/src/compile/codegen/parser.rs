@@ -10,9 +10,7 @@ use p4ir::{
 
 use super::words::Words;
 use super::{Gen, Helper, Label};
-use crate::compile::frame::Slot;
 use crate::compile::plan::state_order;
-use crate::compile::site::Site;
 
 /// A key of a `select`: its value, width, and whether it is signed.
 struct SelectKey {
@@ -148,18 +146,17 @@ impl Gen<'_, '_> {
     }
 
     fn value_set_holds(&mut self, id: ValueSetId, keys: &[SelectKey]) -> Value {
-        let (mut words, mut slots) = (Vec::new(), Vec::new());
-        for key in keys {
-            slots.push(Slot {
-                word: words.len() as u32,
-                width: key.width,
-                varbit: None,
-            });
-            words.extend_from_slice(&key.value);
+        let fields = &self.unit.program.value_sets[id].fields;
+        let mut words = Vec::new();
+        for (key, field) in keys.iter().zip(fields) {
+            let width = self.width(field.ty);
+            if width > 0 {
+                let value = self.resized(&key.value, key.width, width);
+                words.extend(value.into_iter().rev());
+            }
         }
-        let site = self.site(Site::Values(slots, words.len()));
-        let (set, keys) = (self.imm(id.index() as i64), self.spill(&words));
-        let held = self.call_helper(Helper::ValueSet, &[self.ctx, set, site, keys]);
+        let (set, key) = (self.imm(id.index() as i64), self.spill(&words));
+        let held = self.call_helper(Helper::ValueSet, &[self.ctx, set, key]);
         self.b.ins().icmp_imm_s(IntCC::NotEqual, held, 0)
     }
 }

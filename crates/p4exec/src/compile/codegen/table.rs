@@ -88,7 +88,8 @@ impl Gen<'_, '_> {
             let mut offset = 0;
             for param in params {
                 let first = self.unit.layout.base(param.var);
-                for i in 0..self.unit.layout.words_of(program.vars[param.var].ty) {
+                let width = self.width(program.vars[param.var].ty);
+                for i in 0..width.div_ceil(64) {
                     let value = self.b.ins().load(I64, FLAGS, args, offset);
                     self.store_word(first + i, value);
                     offset += 8;
