@@ -5,6 +5,7 @@
 
 pub mod stf;
 
+pub mod bmv2;
 mod compare;
 pub mod differ;
 mod executors;

@@ -17,6 +17,13 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
+/// `matches.p4` for `matches.stf` and for `matches.many.stf`.
+fn program_of(case: &Path) -> PathBuf {
+    let name = case.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    case.with_file_name(format!("{stem}.p4"))
+}
+
 /// Plays one case on every executor and returns what went wrong.
 fn play(path: &Path) -> String {
     let mut report = String::new();
@@ -28,7 +35,7 @@ fn play(path: &Path) -> String {
         Ok(case) => case,
         Err(error) => return error.to_string(),
     };
-    let program = compile(&path.with_extension("p4"), &Options::default());
+    let program = compile(&program_of(path), &Options::default());
     let executors = match program.and_then(|program| build(&program)) {
         Ok(executors) => executors,
         Err(error) => return error.to_string(),

@@ -35,6 +35,18 @@ pub(crate) struct Requests {
     pub(crate) digests: Vec<Digest>,
 }
 
+impl Requests {
+    /// `truncate`: the least of all calls counts.
+    pub(crate) fn truncate_to(&mut self, limit: usize) {
+        self.truncate = least(self.truncate, Some(limit));
+    }
+}
+
+/// The smaller of two limits.
+fn least(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    a.into_iter().chain(b).min()
+}
+
 /// What a block runs on besides storage and state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a> {
@@ -328,7 +340,8 @@ impl<E: Engine> Path<'_, E> {
         if let Some((session, kept)) = &requests.clone {
             self.clone_ingress(job, *session, kept);
         }
-        for digest in requests.digests {
+        // A register names what to learn: the last call wins.
+        if let Some(digest) = requests.digests.into_iter().next_back() {
             self.engine.state_mut().data.digests.push(digest);
         }
         if let Some(kept) = &requests.resubmit {
@@ -343,10 +356,11 @@ impl<E: Engine> Path<'_, E> {
         }
         let group = self.get(self.info.standard.mcast_grp) as u16;
         let egress_spec = self.get(self.info.standard.egress_spec);
-        let (replicas, kind) = if group != 0 {
+        // BMv2 copies packets without their truncation, so multicast copies are whole.
+        let (replicas, kind, truncate) = if group != 0 {
             match self.engine.state_mut().control.replication.group(group) {
                 Some(replicas) if !replicas.is_empty() => {
-                    (replicas.to_vec(), instance_type::REPLICATED)
+                    (replicas.to_vec(), instance_type::REPLICATED, None)
                 }
                 _ => return self.discard(DropReason::EmptyMulticastGroup(group)),
             }
@@ -358,7 +372,7 @@ impl<E: Engine> Path<'_, E> {
                 port: PortId::new(egress_spec as u16),
                 rid,
             };
-            (vec![replica], instance_type::NORMAL)
+            (vec![replica], instance_type::NORMAL, requests.truncate)
         };
         let job = EgressJob {
             leaves: self.engine.save(),
@@ -367,7 +381,7 @@ impl<E: Engine> Path<'_, E> {
             replica: replicas[0],
             instance_type: kind,
             length: job.bytes.len(),
-            truncate: requests.truncate,
+            truncate,
         };
         self.enqueue(&job, &replicas);
     }
@@ -448,12 +462,9 @@ impl<E: Engine> Path<'_, E> {
         self.after_egress(job, pass, requests);
     }
 
-    /// Steps 4 and 5 after egress itself: digests, clone, drop, deparse, recirculate or send.
+    /// Steps 4 and 5 after egress itself: clone, drop, deparse, recirculate or send.
     fn after_egress(&mut self, job: &EgressJob<E::Snapshot>, pass: Pass<'_>, requests: Requests) {
         let Replica { port, rid } = job.replica;
-        for digest in requests.digests {
-            self.engine.state_mut().data.digests.push(digest);
-        }
         if let Some((session, kept)) = &requests.clone {
             self.clone_egress(job, *session, kept);
         }
@@ -464,9 +475,6 @@ impl<E: Engine> Path<'_, E> {
             Ok(bytes) => bytes,
             Err(reason) => return self.discard(reason),
         };
-        if let Some(limit) = requests.truncate.or(job.truncate) {
-            bytes.truncate(limit);
-        }
         if let Some(kept) = &requests.recirculate {
             let preserved = self.preserved(kept);
             self.jobs.push_back(Job::Ingress(IngressJob {
@@ -476,6 +484,9 @@ impl<E: Engine> Path<'_, E> {
                 preserved,
             }));
             return;
+        }
+        if let Some(limit) = least(requests.truncate, job.truncate) {
+            bytes.truncate(limit);
         }
         self.trace(|| TraceEvent::Sent {
             port,

@@ -83,7 +83,8 @@
 //! # Parsers
 //!
 //! A parser is a set of states. Run [`Parser::init`], then the start state: its body, then its transition.
-//! A `select` without a matching case raises `error.NoMatch`. A failing [`StmtKind::Verify`], an
+//! A `select` without a matching case rejects, as the state `reject` does; P4_16 wants `error.NoMatch` there, but
+//! BMv2 leaves `parser_error` at `NoError`, and so do executors. A failing [`StmtKind::Verify`], an
 //! extraction beyond the packet (`PacketTooShort`) or a varbit longer than its maximum
 //! (`HeaderTooShort`) raises its error: the error is recorded and the state machine goes
 //! to *reject*, at any nesting depth of subparsers; an extraction that fails changes nothing. Using `stack.next`/`stack.last` out of bounds
@@ -113,16 +114,23 @@
 //!    packet goes on to ingress all the same, with what was extracted so far. What the parser did not consume is the payload.
 //! 2. `verifyChecksum`: a failing `verify_checksum` sets `checksum_error` = 1 and goes on.
 //! 3. Ingress. Afterwards, in this order: a requested clone (ingress-to-egress; the *unmodified* packet as it
-//!    came, parsed again), digests, a resubmit (the original packet starts over with instance type 6), then, if
-//!    `mcast_grp` != 0, multicast; else if `egress_spec` is the drop port (511), drop; else unicast to `egress_spec`.
-//!    `mark_to_drop` sets `egress_spec` to 511 and `mcast_grp` to 0.
-//! 4. Egress per copy: `egress_port` set, `instance_type` 0 normal, 1 ingress clone, 2 egress clone, 4 recirculated, 5 replicated,
-//!    6 resubmitted. `egress_spec` is set to 0 on entry, so 511 after egress means: drop. Egress clones and recirculation
-//!    are taken after the deparser (the packet as modified), the clone even of a packet that egress drops.
-//! 5. `computeChecksum`, then deparse: emitted headers, then the payload. `truncate(n)` cuts the result to n bytes.
+//!    came, parsed again), the digest, a resubmit (the original packet starts over with instance type 6, whatever
+//!    `egress_spec` and `mcast_grp` say), then, if `mcast_grp` != 0, multicast (whatever `egress_spec` says); else if
+//!    `egress_spec` is the drop port (511), drop; else unicast to `egress_spec`. `mark_to_drop` sets `egress_spec` to 511 and
+//!    `mcast_grp` to 0. Of several calls of `clone`, `resubmit`, `recirculate` or `digest` in one block the last counts.
+//!    A session or group that does not exist has no copies.
+//! 4. Egress per copy: `egress_port` and `egress_rid` set, `instance_type` 0 normal (also of what was resubmitted or
+//!    recirculated before), 1 ingress clone, 2 egress clone, 5 replicated; ingress sees 4 recirculated, 6 resubmitted.
+//!    `egress_spec` is set to 0 on entry, so 511 at the end of egress means: drop; any other value and `mcast_grp` mean nothing.
+//!    Then an egress clone is made, with the headers as egress left them, even of a packet that egress drops, and enters egress again.
+//! 5. `computeChecksum`, then deparse: emitted headers, then the payload. A recirculated packet is that, and starts over with
+//!    instance type 4. Otherwise `truncate(n)` cuts the result to n bytes, the least n of all calls in ingress and egress.
+//!    Truncation belongs to the packet and not to its copies: clones, multicast copies, resubmitted and recirculated
+//!    packets are whole.
 //!
 //! Clones, resubmitted and recirculated packets keep user metadata fields marked `@field_list(i)` for
-//! the index given, and zero the rest.
+//! the index given, with the values at the end of the block, and zero the rest; their `ingress_port` is 0 (an ingress clone's too).
+//! `bmv2-tests/cases/path.stf` holds each of these statements against `simple_switch`.
 
 mod arch;
 mod block;

@@ -130,7 +130,7 @@ impl Machine<'_> {
             "recirculate_preserving_field_list" => {
                 self.requests.recirculate = Some(self.field_list(&args, 0));
             }
-            "truncate" => self.requests.truncate = Some(self.index(&args, 0)),
+            "truncate" => self.requests.truncate_to(self.index(&args, 0)),
             "digest" => self.digest(call, &args),
             "hash" => self.hash_into(&args),
             "log_msg" => self.log(&args),

@@ -68,7 +68,8 @@ impl Machine<'_> {
                 Some(Target::State(next)) => state = next,
                 Some(Target::Accept) => return Flow::Next,
                 Some(Target::Reject) => return Flow::Reject(0),
-                None => return self.error("NoMatch"),
+                // BMv2 ends the parse and names no error.
+                None => return Flow::Reject(0),
             }
         }
     }

@@ -1,0 +1,205 @@
+//! The third executor: p4c and BMv2's `simple_switch`, where they are installed.
+//!
+//! [`play`] compiles the program with `p4c-bm2-ss`, starts a `simple_switch` on it, turns the
+//! statements of a case into commands of `simple_switch_CLI` and packets in pcap files, and compares
+//! what comes out. What BMv2's command line cannot say (weights, watched ports) is
+//! [`Trouble::Inexpressible`], not a failure.
+
+mod commands;
+mod switch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use p4exec::RuntimeState;
+use p4front::Options;
+use thiserror::Error;
+
+use crate::compare::compare_port;
+use crate::run::Failure;
+use crate::stf::{Case, Statement};
+use commands::Commands;
+use switch::Switch;
+
+/// What has to be on PATH.
+const TOOLS: [&str; 3] = ["p4c-bm2-ss", "simple_switch", "simple_switch_CLI"];
+
+/// Why BMv2 did not agree with a case, or was not asked.
+#[derive(Debug, Error)]
+pub enum Trouble {
+    /// Packets or values differ.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Failures(Vec<Failure>),
+    /// BMv2 or its command line has no way to do what the case asks.
+    #[error("line {line}: BMv2 cannot {what}")]
+    Inexpressible {
+        /// Line of the case.
+        line: usize,
+        /// What it asks.
+        what: String,
+    },
+    /// p4c refuses the program.
+    #[error("p4c-bm2-ss: {0}")]
+    Compile(String),
+    /// A tool is not installed, or did not start or answer.
+    #[error("{0}")]
+    Tool(String),
+}
+
+/// The first tool that is not installed.
+#[must_use]
+pub fn missing_tool() -> Option<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = |tool: &str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    TOOLS.into_iter().find(|tool| !found(tool))
+}
+
+/// A program as BMv2 loads it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    json: PathBuf,
+    /// The same program, for its names and widths.
+    state: Arc<RuntimeState>,
+}
+
+impl Program {
+    /// Compiles a program into `folder`; a `.json` file is taken as it is.
+    ///
+    /// # Errors
+    /// [`Trouble::Compile`], [`Trouble::Tool`].
+    pub fn compile(path: &Path, options: &Options, folder: &Path) -> Result<Self, Trouble> {
+        let tool = |e: &dyn std::fmt::Display| Trouble::Tool(format!("{}: {e}", path.display()));
+        let json = if path.extension().is_some_and(|e| e == "json") {
+            fs::canonicalize(path).map_err(|e| tool(&e))?
+        } else {
+            compile(path, options, folder)?
+        };
+        let text = fs::read_to_string(&json).map_err(|e| tool(&e))?;
+        let program = p4front::bmv2json::read(&text)
+            .map_err(|e| Trouble::Compile(format!("its JSON is not understood: {e}")))?;
+        let state = RuntimeState::new(Arc::new(program)).map_err(|e| tool(&e))?;
+        Ok(Self {
+            json,
+            state: Arc::new(state),
+        })
+    }
+}
+
+fn compile(path: &Path, options: &Options, folder: &Path) -> Result<PathBuf, Trouble> {
+    let json = folder.join("program.json");
+    let mut p4c = Command::new("p4c-bm2-ss");
+    for include in &options.include_paths {
+        p4c.arg("-I").arg(include);
+    }
+    for (name, value) in &options.defines {
+        p4c.arg(format!("-D{name}={value}"));
+    }
+    let output = p4c
+        .arg("-o")
+        .arg(&json)
+        .arg(path)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| Trouble::Tool(format!("p4c-bm2-ss: {e}")))?;
+    if output.status.success() {
+        return Ok(json);
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<&str> = words.lines().filter(|l| l.contains("error")).collect();
+    Err(Trouble::Compile(errors.join("\n")))
+}
+
+/// Plays a case on a switch of its own.
+///
+/// # Errors
+/// [`Trouble`].
+pub fn play(program: &Program, case: &Case) -> Result<(), Trouble> {
+    let folder = tempfile::tempdir().map_err(|e| Trouble::Tool(e.to_string()))?;
+    let tool = |e: std::io::Error| Trouble::Tool(e.to_string());
+    let mut commands = Commands::new(&program.state);
+    for (line, statement) in &case.statements {
+        if let Some(what) = commands.inexpressible(statement) {
+            return Err(Trouble::Inexpressible { line: *line, what });
+        }
+    }
+    let mut ports = BTreeSet::new();
+    let mut packets = Vec::new();
+    for (_, statement) in &case.statements {
+        match statement {
+            Statement::Packet { port, bytes } => {
+                ports.insert(*port);
+                packets.push((*port, bytes.clone()));
+            }
+            Statement::Expect { port, .. } => {
+                ports.insert(*port);
+            }
+            _ => {}
+        }
+    }
+    let ports: Vec<u16> = ports.into_iter().collect();
+    let mut switch = Switch::start(&program.json, folder.path(), &ports, &packets).map_err(tool)?;
+    let mut failures = Vec::new();
+    let mut expected: BTreeMap<u16, Vec<_>> = BTreeMap::new();
+    for (line, statement) in &case.statements {
+        let done = match statement {
+            Statement::Expect { port, pattern } => {
+                let wanted = expected.entry(*port).or_default();
+                wanted.push((*line, pattern.as_ref()));
+                Ok(())
+            }
+            Statement::Packet { port, .. } => switch.send(*port).map_err(|e| e.to_string()),
+            Statement::NoPacket => {
+                let sent = switch.sent().map_err(tool)?;
+                match sent.values().map(Vec::len).sum() {
+                    0 => Ok(()),
+                    n => Err(format!("{n} packets came out")),
+                }
+            }
+            Statement::Wait { milliseconds } => {
+                switch.settle(Duration::from_millis((*milliseconds).max(1)));
+                Ok(())
+            }
+            other => commands.run(other, &mut switch),
+        };
+        if let Err(message) = done {
+            failures.push(Failure {
+                line: *line,
+                message,
+            });
+        }
+    }
+    let sent = patient(&switch, &expected).map_err(tool)?;
+    for port in ports {
+        let wanted = expected.remove(&port).unwrap_or_default();
+        let got = sent.get(&port).cloned().unwrap_or_default();
+        compare_port(port, &wanted, &got, &mut failures);
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(Trouble::Failures(failures))
+    }
+}
+
+/// What came out; a busy machine gets some time to deliver as many packets as are expected.
+fn patient<T>(
+    switch: &Switch,
+    expected: &BTreeMap<u16, Vec<T>>,
+) -> std::io::Result<BTreeMap<u16, Vec<Vec<u8>>>> {
+    for _ in 0..6 {
+        let sent = switch.sent()?;
+        let have = |port: &u16| sent.get(port).map_or(0, Vec::len);
+        if expected
+            .iter()
+            .all(|(port, wanted)| have(port) >= wanted.len())
+        {
+            break;
+        }
+        switch.settle(Duration::from_millis(300));
+    }
+    switch.sent()
+}
