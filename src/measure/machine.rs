@@ -40,6 +40,12 @@ pub fn peak_memory() -> Option<Bytes> {
     kibibytes("/proc/self/status", "VmHWM")
 }
 
+/// The memory that this process holds now, where the kernel tells (Linux).
+#[must_use]
+pub fn resident_memory() -> Option<Bytes> {
+    kibibytes("/proc/self/status", "VmRSS")
+}
+
 /// Starts [`peak_memory`] anew, where the kernel lets us (Linux: `/proc/self/clear_refs`).
 pub fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");

@@ -3,10 +3,12 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
+mod forwarding;
 mod machine;
 mod peer;
 mod planning;
 
-pub use machine::{Machine, peak_memory, reset_peak_memory, timed};
+pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
+pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use peer::{PeerFigure, python_greedy};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};

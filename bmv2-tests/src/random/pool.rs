@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use p4exec::RuntimeState;
+use p4exec::tables::FieldMatch;
 use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
 use p4ir::{BigUint, Const, ExprKind, KeySet, Program, SelectMatch, Transition};
@@ -10,6 +12,9 @@ use super::Choices;
 
 /// Ports that random runs use; few, so that several things meet at one.
 pub(super) const PORTS: u16 = 8;
+
+/// Entries of a table that are looked at.
+const MAX_ENTRIES: usize = 4096;
 
 /// Values worth trying, by width.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +75,48 @@ impl Pool {
             values: values
                 .map(|(width, set)| (width, set.into_iter().map(|v| v.0).collect()))
                 .collect(),
+        }
+    }
+
+    /// The values that installed entries match: drawn as often as all the program's constants.
+    pub fn add_entries(&mut self, state: &RuntimeState) {
+        let mut found: BTreeMap<u32, BTreeSet<Ordered>> = BTreeMap::new();
+        for (_, table) in state.tables() {
+            for entry in table.iter().take(MAX_ENTRIES) {
+                for part in entry.to_entry().key {
+                    let value = match part {
+                        FieldMatch::Exact(value)
+                        | FieldMatch::Lpm { value, .. }
+                        | FieldMatch::Ternary { value, .. }
+                        | FieldMatch::Range { low: value, .. }
+                        | FieldMatch::Optional(Some(value)) => value,
+                        FieldMatch::Optional(None) => continue,
+                    };
+                    found
+                        .entry(value.width())
+                        .or_default()
+                        .insert(Ordered(value));
+                }
+            }
+        }
+        for (width, values) in found {
+            let known = self.values.entry(width).or_default();
+            let new: Vec<Bits> = values.into_iter().map(|v| v.0).collect();
+            // As many times as it takes to be half of the pool.
+            let times = (known.len() / new.len().max(1)).max(1);
+            for _ in 0..times {
+                known.extend(new.iter().cloned());
+            }
+        }
+    }
+
+    /// A port: one of those that occur as 9-bit values, as long as they are few, else a small one.
+    pub fn port(&self, choices: &mut Choices<'_>) -> u16 {
+        let value = self.value(choices, 9).low_u64();
+        if value < 256 {
+            value as u16
+        } else {
+            choices.below(usize::from(PORTS)) as u16
         }
     }
 

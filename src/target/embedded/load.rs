@@ -53,7 +53,7 @@ pub enum LoadError {
 ///
 /// # Errors
 /// [`LoadError`], with the entry or update that does not fit the program.
-pub(super) fn load(state: &mut RuntimeState, entries: &SwitchEntries) -> Result<(), LoadError> {
+pub fn install(state: &mut RuntimeState, entries: &SwitchEntries) -> Result<(), LoadError> {
     let updates = Translator {
         state,
         switch: &entries.switch,

@@ -7,6 +7,6 @@ mod load;
 mod network;
 mod walk;
 
-pub use load::LoadError;
+pub use load::{LoadError, install};
 pub use network::{Network, NetworkError, Probe, Reroute};
 pub use walk::{Hop, TableStep, Walk, WalkEnd};

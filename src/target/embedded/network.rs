@@ -221,7 +221,7 @@ impl Network {
 
     fn start_device(&self, switch: SwitchId) -> Result<Device<Interpreter>, NetworkError> {
         let mut executor = Interpreter::new(Arc::clone(&self.program))?;
-        load::load(
+        load::install(
             p4exec::Executor::state_mut(&mut executor),
             &self.entries(switch)?,
         )?;

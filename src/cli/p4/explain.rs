@@ -1,0 +1,270 @@
+//! `switchwright p4 explain`: the program after each pass.
+
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use p4exec::v1model::{V1Info, leaf_width};
+use p4front::diag::Diagnostics;
+use p4front::lex::{Token, TokenKind};
+use p4front::source::SourceMap;
+use p4front::{Compiled, pp};
+use p4ir::LeafKind;
+
+use super::subject::Source;
+use crate::cli::fault::{Context, Fault, Status};
+use crate::cli::terminal::{self, Terminal};
+
+/// Arguments of `switchwright p4 explain`.
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    #[command(flatten)]
+    source: Source,
+    /// Only this pass.
+    #[arg(long, value_enum)]
+    pass: Option<Pass>,
+    /// What passes there are.
+    #[arg(long)]
+    list: bool,
+    /// The declarations of core.p4 and v1model.p4 too.
+    #[arg(long)]
+    builtins: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Pass {
+    /// Text with includes and macros expanded.
+    Preprocessed,
+    /// What the parser read, printed anew.
+    Parsed,
+    /// Typed, instantiated, inlined: the intermediate representation that executors run.
+    Ir,
+    /// Where every field lies in the executors' storage.
+    Storage,
+    /// Match keys, actions and match structures of the tables.
+    Tables,
+    /// What the control plane sees.
+    P4info,
+}
+
+impl Pass {
+    const ALL: [Self; 6] = [
+        Self::Preprocessed,
+        Self::Parsed,
+        Self::Ir,
+        Self::Storage,
+        Self::Tables,
+        Self::P4info,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Preprocessed => "preprocessed",
+            Self::Parsed => "parsed",
+            Self::Ir => "ir",
+            Self::Storage => "storage",
+            Self::Tables => "tables",
+            Self::P4info => "p4info",
+        }
+    }
+
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Preprocessed => "text with includes and macros expanded",
+            Self::Parsed => "what the parser read, printed anew",
+            Self::Ir => "typed, instantiated, inlined: what executors run",
+            Self::Storage => "where every field lies in the executors' storage",
+            Self::Tables => "match keys, actions and sizes of the tables",
+            Self::P4info => "what the control plane sees",
+        }
+    }
+}
+
+impl Explain {
+    pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.list {
+            let line = |p: Pass| format!("{:14}{}\n", p.name(), p.about());
+            terminal::emit(&Pass::ALL.map(line).concat());
+            return Ok(());
+        }
+        let wanted = |pass: Pass| self.pass.is_none_or(|only| only == pass);
+        let mut text = String::new();
+        let mut section = |pass: Pass, body: String| {
+            if self.pass.is_none() {
+                let _ = writeln!(text, "======== {}: {}\n", pass.name(), pass.about());
+            }
+            text.push_str(body.trim_end());
+            text.push_str("\n\n");
+        };
+        let mut map = SourceMap::new();
+        let main = map
+            .load(&self.source.program)
+            .input(self.source.program.display())?;
+        if wanted(Pass::Preprocessed) && !self.source.is_json() {
+            let mut diags = Diagnostics::new();
+            let read = pp::preprocess(&mut map, main, &self.source.options(), &mut diags);
+            section(Pass::Preprocessed, self.preprocessed(&map, &read.tokens));
+        }
+        if wanted(Pass::Parsed) && !self.source.is_json() {
+            let mut map = SourceMap::new();
+            let main = map
+                .load(&self.source.program)
+                .input(self.source.program.display())?;
+            let (mut program, diags) = p4front::parse(&mut map, main, &self.source.options());
+            if diags.has_errors() {
+                terminal.note(diags.render(&map).trim_end());
+                return Err(Fault::shown(Status::Input));
+            }
+            if !self.builtins {
+                program.decls.retain(|d| !is_builtin(&map, d.at.span.file));
+            }
+            section(Pass::Parsed, program.to_string());
+        }
+        let compiled = if self.source.is_json() {
+            None
+        } else {
+            Some(self.source.compile(terminal)?)
+        };
+        let program = match &compiled {
+            Some(compiled) => compiled.ir.clone(),
+            None => (*self.source.subject(None, terminal)?.program).clone(),
+        };
+        if wanted(Pass::Ir) {
+            section(Pass::Ir, program.to_string());
+        }
+        if wanted(Pass::Storage) {
+            section(Pass::Storage, storage(&program));
+        }
+        if wanted(Pass::Tables) {
+            section(Pass::Tables, tables(&program));
+        }
+        if wanted(Pass::P4info)
+            && let Some(Compiled { p4info, .. }) = &compiled
+        {
+            let message = crate::program::p4info::message(p4info);
+            let shown = p4runtime::to_text(&message).input(self.source.program.display())?;
+            section(Pass::P4info, shown);
+        }
+        terminal::emit(&text);
+        Ok(())
+    }
+
+    /// The tokens as text again: line by line as they stood, without comments.
+    fn preprocessed(&self, map: &SourceMap, tokens: &[Token]) -> String {
+        let mut text = String::new();
+        let mut file = None;
+        let mut end = 0;
+        for token in tokens.iter().filter(|t| t.kind != TokenKind::End) {
+            if !self.builtins && is_builtin(map, token.span.file) {
+                continue;
+            }
+            if file != Some(token.span.file) {
+                file = Some(token.span.file);
+                let name = map.file(token.span.file).map_or("", |f| &*f.name);
+                let _ = write!(text, "\n// {name}");
+            }
+            if token.bol {
+                let column = map.location(token.span).column.saturating_sub(1);
+                let _ = write!(text, "\n{:1$}", "", column as usize);
+            }
+            if !token.bol && token.span.start != end {
+                text.push(' ');
+            }
+            end = token.span.end;
+            let _ = write!(text, "{}", token.text);
+        }
+        let lines = text.lines().map(str::trim_end);
+        lines
+            .skip(1)
+            .fold(String::new(), |all, line| all + line + "\n")
+    }
+}
+
+/// Whether a file is one of those that are built in.
+fn is_builtin(map: &SourceMap, file: p4front::source::FileId) -> bool {
+    map.file(file).is_some_and(|f| f.builtin)
+}
+
+/// Leaves of headers and metadata with their widths.
+fn storage(program: &p4ir::ValidProgram) -> String {
+    let leaves = program.layout().leaves();
+    let mut text = format!("{} leaves in all\n", leaves.len());
+    let Some(info) = V1Info::new(program) else {
+        return text;
+    };
+    for named in &info.names {
+        let kind = leaves[named.leaf].kind;
+        let what = match kind {
+            LeafKind::Bits {
+                width,
+                signed: true,
+            } => format!("int<{width}>"),
+            LeafKind::Varbit { max } => format!("varbit<{max}>"),
+            LeafKind::Bits { .. } => format!("bit<{}>", leaf_width(kind)),
+            LeafKind::Valid => "valid".to_owned(),
+            LeafKind::NextIndex => "next index".to_owned(),
+            LeafKind::Bool => "bool".to_owned(),
+            LeafKind::Error => "error".to_owned(),
+            LeafKind::Enum => "enum".to_owned(),
+            LeafKind::Str => "string".to_owned(),
+        };
+        let _ = writeln!(text, "{:6}  {:12}  {}", named.leaf, what, named.name);
+    }
+    let own: usize = info.names.len();
+    let _ = writeln!(
+        text,
+        "{:6}  locals, parameters and temporaries",
+        leaves.len() - own
+    );
+    text
+}
+
+/// What every table matches on and does.
+fn tables(program: &p4ir::ValidProgram) -> String {
+    let mut text = String::new();
+    for (_, table) in program.tables.iter() {
+        let size = table
+            .size
+            .map_or_else(String::new, |n| format!(", size {n}"));
+        let _ = writeln!(text, "{}{size}", table.name);
+        for key in &table.keys {
+            let width = p4exec::v1model::scalar_width(program, program.expr_type(key.expr));
+            let _ = writeln!(
+                text,
+                "  key      {} : {} ({width} bits)",
+                key.name,
+                key.kind.name()
+            );
+        }
+        for action in &table.actions {
+            let action = &program.actions[action.action];
+            let params: Vec<&str> = action.data_params().map(|p| p.name.as_str()).collect();
+            let _ = writeln!(text, "  action   {}({})", action.name, params.join(", "));
+        }
+        if let Some(profile) = table.implementation {
+            let _ = writeln!(text, "  profile  {}", program.externs[profile].name);
+        }
+        for direct in &table.direct {
+            let instance = &program.externs[*direct];
+            let _ = writeln!(text, "  direct   {} {}", instance.type_name, instance.name);
+        }
+        let kind = match (
+            table.needs_priority(),
+            table.keys.iter().any(|k| k.kind.name() == "lpm"),
+        ) {
+            (true, _) => "tuple space search, by priority",
+            (false, true) => "trie, longest prefix first",
+            (false, false) => "hash",
+        };
+        let _ = writeln!(text, "  search   {kind}");
+        let entries = table.entries.len();
+        if entries > 0 {
+            let what = if table.const_entries {
+                "const"
+            } else {
+                "initial"
+            };
+            let _ = writeln!(text, "  entries  {entries} {what}");
+        }
+    }
+    text
+}

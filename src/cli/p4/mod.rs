@@ -1,0 +1,104 @@
+//! `switchwright p4`: the P4 front end and the executors as tools, for any `.p4` file.
+
+mod bench;
+mod capture;
+mod explain;
+mod run;
+mod stf;
+mod subject;
+
+use clap::{Args, Subcommand};
+use p4front::source::SourceMap;
+use serde::Serialize;
+
+use self::subject::Source;
+use super::fault::{Context, Fault, Status};
+use super::terminal::{self, Terminal};
+
+/// Arguments of `switchwright p4`.
+#[derive(Debug, Args)]
+pub(super) struct P4 {
+    #[command(subcommand)]
+    tool: Tool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Tool {
+    /// Report every error of a program.
+    Check(Source),
+    /// Print the program's P4Info.
+    Info(Source),
+    /// Print the program as executors see it.
+    Ir(Source),
+    /// Show the program after each pass.
+    Explain(explain::Explain),
+    /// Send packets through a program and see what becomes of them.
+    Run(run::Run),
+    /// Play STF cases on the executors, and on BMv2 where it is installed.
+    Stf(stf::Stf),
+    /// Measure how many packets a second a program forwards.
+    Bench(bench::Bench),
+}
+
+/// What `p4 check --json` prints.
+#[derive(Serialize)]
+struct CheckFigures {
+    accepted: bool,
+    errors: usize,
+    warnings: usize,
+}
+
+impl P4 {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        match self.tool {
+            Tool::Check(source) => source.check(terminal),
+            Tool::Info(source) => {
+                let info = crate::program::p4info::message(&source.compile(terminal)?.p4info);
+                terminal::emit(&p4runtime::to_text(&info).input(source.program.display())?);
+                Ok(())
+            }
+            Tool::Ir(source) => {
+                let subject = source.subject(None, terminal)?;
+                terminal::emit(&subject.program.to_string());
+                Ok(())
+            }
+            Tool::Explain(explain) => explain.run(terminal),
+            Tool::Run(run) => run.run(terminal),
+            Tool::Stf(stf) => stf.run(terminal),
+            Tool::Bench(bench) => bench.run(terminal),
+        }
+    }
+}
+
+impl Source {
+    fn check(&self, terminal: &Terminal) -> Result<(), Fault> {
+        let mut map = SourceMap::new();
+        let main = map.load(&self.program).input(self.program.display())?;
+        let (accepted, found) = match p4front::compile(&mut map, main, &self.options()) {
+            Ok(compiled) => (true, compiled.warnings),
+            Err(found) => (false, found.into_vec()),
+        };
+        for diagnostic in &found {
+            terminal.note(diagnostic.render(&map).trim_end());
+        }
+        let errors = found.iter().filter(|d| d.is_error()).count();
+        let figures = CheckFigures {
+            accepted,
+            errors,
+            warnings: found.len() - errors,
+        };
+        terminal.result(&figures, || {
+            let warnings = figures.warnings;
+            if accepted {
+                format!("accepted, {warnings} warnings\n")
+            } else {
+                String::new()
+            }
+        })?;
+        if accepted {
+            Ok(())
+        } else {
+            Err(Fault::shown(Status::Input))
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What the tools work on: a program, and what the control plane puts into it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bmv2_tests::{Engine, stf};
+use clap::{Args, ValueEnum};
+use p4exec::Executor;
+use p4front::source::SourceMap;
+use p4front::{Compiled, Options};
+use p4ir::ValidProgram;
+use p4runtime::P4InfoIndex;
+
+use crate::cli::fault::{Context, Fault, Status};
+use crate::cli::terminal::{self, Terminal};
+use crate::entries::{SwitchEntries, commands, runtime_json, write_request};
+use crate::target::{BuildDirectory, embedded};
+
+/// A program and how to read it.
+#[derive(Debug, Args)]
+pub(super) struct Source {
+    /// The program: P4_16 source, or p4c's JSON for BMv2.
+    pub(super) program: PathBuf,
+    /// Folders searched for included files. core.p4 and v1model.p4 are built in.
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// Macros, as NAME or NAME=VALUE.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+}
+
+/// A program with its P4Info, where it is known.
+pub(super) struct Subject {
+    pub(super) program: Arc<ValidProgram>,
+    info: Option<P4InfoIndex>,
+}
+
+impl Source {
+    pub(super) fn options(&self) -> Options {
+        let mut options = Options {
+            include_paths: self.include.clone(),
+            ..Options::default()
+        };
+        options
+            .defines
+            .extend(self.define.iter().map(|text| match text.split_once('=') {
+                Some((name, value)) => (name.to_owned(), value.to_owned()),
+                None => (text.clone(), "1".to_owned()),
+            }));
+        options
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.program.extension().is_some_and(|e| e == "json")
+    }
+
+    /// Compiles P4 source; what is wrong is shown.
+    pub(super) fn compile(&self, terminal: &Terminal) -> Result<Compiled, Fault> {
+        let mut map = SourceMap::new();
+        let main = map.load(&self.program).input(self.program.display())?;
+        p4front::compile(&mut map, main, &self.options()).map_err(|found| {
+            terminal.note(found.render(&map).trim_end());
+            Fault::shown(Status::Input)
+        })
+    }
+
+    /// The program, from whichever form; `p4info` names its P4Info where the program is JSON.
+    pub(super) fn subject(
+        &self,
+        p4info: Option<&Path>,
+        terminal: &Terminal,
+    ) -> Result<Subject, Fault> {
+        let index = |path: &Path| -> Result<P4InfoIndex, Fault> {
+            let text = terminal::read(&path.to_string_lossy())?;
+            let info = p4runtime::from_text(&text).input(path.display())?;
+            P4InfoIndex::new(info).input(path.display())
+        };
+        if self.is_json() {
+            let text = terminal::read(&self.program.to_string_lossy())?;
+            let program = p4front::bmv2json::read(&text).input(self.program.display())?;
+            return Ok(Subject {
+                program: Arc::new(program),
+                info: p4info.map(index).transpose()?,
+            });
+        }
+        let compiled = self.compile(terminal)?;
+        let info = match p4info {
+            Some(path) => index(path)?,
+            None => {
+                let message = crate::program::p4info::message(&compiled.p4info);
+                P4InfoIndex::new(message).input(self.program.display())?
+            }
+        };
+        Ok(Subject {
+            program: Arc::new(compiled.ir),
+            info: Some(info),
+        })
+    }
+}
+
+/// What the control plane puts into a program.
+#[derive(Debug, Args)]
+pub(super) struct Control {
+    /// Entries: runtime.json, entries.txtpb, commands.txt (simple_switch_CLI) or an STF file.
+    #[arg(long, value_name = "FILE")]
+    entries: Vec<PathBuf>,
+    /// The program's P4Info, where the program is BMv2's JSON and entries are not STF.
+    #[arg(long, value_name = "FILE")]
+    pub(super) p4info: Option<PathBuf>,
+}
+
+/// The executors of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Which {
+    /// The reference interpreter.
+    Interp,
+    /// Compiled to machine code.
+    Compile,
+}
+
+impl Which {
+    /// The executor of this name.
+    pub(super) fn engine(self) -> Result<Engine, Fault> {
+        let name = match self {
+            Self::Interp => "interp",
+            Self::Compile => "compile",
+        };
+        name.parse().map_err(|e| Fault::with(Status::Target, e))
+    }
+}
+
+impl Subject {
+    /// An executor with the program's first state.
+    pub(super) fn start(&self, engine: Engine) -> Result<Box<dyn Executor>, Fault> {
+        let started = engine.start(&self.program);
+        started.map_err(|e| Fault::with(Status::Target, format!("{engine}: {e}")))
+    }
+
+    /// Installs all files of entries in order.
+    pub(super) fn install(
+        &self,
+        control: &Control,
+        executor: &mut dyn Executor,
+    ) -> Result<(), Fault> {
+        for path in &control.entries {
+            self.install_file(path, executor)?;
+        }
+        Ok(())
+    }
+
+    fn install_file(&self, path: &Path, executor: &mut dyn Executor) -> Result<(), Fault> {
+        let text = terminal::read(&path.to_string_lossy())?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        if extension == "stf" {
+            let case = stf::parse(&text).input(path.display())?;
+            return bmv2_tests::run(&case, executor).map_err(|found| {
+                let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+                Fault::input(format!("{}: {}", path.display(), lines.join("; ")))
+            });
+        }
+        let Some(info) = &self.info else {
+            let message = format!(
+                "{}: these entries need the program's P4Info",
+                path.display()
+            );
+            return Err(Fault::input(message).help("give it with --p4info, or give an STF file"));
+        };
+        let entries = match &*extension {
+            "json" => runtime_json::read(&name, &text, info).map(|(entries, _)| entries),
+            "txt" => commands::read(&name, &text, info),
+            _ => write_request::read_text(&name, &text, info),
+        };
+        let entries: SwitchEntries = entries.input(path.display())?;
+        embedded::install(executor.state_mut(), &entries).input(path.display())
+    }
+}
+
+/// The program of a build directory and the entries of one of its switches.
+pub(super) fn of_build(
+    directory: &Path,
+    switch: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(Subject, SwitchEntries), Fault> {
+    let directory = BuildDirectory::open(directory).input("build directory")?;
+    let first = || {
+        directory
+            .manifest()
+            .switches
+            .first()
+            .map(|s| s.name.as_str())
+    };
+    let name = switch.or_else(first).unwrap_or_default();
+    let files = directory.switch(name).input("--switch")?;
+    let source = Source {
+        program: directory.path(&directory.manifest().program.main),
+        include: Vec::new(),
+        define: Vec::new(),
+    };
+    let p4info = directory.path(&directory.manifest().program.p4info);
+    let subject = source.subject(Some(&p4info), terminal)?;
+    let text = directory.read_text(&files.entries_txtpb()).input(name)?;
+    let info = subject.info.as_ref();
+    let info = info.ok_or_else(|| Fault::input("the build directory has no P4Info"))?;
+    let entries = write_request::read_text(name, &text, info).input(name)?;
+    Ok((subject, entries))
+}
