@@ -1,4 +1,4 @@
-//! `conform` against real P4Runtime servers: the verdicts that we know of BMv2, where it is installed.
+//! `conform` against real P4Runtime servers: our own passes everything; BMv2, where it is installed, what we know of it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,6 +17,21 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// Until it listens.
+    fn wait(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(&self.address).is_err() {
+            assert!(
+                Instant::now() < deadline,
+                "{} does not listen",
+                self.address
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -55,14 +70,7 @@ fn bmv2() -> Server {
         .spawn()
         .unwrap();
     let server = Server { process, address };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while TcpStream::connect(&server.address).is_err() {
-        assert!(
-            Instant::now() < deadline,
-            "simple_switch_grpc does not listen"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    server.wait();
     server
 }
 
@@ -126,4 +134,36 @@ fn a_server_that_is_not_there_cannot_conform() {
     assert!(errors.contains("cannot be reached"), "{errors}");
     assert_eq!(conform(&[]).0, Some(2));
     assert!(conform(&["--print-program"]).1.contains("V1Switch("));
+}
+
+#[test]
+fn our_own_switch_conforms() {
+    let help = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(["switch", "--help"])
+        .output();
+    if !help.unwrap().status.success() {
+        return println!("skipped: no command switch yet");
+    }
+    let address = format!("127.0.0.1:{}", free_port());
+    let [one, two] =
+        [1, 2].map(|port| format!("{port}@udp:127.0.0.1:{}->127.0.0.1:9", free_port()));
+    let process = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(["switch", "--no-p4", "--device-id", "7", "--cpu-port", "510"])
+        .args(["-i", &one, "-i", &two, "--grpc-server-addr", &address])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = Server { process, address };
+    server.wait();
+    let (status, text, errors) = conform(&[
+        &server.address,
+        "--device-id",
+        "7",
+        "--cpu-port",
+        "510",
+        "--all",
+    ]);
+    assert_eq!(status, Some(0), "{text}{errors}");
+    assert!(text.contains(" 0 failed, 0 lacking, 0 skipped"), "{text}");
 }

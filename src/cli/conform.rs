@@ -25,6 +25,9 @@ pub(super) struct Conform {
     /// The port that leads to the controller, to try packets in.
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u16>,
+    /// Two ports that the server has, to try groups that watch ports.
+    #[arg(long, value_name = "PORT", num_args = 2, value_delimiter = ',', default_values_t = [1, 2])]
+    ports: Vec<u8>,
     /// What the server takes as a device config.
     #[arg(long, value_enum, default_value_t = Config::Auto)]
     config: Config,
@@ -57,9 +60,13 @@ impl Conform {
         }
         let address = self.address.as_deref().unwrap_or_default();
         let endpoint = Endpoint::plain(address, self.device_id);
+        let &[one, two] = self.ports.as_slice() else {
+            return Err(Fault::input("--ports takes two ports"));
+        };
         let options = ConformOptions {
             quick: self.quick,
             cpu_port: self.cpu_port,
+            ports: [one, two],
             config: match self.config {
                 Config::Auto => ConfigFormat::Auto,
                 Config::P4 => ConfigFormat::P4,

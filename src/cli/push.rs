@@ -12,8 +12,9 @@ use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
 use crate::target::remote::journal::JournalError;
-use crate::target::remote::push::{Outcome, Step, Survey, SwitchOutcome, SwitchReport, Told};
+use crate::target::remote::push::{Step, Survey, Told};
 use crate::target::remote::push::{push, rollback, survey};
+use crate::target::remote::report::{Outcome, SwitchOutcome, SwitchReport};
 use crate::target::remote::{
     ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport,
 };

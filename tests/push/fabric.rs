@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -18,16 +20,25 @@ const SWITCHES: [&str; 4] = ["leaf1", "leaf2", "spine1", "spine2"];
 /// What a switch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// `switchwright switch`.
+    Ours,
     /// BMv2's simple_switch_grpc.
     Bmv2,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 1] = [Self::Bmv2];
+    pub(crate) const ALL: [Self; 2] = [Self::Ours, Self::Bmv2];
 
     /// The first tool that it needs and that is not here.
     pub(crate) fn missing(self) -> Option<&'static str> {
+        if self == Self::Ours {
+            let help = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+                .args(["switch", "--help"])
+                .output();
+            return (!help.unwrap().status.success()).then_some("switchwright switch");
+        }
         let tools: &[&str] = match self {
+            Self::Ours => &[],
             Self::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
         };
         let starts = |tool: &&&str| {
@@ -43,38 +54,53 @@ impl Kind {
 
     /// Whether a batch is taken whole or not at all.
     pub(crate) fn atomic(self) -> bool {
-        match self {
-            Self::Bmv2 => false,
-        }
+        self == Self::Ours
     }
 
     /// How many pushers are killed on it.
     pub(crate) fn kills(self) -> usize {
         match self {
-            Self::Bmv2 => 12,
+            Self::Ours => 50,
+            Self::Bmv2 => 8,
         }
     }
 
-    fn start(self, device_id: usize, port: u16) -> Child {
-        let address = format!("127.0.0.1:{port}");
+    fn start(self, device_id: usize, port: u16, more: &[&str]) -> Child {
+        let (address, device_id) = (format!("127.0.0.1:{port}"), device_id.to_string());
         let mut command = match self {
-            Self::Bmv2 => {
-                let thrift = free_port().to_string();
-                let mut command = Command::new("simple_switch_grpc");
+            Self::Ours => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+                command.arg("switch");
                 command
-                    .args([
-                        "--no-p4",
-                        "--device-id",
-                        &device_id.to_string(),
-                        "--thrift-port",
-                        &thrift,
-                    ])
-                    .args(["--", "--grpc-server-addr", &address]);
+            }
+            Self::Bmv2 => {
+                let mut command = Command::new("simple_switch_grpc");
+                command.args(["--thrift-port", &free_port().to_string()]);
                 command
             }
         };
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().unwrap()
+        command
+            .args([
+                "--no-p4",
+                "--device-id",
+                &device_id,
+                "--",
+                "--grpc-server-addr",
+                &address,
+            ])
+            .args(more)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = command.spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            assert!(
+                Instant::now() < deadline,
+                "device {device_id} does not listen"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        process
     }
 }
 
@@ -83,12 +109,12 @@ impl Kind {
 pub(crate) struct Fabric {
     kind: Kind,
     folder: TempDir,
-    switches: RefCell<BTreeMap<&'static str, Child>>,
+    switches: RefCell<BTreeMap<&'static str, (Child, u16)>>,
 }
 
 impl Drop for Fabric {
     fn drop(&mut self) {
-        for process in self.switches.get_mut().values_mut() {
+        for (process, _) in self.switches.get_mut().values_mut() {
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -140,20 +166,18 @@ impl Fabric {
 
     /// Switches that listen, without a program.
     pub(crate) fn start(kind: Kind) -> Self {
+        Self::start_with(kind, &[], "")
+    }
+
+    /// The same with more arguments for each, and more text at the head of the devices file.
+    pub(crate) fn start_with(kind: Kind, more: &[&str], head: &str) -> Self {
         let fabric = Self::with_files(kind);
-        let mut devices = "format: switchwright-devices\nversion: 1\nswitches:\n".to_owned();
+        let mut devices = format!("format: switchwright-devices\nversion: 1\n{head}switches:\n");
         for (device_id, name) in SWITCHES.into_iter().enumerate() {
             let port = free_port();
-            fabric
-                .switches
-                .borrow_mut()
-                .insert(name, kind.start(device_id, port));
+            let process = kind.start(device_id, port, more);
+            fabric.switches.borrow_mut().insert(name, (process, port));
             devices.push_str(&format!("  {name}: {{address: \"127.0.0.1:{port}\"}}\n"));
-            let deadline = Instant::now() + Duration::from_secs(60);
-            while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-                assert!(Instant::now() < deadline, "{name} does not listen");
-                std::thread::sleep(Duration::from_millis(20));
-            }
         }
         fabric.write("devices.yaml", &devices);
         fabric
@@ -163,7 +187,7 @@ impl Fabric {
         self.kind
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -225,11 +249,28 @@ impl Fabric {
         command.spawn().unwrap()
     }
 
+    /// `drift --watch --json`, its output ours to read.
+    pub(crate) fn start_watch(&self, build: &str, interval: &str) -> Child {
+        let mut command = self.command(&["drift", build]);
+        command.args(["--watch", "--json", "--interval", interval]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
     /// Ends a switch.
     pub(crate) fn stop(&self, name: &'static str) {
-        let mut process = self.switches.borrow_mut().remove(name).unwrap();
+        let mut switches = self.switches.borrow_mut();
+        let (process, _) = switches.get_mut(name).unwrap();
         process.kill().unwrap();
         process.wait().unwrap();
+    }
+
+    /// Starts a switch again, where it was and without a program.
+    pub(crate) fn start_again(&self, name: &'static str) {
+        let device_id = SWITCHES.iter().position(|switch| *switch == name).unwrap();
+        let mut switches = self.switches.borrow_mut();
+        let (process, port) = switches.get_mut(name).unwrap();
+        *process = self.kind.start(device_id, *port, &[]);
     }
 
     /// Makes a switch of a build refuse: the entry refers to a group that nobody makes. The manifest is put right.
@@ -272,4 +313,18 @@ impl Fabric {
             );
         }
     }
+}
+
+/// The lines that a process prints, as they come.
+pub(crate) fn lines_of(process: &mut Child) -> Receiver<String> {
+    let output = process.stdout.take().unwrap();
+    let (lines, received) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    received
 }

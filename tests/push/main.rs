@@ -1,4 +1,4 @@
-//! `push` and `drift` against real P4Runtime servers: BMv2's where it is installed. No mocks.
+//! `push` and `drift` against real P4Runtime servers: our own switch, and BMv2's where it is installed. No mocks.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod fabric;
@@ -211,5 +211,103 @@ fn a_killed_push_is_mended_by_the_next() {
                 "round {round}"
             );
         }
+    });
+}
+
+/// A switch that is killed at any moment of a push, and comes back empty: the push says so and the next one mends it.
+#[test]
+fn a_killed_switch_is_mended_by_the_next_push() {
+    on_every_kind(|fabric| {
+        let mut random = ChaCha8Rng::seed_from_u64(2);
+        fabric.json(0, &["push", "two"]);
+        let start = Instant::now();
+        fabric.json(0, &["push", "one"]);
+        let whole = start.elapsed();
+        for round in 0..fabric.kind().kills() / 2 {
+            let build = ["two", "one"][round % 2];
+            let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
+            let mut pusher = fabric.start_push(build);
+            std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.0)));
+            fabric.stop(victim);
+            let status = pusher.wait().unwrap().code();
+            assert!(matches!(status, Some(0 | 3)), "{status:?}");
+            fabric.start_again(victim);
+            let after = fabric.json(0, &["push", build]);
+            assert_eq!(
+                after["outcome"], "pushed",
+                "{victim} came back empty: {after}"
+            );
+            assert_eq!(
+                fabric.json(0, &["drift", build])["drifted"],
+                false,
+                "round {round}"
+            );
+        }
+    });
+}
+
+#[test]
+fn encrypted_and_with_certificates_on_both_sides() {
+    if let Some(tool) = Kind::Ours.missing() {
+        return println!("skipped: {tool} is not there");
+    }
+    let own = |name: &str| rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let (server, client, stranger) = (own("localhost"), own("client"), own("client"));
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = place.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let server_cert = file("server.pem", server.cert.pem());
+    let server_key = file("server.key", server.signing_key.serialize_pem());
+    let client_cert = file("client.pem", client.cert.pem());
+    let client_key = file("client.key", client.signing_key.serialize_pem());
+    let head = format!(
+        "defaults:\n  timeout: 10\n  tls: {{ca: {server_cert}, cert: {client_cert}, key: {client_key}, name: localhost}}\n"
+    );
+    let more = [
+        "--grpc-server-ssl",
+        "--grpc-server-cert",
+        &server_cert,
+        "--grpc-server-key",
+        &server_key,
+        "--grpc-server-cacert",
+        &client_cert,
+        "--grpc-server-with-client-auth",
+    ];
+    let fabric = Fabric::start_with(Kind::Ours, &more, &head);
+    assert_eq!(fabric.json(0, &["push", "one"])["outcome"], "pushed");
+    // A stranger's certificate, and none at all.
+    std::fs::write(&client_cert, stranger.cert.pem()).unwrap();
+    std::fs::write(&client_key, stranger.signing_key.serialize_pem()).unwrap();
+    assert_eq!(fabric.run(&["push", "one"]).0, 3);
+    let devices = std::fs::read_to_string(fabric.path().join("devices.yaml")).unwrap();
+    fabric.write("devices.yaml", &devices.replace(&head, ""));
+    assert_eq!(fabric.run(&["drift", "one"]).0, 3);
+}
+
+/// Somebody else writes, and `drift --watch` tells it, and that it is gone.
+#[test]
+fn drift_is_told_as_it_occurs() {
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        let mut watcher = fabric.start_watch("one", "0.1");
+        let lines = fabric::lines_of(&mut watcher);
+        let next = || -> Value {
+            let line = lines.recv_timeout(Duration::from_secs(60)).unwrap();
+            serde_json::from_str(&line).unwrap()
+        };
+        fabric.json(0, &["push", "two"]);
+        let event = next();
+        assert_eq!(event["appeared"], true, "{event}");
+        assert!(event["what"].as_str().unwrap().contains('.'), "{event}");
+        fabric.json(0, &["push", "one"]);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while next()["appeared"] == true {
+            assert!(Instant::now() < deadline, "the drift is never resolved");
+        }
+        watcher.kill().unwrap();
+        watcher.wait().unwrap();
     });
 }

@@ -222,7 +222,7 @@ async fn large(bench: &mut Bench) {
     let note = vec![b'n'; 1000];
     let update = |number| {
         let entry = v1::TableEntry {
-            metadata: note.clone(),
+            metadata: note.clone().into(),
             ..bench.numbered(number)
         };
         one(update::Type::Insert, Kind::TableEntry(entry))

@@ -17,6 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
+pub(super) use super::answer::{CALL, Heard, Outcome, name, timed};
 use super::{ConformError, ConformOptions, Conformance, Finding, Verdict};
 use crate::target::remote::apply::{self, Abilities};
 use crate::target::remote::desired::DesiredPipeline;
@@ -26,8 +27,6 @@ use crate::target::remote::{Client, Device, ElectionId, Endpoint, RemoteError};
 pub(super) const SOON: Duration = Duration::from_secs(3);
 /// How long we wait for an answer that must not come.
 pub(super) const NEVER: Duration = Duration::from_millis(300);
-/// How long any call may take.
-const CALL: Duration = Duration::from_secs(30);
 
 /// Who a call claims to come from.
 #[derive(Clone, Debug)]
@@ -57,72 +56,6 @@ pub(super) struct Bench {
 pub(super) struct Stream {
     requests: mpsc::Sender<v1::StreamMessageRequest>,
     answers: tonic::Streaming<v1::StreamMessageResponse>,
-}
-
-/// What came on a stream.
-#[derive(Clone, Debug)]
-pub(super) enum Heard {
-    /// A message.
-    Said(Answer),
-    /// The server ended the stream with this.
-    Ended(Code, String),
-    /// Nothing in time.
-    Nothing,
-}
-
-impl Heard {
-    /// The code of an arbitration answer, or the one that the stream ended with.
-    pub(super) fn code(&self) -> Option<Code> {
-        match self {
-            Self::Said(Answer::Arbitration(update)) => Some(Code::from_i32(
-                update.status.as_ref().map_or(0, |status| status.code),
-            )),
-            Self::Ended(code, _) => Some(*code),
-            _ => None,
-        }
-    }
-
-    /// The election id of an arbitration answer.
-    pub(super) fn election_id(&self) -> Option<ElectionId> {
-        match self {
-            Self::Said(Answer::Arbitration(update)) => {
-                update.election_id.map(ElectionId::from_message)
-            }
-            _ => None,
-        }
-    }
-
-    /// For tables.
-    pub(super) fn describe(&self) -> String {
-        match self {
-            Self::Said(Answer::Arbitration(update)) => format!(
-                "{}, election id {}",
-                self.code().map_or("?", name),
-                update.election_id.map_or_else(
-                    || "unset".to_owned(),
-                    |id| ElectionId::from_message(id).to_string()
-                )
-            ),
-            Self::Said(Answer::Packet(_)) => "a packet in".to_owned(),
-            Self::Said(Answer::Digest(_)) => "a digest list".to_owned(),
-            Self::Said(Answer::IdleTimeoutNotification(_)) => {
-                "an idle timeout notification".to_owned()
-            }
-            Self::Said(Answer::Error(error)) => {
-                format!(
-                    "a stream error, {}",
-                    name(Code::from_i32(error.canonical_code))
-                )
-            }
-            Self::Said(Answer::Other(_)) => "another message".to_owned(),
-            Self::Ended(code, words) => format!("the stream ended with {} ({words})", name(*code)),
-            Self::Nothing => "nothing".to_owned(),
-        }
-    }
-}
-
-pub(super) fn name(code: Code) -> &'static str {
-    crate::target::remote::code_name(code)
 }
 
 impl Stream {
@@ -599,7 +532,7 @@ impl Bench {
             params: params
                 .map(|(value, param_id)| v1::action::Param {
                     param_id,
-                    value: value.to_vec(),
+                    value: value.to_vec().into(),
                 })
                 .collect(),
         }
@@ -641,17 +574,9 @@ pub(super) fn id_of<'a>(
         .map_or(0, |preamble| preamble.id)
 }
 
-/// A call in time; a server that does not answer is as good as gone.
-pub(super) async fn timed<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    match tokio::time::timeout(CALL, call).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Status::deadline_exceeded("no answer in 30 s")),
-    }
-}
-
 /// An exact key.
 pub(super) fn exact(field_id: u32, value: &[u8]) -> v1::FieldMatch {
-    let value = value.to_vec();
+    let value = value.to_vec().into();
     key(
         field_id,
         FieldMatchType::Exact(v1::field_match::Exact { value }),
@@ -677,63 +602,5 @@ pub(super) fn one(kind: update::Type, entity: Kind) -> v1::Update {
 fn wrap(entity: Kind) -> v1::Entity {
     v1::Entity {
         entity: Some(entity),
-    }
-}
-
-/// How a call came out.
-#[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    /// The code of the update, if the answer names one, else of the call.
-    pub(super) code: Code,
-    /// The server's words.
-    pub(super) words: String,
-    /// Whether the server was no longer there.
-    pub(super) gone: bool,
-}
-
-impl Outcome {
-    pub(super) fn of(result: Result<(), Status>) -> Self {
-        let Err(status) = result else {
-            return Self {
-                code: Code::Ok,
-                words: String::new(),
-                gone: false,
-            };
-        };
-        let gone = status.code() == Code::Unavailable;
-        match crate::target::remote::update_failures(&status)
-            .into_iter()
-            .next()
-        {
-            Some(failure) => Self {
-                code: failure.code,
-                words: failure.message,
-                gone: false,
-            },
-            None => Self {
-                code: status.code(),
-                words: status.message().to_owned(),
-                gone,
-            },
-        }
-    }
-
-    /// Of a call with a result.
-    pub(super) fn of_any<T>(result: &Result<T, Status>) -> Self {
-        match result {
-            Ok(_) => Self::of(Ok(())),
-            Err(status) => Self::of(Err(status.clone())),
-        }
-    }
-}
-
-impl std::fmt::Display for Outcome {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(name(self.code))?;
-        if !self.words.is_empty() {
-            let short: String = self.words.chars().take(80).collect();
-            write!(f, " ({short})")?;
-        }
-        Ok(())
     }
 }

@@ -267,7 +267,7 @@ async fn scopes(bench: &mut Bench) {
         params: vec![
             v1::action::Param {
                 param_id: 1,
-                value: vec![1]
+                value: vec![1].into()
             };
             2
         ],
@@ -376,7 +376,7 @@ async fn scopes(bench: &mut Bench) {
 
 async fn snapshots(bench: &mut Bench) {
     let noted = v1::TableEntry {
-        metadata: b"note".to_vec(),
+        metadata: b"note".to_vec().into(),
         ..bench.exact(&[0x17], &[1], 1)
     };
     let outcome = bench
@@ -397,7 +397,7 @@ async fn snapshots(bench: &mut Bench) {
         .entries(bench.exact(&[0x17], &[1], 1))
         .await
         .unwrap_or_default();
-    let kept = held.iter().any(|entry| entry.metadata == b"note");
+    let kept = held.iter().any(|entry| entry.metadata[..] == b"note"[..]);
     bench.judge(
         17,
         "metadata reads back",

@@ -35,7 +35,8 @@ fn in_group(member_id: u32, weight: i32, port: Option<u8>) -> action_profile_gro
     action_profile_group::Member {
         member_id,
         weight,
-        watch_kind: port.map(|port| action_profile_group::member::WatchKind::WatchPort(vec![port])),
+        watch_kind: port
+            .map(|port| action_profile_group::member::WatchKind::WatchPort(vec![port].into())),
     }
 }
 
@@ -84,11 +85,12 @@ async fn members_and_groups(bench: &mut Bench) {
         let outcome = bench.put(update::Type::Insert, member(bench, id, 1)).await;
         bench.demand(18, "INSERT of a member", &outcome, &[Code::Ok], MEMBERS);
     }
+    let [one, two] = bench.options.ports;
     let weighted = group(bench, 1, vec![in_group(1, 2, None), in_group(2, 1, None)]);
     let watched = group(
         bench,
         2,
-        vec![in_group(1, 1, Some(1)), in_group(3, 1, Some(2))],
+        vec![in_group(1, 1, Some(one)), in_group(3, 1, Some(two))],
     );
     for (check, kind) in [
         ("a group with weights", weighted),
@@ -150,10 +152,13 @@ async fn members_and_groups(bench: &mut Bench) {
 }
 
 async fn one_shot(bench: &mut Bench) {
+    let [one, two] = bench.options.ports;
     let action = |port: u8, weight| v1::ActionProfileAction {
         action: Some(bench.call("send", &[&[port]])),
         weight,
-        watch_kind: Some(action_profile_action::WatchKind::WatchPort(vec![port])),
+        watch_kind: Some(action_profile_action::WatchKind::WatchPort(
+            vec![port].into(),
+        )),
     };
     let entry = |actions| {
         Kind::TableEntry(v1::TableEntry {
@@ -171,8 +176,8 @@ async fn one_shot(bench: &mut Bench) {
         })
     };
     let (right, wrong) = (
-        entry(vec![action(1, 2), action(2, 1)]),
-        entry(vec![action(1, 0)]),
+        entry(vec![action(one, 2), action(two, 1)]),
+        entry(vec![action(one, 0)]),
     );
     let outcome = bench.put(update::Type::Insert, wrong).await;
     bench.demand(
@@ -229,7 +234,7 @@ async fn clear(bench: &Bench) {
 
 fn copies(ports: &[(u8, u32)]) -> Vec<v1::Replica> {
     let one = |(port, instance): &(u8, u32)| v1::Replica {
-        port_kind: Some(replica::PortKind::Port(vec![*port])),
+        port_kind: Some(replica::PortKind::Port(vec![*port].into())),
         instance: *instance,
         backup_replicas: Vec::new(),
     };
@@ -244,7 +249,7 @@ fn multicast(multicast_group_id: u32, replicas: Vec<v1::Replica>) -> Kind {
     replicate(pre::Type::MulticastGroupEntry(v1::MulticastGroupEntry {
         multicast_group_id,
         replicas,
-        metadata: Vec::new(),
+        metadata: Default::default(),
     }))
 }
 

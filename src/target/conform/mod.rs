@@ -10,7 +10,10 @@
 //!
 //! A check never takes a server's word for it: what was written is read back. A server that dies under a check has
 //! failed it, and the checks after it are skipped; those that have killed servers come last.
+// Byte fields are given as whatever type the messages have.
+#![allow(clippy::useless_conversion)]
 
+mod answer;
 mod batches;
 mod bench;
 mod entries;
@@ -141,6 +144,8 @@ pub struct ConformOptions {
     pub quick: bool,
     /// The port that leads to the controller, for packets in.
     pub cpu_port: Option<u16>,
+    /// Two ports that the server has, for groups that watch ports.
+    pub ports: [u8; 2],
     /// What the server takes as a device config.
     pub config: ConfigFormat,
     /// A device config of [`PROGRAM`] made beforehand.

@@ -160,7 +160,7 @@ async fn verify(bench: &mut Bench) {
         VERIFY,
     );
     let nonsense = v1::ForwardingPipelineConfig {
-        p4_device_config: b"not a program".to_vec(),
+        p4_device_config: b"not a program".to_vec().into(),
         ..bench.config()
     };
     let outcome = Outcome::of(bench.set_pipeline(Action::Verify, Some(nonsense)).await);
@@ -286,7 +286,7 @@ async fn broken(bench: &mut Bench) {
         ),
     ] {
         let nonsense = v1::ForwardingPipelineConfig {
-            p4_device_config: b"not a program".to_vec(),
+            p4_device_config: b"not a program".to_vec().into(),
             ..bench.config()
         };
         let outcome = Outcome::of(bench.set_pipeline(action, Some(nonsense)).await);

@@ -39,7 +39,7 @@ fn seen(count: &Result<usize, Outcome>) -> String {
 
 async fn wildcards(bench: &mut Bench) {
     let noted = v1::TableEntry {
-        metadata: b"mine".to_vec(),
+        metadata: b"mine".to_vec().into(),
         ..bench.exact(&[2], &[1], 2)
     };
     let marked = v1::TableEntry {
@@ -103,7 +103,7 @@ async fn wildcards(bench: &mut Bench) {
         (
             "by metadata",
             v1::TableEntry {
-                metadata: b"mine".to_vec(),
+                metadata: b"mine".to_vec().into(),
                 ..of(exact)
             },
             1,
@@ -208,7 +208,7 @@ async fn data(bench: &mut Bench) {
         register_id: extern_id(bench, "memory"),
         index,
         data: Some(v1::P4Data {
-            data: Some(v1::p4_data::Data::Bitstring(vec![0x12, 0x34])),
+            data: Some(v1::p4_data::Data::Bitstring(vec![0x12, 0x34].into())),
         }),
     };
     written_and_read(bench, "a register cell", Kind::RegisterEntry(register)).await;
@@ -254,7 +254,7 @@ async fn direct(bench: &mut Bench, config: v1::MeterConfig) {
         r#match: vec![key(
             1,
             v1::field_match::FieldMatchType::Lpm(v1::field_match::Lpm {
-                value: vec![10, 0, 0, 0],
+                value: vec![10, 0, 0, 0].into(),
                 prefix_len: 8,
             }),
         )],
@@ -350,7 +350,7 @@ async fn large(bench: &mut Bench) {
         let batch = (base..base + 1000)
             .map(|n| {
                 let entry = v1::TableEntry {
-                    metadata: vec![b'x'; 250],
+                    metadata: vec![b'x'; 250].into(),
                     ..bench.numbered(n)
                 };
                 one(update::Type::Insert, Kind::TableEntry(entry))

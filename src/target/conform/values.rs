@@ -100,7 +100,7 @@ fn lpm(bench: &Bench, value: &[u8], prefix_len: i32) -> v1::TableEntry {
         r#match: vec![key(
             1,
             FieldMatchType::Lpm(field_match::Lpm {
-                value: value.to_vec(),
+                value: value.to_vec().into(),
                 prefix_len,
             }),
         )],
@@ -127,7 +127,7 @@ pub(super) fn mixed(bench: &Bench, keys: Vec<v1::FieldMatch>, priority: i32) -> 
 }
 
 pub(super) fn ternary(value: &[u8], mask: &[u8]) -> v1::FieldMatch {
-    let (value, mask) = (value.to_vec(), mask.to_vec());
+    let (value, mask) = (value.to_vec().into(), mask.to_vec().into());
     key(
         1,
         FieldMatchType::Ternary(field_match::Ternary { value, mask }),
@@ -135,12 +135,12 @@ pub(super) fn ternary(value: &[u8], mask: &[u8]) -> v1::FieldMatch {
 }
 
 pub(super) fn range(low: &[u8], high: &[u8]) -> v1::FieldMatch {
-    let (low, high) = (low.to_vec(), high.to_vec());
+    let (low, high) = (low.to_vec().into(), high.to_vec().into());
     key(2, FieldMatchType::Range(field_match::Range { low, high }))
 }
 
 pub(super) fn optional(value: &[u8]) -> v1::FieldMatch {
-    let value = value.to_vec();
+    let value = value.to_vec().into();
     key(3, FieldMatchType::Optional(field_match::Optional { value }))
 }
 

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use p4runtime::P4InfoIndex;
+use p4runtime::p4::config::v1::P4Info;
+use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime::p4::v1::write_request::Atomicity;
-use p4runtime::p4::v1::{self};
 use prost::Message as _;
 use tonic::Code;
 
@@ -121,16 +122,7 @@ pub async fn device_config(
             RemoteError::Config(format!("`{}` cannot be read: {error}", path.display()))
         });
     }
-    let nonsense = pipeline.message(b"not a program".to_vec());
-    abilities.verifies = match client.set_pipeline(Action::Verify, nonsense).await {
-        Ok(()) => false,
-        Err(error) if error.code() == Some(Code::Unimplemented) => false,
-        Err(error @ RemoteError::Refused { .. }) => {
-            tracing::debug!("{}: verifies: {error}", device.name);
-            true
-        }
-        Err(error) => return Err(error),
-    };
+    abilities.verifies = verifies(client, pipeline.info.info()).await?;
     let source = pipeline.source.clone().into_bytes();
     let config = match device.config {
         ConfigFormat::P4 => source,
@@ -156,6 +148,25 @@ pub async fn device_config(
         client.set_pipeline(Action::Verify, message).await?;
     }
     Ok(config)
+}
+
+/// Whether a switch looks at device configs when it is asked to verify: nonsense is refused then. Nothing changes.
+/// We must be primary.
+///
+/// # Errors
+/// An unreachable switch; one that refuses for other reasons.
+pub async fn verifies(client: &mut Client, info: &P4Info) -> Result<bool, RemoteError> {
+    let nonsense = v1::ForwardingPipelineConfig {
+        p4info: Some(info.clone()),
+        p4_device_config: b"not a program".as_slice().into(),
+        cookie: None,
+    };
+    match client.set_pipeline(Action::Verify, nonsense).await {
+        Ok(()) => Ok(false),
+        Err(error) if error.code() == Some(Code::Unimplemented) => Ok(false),
+        Err(RemoteError::Refused { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Brings a switch from `held` to the goal, and reads back whether it is there. We must be primary.

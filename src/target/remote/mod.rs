@@ -10,7 +10,7 @@
 //! | what a switch holds | [`state`] |
 //! | what has to change, and in which order | [`diff`] |
 //! | one switch brought to a state | [`apply`] |
-//! | the network brought to a state, or left as it was | [`push`], [`journal`] |
+//! | the network brought to a state, or left as it was | [`push`], [`journal`], [`report`] |
 //! | differences as they appear | [`drift`] |
 //!
 //! Nothing here asks what product a switch is: what it can do is found out by asking it ([`apply::Abilities`]).
@@ -26,6 +26,7 @@ mod error;
 pub mod journal;
 mod p4c;
 pub mod push;
+pub mod report;
 pub mod state;
 
 pub use apply::{Abilities, Applied};
@@ -36,7 +37,8 @@ pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
 pub(crate) use error::{code_name, update_failures};
-pub use push::{PushError, PushOptions, PushReport};
+pub use push::{PushError, PushOptions};
+pub use report::PushReport;
 pub use state::SwitchState;
 
 #[cfg(test)]

@@ -13,16 +13,16 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1;
-use serde::Serialize;
 use thiserror::Error;
 
 use super::apply::{self, Abilities, Applied, Goal};
 use super::client::Client;
 use super::desired::{Desired, DesiredPipeline, DesiredSwitch};
 use super::devices::{Device, Devices};
-use super::diff::{ChangeKind, PipelineChange, SwitchDiff};
+use super::diff::{PipelineChange, SwitchDiff};
 use super::error::RemoteError;
 use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::report::{Outcome, PushReport, SwitchOutcome, SwitchReport};
 use super::state::{self, SwitchState};
 
 /// Attempts to reach a switch that is to be brought back.
@@ -74,72 +74,6 @@ fn each_line(failures: &[(String, RemoteError)]) -> String {
         .map(|(name, error)| format!("{name}: {error}"))
         .collect();
     lines.join("\n")
-}
-
-/// How a push ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every switch held it already; nothing was written.
-    Unchanged,
-    /// Every switch that was reached holds it.
-    Pushed,
-    /// A switch refused, and every switch is as it was.
-    RolledBack,
-    /// A switch refused, and not every switch could be brought back.
-    Mixed,
-}
-
-/// How a push ended for one switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SwitchOutcome {
-    /// It held everything.
-    Unchanged,
-    /// It was written to and read back.
-    Pushed,
-    /// It could not be reached and was left out.
-    Unreachable,
-    /// It is as it was before.
-    Restored,
-    /// It refused, and could not be brought back.
-    Lost,
-}
-
-/// What happened to one switch.
-#[derive(Clone, Debug, Serialize)]
-pub struct SwitchReport {
-    /// Its name.
-    pub switch: String,
-    /// Where it is.
-    pub address: String,
-    /// How it ended.
-    pub outcome: SwitchOutcome,
-    /// `same`, `load` or `replace`.
-    pub pipeline: &'static str,
-    /// Entities made.
-    pub inserted: usize,
-    /// Entities changed.
-    pub modified: usize,
-    /// Entities removed.
-    pub deleted: usize,
-    /// Writes that it took.
-    pub batches: usize,
-    /// `dataplane-atomic`, `rollback-on-error` or `none`; absent where nothing was written.
-    pub atomicity: Option<&'static str>,
-    /// What went wrong.
-    pub error: Option<String>,
-}
-
-/// What happened.
-#[derive(Clone, Debug, Serialize)]
-pub struct PushReport {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Updates written to switches that hold them now.
-    pub written: usize,
-    /// Every switch, in the plan's order.
-    pub switches: Vec<SwitchReport>,
 }
 
 /// What a switch holds beside what it is to hold.
@@ -214,7 +148,7 @@ pub async fn push(
                 .iter()
                 .map(|r| switch_report(r, SwitchOutcome::Unchanged, None)),
         );
-        return Ok(finish(desired, report, Outcome::Unchanged, 0));
+        return Ok(PushReport::new(desired, report, Outcome::Unchanged, 0));
     }
     let snapshots = before(&journal, &ready, interrupted)?;
     journal.begin(&snapshots)?;
@@ -236,14 +170,14 @@ pub async fn push(
             report.push(switch_report(ready, outcome, Some(applied)));
         }
         journal.finish(Progress::Pushed)?;
-        return Ok(finish(desired, report, Outcome::Pushed, updates));
+        return Ok(PushReport::new(desired, report, Outcome::Pushed, updates));
     }
     let (restored, outcome) = undo(ready, written, &snapshots, options, told).await;
     report.extend(restored);
     if outcome == Outcome::RolledBack {
         journal.finish(Progress::RolledBack)?;
     }
-    Ok(finish(desired, report, outcome, 0))
+    Ok(PushReport::new(desired, report, outcome, 0))
 }
 
 /// What the network is brought back to: what switches hold now, or held before a push that never ended.
@@ -423,16 +357,9 @@ async fn undo(
                 .collect::<Vec<_>>()
                 .join("; ");
             SwitchReport {
-                switch: ready.device.name.clone(),
-                address: ready.device.endpoint.address.clone(),
-                outcome,
                 pipeline: ready.diff.pipeline.name(),
-                inserted: 0,
-                modified: 0,
-                deleted: 0,
-                batches: 0,
-                atomicity: None,
                 error: (!error.is_empty()).then_some(error),
+                ..SwitchReport::of(&ready.device, outcome)
             }
         }
     })
@@ -498,7 +425,11 @@ async fn restore_once(
         info: &info,
         entities: &snapshot.entities,
     };
-    apply::apply(&mut client, &held, &goal, &mut Abilities::default()).await
+    let mut abilities = Abilities::default();
+    if goal.load.is_some() {
+        abilities.verifies = apply::verifies(&mut client, info.info()).await?;
+    }
+    apply::apply(&mut client, &held, &goal, &mut abilities).await
 }
 
 fn index(config: &v1::ForwardingPipelineConfig) -> Result<P4InfoIndex, RemoteError> {
@@ -553,7 +484,7 @@ pub async fn rollback(
     if !lost {
         journal.finish(Progress::RolledBack)?;
     }
-    Ok(finish(desired, reports, outcome, written))
+    Ok(PushReport::new(desired, reports, outcome, written))
 }
 
 fn restored(device: &Device, done: Result<Applied, RemoteError>) -> SwitchReport {
@@ -568,103 +499,25 @@ fn restored(device: &Device, done: Result<Applied, RemoteError>) -> SwitchReport
         None => SwitchOutcome::Restored,
     };
     SwitchReport {
-        switch: device.name.clone(),
-        address: device.endpoint.address.clone(),
-        outcome,
         pipeline: if applied.loaded { "replace" } else { "same" },
-        inserted: applied.inserted,
-        modified: applied.modified,
-        deleted: applied.deleted,
-        batches: applied.batches,
-        atomicity: None,
         error: error.map(|error| error.to_string()),
+        ..SwitchReport::of(device, outcome).with(&applied)
     }
 }
 
 fn switch_report(ready: &Ready, outcome: SwitchOutcome, applied: Option<Applied>) -> SwitchReport {
     let applied = applied.unwrap_or_default();
     SwitchReport {
-        switch: ready.device.name.clone(),
-        address: ready.device.endpoint.address.clone(),
-        outcome,
         pipeline: ready.diff.pipeline.name(),
-        inserted: applied.inserted,
-        modified: applied.modified,
-        deleted: applied.deleted,
-        batches: applied.batches,
         atomicity: (applied.batches > 0).then(|| ready.abilities.atomicity_name()),
-        error: None,
+        ..SwitchReport::of(&ready.device, outcome).with(&applied)
     }
 }
 
 fn unreachable((device, error): &(Device, RemoteError)) -> SwitchReport {
     SwitchReport {
-        switch: device.name.clone(),
-        address: device.endpoint.address.clone(),
-        outcome: SwitchOutcome::Unreachable,
-        pipeline: PipelineChange::Same.name(),
-        inserted: 0,
-        modified: 0,
-        deleted: 0,
-        batches: 0,
-        atomicity: None,
         error: Some(error.to_string()),
-    }
-}
-
-/// The report, its switches in the plan's order.
-fn finish(
-    desired: &Desired,
-    mut switches: Vec<SwitchReport>,
-    outcome: Outcome,
-    written: usize,
-) -> PushReport {
-    let places: BTreeMap<&str, usize> = desired
-        .switches
-        .iter()
-        .enumerate()
-        .map(|(place, switch)| (switch.name.as_str(), place))
-        .collect();
-    switches.sort_by_key(|report| places.get(report.switch.as_str()).copied());
-    PushReport {
-        outcome,
-        written,
-        switches,
-    }
-}
-
-impl Survey {
-    /// What a push would do here, as a report.
-    #[must_use]
-    pub fn report(&self) -> SwitchReport {
-        let mut report = SwitchReport {
-            switch: self.device.name.clone(),
-            address: self.device.endpoint.address.clone(),
-            outcome: SwitchOutcome::Unchanged,
-            pipeline: PipelineChange::Same.name(),
-            inserted: 0,
-            modified: 0,
-            deleted: 0,
-            batches: 0,
-            atomicity: None,
-            error: None,
-        };
-        match &self.found {
-            Ok((_, diff)) => {
-                report.pipeline = diff.pipeline.name();
-                report.inserted = diff.count(ChangeKind::Insert);
-                report.modified = diff.count(ChangeKind::Modify);
-                report.deleted = diff.count(ChangeKind::Delete);
-                if !diff.is_empty() {
-                    report.outcome = SwitchOutcome::Pushed;
-                }
-            }
-            Err(error) => {
-                report.outcome = SwitchOutcome::Unreachable;
-                report.error = Some(error.to_string());
-            }
-        }
-        report
+        ..SwitchReport::of(device, SwitchOutcome::Unreachable)
     }
 }
 

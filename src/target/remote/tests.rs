@@ -1,5 +1,5 @@
 //! The push without a switch: canonical forms, diffs and their order, the journal.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::useless_conversion)]
 
 use std::collections::BTreeMap;
 
@@ -226,7 +226,7 @@ fn the_journal_survives_and_is_held_by_one() {
     let snapshot = Snapshot {
         pipeline: Some(v1::ForwardingPipelineConfig {
             p4info: Some(info().info().clone()),
-            p4_device_config: b"program".to_vec(),
+            p4_device_config: b"program".as_slice().into(),
             cookie: None,
         }),
         entities: set(&[&tight(1, 1)]),
@@ -268,7 +268,7 @@ fn other_matches_are_other_entries() {
     let exact = |value: u8| v1::FieldMatch {
         field_id: 1,
         field_match_type: Some(FieldMatchType::Exact(field_match::Exact {
-            value: vec![value],
+            value: vec![value].into(),
         })),
     };
     assert_ne!(exact(1), exact(2));
