@@ -212,6 +212,11 @@ impl<E: Executor + ?Sized> Executor for Box<E> {
         (**self).process_traced(now, packet, ingress_port, out, tracer);
     }
 
+    // Not the default: it would take the packets one by one.
+    fn process_batch(&mut self, now: Nanos, packets: &[(PortId, &[u8])], out: &mut Batch) {
+        (**self).process_batch(now, packets, out);
+    }
+
     fn state(&self) -> &RuntimeState {
         (**self).state()
     }

@@ -221,11 +221,11 @@ macro_rules! helpers {
 }
 
 helpers! {
-    /// Looks up a table: key words, selector bytes. Sets `args` and `hit`; returns the action's
+    /// Looks up a table: key words and their number, selector bytes and theirs. Sets `args` and `hit`; returns the action's
     /// place in the table's list, or all ones.
-    Apply = apply(ctx: *mut Ctx, table: u64, key: *const u64, selector: *const u8, selector_len: u64) {
+    Apply = apply(ctx: *mut Ctx, table: u64, key: *const u64, key_len: u64, selector: *const u8, selector_len: u64) {
         let runtime = Ctx::runtime(ctx);
-        let key = slice::from_raw_parts(key, runtime.key_words(table as usize));
+        let key = slice::from_raw_parts(key, key_len as usize);
         let selector = slice::from_raw_parts(selector, selector_len as usize);
         let applied = runtime.apply(table as usize, key, selector);
         (*ctx).hit = u64::from(applied.hit);

@@ -168,7 +168,7 @@ impl Compiled {
                 },
             ),
             fields: self.fields,
-            info: Arc::clone(&self.info),
+            info: &self.info,
             out_room: self.out_room,
         }
     }
@@ -222,7 +222,7 @@ impl Executor for Compiled {
 struct Machine<'a> {
     session: Session<'a>,
     fields: Fields,
-    info: Arc<V1Info>,
+    info: &'a Arc<V1Info>,
     out_room: Option<usize>,
 }
 
@@ -245,7 +245,7 @@ impl Machine<'_> {
         }
         if self.session.runtime.scratch.requested || get(self.frame(), fields.mcast_grp) != 0 {
             let requests = self.take_requests();
-            let info = Arc::clone(&self.info);
+            let info = Arc::clone(self.info);
             let job = IngressJob::received(bytes, port);
             return path::resume_after_ingress(self, info, now, &job, pass.parsed, requests, out);
         }
@@ -262,7 +262,7 @@ impl Machine<'_> {
         }
         if self.session.runtime.scratch.requested {
             let requests = self.take_requests();
-            let info = Arc::clone(&self.info);
+            let info = Arc::clone(self.info);
             return path::resume_after_egress(self, info, pass, (port, rid), requests, out);
         }
         if get(self.frame(), fields.egress_spec) == DROP_PORT {

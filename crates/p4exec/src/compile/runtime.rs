@@ -66,19 +66,12 @@ pub(super) struct Runtime<'a> {
 impl Runtime<'_> {
     // ----- tables -----
 
-    /// Words of a table's key.
-    #[inline]
-    pub(super) fn key_words(&self, table: usize) -> usize {
-        let table = self.state.control.table(TableId::new(table));
-        table.map_or(0, |t| t.layout().words())
-    }
-
     /// Looks a key up, counts, and finds the action to run.
     #[inline]
     pub(super) fn apply(&mut self, table: usize, key: &[u64], selector: &[u8]) -> Applied<'_> {
         let id = TableId::new(table);
         let RuntimeState { control, data } = &mut *self.state;
-        let Ok(table) = control.table(id) else {
+        let Some(table) = control.known_table(id) else {
             return Applied {
                 hit: false,
                 action: None,

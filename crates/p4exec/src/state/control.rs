@@ -221,6 +221,12 @@ impl ControlState {
             .ok_or_else(|| no_such("table", id))
     }
 
+    /// A table, for the packet path.
+    #[inline]
+    pub(crate) fn known_table(&self, id: TableId) -> Option<&Table> {
+        self.tables.get(id.index())
+    }
+
     /// All tables in program order.
     pub fn tables(&self) -> impl Iterator<Item = (TableId, &Table)> {
         let tables = self.tables.iter().enumerate();

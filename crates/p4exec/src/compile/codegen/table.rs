@@ -68,6 +68,7 @@ impl Gen<'_, '_> {
                 key.extend(value.into_iter().rev());
             }
         }
+        let key_len = self.imm(key.len() as i64);
         let key = self.spill(&key);
         let bits: u32 = selector.iter().map(|(_, width)| width).sum();
         let joined = self.joined(&selector);
@@ -75,7 +76,7 @@ impl Gen<'_, '_> {
         self.store_joined(&joined, bytes);
         let table = self.imm(id.index() as i64);
         let len = self.imm(i64::from(bits.div_ceil(8)));
-        self.call_helper(Helper::Apply, &[self.ctx, table, key, bytes, len])
+        self.call_helper(Helper::Apply, &[self.ctx, table, key, key_len, bytes, len])
     }
 
     fn run_action(&mut self, id: TableId, index: usize) {
