@@ -145,9 +145,13 @@ impl FrameLayout {
             bases[var.index()] = next;
             let start = layout.base(var) as usize;
             let count = layout.leaves_of(program.vars[var].ty) as usize;
-            for leaf in start..start + count {
-                slots[leaf] = Slot::new(next, layout.leaves()[leaf].kind);
-                next += slots[leaf].words();
+            let leaves = start..start + count;
+            for (slot, leaf) in slots[leaves.clone()]
+                .iter_mut()
+                .zip(&layout.leaves()[leaves])
+            {
+                *slot = Slot::new(next, leaf.kind);
+                next += slot.words();
             }
             if order == 2 {
                 kept = next as usize;

@@ -17,6 +17,9 @@
 //! headers that are not whole bytes, and multiplication, division and shifts by variable amounts of
 //! values beyond 64 bits.
 //!
+//! What a lookup found is remembered per table (`memo.rs`) until the state is lent out by
+//! [`Executor::state_mut`]; who only reads should ask for [`Executor::state`].
+//!
 //! A packet that asks for nothing special stays in one loop ([`Compiled::forward`]) that allocates
 //! nothing: in with parser and ingress, out with egress and deparser, its bytes written straight into
 //! the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
@@ -29,6 +32,7 @@
 mod codegen;
 mod frame;
 mod jit;
+mod memo;
 mod plan;
 mod runtime;
 mod site;
@@ -49,6 +53,7 @@ use crate::v1model::{DROP_PORT, V1Info, instance_type};
 use crate::value::Bits;
 use frame::FrameLayout;
 use jit::{BlockKind, Code, Session};
+use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
 
@@ -64,6 +69,7 @@ pub struct Compiled {
     fields: Fields,
     frame: Vec<u64>,
     scratch: Scratch,
+    memo: Memo,
     batch: Batch,
     code: Code,
 }
@@ -141,6 +147,7 @@ impl Compiled {
             fields: Fields::new(&info, &layout),
             frame: vec![0; layout.words],
             scratch: Scratch::default(),
+            memo: Memo::new(program.tables.len()),
             batch: Batch::default(),
             sites: made.sites,
             out_room: made.out_room,
@@ -163,6 +170,7 @@ impl Compiled {
                     frame: &mut self.frame,
                     state: Executor::state_mut(&mut self.interpreter),
                     scratch: &mut self.scratch,
+                    memo: &mut self.memo,
                     now: Nanos::default(),
                     length: units::Bytes::default(),
                 },
@@ -214,6 +222,8 @@ impl Executor for Compiled {
     }
 
     fn state_mut(&mut self) -> &mut RuntimeState {
+        // Whoever asks may change entries.
+        self.memo.forget();
         Executor::state_mut(&mut self.interpreter)
     }
 }

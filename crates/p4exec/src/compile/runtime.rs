@@ -5,6 +5,7 @@ use p4ir::{Entity as _, ExternId, LeafKind, TableId, ValidProgram, ValueSetId};
 use units::{Bytes, Nanos};
 
 use super::frame::{FrameLayout, Slot, bits_of, words_of};
+use super::memo::Memo;
 use super::site::{Algorithm, Call, Payload, Site};
 use crate::bitio::{BitWriter, read_bits};
 use crate::exec::DropReason;
@@ -58,6 +59,7 @@ pub(super) struct Runtime<'a> {
     pub(super) frame: &'a mut [u64],
     pub(super) state: &'a mut RuntimeState,
     pub(super) scratch: &'a mut Scratch,
+    pub(super) memo: &'a mut Memo,
     pub(super) now: Nanos,
     /// What counters and meters count.
     pub(super) length: Bytes,
@@ -81,7 +83,7 @@ impl Runtime<'_> {
         let slot = if table.layout().fields().is_empty() {
             None
         } else {
-            table.lookup(key)
+            self.memo.find(id.index(), key, || table.lookup(key))
         };
         let row = match slot {
             Some(slot) => {
@@ -221,7 +223,7 @@ impl Runtime<'_> {
         match call {
             Call::Truncate => {
                 let limit = usize::try_from(args[0]).unwrap_or(usize::MAX);
-                self.requests().truncate = Some(limit);
+                self.requests().truncate_to(limit);
             }
             Call::Digest(name) => {
                 let (name, fields) = (name.clone(), slots.iter().map(|s| s.read(args)).collect());

@@ -100,7 +100,9 @@ impl Gen<'_, '_> {
             }
             self.bind(next);
         }
-        self.reject_named("NoMatch");
+        // BMv2 ends the parse and names no error.
+        let none = self.imm(0);
+        self.reject(none);
     }
 
     /// Whether every set holds its key; `None` if they do whatever the keys are.

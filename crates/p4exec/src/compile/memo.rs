@@ -1,0 +1,123 @@
+//! What recent lookups found: per table, a small direct-mapped store from key words to entries.
+//!
+//! Packets of one flow ask the same questions; answering them from here costs one hash and one
+//! comparison whatever the table's match structure costs. The answers hold until somebody may have
+//! changed the state: [`super::Compiled`] forgets them all whenever it lends the state out.
+
+use crate::tables::Slot;
+
+/// Longer keys are looked up every time.
+const WORDS: usize = 4;
+
+/// Answers kept per table.
+const LINES: usize = 256;
+
+/// A lookup that found nothing.
+const MISS: Slot = Slot::MAX;
+
+/// One answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    key: [u64; WORDS],
+    slot: Slot,
+    /// When it was found; old answers are forgotten by changing the time.
+    stamp: u32,
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(super) struct Memo {
+    tables: Vec<Box<[Line; LINES]>>,
+    stamp: u32,
+}
+
+impl Memo {
+    /// A memo for so many tables.
+    pub(super) fn new(tables: usize) -> Self {
+        Self {
+            tables: (0..tables)
+                .map(|_| Box::new([Line::default(); LINES]))
+                .collect(),
+            stamp: 1,
+        }
+    }
+
+    /// Forgets all answers.
+    pub(super) fn forget(&mut self) {
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            *self = Self::new(self.tables.len());
+        }
+    }
+
+    /// The answer for a key of a table, from here or from `look_up`.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        table: usize,
+        key: &[u64],
+        look_up: impl FnOnce() -> Option<Slot>,
+    ) -> Option<Slot> {
+        let key = match *key {
+            [a] => [a, 0, 0, 0],
+            [a, b] => [a, b, 0, 0],
+            [a, b, c] => [a, b, c, 0],
+            [a, b, c, d] => [a, b, c, d],
+            _ => return look_up(),
+        };
+        let Some(lines) = self.tables.get_mut(table) else {
+            return look_up();
+        };
+        let line = &mut lines[place(&key)];
+        if line.stamp != self.stamp || line.key != key {
+            *line = Line {
+                key,
+                slot: look_up().unwrap_or(MISS),
+                stamp: self.stamp,
+            };
+        }
+        (line.slot != MISS).then_some(line.slot)
+    }
+}
+
+/// The line of a key: the top bits of a sum of products with odd constants.
+#[inline]
+fn place(key: &[u64; WORDS]) -> usize {
+    const FACTORS: [u64; WORDS] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0xd6e8_feb8_6659_fd93,
+    ];
+    let sum = key.iter().zip(FACTORS).fold(0u64, |sum, (word, factor)| {
+        sum.wrapping_add((word ^ (word >> 32)).wrapping_mul(factor))
+    });
+    (sum >> (64 - LINES.trailing_zeros())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_those_of_the_lookup_until_forgotten() {
+        let mut memo = Memo::new(2);
+        let keys: Vec<[u64; 3]> = (0..2000).map(|i| [i % 700, i % 3, 7]).collect();
+        for round in 0..3u32 {
+            let answer = |key: &[u64; 3]| {
+                let sum = (key[0] + key[1]) as u32 + round;
+                (!sum.is_multiple_of(5)).then_some(sum)
+            };
+            for key in &keys {
+                assert_eq!(memo.find(1, key, || answer(key)), answer(key));
+            }
+            memo.forget();
+        }
+        let same = [1, 2, 3];
+        assert_eq!(memo.find(0, &same, || Some(9)), Some(9));
+        assert_eq!(memo.find(0, &same, || None), Some(9), "kept");
+        assert_eq!(memo.find(1, &same, || None), None, "another table");
+        assert_eq!(memo.find(0, &[1; 9], || Some(4)), Some(4), "too long");
+        assert_eq!(memo.find(0, &[1; 9], || None), None);
+    }
+}
