@@ -1,5 +1,7 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod ports;
+
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tempfile::TempDir;
@@ -26,6 +28,8 @@ pub(super) struct Bench {
 enum Area {
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
+    /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
+    Ports,
 }
 
 #[derive(Serialize)]
@@ -46,7 +50,13 @@ struct Case {
 
 impl Bench {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let Area::Plan = self.area;
+        match self.area {
+            Area::Plan => self.plan(terminal),
+            Area::Ports => ports::run(terminal, !self.no_peer),
+        }
+    }
+
+    fn plan(self, terminal: &Terminal) -> Result<(), Fault> {
         let scratch = TempDir::new().input("temporary directory")?;
         let wanted = |case: &PlanningCase| {
             self.only
@@ -129,13 +139,9 @@ fn describe(report: &Report) -> String {
         "ratio",
     ];
     let right: Vec<usize> = (1..header.len()).collect();
-    let machine = &report.machine;
     format!(
-        "{} ({} cores, {} MiB, {})\n{}",
-        machine.processor,
-        machine.cores,
-        machine.memory.get() >> 20,
-        machine.system,
+        "{}\n{}",
+        report.machine.describe(),
         terminal::table(&header, &right, &rows)
     )
 }

@@ -34,6 +34,20 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// The machine on one line.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!(
+            "{} ({} cores, {} MiB, {})",
+            self.processor,
+            self.cores,
+            self.memory.get() >> 20,
+            self.system
+        )
+    }
+}
+
 /// The most memory that this process has held since its start or [`reset_peak_memory`], where the kernel tells (Linux).
 #[must_use]
 pub fn peak_memory() -> Option<Bytes> {

@@ -7,8 +7,10 @@ mod forwarding;
 mod machine;
 mod peer;
 mod planning;
+mod ports;
 
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use peer::{PeerFigure, python_greedy};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
+pub use ports::{Contender, PortFigure, PortsError, measure_ports};

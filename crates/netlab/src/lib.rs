@@ -13,11 +13,14 @@
 //! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring, batched
 //!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
 //!
+//! - [`load`]: a load generator and the bare forwarder, for benchmarks.
+//!
 //! This crate is the only one (with the code generator) that contains `unsafe`: in [`sys`], which
 //! wraps system calls, and in `packet/ring.rs` and `packet/send.rs`, which share memory with the
 //! kernel.
 
 mod error;
+pub mod load;
 mod namespace;
 mod own;
 pub mod packet;

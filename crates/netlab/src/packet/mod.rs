@@ -49,7 +49,7 @@ pub struct PacketOptions {
 impl Default for PacketOptions {
     fn default() -> Self {
         Self {
-            ring_frames: 2048,
+            ring_frames: 4096,
             bypass_queueing: true,
         }
     }
