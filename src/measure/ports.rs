@@ -27,7 +27,7 @@ const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 /// An EtherType for experiments (IEEE 802).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 /// Our executors, the slowest first.
-const EXECUTORS: [ExecutorKind; 1] = [ExecutorKind::Interp];
+const EXECUTORS: [ExecutorKind; 2] = [ExecutorKind::Interp, ExecutorKind::Compile];
 /// Frame lengths, in bytes.
 const LENGTHS: [usize; 2] = [64, 1500];
 /// How often each contender runs; the best run counts.
@@ -55,6 +55,7 @@ impl Contender {
         match self {
             Self::Bare => "bare forwarder",
             Self::Ours(ExecutorKind::Interp) => "switchwright interp",
+            Self::Ours(ExecutorKind::Compile) => "switchwright compile",
             Self::Bmv2 => "simple_switch",
         }
     }

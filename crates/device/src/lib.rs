@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use p4exec::{DropReason, Executor, Outputs, Tracer};
+use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
 use thiserror::Error;
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -22,6 +22,19 @@ pub struct Transmit {
     /// the lossy class, where the program says nothing.
     pub ing_prio: Priority,
     /// The priority of the new tag: the queue in which the packet waits for the wire.
+    pub eg_prio: Priority,
+}
+
+/// A packet to be sent, of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransmitRef<'a> {
+    /// Where it leaves.
+    pub port: PortId,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// See [`Transmit::ing_prio`].
+    pub ing_prio: Priority,
+    /// See [`Transmit::eg_prio`].
     pub eg_prio: Priority,
 }
 
@@ -73,6 +86,7 @@ pub struct Device<E> {
     executor: E,
     ports: BTreeMap<PortId, Port>,
     outputs: Outputs,
+    batch: Batch,
     drops: Vec<DeviceDrop>,
 }
 
@@ -91,6 +105,7 @@ impl<E: Executor> Device<E> {
             executor,
             ports: ports.into_iter().map(|id| (id, port.clone())).collect(),
             outputs: Outputs::default(),
+            batch: Batch::default(),
             drops: Vec::new(),
         };
         device.tell_ports();
@@ -188,7 +203,59 @@ impl<E: Executor> Device<E> {
         self.run(now, port, bytes, Some(tracer))
     }
 
-    /// What was lost of the packet received last, in order.
+    /// Takes many packets in, in order, and hands what is to be sent to `send`: the same as
+    /// [`Device::receive`] on each, without memory per packet.
+    pub fn receive_batch(
+        &mut self,
+        now: Nanos,
+        packets: &[(PortId, &[u8])],
+        mut send: impl FnMut(TransmitRef<'_>),
+    ) {
+        self.drops.clear();
+        let mut arrivals = Vec::with_capacity(packets.len());
+        for &(port, bytes) in packets {
+            match self.ports.get_mut(&port) {
+                None => self.drops.push(DeviceDrop::NoSuchPort(port)),
+                Some(place) if !place.up => {
+                    place.counters.lost_down += 1;
+                    self.drops.push(DeviceDrop::PortDown(port));
+                }
+                Some(place) => {
+                    place.counters.received += 1;
+                    add(&mut place.counters.received_bytes, bytes.len());
+                    arrivals.push((port, bytes));
+                }
+            }
+        }
+        self.batch.clear();
+        self.executor.process_batch(now, &arrivals, &mut self.batch);
+        let reasons = self.batch.dropped.drain(..);
+        self.drops
+            .extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
+        for departure in &self.batch.sent {
+            let port = departure.port;
+            match self.ports.get_mut(&port) {
+                None => self.drops.push(DeviceDrop::NoSuchPort(port)),
+                Some(place) if !place.up => {
+                    place.counters.lost_down += 1;
+                    self.drops.push(DeviceDrop::PortDown(port));
+                }
+                Some(place) => {
+                    let bytes = self.batch.packet(departure);
+                    place.counters.sent += 1;
+                    add(&mut place.counters.sent_bytes, bytes.len());
+                    send(TransmitRef {
+                        port,
+                        bytes,
+                        ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
+                        eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// What was lost of the packets received last, in order.
     pub fn drops(&self) -> &[DeviceDrop] {
         &self.drops
     }

@@ -146,3 +146,38 @@ fn a_trace_shows_fields_by_name() {
     assert_eq!(value("standard_metadata.egress_port"), Some(2));
     assert!(device.executor().state().tables().next().is_none());
 }
+
+/// A batch is its packets one by one: the same goes out, is lost and is counted.
+#[test]
+fn batches_are_their_packets_in_order() {
+    let packets: [(u16, &[u8]); 5] = [
+        (1, &[2, 4, 0]),
+        (3, &[1, 0, 0]),
+        (1, &[0xff, 1, 0]),
+        (9, &[1, 1, 0]),
+        (2, &[3, 1, 0]),
+    ];
+    let (mut single, mut batched) = (switch(&[1, 2, 3]), switch(&[1, 2, 3]));
+    for device in [&mut single, &mut batched] {
+        device.set_port_up(port(3), false).unwrap();
+    }
+    let now = Nanos::new(1);
+    let mut one_by_one = Vec::new();
+    for (from, bytes) in packets {
+        let sent = single.receive(now, port(from), bytes);
+        one_by_one.extend(
+            sent.into_iter()
+                .map(|t| (t.port, t.bytes, t.ing_prio, t.eg_prio)),
+        );
+    }
+    let arrivals = packets.map(|(from, bytes)| (port(from), bytes));
+    let mut at_once = Vec::new();
+    batched.receive_batch(now, &arrivals, |t| {
+        at_once.push((t.port, t.bytes.to_vec(), t.ing_prio, t.eg_prio));
+    });
+    assert_eq!(at_once, one_by_one);
+    assert_eq!(batched.drops().len(), 4, "{:?}", batched.drops());
+    for id in 1..=3 {
+        assert_eq!(batched.counters(port(id)), single.counters(port(id)));
+    }
+}

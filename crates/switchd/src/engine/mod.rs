@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use device::PortCounters;
-use p4exec::{BuildError, Executor, Interpreter, RuntimeState};
+use p4exec::{BuildError, Compiled, Executor, Interpreter, RuntimeState};
 use p4ir::ValidProgram;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -38,6 +38,8 @@ pub enum ExecutorKind {
     /// The reference interpreter.
     #[default]
     Interp,
+    /// Machine code, made when a program is loaded.
+    Compile,
 }
 
 impl ExecutorKind {
@@ -48,6 +50,7 @@ impl ExecutorKind {
     pub fn build(self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
         match self {
             Self::Interp => Ok(Box::new(Interpreter::new(program)?)),
+            Self::Compile => Ok(Box::new(Compiled::new(program)?)),
         }
     }
 }

@@ -148,9 +148,11 @@ impl<I: PortIo> DataPlane<I> {
         for start in (0..received.len()).step_by(LOOK_EVERY) {
             let now = self.now();
             let end = received.len().min(start + LOOK_EVERY);
-            for packet in (start..end).filter_map(|i| received.get(i)) {
-                self.process(now, packet.port, packet.bytes);
-            }
+            let packets: Vec<(PortId, &[u8])> = (start..end)
+                .filter_map(|i| received.get(i))
+                .map(|packet| (packet.port, packet.bytes))
+                .collect();
+            self.process(now, &packets);
             self.flush(now);
             if self.obey().is_none() {
                 go_on = false;
@@ -161,18 +163,19 @@ impl<I: PortIo> DataPlane<I> {
         go_on
     }
 
-    fn process(&mut self, now: Nanos, port: PortId, bytes: &[u8]) {
+    fn process(&mut self, now: Nanos, packets: &[(PortId, &[u8])]) {
         let Plane::Running(device) = &mut self.plane else {
-            self.counters.without_program += 1;
+            self.counters.without_program += packets.len() as u64;
             return;
         };
-        for output in device.receive(now, port, bytes) {
-            if Some(output.port) == self.cpu_port {
-                self.notifier.tell(Notification::PacketIn(output.bytes));
+        let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
+        device.receive_batch(now, packets, |output| {
+            if Some(output.port) == cpu_port {
+                notifier.tell(Notification::PacketIn(output.bytes.to_vec()));
             } else {
-                self.sent.push(output.port, output.eg_prio, &output.bytes);
+                sent.push(output.port, output.eg_prio, output.bytes);
             }
-        }
+        });
     }
 
     fn flush(&mut self, now: Nanos) {
@@ -213,7 +216,7 @@ impl<I: PortIo> DataPlane<I> {
                 Plane::Bare(_) => visit(None, now),
             },
             Command::Inject(port, bytes) => {
-                self.process(now, port, &bytes);
+                self.process(now, &[(port, &bytes)]);
                 self.flush(now);
             }
             Command::PortUp(port, up) => self.set_port_up(port, up),
