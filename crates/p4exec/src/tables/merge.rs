@@ -20,7 +20,7 @@ pub(super) fn ones(mask: &[u64]) -> u32 {
 }
 
 /// What [`healthy`] demands while masks are few.
-pub(super) const STRICT: u64 = 256;
+pub(super) const STRICT: u64 = 1024;
 
 /// Whether so many bits tell so many entries apart: `demand` sixteenths of a value per entry.
 pub(super) const fn healthy(bits: u32, places: usize, demand: u64) -> bool {
@@ -35,10 +35,9 @@ fn common(a: &[u64], b: &[u64]) -> u32 {
 /// demands sink, for then every tuple saved is worth more comparisons.
 pub(super) fn groups(masks: &[(usize, Box<[u64]>)]) -> Vec<Group> {
     let demand = match masks.len() {
-        0..=128 => STRICT,
-        129..=1024 => STRICT / 4,
-        1025..=8192 => STRICT / 16,
-        _ => STRICT / 256,
+        0..=4096 => STRICT,
+        4097..=8192 => STRICT / 16,
+        _ => STRICT / 1024,
     };
     let most = if masks.len() > 8192 { MOST / 4 } else { MOST };
     let mut groups: Vec<Group> = Vec::new();
@@ -72,29 +71,21 @@ fn join(group: &mut Group, places: usize, mask: &[u64]) {
     group.places += places;
 }
 
-/// Cuts each bad group in two: the masks with more bits, and those with fewer.
-pub(super) fn halve(groups: Vec<Group>, bad: &[bool]) -> Vec<Group> {
-    let mut result = Vec::with_capacity(groups.len() + 1);
-    for (group, bad) in groups.into_iter().zip(bad) {
-        if !*bad {
-            result.push(group);
-            continue;
-        }
-        let mut members = group.members;
-        members.sort_by_key(|mask| std::cmp::Reverse(ones(mask)));
-        let fewer = members.split_off(members.len().div_ceil(2));
-        for members in [members, fewer] {
-            let mut masks = members.iter();
-            let Some(first) = masks.next() else { continue };
-            let mut half = Group {
-                mask: first.clone(),
-                members: vec![first.clone()],
-                // Only counted while groups are formed.
-                places: 0,
-            };
-            masks.for_each(|mask| join(&mut half, 0, mask));
-            result.push(half);
-        }
-    }
-    result
+/// Cuts a group in two: the masks with more bits, and those with fewer.
+pub(super) fn halve(group: &Group) -> [Option<Group>; 2] {
+    let mut members = group.members.clone();
+    members.sort_by_key(|mask| std::cmp::Reverse(ones(mask)));
+    let fewer = members.split_off(members.len().div_ceil(2));
+    [members, fewer].map(|members| {
+        let mut masks = members.iter();
+        let first = masks.next()?;
+        let mut half = Group {
+            mask: first.clone(),
+            members: vec![first.clone()],
+            // Only counted while groups are formed.
+            places: 0,
+        };
+        masks.for_each(|mask| join(&mut half, 0, mask));
+        Some(half)
+    })
 }

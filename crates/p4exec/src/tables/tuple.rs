@@ -10,8 +10,15 @@ use super::records::Records;
 /// In a value of the map: the rest of it is the number of a list.
 const LIST: u32 = 1 << 31;
 
-/// Bits of the filter for each cell of the map: at most one in eight is set by a fuller map.
-const FILTER_BITS: usize = 8;
+/// Bits of the filter for each cell of the map; at most one in thirteen is set, so that one hash
+/// in a hundred that is not there passes.
+const FILTER_BITS: usize = 16;
+
+/// The two bits of a hash in its word of the filter.
+const fn filter_bits(hash: u32) -> u64 {
+    let mixed = hash.wrapping_mul(0x9e37_79b1);
+    1 << (mixed >> 26) | 1 << (mixed >> 20 & 63)
+}
 
 /// The winner so far: its priority and slot.
 pub(crate) type Best = Option<(i32, Slot)>;
@@ -22,7 +29,7 @@ pub(crate) type Best = Option<(i32, Slot)>;
 pub(crate) struct Tuple {
     /// The bits that all entries here care about; they may care about more.
     pub(crate) mask: Box<[u64]>,
-    /// One bit for each hash that is present, by its low bits; some of hashes long gone.
+    /// Two bits in one word for each hash that is present; some of hashes long gone.
     filter: Vec<u64>,
     /// No entry has a larger priority.
     pub(crate) reach: i32,
@@ -53,16 +60,14 @@ impl Tuple {
     /// Whether an entry of this hash may be here.
     #[inline]
     pub(crate) fn may_have(&self, hash: u32) -> bool {
-        let bits = self.filter.len() * 64;
-        let bit = hash as usize & bits.wrapping_sub(1);
-        self.filter
-            .get(bit / 64)
-            .is_some_and(|word| word >> (bit % 64) & 1 == 1)
+        let at = hash as usize & self.filter.len().wrapping_sub(1);
+        let bits = filter_bits(hash);
+        self.filter.get(at).is_some_and(|word| word & bits == bits)
     }
 
     fn set_filter(&mut self, hash: u32) {
-        let bit = hash as usize & (self.filter.len() * 64 - 1);
-        self.filter[bit / 64] |= 1 << (bit % 64);
+        let at = hash as usize & (self.filter.len() - 1);
+        self.filter[at] |= filter_bits(hash);
     }
 
     fn make_filter(&mut self) {

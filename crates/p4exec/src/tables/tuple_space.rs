@@ -16,6 +16,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::hash::hash_masked;
 use super::layout::{KeyLayout, low_ones};
 use super::merge;
@@ -31,6 +33,8 @@ pub(super) const MOST: usize = 1024;
 const CROWD: usize = 12;
 /// Range fields of an entry that may be cut in two, each doubling its places.
 const MAX_CUTS: usize = 2;
+/// Free bits of the blocks around ranges come in steps of so many.
+const STEP: u32 = 4;
 
 /// What is known about one mask.
 #[derive(Clone, Copy, Debug)]
@@ -54,27 +58,38 @@ pub(crate) struct TupleSpace {
     places: usize,
 }
 
+/// Words of a place's value or mask.
+type Words = SmallVec<[u64; 4]>;
+
 /// The aligned block of `2^free` values around `value`, as value and mask.
 const fn block(value: u128, free: u32) -> (u128, u128) {
     let mask = if free >= 128 { 0 } else { u128::MAX << free };
     (value & mask, mask)
 }
 
-/// At most two disjoint aligned blocks that together hold `low..=high`: the range is cut where
-/// the first differing bit of its bounds changes, and each half is enclosed in the smallest block
-/// around it, which is less than twice as large.
-pub(super) fn range_blocks(low: u128, high: u128) -> [Option<(u128, u128)>; 2] {
-    let differing = 128 - (low ^ high).leading_zeros();
+/// Bits that a block must leave free for its values to differ so, in steps of four: fewer
+/// different masks are worth blocks that are up to eight times as large.
+const fn free_bits(differing: u128) -> u32 {
+    (128 - differing.leading_zeros()).next_multiple_of(STEP)
+}
+
+/// At most two aligned blocks that together hold `low..=high`: the range is cut where the first
+/// differing bit of its bounds changes, and each half is enclosed in a block around it.
+pub(super) const fn range_blocks(low: u128, high: u128) -> [Option<(u128, u128)>; 2] {
+    let differing = low ^ high;
     if differing == 0 {
         return [Some(block(low, 0)), None];
     }
-    let inner = (1u128 << (differing - 1)) - 1;
-    if low & inner == 0 && high & inner == inner {
-        return [Some(block(low, differing)), None];
+    let middle = 127 - differing.leading_zeros();
+    let inner = (1u128 << middle) - 1;
+    let (below, above) = (inner ^ (low & inner), high & inner);
+    // Two blocks are worth it only if both are smaller than the one that holds all.
+    let all = free_bits(differing);
+    let (left, right) = (free_bits(below), free_bits(above));
+    if left >= all || right >= all {
+        return [Some(block(low, all)), None];
     }
-    let to_middle = 128 - (inner ^ (low & inner)).leading_zeros();
-    let from_middle = 128 - (high & inner).leading_zeros();
-    [Some(block(low, to_middle)), Some(block(high, from_middle))]
+    [Some(block(low, left)), Some(block(high, right))]
 }
 
 /// Calls `put` with value and mask of every place of a stored key.
@@ -83,11 +98,12 @@ pub(super) fn each_place(layout: &KeyLayout, stored: &[u64], mut put: impl FnMut
     if layout.ranges().is_empty() {
         return put(value, mask);
     }
-    let unranged = |half: &[u64]| -> Vec<u64> {
+    let unranged = |half: &[u64]| -> Words {
         let words = half.iter().zip(layout.unranged());
         words.map(|(w, u)| w & u).collect()
     };
-    let mut places = vec![(unranged(value), unranged(mask))];
+    let mut places: SmallVec<[(Words, Words); 4]> = SmallVec::new();
+    places.push((unranged(value), unranged(mask)));
     let mut cuts = 0;
     for field in layout.ranges() {
         let width = layout.fields()[*field].width;
@@ -104,8 +120,7 @@ pub(super) fn each_place(layout: &KeyLayout, stored: &[u64], mut put: impl FnMut
         if blocks[1].is_some() {
             cuts += 1;
             if cuts > MAX_CUTS {
-                let differing = 128 - (low ^ high).leading_zeros();
-                blocks = [Some(block(low, differing)), None];
+                blocks = [Some(block(low, free_bits(low ^ high))), None];
             }
         }
         let words = |number: u128| {
@@ -113,16 +128,20 @@ pub(super) fn each_place(layout: &KeyLayout, stored: &[u64], mut put: impl FnMut
             let low = (number as u64) & low_ones(width.min(64));
             high.into_iter().chain(std::iter::once(low))
         };
-        let mut next = Vec::with_capacity(places.len() * 2);
-        for (value, mask) in places {
-            for (own_value, own_mask) in blocks.into_iter().flatten() {
-                let (mut value, mut mask) = (value.clone(), mask.clone());
+        let [first, second] = blocks;
+        for at in 0..places.len() {
+            if let Some((own_value, own_mask)) = second {
+                let (mut value, mut mask) = places[at].clone();
                 layout.write_field(*field, &mut value, words(own_value));
                 layout.write_field(*field, &mut mask, words(own_mask));
-                next.push((value, mask));
+                places.push((value, mask));
+            }
+            if let Some((own_value, own_mask)) = first {
+                let (value, mask) = &mut places[at];
+                layout.write_field(*field, value, words(own_value));
+                layout.write_field(*field, mask, words(own_mask));
             }
         }
-        places = next;
     }
     for (value, mask) in &places {
         put(value, mask);
@@ -272,55 +291,79 @@ impl TupleSpace {
             .collect();
         masks.sort_unstable_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
         let mut groups = merge::groups(&masks);
+        self.tuples.clear();
+        self.free.clear();
+        self.order.clear();
+        for id in 0..groups.len() {
+            self.set_group(id, &groups[id]);
+        }
+        let mut fresh = vec![true; groups.len()];
         loop {
-            self.lay(layout, records, &groups);
-            let crowded = |id: usize| {
-                let tuple = &self.tuples[id];
-                tuple.masks > 1 && tuple.crowding() > CROWD / 2
+            self.fill(layout, records, &fresh);
+            let crowded = |id: &usize| {
+                let tuple = &self.tuples[*id];
+                fresh[*id] && tuple.masks > 1 && tuple.crowding() > CROWD / 2
             };
-            let bad: Vec<bool> = (0..groups.len()).map(crowded).collect();
-            let room = groups.len() + bad.iter().filter(|b| **b).count() <= MOST;
-            if !room || !bad.contains(&true) {
+            let bad: Vec<usize> = (0..groups.len()).filter(crowded).collect();
+            if bad.is_empty() || groups.len() + bad.len() > MOST {
                 break;
             }
-            groups = merge::halve(groups, &bad);
+            // Cut the crowded groups in two and lay only their entries anew.
+            fresh = vec![false; groups.len()];
+            for id in bad {
+                let [Some(more), Some(fewer)] = merge::halve(&groups[id]) else {
+                    continue;
+                };
+                self.set_group(id, &more);
+                self.set_group(groups.len(), &fewer);
+                groups[id] = more;
+                groups.push(fewer);
+                fresh[id] = true;
+                fresh.push(true);
+            }
         }
+        let reaches = self.tuples.iter().enumerate();
+        self.order = reaches.map(|(id, t)| (t.reach, id as u32)).collect();
+        self.order
+            .sort_unstable_by_key(|(reach, id)| (std::cmp::Reverse(*reach), *id));
         // Once they are so many, only crowding is a reason to try again.
         let next = (self.order.len() * 2).max(FEW);
         self.limit = if next > MOST { usize::MAX } else { next };
         self.check_at = (self.places * 2).max(1024);
     }
 
-    /// Makes one tuple of each group and puts all entries in.
-    fn lay(&mut self, layout: &KeyLayout, records: &Records, groups: &[merge::Group]) {
-        self.tuples.clear();
-        self.free.clear();
-        self.order.clear();
-        for (id, group) in groups.iter().enumerate() {
-            let mut tuple = Tuple::new(&group.mask);
-            tuple.masks = group.members.len();
+    /// Makes an empty tuple of a group.
+    fn set_group(&mut self, id: usize, group: &merge::Group) {
+        let mut tuple = Tuple::new(&group.mask);
+        tuple.masks = group.members.len();
+        if id == self.tuples.len() {
             self.tuples.push(tuple);
-            for mask in &group.members {
-                if let Some(known) = self.by_mask.get_mut(mask) {
-                    known.tuple = id as u32;
-                }
+        } else {
+            self.tuples[id] = tuple;
+        }
+        for mask in &group.members {
+            if let Some(known) = self.by_mask.get_mut(mask) {
+                known.tuple = id as u32;
             }
         }
+    }
+
+    /// Puts the entries of fresh tuples in.
+    fn fill(&mut self, layout: &KeyLayout, records: &Records, fresh: &[bool]) {
         for slot in records.iter_from(0) {
             each_place(layout, records.key(slot), |value, mask| {
-                if let Some(known) = self.by_mask.get(mask) {
+                if let Some(known) = self.by_mask.get(mask)
+                    && fresh[known.tuple as usize]
+                {
                     let tuple = &mut self.tuples[known.tuple as usize];
                     tuple.gather(hash_masked(value, &tuple.mask), slot);
                 }
             });
         }
-        for tuple in &mut self.tuples {
+        let tuples = self.tuples.iter_mut().zip(fresh);
+        for (tuple, _) in tuples.filter(|(_, fresh)| **fresh) {
             tuple.settle(records);
         }
-        let reaches = self.tuples.iter().enumerate();
-        self.order = reaches.map(|(id, t)| (t.reach, id as u32)).collect();
-        self.order
-            .sort_unstable_by_key(|(reach, id)| (std::cmp::Reverse(*reach), *id));
     }
 
     /// The entry with exactly this stored key and rank.
@@ -411,7 +454,7 @@ mod tests {
                 prop_assert!(n == 1 || v < low || v > high, "{v} is left out");
                 total += n as u128;
             }
-            prop_assert!(total <= 2 * (high - low + 1));
+            prop_assert!(total <= 16 * (high - low + 1));
         }
     }
 }

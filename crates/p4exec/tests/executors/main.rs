@@ -8,6 +8,7 @@
 
 mod agree;
 mod build;
+mod copies;
 mod expressions;
 mod packet_path;
 mod state;

@@ -14,9 +14,9 @@ use units::{Bytes, Nanos, PortId};
 
 use super::build::*;
 
-/// A program with a table of an exact key over `op` that sets `egress_spec`, held by a selector that
+/// A program with a table of a key over `op` that sets `egress_spec`, held by a selector that
 /// hashes `arg`, and a direct counter.
-fn with_selector() -> Arc<ValidProgram> {
+pub(crate) fn with_selector(kind: MatchKind) -> Arc<ValidProgram> {
     let mut b = Build::new();
     let (op, arg) = (Build::header().field(0), Build::header().field(1));
     let nine = b.p.types.bit(9);
@@ -83,10 +83,7 @@ fn with_selector() -> Arc<ValidProgram> {
     let table = b.p.tables.push(Table {
         name: "t".into(),
         prologue: vec![],
-        keys: vec![
-            key(op, MatchKind::Exact, "op"),
-            key(arg, MatchKind::Selector, "arg"),
-        ],
+        keys: vec![key(op, kind, "op"), key(arg, MatchKind::Selector, "arg")],
         actions: vec![offered(set_port), offered(miss)],
         default_action: DefaultAction {
             action: 1,
@@ -110,7 +107,7 @@ fn with_selector() -> Arc<ValidProgram> {
     b.finish(vec![apply], vec![])
 }
 
-fn set_port(state: &RuntimeState, port: u64) -> ActionCall {
+pub(crate) fn set_port(state: &RuntimeState, port: u64) -> ActionCall {
     let action = state.action_named("set_port").unwrap();
     ActionCall {
         action,
@@ -165,7 +162,7 @@ fn selector_updates(state: &RuntimeState) -> Vec<Update> {
 #[test]
 fn selectors_hash_and_follow_port_status() {
     for kind in ExecutorKind::ALL {
-        let mut switch = executor(kind, with_selector()).unwrap();
+        let mut switch = executor(kind, with_selector(MatchKind::Exact)).unwrap();
         let updates = selector_updates(switch.state());
         switch
             .state_mut()
@@ -202,7 +199,7 @@ fn selectors_hash_and_follow_port_status() {
 #[test]
 fn a_batch_is_done_as_a_whole_or_not_at_all() {
     for kind in ExecutorKind::ALL {
-        let mut switch = executor(kind, with_selector()).unwrap();
+        let mut switch = executor(kind, with_selector(MatchKind::Exact)).unwrap();
         let profile = switch.state().extern_named("action_selector").unwrap();
         let table = switch.state().table_named("t").unwrap();
         let show = |switch: &Switch| {
