@@ -22,8 +22,8 @@ use crate::ports::PortSet;
 #[derive(Clone, Debug)]
 enum Index {
     Exact(ExactIndex),
-    Lpm(LpmIndex),
-    Tuples(TupleSpace),
+    Lpm(Box<LpmIndex>),
+    Tuples(Box<TupleSpace>),
 }
 
 /// The set of a one-shot selector, ready to pick from.
@@ -162,8 +162,8 @@ impl Table {
         let layout = KeyLayout::new(spec.keys.clone());
         let index = match layout.form() {
             KeyForm::Exact => Index::Exact(ExactIndex::default()),
-            KeyForm::Prefix { field } => Index::Lpm(LpmIndex::new(&layout, field)),
-            KeyForm::Masked => Index::Tuples(TupleSpace::default()),
+            KeyForm::Prefix { field } => Index::Lpm(Box::new(LpmIndex::new(&layout, field))),
+            KeyForm::Masked => Index::Tuples(Box::default()),
         };
         let longest = spec.actions.iter().map(action::arg_words).max();
         let arg_words = if spec.indirect {

@@ -294,8 +294,8 @@ impl TupleSpace {
         self.tuples.clear();
         self.free.clear();
         self.order.clear();
-        for id in 0..groups.len() {
-            self.set_group(id, &groups[id]);
+        for (id, group) in groups.iter().enumerate() {
+            self.set_group(id, group);
         }
         let mut fresh = vec![true; groups.len()];
         loop {
