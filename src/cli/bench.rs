@@ -1,5 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod failover;
 mod ports;
 
 use clap::{Args, ValueEnum};
@@ -22,6 +23,9 @@ pub(super) struct Bench {
     /// Only the cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// The Python that has passagemath-graphs, the peer for trees.
+    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
+    python: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -30,6 +34,8 @@ enum Area {
     Plan,
     /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
     Ports,
+    /// State, compression, stretch, losses and trees of the failover schemes, with 003's figures beside.
+    Failover,
 }
 
 #[derive(Serialize)]
@@ -53,6 +59,10 @@ impl Bench {
         match self.area {
             Area::Plan => self.plan(terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
+            Area::Failover => {
+                let python = (!self.no_peer).then_some(self.python.as_str());
+                failover::run(self.only.as_deref(), python, terminal)
+            }
         }
     }
 

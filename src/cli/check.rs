@@ -6,7 +6,7 @@ use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::topo;
 use crate::measure::timed;
-use crate::plan::check::Options;
+use crate::plan::check::{FailureOptions, Options, Resilience};
 use crate::plan::{self, CheckFailure, CheckReport, CheckedPlan, Tables};
 
 /// Arguments of `switchwright check`.
@@ -20,6 +20,18 @@ pub(super) struct Check {
     /// Leave out budgets: are the tables sound apart from what the switches have?
     #[arg(long)]
     no_budgets: bool,
+    /// Failover tables: the most links (or switches) that fail at once [default: as many as the plan claims].
+    #[arg(long, value_name = "K")]
+    failures: Option<u32>,
+    /// Failover tables: walks after which sets of failures are drawn rather than all explored.
+    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().most_walks)]
+    most_walks: u64,
+    /// Failover tables: how many sets of failures to draw then.
+    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().samples)]
+    samples: u32,
+    /// Seed of the drawing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 impl Check {
@@ -28,9 +40,21 @@ impl Check {
         if let Some(path) = &self.against {
             tables = tables.on(topo::load(path)?).input(path)?;
         }
+        if tables.failover.is_none() && self.failures.is_some() {
+            return Err(Fault::input(
+                "--failures asks about failover tables, but this plan has none",
+            )
+            .help("plan with --scheme plinko, fcp, mpls-frr, edst or adst"));
+        }
         let bar = terminal.progress("proving");
         let options = Options {
             budgets: !self.no_budgets,
+            failures: FailureOptions {
+                failures: self.failures,
+                most_walks: self.most_walks,
+                samples: self.samples,
+                seed: self.seed,
+            },
         };
         let (outcome, seconds) = timed(|| plan::check(tables, &options));
         bar.finish_and_clear();
@@ -81,17 +105,42 @@ fn refuse(failure: &CheckFailure) -> Fault {
     Fault::with(status, failure)
 }
 
+/// What was shown of failover tables, in words.
+pub(super) fn describe_resilience(found: &Resilience) -> String {
+    let sets = if found.exhaustive {
+        format!(
+            "all {} sets of at most {}",
+            found.sets_checked, found.checked_failures
+        )
+    } else {
+        format!(
+            "all sets of at most {}, and sets of {} drawn at random and of neighbours: {} in all",
+            found.exhaustive_failures, found.checked_failures, found.sets_checked
+        )
+    };
+    let stretch = found.stretch_max.unwrap_or(1.0);
+    format!(
+        "{sets} failures, by {} walks: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
+        found.walks
+    )
+}
+
 fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     let topology = plan.topology();
+    let size = format!(
+        "{} switches, {} hosts",
+        topology.switches().len(),
+        topology.hosts().len()
+    );
+    if !plan.tables().has_tags() {
+        return terminal::facts(&[
+            ("proven", size),
+            ("failures", describe_resilience(&report.resilience)),
+            ("checked in", format!("{:.3} s", report.seconds)),
+        ]);
+    }
     terminal::facts(&[
-        (
-            "proven",
-            format!(
-                "{} switches, {} hosts",
-                topology.switches().len(),
-                topology.hosts().len()
-            ),
-        ),
+        ("proven", size),
         (
             "deadlock",
             "no cyclic buffer dependency, whatever the routing and the hosts".to_owned(),

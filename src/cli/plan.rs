@@ -7,8 +7,12 @@ use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use super::{check, topo};
 use crate::measure::timed;
-use crate::plan::{Budget, CarrierKind, CheckedPlan, PlanSummary, RuleForm, Tables};
+use crate::plan::failover::{Element, Output};
+use crate::plan::{
+    Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables,
+};
 use crate::routes::{RoutePolicy, parse_routes};
+use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
 use crate::scheme::{self, Algorithm, ClassSpec, SchemeError, TaggerOptions};
 use crate::topology::Topology;
 
@@ -23,6 +27,8 @@ pub(super) struct Plan {
     #[command(flatten)]
     tagging: Tagging,
     #[command(flatten)]
+    failover: FailoverArgs,
+    #[command(flatten)]
     switch: SwitchLimits,
     /// The plan file to write; without it the plan is only computed, proven and reported.
     #[arg(short, long, value_name = "PLAN")]
@@ -36,6 +42,114 @@ enum Scheme {
     Tagger,
     /// TTL tagging (002 section 4.2): a tag per hop, whatever the routes.
     Ttl,
+    /// Failover by the way that a packet has come (003 section 4.3).
+    Plinko,
+    /// Failover by the set of failures that a packet has met.
+    Fcp,
+    /// Failover by the number of the route that a packet follows.
+    MplsFrr,
+    /// Failover over edge-disjoint spanning trees (003 section 4.4).
+    Edst,
+    /// Failover over arc-disjoint spanning trees toward every destination.
+    Adst,
+}
+
+impl Scheme {
+    const fn failover(self) -> Option<FailoverScheme> {
+        match self {
+            Self::Tagger | Self::Ttl => None,
+            Self::Plinko => Some(FailoverScheme::Plinko),
+            Self::Fcp => Some(FailoverScheme::Fcp),
+            Self::MplsFrr => Some(FailoverScheme::MplsFrr),
+            Self::Edst => Some(FailoverScheme::Edst),
+            Self::Adst => Some(FailoverScheme::Adst),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProtectName {
+    /// Links between switches.
+    Links,
+    /// Switches.
+    Switches,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PathsName {
+    /// A random shortest path for every route.
+    RandomShortest,
+    /// The shortest path by the lowest ports.
+    FirstShortest,
+    /// The most common way that avoids the failures, for compression (003 section 4.5.3).
+    Common,
+}
+
+/// What shapes failover tables.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Failover schemes")]
+struct FailoverArgs {
+    /// How many failures at once to survive [default: 1, or one less than there are trees].
+    #[arg(long, value_name = "T")]
+    resilience: Option<u8>,
+    /// Rules put out one port [default].
+    #[arg(long, conflicts_with = "source_routes")]
+    hop_by_hop: bool,
+    /// Rules put out the ports of all switches on the rest of the way.
+    #[arg(long)]
+    source_routes: bool,
+    /// Route to switches rather than hosts, by so many independent routings.
+    #[arg(long, value_name = "E")]
+    multipath: Option<u16>,
+    /// Compress the tables, and choose routes that compress well.
+    #[arg(long)]
+    compress: bool,
+    /// Which paths routes take [default: random-shortest, or common with --compress].
+    #[arg(long, value_enum, value_name = "POLICY")]
+    paths: Option<PathsName>,
+    /// What may fail.
+    #[arg(long, value_enum, default_value_t = ProtectName::Links)]
+    protect: ProtectName,
+    /// How many disjoint trees [default: one more than the resilience].
+    #[arg(long, value_name = "N")]
+    trees: Option<u8>,
+    /// Let packets start on a shortest-path tree beside the disjoint ones.
+    #[arg(long)]
+    default_tree: bool,
+    /// The most hops that a route in a header may have, at most 32.
+    #[arg(long, default_value_t = 16, value_name = "HOPS")]
+    stack: u8,
+}
+
+impl FailoverArgs {
+    fn options(&self, scheme: FailoverScheme, seed: u64) -> FailoverOptions {
+        FailoverOptions {
+            resilience: self.resilience.unwrap_or(1),
+            protect: match self.protect {
+                ProtectName::Links => Element::Link,
+                ProtectName::Switches => Element::Switch,
+            },
+            output: if self.source_routes {
+                Output::SourceRoutes
+            } else {
+                Output::HopByHop
+            },
+            multipath: self.multipath,
+            compress: self.compress,
+            paths: match self.paths {
+                Some(PathsName::RandomShortest) => PathPolicy::RandomShortest,
+                Some(PathsName::FirstShortest) => PathPolicy::FirstShortest,
+                Some(PathsName::Common) => PathPolicy::Common,
+                None if self.compress => PathPolicy::Common,
+                None => PathPolicy::RandomShortest,
+            },
+            trees: self.trees,
+            default_tree: self.default_tree,
+            stack: self.stack,
+            seed,
+            ..FailoverOptions::new(scheme)
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -157,10 +271,15 @@ impl Plan {
     }
 
     fn compute(&self, topology: &Topology) -> Result<Tables, Fault> {
+        if let Some(scheme) = self.scheme.failover() {
+            let options = self.failover.options(scheme, self.tagging.seed);
+            return failover(topology, &options).map_err(Fault::input);
+        }
         let options = self.options()?;
-        match self.scheme {
-            Scheme::Tagger => scheme::tagger(topology, &options),
-            Scheme::Ttl => scheme::ttl(topology, self.tagging.hops, &options),
+        if self.scheme == Scheme::Ttl {
+            scheme::ttl(topology, self.tagging.hops, &options)
+        } else {
+            scheme::tagger(topology, &options)
         }
         .map_err(|e| refuse(&e))
     }
@@ -274,6 +393,9 @@ fn refuse(error: &SchemeError) -> Fault {
 /// The plan for people.
 pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
     let topology = plan.topology();
+    if let (Some(figures), false) = (&summary.failover, plan.tables().has_tags()) {
+        return describe_failover(plan, summary, figures);
+    }
     let provenance = &plan.tables().provenance;
     let priorities = plan
         .tagging()
@@ -326,4 +448,64 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
     format!(
         "{facts}  proven: no cyclic buffer dependency for any routing; every promised route stays lossless\n"
     )
+}
+
+/// A plan of failover tables for people.
+fn describe_failover(
+    plan: &CheckedPlan,
+    summary: &PlanSummary,
+    figures: &FailoverSummary,
+) -> String {
+    let options = plan.tables().provenance.options.iter();
+    let options: Vec<String> = options
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    let mbit = |bits: u64| format!("{:.3} Mbit", bits as f64 / 1e6);
+    terminal::facts(&[
+        (
+            "topology",
+            format!(
+                "{}: {} switches, {} hosts",
+                plan.topology().name(),
+                summary.switches,
+                summary.hosts
+            ),
+        ),
+        (
+            "scheme",
+            format!("{} ({})", summary.scheme, options.join(", ")),
+        ),
+        (
+            "destinations",
+            format!("{}, of {} pairs", figures.destinations, figures.pairs),
+        ),
+        (
+            "rules",
+            format!(
+                "{} in all, at most {} on a switch",
+                figures.rules, figures.rules_max
+            ),
+        ),
+        (
+            "TCAM",
+            format!(
+                "at most {} on a switch as 003 counts; {} and {} stages on Tofino 1",
+                mbit(figures.tcam_bits_max),
+                mbit(figures.tofino_bits_max),
+                figures.tofino_stages_max
+            ),
+        ),
+        (
+            "header",
+            format!(
+                "reverse routes of up to {} hops are matched, forward routes of up to {} written",
+                figures.longest_reverse, figures.longest_forward
+            ),
+        ),
+        ("planned in", format!("{:.3} s", summary.seconds)),
+        (
+            "proven",
+            check::describe_resilience(&plan.report().resilience),
+        ),
+    ])
 }

@@ -3,6 +3,7 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
+pub mod failover;
 mod forwarding;
 mod machine;
 mod peer;
@@ -11,6 +12,6 @@ mod ports;
 
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
-pub use peer::{PeerFigure, python_greedy};
+pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};

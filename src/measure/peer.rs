@@ -30,3 +30,29 @@ pub fn python_greedy(topology: &Path) -> Option<PeerFigure> {
         .ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }
+
+/// The script of `benches/peers/` that packs trees with passagemath-graphs.
+const TREES: &str = include_str!("../../benches/peers/roskind_tarjan.py");
+
+/// What passagemath-graphs reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreesPeer {
+    /// Seconds of packing, reading not counted.
+    pub seconds: f64,
+    /// Depth of every tree hung on its centre.
+    pub depths: Vec<u32>,
+}
+
+/// Packs edge-disjoint trees of a topology file with passagemath-graphs, run by the given Python; `None` where that
+/// is missing or fails.
+#[must_use]
+pub fn sage_trees(python: &str, topology: &Path, count: u8) -> Option<TreesPeer> {
+    let output = Command::new(python)
+        .arg("-c")
+        .arg(TREES)
+        .arg(topology)
+        .arg(count.to_string())
+        .output()
+        .ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}

@@ -8,6 +8,7 @@ use units::Bytes;
 
 use super::machine::{peak_memory, reset_peak_memory, timed};
 use crate::plan::{CheckFailure, Tables, check};
+use crate::scheme::failover::FailoverError;
 use crate::scheme::{self, SchemeError, TaggerOptions};
 use crate::target::{self, BuildError, TargetKind};
 use crate::topology::Topology;
@@ -65,6 +66,14 @@ pub enum MeasureError {
     /// The tables.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
+    /// The failover tables.
+    #[error(transparent)]
+    Failover(#[from] FailoverError),
+    /// Nothing to measure.
+    #[error(
+        "the topology has too few disjoint trees, or the plan no failover tables; this is a bug of Switchwright"
+    )]
+    NoTables,
     /// The proof.
     #[error(transparent)]
     Check(#[from] Box<CheckFailure>),

@@ -14,6 +14,7 @@ use units::Priority;
 
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind, TagCode};
+use super::failover::{Failover, FailoverFile, FailoverFileError};
 use super::model::{
     Class, ClassId, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging,
 };
@@ -36,28 +37,36 @@ struct PlanFile {
     version: u32,
     /// Where the tables come from.
     provenance: Provenance,
-    /// The lossless classes, at least one. A class's number is its position, from 0.
+    /// The lossless classes, at least one unless the plan has failover tables. A class's number is its position, from 0.
+    #[serde(default)]
     classes: Vec<Class>,
     /// Whether packets carry their class beside the tag.
     #[serde(default)]
     class_bits: bool,
     /// The lossless tags.
+    #[serde(default)]
     tags: Vec<TagEntry>,
     /// Where tags travel.
     #[serde(default)]
     carrier: CarrierEntry,
     /// How rules match ports.
+    #[serde(default)]
     form: RuleForm,
     /// The routes that are to be lossless, class by class.
     #[serde(default)]
     promises: Vec<Promise>,
     /// Where packets go: forwarding tables are made from these routes.
+    #[serde(default = "shortest")]
     forwarding: RoutePolicy,
     /// What a switch has.
     #[serde(default)]
     budget: Budget,
     /// The rules. A switch that is not named has none: all its packets are lossy.
+    #[serde(default)]
     rules: Vec<RuleGroup>,
+    /// The failover tables, if packets are forwarded by such.
+    #[serde(default)]
+    failover: Option<FailoverFile>,
     /// The network, as in a topology file.
     #[schemars(with = "serde_json::Value")]
     topology: Box<RawValue>,
@@ -125,6 +134,10 @@ struct RuleEntry {
     /// Of rules that match the same packet the one with the greatest precedence counts.
     #[serde(default, skip_serializing_if = "is_zero")]
     precedence: u8,
+}
+
+const fn shortest() -> RoutePolicy {
+    RoutePolicy::Shortest
 }
 
 #[expect(
@@ -200,6 +213,9 @@ pub enum PlanFileError {
     /// The topology inside is bad.
     #[error("`topology`: {0}")]
     Topology(#[from] topology::FileError),
+    /// The failover tables are bad.
+    #[error(transparent)]
+    Failover(#[from] FailoverFileError),
     /// Rules for a switch that does not exist.
     #[error(
         "rules[{group}].switches: there is no switch `{name}` in the plan's topology; correct the name"
@@ -254,6 +270,10 @@ impl Tables {
         let topology = Topology::from_json(file.topology.get())?;
         let (priorities, codes) = tags(&file.tags)?;
         let rules = ungroup(&topology, file.rules)?;
+        let failover = match file.failover {
+            Some(file) => Some(Failover::from_file(file, &topology)?),
+            None => None,
+        };
         Ok(Self {
             provenance: file.provenance,
             topology,
@@ -272,6 +292,7 @@ impl Tables {
             },
             promises: file.promises,
             forwarding: file.forwarding,
+            failover,
             budget: file.budget,
         })
     }
@@ -283,8 +304,26 @@ impl Tables {
         field(&mut text, "format", &FORMAT);
         field(&mut text, "version", &VERSION);
         field(&mut text, "provenance", &self.provenance);
-        list(&mut text, "classes", &self.tagging.classes);
-        field(&mut text, "class_bits", &self.tagging.class_bits);
+        if self.has_tags() {
+            self.write_tagging(&mut text);
+        }
+        field(&mut text, "budget", &self.budget);
+        if self.has_tags() {
+            self.write_rules(&mut text);
+        }
+        if let Some(failover) = &self.failover {
+            failover.write_json(&self.topology, &mut text);
+        }
+        text.push_str("  \"topology\": ");
+        text.push_str(self.topology.to_json().trim_end());
+        text.push_str("\n}\n");
+        text
+    }
+
+    /// Writes what there is to say of lossless tags, apart from the rules.
+    fn write_tagging(&self, text: &mut String) {
+        list(text, "classes", &self.tagging.classes);
+        field(text, "class_bits", &self.tagging.class_bits);
         let tags = self
             .tagging
             .priorities
@@ -294,22 +333,16 @@ impl Tables {
                 priority: *priority,
                 code: self.carrier.codes.get(tag).copied().unwrap_or_default(),
             });
-        list(&mut text, "tags", &tags.collect::<Vec<_>>());
+        list(text, "tags", &tags.collect::<Vec<_>>());
         let carrier = CarrierEntry {
             kind: self.carrier.kind,
             lossy: self.carrier.lossy,
             class_shift: self.carrier.class_shift,
         };
-        field(&mut text, "carrier", &carrier);
-        field(&mut text, "form", &self.tagging.form);
-        list(&mut text, "promises", &self.promises);
-        field(&mut text, "forwarding", &self.forwarding);
-        field(&mut text, "budget", &self.budget);
-        self.write_rules(&mut text);
-        text.push_str("  \"topology\": ");
-        text.push_str(self.topology.to_json().trim_end());
-        text.push_str("\n}\n");
-        text
+        field(text, "carrier", &carrier);
+        field(text, "form", &self.tagging.form);
+        list(text, "promises", &self.promises);
+        field(text, "forwarding", &self.forwarding);
     }
 
     /// Writes the rules, switches with the same ones together, in the order of their first switch.
@@ -358,6 +391,10 @@ impl Tables {
             }
         }
         self.tagging.rules = rules;
+        if let Some(failover) = self.failover.take() {
+            let moved = failover.on(&self.topology, &topology);
+            self.failover = Some(moved.map_err(PlanFileError::OtherSwitches)?);
+        }
         self.topology = topology;
         Ok(self)
     }

@@ -7,6 +7,7 @@ mod budget;
 mod carrier;
 pub mod check;
 mod checked;
+pub mod failover;
 mod file;
 pub mod layout;
 mod model;
@@ -17,10 +18,11 @@ pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switc
 pub use carrier::{Carrier, CarrierKind, TagCode};
 pub use check::{CheckFailure, CheckReport, Fault, PlanError, check};
 pub use checked::{CheckedPlan, Classified, RuleCounts};
+pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};
 pub use model::{
     Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule,
     Tagging,
 };
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};
-pub use summary::PlanSummary;
+pub use summary::{FailoverSummary, PlanSummary};

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use units::{PortId, Priority};
 
 use super::budget::Budget;
-use super::carrier::Carrier;
+use super::carrier::{Carrier, CarrierKind};
+use super::failover::Failover;
 use super::portset::PortSet;
 use crate::routes::RoutePolicy;
 use crate::topology::{SwitchId, Topology};
@@ -155,12 +156,13 @@ impl TagRule {
 }
 
 /// How rules match ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleForm {
     /// Every rule names one ingress port and one egress port; no two rules of a switch overlap.
     Exact,
     /// Rules name sets of ports (one-hot bitmaps matched ternary).
+    #[default]
     PortSets,
 }
 
@@ -288,8 +290,39 @@ pub struct Tables {
     /// Where packets go: the routes from which forwarding entries are made. The proof of deadlock freedom
     /// does not depend on it.
     pub forwarding: RoutePolicy,
+    /// Failover tables, which then forward instead.
+    pub failover: Option<Failover>,
     /// What a switch has.
     pub budget: Budget,
+}
+
+impl Tables {
+    /// A plan of failover tables, without lossless tags.
+    #[must_use]
+    pub fn failover_only(topology: Topology, provenance: Provenance, failover: Failover) -> Self {
+        Self {
+            provenance,
+            tagging: Tagging {
+                classes: vec![],
+                class_bits: false,
+                priorities: BTreeMap::new(),
+                form: RuleForm::default(),
+                rules: vec![vec![]; topology.switches().len()],
+            },
+            carrier: Carrier::numbered(CarrierKind::default(), [], false),
+            promises: vec![],
+            forwarding: RoutePolicy::Shortest,
+            failover: Some(failover),
+            budget: Budget::default(),
+            topology,
+        }
+    }
+
+    /// Whether there are lossless tags in this plan: always, unless it only fails over.
+    #[must_use]
+    pub fn has_tags(&self) -> bool {
+        self.failover.is_none() || !self.tagging.classes.is_empty()
+    }
 }
 
 #[cfg(test)]

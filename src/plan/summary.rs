@@ -7,8 +7,10 @@ use serde::Serialize;
 use units::Bytes;
 
 use super::checked::{CheckedPlan, RuleCounts};
+use super::failover::{Destination, StateCounts, longest_hops};
 use super::model::RuleForm;
 use crate::routes::{RouteCount, RouteSet};
+use crate::topology::Fabric;
 
 /// A plan in figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,8 +55,39 @@ pub struct PlanSummary {
     pub headroom_switch_max: Bytes,
     /// How many lossless priorities the buffer of the tightest switch affords.
     pub affordable_priorities: u64,
+    /// The failover tables, where there are some; then `routes` counts pairs of a switch with hosts and a
+    /// destination, and the rules are theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverSummary>,
     /// How long planning took; the caller, who has a clock, says so.
     pub seconds: f64,
+}
+
+/// Failover tables in figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailoverSummary {
+    /// Failures that the plan claims to survive.
+    pub resilience: u32,
+    /// Destinations.
+    pub destinations: usize,
+    /// Pairs of a switch with hosts and a destination elsewhere.
+    pub pairs: u64,
+    /// Rules over all switches.
+    pub rules: u64,
+    /// Rules of the switch that has most.
+    pub rules_max: u64,
+    /// Most TCAM bits of a switch, as 003 counts them.
+    pub tcam_bits_max: u64,
+    /// Most TCAM bits of a switch, as Tofino 1 would allot them.
+    pub tofino_bits_max: u64,
+    /// Most stages of a switch that Tofino 1 would fill.
+    pub tofino_stages_max: u64,
+    /// Most distinct (output, action) pairs of a switch.
+    pub actions_max: u64,
+    /// The longest reverse route that a rule asks about.
+    pub longest_reverse: usize,
+    /// The longest forward route that a rule puts into a header.
+    pub longest_forward: usize,
 }
 
 impl CheckedPlan {
@@ -70,24 +103,38 @@ impl CheckedPlan {
         let per_priority = headroom.iter().map(|h| h.per_priority.get()).max();
         let switch_max = per_priority.unwrap_or(0) * priorities.len() as u64;
         let routes = self.count_routes();
+        let failover = self.failover_summary();
+        let mut rules: (u64, u64, u64) = (
+            counts.iter().map(|c| c.rules).sum(),
+            most(|c| c.rules),
+            most(|c| c.tcam_bits),
+        );
+        if let Some(failover) = &failover {
+            rules.0 += failover.rules;
+            rules.1 = rules.1.max(failover.rules_max);
+            rules.2 = rules.2.max(failover.tcam_bits_max);
+        }
         PlanSummary {
             scheme: tables.provenance.scheme.clone(),
             algorithm: tables.provenance.algorithm.clone(),
             switches: topology.switches().len(),
             hosts: topology.hosts().len(),
             links: topology.links().len(),
-            routes: routes.routes,
+            routes: match &failover {
+                Some(failover) if routes.routes == 0 => u128::from(failover.pairs),
+                _ => routes.routes,
+            },
             routes_exact: routes.exact,
             classes: tables.tagging.classes.len(),
             tags: tables.tagging.priorities.len(),
             lossless_priorities: priorities.len(),
             form: tables.tagging.form,
-            rules_total: counts.iter().map(|c| c.rules).sum(),
-            rules_max_per_switch: most(|c| c.rules),
+            rules_total: rules.0,
+            rules_max_per_switch: rules.1,
             exact_rules_total: counts.iter().map(|c| c.exact).sum(),
             exact_rules_max_per_switch: most(|c| c.exact),
             key_bits: tables.key_bits(),
-            tcam_bits_max: most(|c| c.tcam_bits),
+            tcam_bits_max: rules.2,
             headroom_port_max: headroom
                 .iter()
                 .map(|h| h.per_port_max)
@@ -95,8 +142,38 @@ impl CheckedPlan {
                 .unwrap_or_default(),
             headroom_switch_max: Bytes::new(switch_max),
             affordable_priorities: headroom.iter().map(|h| h.affordable).min().unwrap_or(0),
+            failover,
             seconds,
         }
+    }
+
+    /// The failover tables in figures.
+    #[must_use]
+    pub fn failover_summary(&self) -> Option<FailoverSummary> {
+        let failover = self.tables().failover.as_ref()?;
+        let topology = self.topology();
+        let counts = failover.counts();
+        let most = |figure: fn(&StateCounts) -> u64| counts.iter().map(figure).max().unwrap_or(0);
+        let fabric = Fabric::new(topology);
+        let sources: Vec<_> = fabric.edge_switches().collect();
+        let away = |d: &Destination| {
+            let homes = d.homes(topology);
+            sources.iter().filter(|s| !homes.contains(s)).count() as u64
+        };
+        let (longest_reverse, longest_forward) = longest_hops(failover);
+        Some(FailoverSummary {
+            resilience: failover.claim.failures,
+            destinations: failover.destinations.len(),
+            pairs: failover.destinations.iter().map(away).sum(),
+            rules: counts.iter().map(|c| c.rules).sum(),
+            rules_max: most(|c| c.rules),
+            tcam_bits_max: most(|c| c.tcam_bits),
+            tofino_bits_max: most(|c| c.tofino.bits),
+            tofino_stages_max: most(|c| c.tofino.stages),
+            actions_max: most(|c| c.actions),
+            longest_reverse,
+            longest_forward,
+        })
     }
 
     /// The routes of the class that is promised most.

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`tagger`] | brute force, greedy, single-valued, Clos | 000, 001, 002 |
 //! | [`ttl`] | tag = hop count, whatever the routes | 002 section 4.2 |
+//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | 003 chapter 4 |
 //!
 //! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check`](crate::plan::check) reads
 //! the tables alone.
@@ -16,6 +17,7 @@ mod components;
 mod demand;
 mod error;
 mod exact;
+pub mod failover;
 mod options;
 mod single;
 mod turns;
@@ -158,6 +160,7 @@ fn assemble(
     Tables {
         promises: promises.collect(),
         forwarding: forwarding(routes),
+        failover: None,
         provenance,
         carrier: Carrier::numbered(
             options.carrier,

@@ -122,7 +122,10 @@ fn made(
 /// Proven tables of an algorithm for some routes.
 fn proven(topology: &Topology, algorithm: Algorithm, routes: &RoutePolicy) -> CheckedPlan {
     let tables = made(topology, algorithm, routes).expect("tables");
-    let options = Options { budgets: false };
+    let options = Options {
+        budgets: false,
+        ..Options::default()
+    };
     check(tables, &options).unwrap_or_else(|e| panic!("{}: {e}", algorithm.name()))
 }
 
@@ -272,7 +275,13 @@ fn every_algorithm_in_every_form_is_proven() {
                     ..TaggerOptions::default()
                 };
                 let tables = tagger(topology, &options).expect("tables");
-                let checked = check(tables, &Options { budgets: false });
+                let checked = check(
+                    tables,
+                    &Options {
+                        budgets: false,
+                        ..Options::default()
+                    },
+                );
                 checked.unwrap_or_else(|e| panic!("{} {routes}: {e}", algorithm.name()));
             }
         }

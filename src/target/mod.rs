@@ -80,6 +80,12 @@ pub enum BuildError {
     /// The target lacks something.
     #[error("{}", Lines(.0))]
     Refused(Vec<Refusal>),
+    /// The plan forwards by failover tables.
+    #[error(
+        "target {0} has no program for failover tables yet: such plans can be proven with `check`, not built; plan with \
+         --scheme tagger or ttl to build"
+    )]
+    Failover(&'static str),
     /// The directory cannot be written.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -114,7 +120,7 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) => BuildFault::Target,
+            Self::Refused(_) | Self::Failover(_) => BuildFault::Target,
             Self::Directory(_) | Self::Routes(_) => BuildFault::Input,
             _ => BuildFault::Bug,
         }
@@ -148,6 +154,9 @@ pub fn build(
     directory: &Path,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
+    if plan.tables().failover.is_some() {
+        return Err(BuildError::Failover(target.capabilities().target));
+    }
     let staging = Staging::beside(directory)?;
     let report = match target {
         TargetKind::V1model => v1model::build(plan, &staging, progress),

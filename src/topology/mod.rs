@@ -14,6 +14,7 @@ mod layers;
 mod lookup;
 mod model;
 mod prefix;
+mod search;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -26,4 +27,5 @@ pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 pub use lookup::LookupError;
 pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology};
 pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};
+pub use search::HopSearch;
 pub use summary::{LayerSummary, Summary};

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 use units::{Bytes, PortId, Priority};
 
+use super::resilience::{FailureReport, LostPacket};
 use crate::plan::model::{NewTag, Tag};
 use crate::routes::RouteError;
 
@@ -304,6 +305,18 @@ pub enum PlanError {
         switch: String,
     },
 
+    /// The failover tables contradict themselves or the topology.
+    #[error("{place}: {reason}")]
+    Failover {
+        /// Where.
+        place: String,
+        /// What is wrong and how to mend it.
+        reason: String,
+    },
+    /// A packet is lost under failures although there is a way, or circulates.
+    #[error("{0}")]
+    PacketLost(Box<LostPacket>),
+
     /// More tags than priorities.
     #[error(
         "the plan needs {needed} lossless priorities, but the switches have {available}; promise fewer routes or \
@@ -368,6 +381,12 @@ pub enum PlanError {
 }
 
 impl PlanError {
+    /// The packet that the proof of failover tables found lost, if any.
+    pub(super) fn of_failures(found: &FailureReport) -> Option<Self> {
+        let lost = found.first_lost.clone()?;
+        Some(Self::PacketLost(Box::new(lost)))
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub const fn fault(&self) -> Fault {
@@ -380,7 +399,8 @@ impl PlanError {
             | Self::LimitPassed { .. }
             | Self::RouteLost(_)
             | Self::Loop { .. }
-            | Self::BlackHole { .. } => Fault::Proof,
+            | Self::BlackHole { .. }
+            | Self::PacketLost(_) => Fault::Proof,
             Self::TooManyPriorities { .. }
             | Self::NoSuchPriority { .. }
             | Self::TooManyPorts { .. }

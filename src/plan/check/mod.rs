@@ -8,6 +8,8 @@
 //!   acyclic, and tags never fall (001, theorem 1);
 //! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
 //! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
+//! - **failover**: with any so many failures, packets arrive if there is a way, and never circulate
+//!   (see [`resilience`]);
 //! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
 //!
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic), and
@@ -19,6 +21,7 @@ mod forward;
 mod lookup;
 mod replay;
 mod report;
+pub mod resilience;
 mod shape;
 mod shortest;
 mod walk;
@@ -29,6 +32,7 @@ use thiserror::Error;
 
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use report::{CheckReport, Resilience};
+pub use resilience::{FailureOptions, FailureReport, LostPacket};
 
 use super::checked::CheckedPlan;
 use super::model::Tables;
@@ -40,11 +44,16 @@ use lookup::{Lookup, Ports};
 pub struct Options {
     /// Whether budgets count: off to see whether tables are sound apart from what today's switches have.
     pub budgets: bool,
+    /// How failover tables are proven.
+    pub failures: FailureOptions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budgets: true }
+        Self {
+            budgets: true,
+            failures: FailureOptions::default(),
+        }
     }
 }
 
@@ -84,24 +93,47 @@ impl fmt::Display for CheckFailure {
 /// # Errors
 /// Every error that could be found: one cycle, one conflict per switch, one lost route per promise.
 pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<CheckFailure>> {
-    let mut errors = shape::references(&tables);
-    if errors.is_empty() {
-        errors.extend(shape::priorities(&tables));
-        errors.extend(shape::carrier(&tables));
-        if options.budgets {
-            errors.extend(shape::budgets(&tables));
+    let mut failures = None;
+    let mut errors = match &tables.failover {
+        None => vec![],
+        Some(failover) => {
+            let mut errors = resilience::shape(&tables.topology, failover);
+            if errors.is_empty() {
+                let found = resilience::resilience(&tables.topology, failover, &options.failures);
+                errors.extend(PlanError::of_failures(&found));
+                failures = Some(found);
+            }
+            errors
         }
-        errors.extend(behaviour(&tables));
-        errors.extend(forward::forwarding(&tables));
+    };
+    if tables.has_tags() {
+        errors.extend(of_tags(&tables, options));
     }
     if !options.budgets {
         errors.retain(|error| error.fault() != Fault::Target);
     }
     if errors.is_empty() {
-        return Ok(CheckedPlan::witness(tables));
+        return Ok(CheckedPlan::witness(tables, CheckReport::proven(failures)));
     }
-    let report = CheckReport::refused(&errors);
+    let report = CheckReport::refused(&errors, failures);
     Err(Box::new(CheckFailure { errors, report }))
+}
+
+/// What is wrong with the lossless tags and the forwarding under them.
+fn of_tags(tables: &Tables, options: &Options) -> Vec<PlanError> {
+    let mut errors = shape::references(tables);
+    if errors.is_empty() {
+        errors.extend(shape::priorities(tables));
+        errors.extend(shape::carrier(tables));
+        if options.budgets {
+            errors.extend(shape::budgets(tables));
+        }
+        errors.extend(behaviour(tables));
+        if tables.failover.is_none() {
+            errors.extend(forward::forwarding(tables));
+        }
+    }
+    errors
 }
 
 /// What following packets shows.

@@ -199,7 +199,16 @@ fn budgets_are_kept() {
         errors(tables.clone())[0],
         PlanError::TooManyPorts { .. }
     ));
-    assert!(check(tables, &Options { budgets: false }).is_ok());
+    assert!(
+        check(
+            tables,
+            &Options {
+                budgets: false,
+                ..Options::default()
+            }
+        )
+        .is_ok()
+    );
 }
 
 #[test]

@@ -148,7 +148,13 @@ fn truth(tables: &Tables) -> Truth {
 
 /// What the proof says, in the same terms.
 fn verdict(tables: Tables) -> Truth {
-    let errors = match check(tables, &Options { budgets: false }) {
+    let errors = match check(
+        tables,
+        &Options {
+            budgets: false,
+            ..Options::default()
+        },
+    ) {
         Ok(_) => vec![],
         Err(failure) => failure.errors,
     };
@@ -324,6 +330,7 @@ fn random_tables() -> impl Strategy<Value = Tables> {
                     routes: routes.clone(),
                 }],
                 forwarding: RoutePolicy::Shortest,
+                failover: None,
                 budget: Budget::default(),
                 topology: topology.clone(),
             }

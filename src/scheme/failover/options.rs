@@ -1,0 +1,188 @@
+//! What can be asked of the failover schemes.
+
+use std::collections::BTreeMap;
+
+use super::{Element, FailoverError, LabelKind, MOST_HOPS, Output};
+
+/// The forwarding function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailoverScheme {
+    /// Rules match the way that a packet has come.
+    Plinko,
+    /// Rules match the set of failures that a packet has met.
+    Fcp,
+    /// Rules match the number of the route that a packet follows.
+    MplsFrr,
+    /// Edge-disjoint spanning trees.
+    Edst,
+    /// Arc-disjoint spanning trees toward every destination.
+    Adst,
+}
+
+impl FailoverScheme {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plinko => "plinko",
+            Self::Fcp => "fcp",
+            Self::MplsFrr => "mpls-frr",
+            Self::Edst => "edst",
+            Self::Adst => "adst",
+        }
+    }
+
+    /// What its packets carry.
+    #[must_use]
+    pub const fn label(self) -> LabelKind {
+        match self {
+            Self::Plinko => LabelKind::ReverseRoute,
+            Self::Fcp => LabelKind::FailureSet,
+            Self::MplsFrr => LabelKind::RouteId,
+            Self::Edst | Self::Adst => LabelKind::FailedTrees,
+        }
+    }
+
+    /// Whether it forwards along trees.
+    #[must_use]
+    pub const fn by_trees(self) -> bool {
+        matches!(self, Self::Edst | Self::Adst)
+    }
+}
+
+/// Which of the shortest paths a route takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathPolicy {
+    /// A random one: spreads routes over links.
+    #[default]
+    RandomShortest,
+    /// The one by the lowest ports.
+    FirstShortest,
+    /// Compression-aware (003 section 4.5.3): the most common way from this switch to the destination that
+    /// avoids the failures, if there is one; else a random shortest path.
+    Common,
+}
+
+/// Options of the failover schemes.
+#[derive(Clone, Debug)]
+pub struct FailoverOptions {
+    /// The forwarding function.
+    pub scheme: FailoverScheme,
+    /// How many failures to survive; for trees, one less than there are trees unless `trees` says otherwise.
+    pub resilience: u8,
+    /// What fails.
+    pub protect: Element,
+    /// What rules put out.
+    pub output: Output,
+    /// With network virtualization, how many routings there are to every switch; without, every host is a
+    /// destination of its own.
+    pub multipath: Option<u16>,
+    /// Whether tables are compressed (003 section 4.5.2).
+    pub compress: bool,
+    /// Which paths routes take.
+    pub paths: PathPolicy,
+    /// How many trees; as many as the resilience needs if absent.
+    pub trees: Option<u8>,
+    /// Whether packets start on a shortest-path tree beside the disjoint ones.
+    pub default_tree: bool,
+    /// The most hops of a route in the header.
+    pub stack: u8,
+    /// The seed of random paths.
+    pub seed: u64,
+}
+
+impl FailoverOptions {
+    /// The defaults of a scheme: resilience 1, links, hop by hop, every host a destination.
+    #[must_use]
+    pub const fn new(scheme: FailoverScheme) -> Self {
+        Self {
+            scheme,
+            resilience: 1,
+            protect: Element::Link,
+            output: Output::HopByHop,
+            multipath: None,
+            compress: false,
+            paths: PathPolicy::RandomShortest,
+            trees: None,
+            default_tree: false,
+            stack: 16,
+            seed: 1,
+        }
+    }
+
+    /// How many trees to build.
+    pub(super) fn tree_count(&self) -> usize {
+        usize::from(self.trees.unwrap_or(self.resilience.saturating_add(1)))
+    }
+
+    pub(super) fn check(&self) -> Result<(), FailoverError> {
+        let scheme = self.scheme.name();
+        let refuse = |option, reason| {
+            Err(FailoverError::Option {
+                option,
+                scheme,
+                reason,
+            })
+        };
+        if usize::from(self.stack) > MOST_HOPS || self.stack == 0 {
+            return refuse("--stack", "a header holds 1 to 32 hops");
+        }
+        if self.multipath == Some(0) {
+            return refuse(
+                "--multipath 0",
+                "there must be at least one routing to every switch",
+            );
+        }
+        if self.scheme.by_trees() {
+            if self.output == Output::SourceRoutes {
+                return refuse(
+                    "--source-routes",
+                    "every switch knows every tree, so a port is enough",
+                );
+            }
+            if self.compress {
+                return refuse(
+                    "--compress",
+                    "the order of its rules matters (003 section 4.5.1)",
+                );
+            }
+            if self.protect == Element::Switch {
+                return refuse("--protect switches", "its trees are disjoint in links only");
+            }
+            if self.tree_count() == 0 || self.tree_count() > 24 {
+                return refuse("--trees", "the header marks 1 to 24 trees");
+            }
+        } else if self.trees.is_some() || self.default_tree {
+            return refuse("--trees, --default-tree", "it has no trees");
+        }
+        Ok(())
+    }
+
+    /// The options by name, as provenance.
+    pub(super) fn describe(&self) -> BTreeMap<String, String> {
+        let mut options = BTreeMap::new();
+        let mut set = |name: &str, value: String| options.insert(name.to_owned(), value);
+        if self.scheme.by_trees() {
+            set("trees", self.tree_count().to_string());
+            set("default-tree", self.default_tree.to_string());
+        } else {
+            set("resilience", self.resilience.to_string());
+            let output = match self.output {
+                Output::HopByHop => "hop-by-hop",
+                Output::SourceRoutes => "source-routes",
+            };
+            set("output", output.to_owned());
+            set("compress", self.compress.to_string());
+            let paths = match self.paths {
+                PathPolicy::RandomShortest => "random-shortest",
+                PathPolicy::FirstShortest => "first-shortest",
+                PathPolicy::Common => "common",
+            };
+            set("paths", paths.to_owned());
+        }
+        if let Some(ways) = self.multipath {
+            set("multipath", ways.to_string());
+        }
+        options
+    }
+}
