@@ -8,7 +8,7 @@ use p4exec::Update;
 use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4front::source::SourceMap;
-use switchd::engine::control::Control;
+use switchd::engine::control::{Change, Control};
 use switchd::engine::io::{MemoryIo, MemoryWires};
 use switchd::engine::{Engine, EngineConfig, EngineError, Notification};
 use tokio::sync::mpsc::Receiver;
@@ -53,12 +53,14 @@ fn load(engine: &Engine) -> Control {
     let main = map.add("test.p4", PROGRAM).unwrap();
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default()).unwrap();
     let executor = engine.handle().build(Arc::new(compiled.ir)).unwrap();
-    Control::launch(engine.handle(), executor).unwrap()
+    let mut control = Control::new(engine.handle(), executor);
+    control.launch().unwrap();
+    control
 }
 
-fn route(control: &Control, to: u64, port: u64) -> Update {
+fn route(control: &Control, to: u64, port: u64) -> Change {
     let state = control.state();
-    Update::InsertEntry {
+    Change::State(Update::InsertEntry {
         table: state.table_named("I.route").unwrap(),
         entry: NewEntry {
             key: vec![FieldMatch::Exact(Bits::from_u64(8, to))],
@@ -70,7 +72,7 @@ fn route(control: &Control, to: u64, port: u64) -> Update {
             is_const: false,
             options: EntryOptions::default(),
         },
-    }
+    })
 }
 
 #[test]
@@ -86,6 +88,10 @@ fn packets_take_the_way_the_committed_entries_say() {
     for (to, port) in [(7, 2), (8, 3), (9, 255)] {
         control.stage(route(&control, to, port)).unwrap();
     }
+    let mark = control.mark();
+    control.stage(route(&control, 10, 3)).unwrap();
+    control.roll_back(mark);
+    control.stage(route(&control, 10, 1)).unwrap();
     assert!(control.stage(route(&control, 7, 3)).is_err(), "a duplicate");
     control.commit().unwrap();
     wires.send(PortId::new(1), &[7, 1]);

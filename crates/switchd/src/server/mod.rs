@@ -1,0 +1,235 @@
+//! The P4Runtime 1.5 server of one device.
+//!
+//! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`service`] takes the calls,
+//! [`roles`] says who may, [`switch`] does the work in [`crate::translate`]'s terms, [`dispatch`] carries the data plane's
+//! news to the streams.
+
+pub mod digests;
+pub mod dispatch;
+pub mod pipeline;
+pub mod restore;
+pub mod roles;
+pub mod service;
+pub mod status;
+pub mod stream;
+pub mod switch;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use p4runtime::p4::v1::p4_runtime_server::P4RuntimeServer;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+
+use crate::engine::{EngineHandle, Notification};
+use crate::persist::{Store, StoreError};
+use crate::translate::refusal::Refusal;
+use dispatch::Dispatch;
+use service::Service;
+use stream::Shared;
+use switch::Switch;
+
+/// Where P4Runtime servers listen unless told otherwise.
+pub const DEFAULT_ADDRESS: &str = "0.0.0.0:9559";
+
+/// The largest message that is taken (p4runtime.md 29).
+pub const MAX_MESSAGE: usize = 64 << 20;
+
+/// Streams of one role unless told otherwise.
+pub const MAX_STREAMS: usize = 64;
+
+/// Bytes under way per call and per connection: batches and answers are large.
+const STREAM_WINDOW: u32 = 4 << 20;
+const CONNECTION_WINDOW: u32 = 32 << 20;
+
+/// How long calls in progress may take when the server stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Certificates, as PEM text.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The server's certificate and those that vouch for it.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+    /// If given, clients must show a certificate that one of these vouches for.
+    pub client_ca: Option<String>,
+}
+
+/// What a server starts with.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Where it listens; port 0 takes any that is free.
+    pub address: SocketAddr,
+    /// The device's id; 0 is one like any other.
+    pub device_id: u64,
+    /// Without it calls are not encrypted.
+    pub tls: Option<Tls>,
+    /// Where state is kept; nowhere if not given.
+    pub state_dir: Option<PathBuf>,
+    /// The most streams of one role.
+    pub max_streams: usize,
+}
+
+impl ServerConfig {
+    /// Plain calls to device 0 at an address, state kept nowhere.
+    #[must_use]
+    pub const fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            device_id: 0,
+            tls: None,
+            state_dir: None,
+            max_streams: MAX_STREAMS,
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The address cannot be had.
+    #[error("cannot listen at {address}: {source}; is another switch running there?")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The certificates are no good.
+    #[error("the certificates cannot be used: {0}")]
+    Tls(String),
+    /// Saved state cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Saved state cannot run.
+    #[error("the saved pipeline does not run: {0}")]
+    Resume(Refusal),
+    /// The reflection service cannot be made of our descriptors.
+    #[error("reflection: {0}")]
+    Reflection(String),
+}
+
+/// A server that runs.
+pub struct Server {
+    address: SocketAddr,
+    switch: Arc<Switch>,
+    stopping: watch::Sender<bool>,
+    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+    dispatching: JoinHandle<()>,
+}
+
+impl Server {
+    /// Restores saved state if there is any, and serves from then on.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub async fn start(
+        config: ServerConfig,
+        engine: EngineHandle,
+        notifications: mpsc::Receiver<Notification>,
+    ) -> Result<Self, ServerError> {
+        let bind = |source| ServerError::Bind {
+            address: config.address,
+            source,
+        };
+        let listener = TcpListener::bind(config.address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let mut store = config.state_dir.as_deref().map(Store::open).transpose()?;
+        let restored = match &mut store {
+            Some(store) => store.restore(&engine)?,
+            None => None,
+        };
+        let switch = Arc::new(Switch::new(config.device_id, engine, store));
+        if let Some(pipeline) = restored {
+            switch.resume(pipeline).map_err(ServerError::Resume)?;
+        }
+        let (stopping, stopped) = watch::channel(false);
+        let (acks, acknowledged) = mpsc::channel(1024);
+        let dispatch = Dispatch::new(Arc::clone(&switch));
+        let dispatching = tokio::spawn(dispatch.run(notifications, acknowledged));
+        switch.changed.notify_one();
+        let shared = Shared {
+            switch: Arc::clone(&switch),
+            arbiter: Arc::new(tokio::sync::Mutex::new(())),
+            acks,
+            most_streams: config.max_streams,
+        };
+        let service = P4RuntimeServer::new(Service::new(shared, stopped.clone()))
+            .max_decoding_message_size(MAX_MESSAGE)
+            .max_encoding_message_size(usize::MAX);
+        let (health, health_service) = tonic_health::server::health_reporter();
+        health.set_serving::<P4RuntimeServer<Service>>().await;
+        let reflection = tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(p4runtime::FILE_DESCRIPTOR_SET)
+            .build_v1()
+            .map_err(|e| ServerError::Reflection(e.to_string()))?;
+        let mut builder = tonic::transport::Server::builder()
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(Some(1 << 20));
+        if let Some(tls) = &config.tls {
+            builder = builder.tls_config(tls_config(tls)).map_err(tls_error)?;
+        }
+        let router = builder
+            .add_service(service)
+            .add_service(health_service)
+            .add_service(reflection);
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let mut stop = stopped;
+        let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async move {
+            // A sender that is gone stops the server too.
+            let _ = stop.wait_for(|stop| *stop).await;
+        }));
+        Ok(Self {
+            address,
+            switch,
+            stopping,
+            serving,
+            dispatching,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The device it serves.
+    #[must_use]
+    pub const fn switch(&self) -> &Arc<Switch> {
+        &self.switch
+    }
+
+    /// Ends all streams, lets calls in progress end, and saves the state.
+    pub async fn stop(mut self) {
+        // Nobody to tell means that it has stopped.
+        let _ = self.stopping.send(true);
+        if tokio::time::timeout(GRACE, &mut self.serving).await.is_err() {
+            self.serving.abort();
+        }
+        self.dispatching.abort();
+        self.switch.save();
+    }
+}
+
+fn tls_config(tls: &Tls) -> ServerTlsConfig {
+    let config = ServerTlsConfig::new().identity(Identity::from_pem(&tls.certificate, &tls.key));
+    match &tls.client_ca {
+        Some(ca) => config.client_ca_root(Certificate::from_pem(ca)),
+        None => config,
+    }
+}
+
+fn tls_error(error: tonic::transport::Error) -> ServerError {
+    let cause = std::error::Error::source(&error).map(|e| format!(": {e}"));
+    ServerError::Tls(format!("{error}{}", cause.unwrap_or_default()))
+}

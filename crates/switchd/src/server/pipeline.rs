@@ -1,0 +1,142 @@
+//! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5, chapters 7, 14 and 15;
+//! p4runtime.md 25, 26).
+
+use std::sync::Arc;
+
+use p4front::source::SourceMap;
+use p4ir::ValidProgram;
+use p4runtime::p4::v1;
+use prost::Message;
+
+use crate::engine::EngineHandle;
+use crate::engine::control::Control;
+use crate::translate::book::Book;
+use crate::translate::refusal::Refusal;
+use crate::translate::schema::Schema;
+
+/// A program with its configuration and everything it holds.
+pub struct Pipeline {
+    /// As the client gave it.
+    pub config: v1::ForwardingPipelineConfig,
+    /// Names and state.
+    pub book: Book,
+}
+
+/// `p4.tmp.P4DeviceConfig`, in which clients of BMv2 wrap the JSON.
+#[derive(Clone, PartialEq, Message)]
+struct Wrapped {
+    #[prost(bool, tag = "1")]
+    reassign: bool,
+    #[prost(bytes = "vec", tag = "3")]
+    device_data: Vec<u8>,
+}
+
+/// Control characters never occur in a program's text, and always in a wrapped one.
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.iter().any(|b| *b < 0x20 && !b"\t\n\r\x0c".contains(b))
+}
+
+/// The program in a device config: P4 text, BMv2 JSON, or either wrapped.
+///
+/// # Errors
+/// INVALID_ARGUMENT with what the front end says.
+pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
+    let expected = "expected P4_16 text or BMv2 JSON, raw or in a p4.tmp.P4DeviceConfig";
+    if bytes.is_empty() {
+        return Err(Refusal::invalid(format!("p4_device_config is empty; {expected}")));
+    }
+    if !is_text(bytes) {
+        let wrapped = Wrapped::decode(bytes).ok();
+        let data = wrapped.map(|w| w.device_data).filter(|d| !d.is_empty() && is_text(d));
+        let data = data.ok_or_else(|| {
+            Refusal::invalid(format!("p4_device_config is no text; {expected}"))
+        })?;
+        return read_device_config(&data);
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|e| Refusal::invalid(format!("p4_device_config is not UTF-8: {e}")))?;
+    if text.trim_start().starts_with('{') {
+        return p4front::bmv2json::read(text)
+            .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")));
+    }
+    compile(text)
+}
+
+fn compile(text: &str) -> Result<ValidProgram, Refusal> {
+    // A program comes alone: it must not make the switch read files of its own machine.
+    let include = text.lines().map(str::trim).find(|line| {
+        let rest = line.strip_prefix('#').map(str::trim_start);
+        let file = rest.and_then(|r| r.strip_prefix("include")).map(str::trim);
+        file.is_some_and(|f| !["core.p4", "v1model.p4"].iter().any(|known| f.contains(known)))
+    });
+    if let Some(line) = include {
+        return Err(Refusal::invalid(format!(
+            "p4_device_config: `{line}`: only core.p4 and v1model.p4 can be included; preprocess the program"
+        )));
+    }
+    let mut map = SourceMap::new();
+    let main = map
+        .add("p4_device_config", text)
+        .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")))?;
+    let options = p4front::Options {
+        builtins: p4front::Builtins::BeforePath,
+        ..p4front::Options::default()
+    };
+    p4front::compile(&mut map, main, &options)
+        .map(|compiled| compiled.ir)
+        .map_err(|findings| {
+            let text = findings.render(&map);
+            // What is sent back travels in a trailer, which must stay small.
+            Refusal::invalid(format!("p4_device_config: {}", cut(&text, 2000)))
+        })
+}
+
+/// The first characters of a text.
+fn cut(text: &str, length: usize) -> &str {
+    text.char_indices().nth(length).map_or(text, |(end, _)| &text[..end])
+}
+
+impl Pipeline {
+    /// Verifies a configuration and builds what runs it; nothing runs yet.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT if something is missing or does not fit.
+    pub fn build(
+        engine: &EngineHandle,
+        config: v1::ForwardingPipelineConfig,
+    ) -> Result<Self, Refusal> {
+        let Some(info) = &config.p4info else {
+            return Err(Refusal::invalid("the config has no p4info"));
+        };
+        let program = Arc::new(read_device_config(&config.p4_device_config)?);
+        let schema = Schema::new(Arc::clone(&program), info)?;
+        let executor = engine
+            .build(program)
+            .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")))?;
+        let control = Control::new(engine, executor);
+        Ok(Self {
+            config,
+            book: Book::new(Arc::new(schema), control),
+        })
+    }
+
+    /// The parts of the configuration that a client asks for.
+    #[must_use]
+    pub fn response(
+        &self,
+        wanted: v1::get_forwarding_pipeline_config_request::ResponseType,
+    ) -> v1::ForwardingPipelineConfig {
+        use v1::get_forwarding_pipeline_config_request::ResponseType as Wanted;
+        let info = matches!(wanted, Wanted::All | Wanted::P4infoAndCookie);
+        let device = matches!(wanted, Wanted::All | Wanted::DeviceConfigAndCookie);
+        v1::ForwardingPipelineConfig {
+            p4info: self.config.p4info.clone().filter(|_| info),
+            p4_device_config: if device {
+                self.config.p4_device_config.clone()
+            } else {
+                bytes::Bytes::new()
+            },
+            cookie: self.config.cookie,
+        }
+    }
+}

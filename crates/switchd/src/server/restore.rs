@@ -1,0 +1,154 @@
+//! The state of a pipeline as updates that make it again: to carry it over to another program, and to save and restore it.
+
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+use p4runtime::p4::v1::packet_replication_engine_entry::Type as Replication;
+use p4runtime::p4::v1::update::Type;
+
+use super::pipeline::Pipeline;
+use super::switch::Batch;
+use crate::engine::EngineHandle;
+use crate::translate::book::Book;
+use crate::translate::refusal::Refusal;
+use crate::translate::{self, table};
+
+/// The requests that read everything, in the order in which it can be written again: what others refer to first.
+fn requests(book: &Book) -> Vec<Entity> {
+    let engine = |kind| {
+        Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(kind) })
+    };
+    let mut requests = vec![
+        Entity::ActionProfileMember(v1::ActionProfileMember::default()),
+        Entity::ActionProfileGroup(v1::ActionProfileGroup::default()),
+        engine(Replication::MulticastGroupEntry(v1::MulticastGroupEntry::default())),
+        engine(Replication::CloneSessionEntry(v1::CloneSessionEntry::default())),
+        Entity::ValueSetEntry(v1::ValueSetEntry::default()),
+        Entity::DigestEntry(v1::DigestEntry::default()),
+        Entity::CounterEntry(v1::CounterEntry::default()),
+        Entity::MeterEntry(v1::MeterEntry::default()),
+        Entity::RegisterEntry(v1::RegisterEntry::default()),
+    ];
+    for schema in book.schema.tables.values() {
+        let filter = v1::TableEntry {
+            table_id: schema.id,
+            counter_data: schema.counter.map(|_| v1::CounterData::default()),
+            meter_config: schema.meter.map(|_| v1::MeterConfig::default()),
+            ..Default::default()
+        };
+        let default = v1::TableEntry {
+            table_id: schema.id,
+            is_default_action: true,
+            ..Default::default()
+        };
+        requests.push(Entity::TableEntry(filter));
+        if !schema.const_default && schema.profile.is_none() {
+            requests.push(Entity::TableEntry(default));
+        }
+    }
+    requests
+}
+
+/// The update that writes an entity again; `None` for what is as a fresh program has it.
+fn rewrite(entity: Entity) -> Option<v1::Update> {
+    let verb = match &entity {
+        Entity::TableEntry(entry) if entry.is_const => return None,
+        Entity::TableEntry(entry) if entry.is_default_action => {
+            entry.action.as_ref()?;
+            Type::Modify
+        }
+        Entity::CounterEntry(entry) if entry.data == Some(v1::CounterData::default()) => return None,
+        Entity::MeterEntry(entry) if entry.config.is_none() => return None,
+        Entity::ValueSetEntry(entry) if entry.members.is_empty() => return None,
+        Entity::RegisterEntry(entry) if is_zero(entry.data.as_ref()) => return None,
+        Entity::CounterEntry(_)
+        | Entity::MeterEntry(_)
+        | Entity::ValueSetEntry(_)
+        | Entity::RegisterEntry(_) => Type::Modify,
+        _ => Type::Insert,
+    };
+    Some(v1::Update {
+        r#type: verb.into(),
+        entity: Some(v1::Entity {
+            entity: Some(entity),
+        }),
+    })
+}
+
+fn is_zero(data: Option<&v1::P4Data>) -> bool {
+    use p4runtime::p4::v1::p4_data::Data;
+    match data.and_then(|d| d.data.as_ref()) {
+        Some(Data::Bitstring(bytes) | Data::EnumValue(bytes)) => bytes.iter().all(|b| *b == 0),
+        Some(Data::Bool(value)) => !value,
+        Some(Data::Struct(s) | Data::Tuple(s)) => s.members.iter().all(|m| is_zero(Some(m))),
+        _ => false,
+    }
+}
+
+/// Hands out the updates that make the state of a book again from that of its fresh program.
+///
+/// # Errors
+/// UNAVAILABLE if the data plane has stopped.
+pub fn replay(book: &Book, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refusal> {
+    for request in requests(book) {
+        translate::read(book, Some(&request), &mut |entity| {
+            if let Some(update) = rewrite(entity) {
+                take(update);
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Removes the entries that the program itself installed and that may be changed: what is replayed has those that remained.
+pub fn clear(engine: &EngineHandle, book: &mut Book) -> Result<(), Refusal> {
+    let mut updates = Vec::new();
+    for schema in book.schema.tables.values() {
+        let state = book.control.state().table(schema.table)?;
+        for (_, entry) in state.iter().filter(|(_, e)| !e.is_const && !schema.const_entries) {
+            let entry = table::entry_message(book, schema, entry, None);
+            updates.push(v1::Update {
+                r#type: Type::Delete.into(),
+                entity: Some(v1::Entity {
+                    entity: Some(Entity::TableEntry(entry)),
+                }),
+            });
+        }
+    }
+    make(engine, book, &updates, "initial entry")
+}
+
+/// Makes updates, all or none, and commits them.
+pub fn make(
+    engine: &EngineHandle,
+    book: &mut Book,
+    updates: &[v1::Update],
+    what: &str,
+) -> Result<(), Refusal> {
+    let batch = Batch {
+        engine,
+        permissions: None,
+    };
+    let mut refusals = batch.stage(book, updates, true).into_iter();
+    match refusals.find(|(_, r)| r.code != tonic::Code::Aborted) {
+        Some((_, refusal)) => Err(refusal.at(what)),
+        None => book.commit(),
+    }
+}
+
+/// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, p4runtime.md 25).
+///
+/// # Errors
+/// INVALID_ARGUMENT, naming what the new program has no place for.
+pub fn carry_over(
+    engine: &EngineHandle,
+    old: &Pipeline,
+    new: &mut Pipeline,
+) -> Result<(), Refusal> {
+    let mut updates = Vec::new();
+    replay(&old.book, &mut |update| updates.push(update))?;
+    clear(engine, &mut new.book)?;
+    make(engine, &mut new.book, &updates, "the state cannot be kept").map_err(|r| {
+        // Whatever the single refusal was: it is the config that does not suit.
+        Refusal::invalid(r.message)
+    })
+}

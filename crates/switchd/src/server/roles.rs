@@ -1,0 +1,336 @@
+//! Who may write: election ids per role, who is primary, and what a role may touch (P4Runtime 1.5, chapter 5; p4runtime.md 1 to 6).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use p4runtime::google::rpc;
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::stream_message_response::Update as Answer;
+use prost::Message as _;
+use prost_types::value::Kind;
+use tokio::sync::mpsc;
+use tonic::{Code, Status};
+
+/// One client's stream.
+pub type StreamId = u64;
+
+/// The way to a client; what cannot be taken at once is lost, except the last places, which are for arbitration.
+pub type Outbox = mpsc::Sender<Result<v1::StreamMessageResponse, Status>>;
+
+/// Messages a client may leave waiting.
+pub const OUTBOX: usize = 8192;
+
+/// Places kept for arbitration updates.
+const RESERVE: usize = 64;
+
+/// What a role may do; agreed as a `google.protobuf.Struct` with any of the keys `write` and `read` (lists of names or ids of P4Info
+/// objects, and `packet_replication_engine`), `packet_in`, `packet_out` and `pipeline` (booleans).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    write: Option<BTreeSet<String>>,
+    read: Option<BTreeSet<String>>,
+    /// Gets packets.
+    pub packet_in: bool,
+    /// May send packets.
+    pub packet_out: bool,
+    /// May set the pipeline.
+    pub pipeline: bool,
+}
+
+impl Permissions {
+    fn parse(config: &prost_types::Any) -> Result<Self, Status> {
+        let wrong = |what: &str| {
+            Status::invalid_argument(format!(
+                "role config: {what}; expected a google.protobuf.Struct with write, read (lists of names), \
+                 packet_in, packet_out, pipeline (booleans)"
+            ))
+        };
+        if !config.type_url.ends_with("google.protobuf.Struct") {
+            return Err(wrong(&format!("type `{}` is not agreed upon", config.type_url)));
+        }
+        let parsed = prost_types::Struct::decode(config.value.as_slice());
+        let parsed = parsed.map_err(|e| wrong(&e.to_string()))?;
+        let mut permissions = Self {
+            packet_in: true,
+            packet_out: true,
+            pipeline: true,
+            ..Self::default()
+        };
+        for (key, value) in &parsed.fields {
+            match (key.as_str(), value.kind.as_ref()) {
+                ("write", Some(Kind::ListValue(list))) => permissions.write = names(list),
+                ("read", Some(Kind::ListValue(list))) => permissions.read = names(list),
+                ("packet_in", Some(Kind::BoolValue(b))) => permissions.packet_in = *b,
+                ("packet_out", Some(Kind::BoolValue(b))) => permissions.packet_out = *b,
+                ("pipeline", Some(Kind::BoolValue(b))) => permissions.pipeline = *b,
+                _ => return Err(wrong(&format!("`{key}` is unknown or of another type"))),
+            }
+        }
+        Ok(permissions)
+    }
+
+    /// Whether an object may be written.
+    #[must_use]
+    pub fn may_write(&self, names: &[String]) -> bool {
+        allows(self.write.as_ref(), names)
+    }
+
+    /// Whether an object may be read.
+    #[must_use]
+    pub fn may_read(&self, names: &[String]) -> bool {
+        allows(self.read.as_ref(), names)
+    }
+}
+
+fn names(list: &prost_types::ListValue) -> Option<BTreeSet<String>> {
+    let name = |value: &prost_types::Value| match &value.kind {
+        Some(Kind::StringValue(text)) => Some(text.clone()),
+        Some(Kind::NumberValue(number)) => Some(format!("{number}")),
+        _ => None,
+    };
+    Some(list.values.iter().filter_map(name).collect())
+}
+
+fn allows(set: Option<&BTreeSet<String>>, names: &[String]) -> bool {
+    set.is_none_or(|set| names.iter().any(|name| set.contains(name)))
+}
+
+struct Client {
+    election: Option<u128>,
+    outbox: Outbox,
+}
+
+#[derive(Default)]
+struct Role {
+    clients: BTreeMap<StreamId, Client>,
+    /// The highest id of any primary ever (p4runtime.md 2).
+    highest: Option<u128>,
+    primary: Option<StreamId>,
+    config: Option<prost_types::Any>,
+    permissions: Option<Permissions>,
+}
+
+/// All roles of the device.
+pub struct Roles {
+    device: u64,
+    roles: BTreeMap<String, Role>,
+}
+
+/// An arbitration that was accepted.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The client becomes or stays primary, once [`Roles::enthrone`] is called.
+    Primary(Option<prost_types::Any>, Option<Permissions>),
+    /// It is a backup; everyone who has to know was told.
+    Backup,
+}
+
+/// An election id as one number.
+#[must_use]
+pub fn election(id: Option<&v1::Uint128>) -> Option<u128> {
+    id.map(|id| (u128::from(id.high) << 64) | u128::from(id.low))
+}
+
+impl Roles {
+    /// No client was there yet.
+    #[must_use]
+    pub const fn new(device: u64) -> Self {
+        Self {
+            device,
+            roles: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a client's arbitration update; `known` says the role it had before on this stream.
+    ///
+    /// # Errors
+    /// The status that ends the stream (p4runtime.md 6).
+    pub fn arbitrate(
+        &mut self,
+        stream: StreamId,
+        update: &v1::MasterArbitrationUpdate,
+        known: Option<&str>,
+        outbox: &Outbox,
+        most: usize,
+    ) -> Result<Outcome, Status> {
+        let given = update.role.as_ref();
+        let name = given.map_or("", |r| r.name.as_str());
+        if known.is_some_and(|known| known != name) {
+            return Err(Status::failed_precondition(format!(
+                "the stream is of role `{}`; open another one for role `{name}`",
+                known.unwrap_or_default()
+            )));
+        }
+        let config = given.and_then(|r| r.config.clone());
+        if name.is_empty() && config.is_some() {
+            return Err(Status::invalid_argument(
+                "the default role has full access and takes no role config",
+            ));
+        }
+        let permissions = config.as_ref().map(Permissions::parse).transpose()?;
+        let id = election(update.election_id.as_ref());
+        let role = self.roles.entry(name.to_owned()).or_default();
+        // p4runtime.md 3: several clients without an id may be connected.
+        let taken = |(other, c): (&StreamId, &Client)| *other != stream && c.election == id;
+        if id.is_some() && role.clients.iter().any(taken) {
+            return Err(Status::invalid_argument(format!(
+                "election id {} is another client's",
+                id.unwrap_or_default()
+            )));
+        }
+        if known.is_none() && role.clients.len() >= most {
+            return Err(Status::resource_exhausted(format!(
+                "role `{name}` has {most} streams already"
+            )));
+        }
+        let outbox = outbox.clone();
+        role.clients.insert(stream, Client { election: id, outbox });
+        if id.is_some() && id >= role.highest {
+            return Ok(Outcome::Primary(config, permissions));
+        }
+        if role.primary == Some(stream) {
+            role.primary = None;
+            self.tell_all(name, None);
+        } else {
+            self.tell(name, stream);
+        }
+        Ok(Outcome::Backup)
+    }
+
+    /// Nobody is primary for a while: the one before, if it is another, is told who comes.
+    pub fn dethrone(&mut self, name: &str, next: StreamId) {
+        let Some(role) = self.roles.get_mut(name) else {
+            return;
+        };
+        let id = role.clients.get(&next).and_then(|c| c.election);
+        // The others hear of the new primary, which is not told before the writes of the old one are done (p4runtime.md 7).
+        role.highest = id.max(role.highest);
+        role.primary = Some(next);
+        self.tell_all(name, Some(next));
+        if let Some(role) = self.roles.get_mut(name) {
+            role.primary = None;
+        }
+    }
+
+    /// Makes a client primary and tells it; nothing happens if it has gone meanwhile.
+    pub fn enthrone(
+        &mut self,
+        name: &str,
+        stream: StreamId,
+        config: Option<prost_types::Any>,
+        permissions: Option<Permissions>,
+    ) {
+        if let Some(role) = self.roles.get_mut(name)
+            && role.clients.contains_key(&stream)
+        {
+            role.primary = Some(stream);
+            role.config = config;
+            role.permissions = permissions;
+            self.tell(name, stream);
+        }
+    }
+
+    /// A client has gone. Without its primary a role has none until the next arbitration (p4runtime.md 1).
+    pub fn leave(&mut self, name: &str, stream: StreamId) {
+        let Some(role) = self.roles.get_mut(name) else {
+            return;
+        };
+        role.clients.remove(&stream);
+        if role.primary == Some(stream) {
+            role.primary = None;
+            self.tell_all(name, None);
+        }
+    }
+
+    fn message(name: &str, role: &Role, device: u64, stream: StreamId) -> v1::StreamMessageResponse {
+        // p4runtime.md 4: backups are told whether there is a primary.
+        let (code, text) = match role.primary {
+            Some(primary) if primary == stream => (Code::Ok, "you are primary"),
+            Some(_) => (Code::AlreadyExists, "you are a backup; there is a primary"),
+            None => (Code::NotFound, "you are a backup; there is no primary"),
+        };
+        let config = role.config.clone();
+        let named = !name.is_empty() || config.is_some();
+        v1::StreamMessageResponse {
+            update: Some(Answer::Arbitration(v1::MasterArbitrationUpdate {
+                device_id: device,
+                role: named.then(|| v1::Role {
+                    name: name.to_owned(),
+                    config,
+                    ..Default::default()
+                }),
+                // p4runtime.md 5: the highest id seen.
+                election_id: role.highest.map(|id| v1::Uint128 {
+                    high: (id >> 64) as u64,
+                    low: id as u64,
+                }),
+                status: Some(rpc::Status {
+                    code: code as i32,
+                    message: text.to_owned(),
+                    details: Vec::new(),
+                }),
+            })),
+        }
+    }
+
+    fn tell(&self, name: &str, stream: StreamId) {
+        let role = self.roles.get(name);
+        if let Some((role, client)) = role.and_then(|r| Some((r, r.clients.get(&stream)?))) {
+            // A client that takes nothing at all has lost its place.
+            let _ = client.outbox.try_send(Ok(Self::message(name, role, self.device, stream)));
+        }
+    }
+
+    fn tell_all(&self, name: &str, except: Option<StreamId>) {
+        let Some(role) = self.roles.get(name) else {
+            return;
+        };
+        for stream in role.clients.keys().filter(|s| Some(**s) != except) {
+            self.tell(name, *stream);
+        }
+    }
+
+    /// Whether a role was ever arbitrated for; the default role always exists.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        name.is_empty() || self.roles.contains_key(name)
+    }
+
+    /// Whether the id is that of the role's primary, which is connected.
+    #[must_use]
+    pub fn is_primary(&self, name: &str, id: Option<&v1::Uint128>) -> bool {
+        let role = self.roles.get(name);
+        let primary = role.and_then(|r| r.clients.get(r.primary.as_ref()?));
+        primary.is_some_and(|client| client.election.is_some() && client.election == election(id))
+    }
+
+    /// Whether a stream is its role's primary.
+    #[must_use]
+    pub fn is_primary_stream(&self, name: &str, stream: StreamId) -> bool {
+        self.roles.get(name).is_some_and(|r| r.primary == Some(stream))
+    }
+
+    /// What a role may do; `None` is everything.
+    #[must_use]
+    pub fn permissions(&self, name: &str) -> Option<Permissions> {
+        self.roles.get(name).and_then(|r| r.permissions.clone())
+    }
+
+    /// Sends something to the primaries of the roles that may have it; what a slow client cannot take is lost.
+    pub fn publish(
+        &self,
+        may: impl Fn(Option<&Permissions>) -> bool,
+        message: &v1::StreamMessageResponse,
+    ) -> bool {
+        let mut heard = false;
+        for role in self.roles.values() {
+            let primary = role.primary.and_then(|stream| role.clients.get(&stream));
+            if let Some(client) = primary
+                && may(role.permissions.as_ref())
+                && client.outbox.capacity() > RESERVE
+            {
+                heard |= client.outbox.try_send(Ok(message.clone())).is_ok();
+            }
+        }
+        heard
+    }
+}

@@ -1,0 +1,300 @@
+//! Indexed counters, meters and registers (P4Runtime 1.5, sections 9.3.2, 9.4.2 and 9.7; p4runtime.md 24).
+
+use std::collections::BTreeMap;
+
+use p4exec::externs::counter::CounterCell;
+use p4exec::externs::meter::MeterConfig;
+use p4exec::{RuntimeState, StateError, Update};
+use p4ir::ExternId;
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+
+use super::book::{Book, Step};
+use super::refusal::Refusal;
+use super::schema::{ArraySchema, unknown};
+use super::table::counter_data;
+use super::{Sink, Steps, Verb, data};
+use crate::engine::control::Change;
+
+/// Cells fetched in one visit of the data plane.
+const VISIT: usize = 4096;
+
+fn number(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}
+
+/// A counter's value.
+#[must_use]
+pub fn cell(data: &v1::CounterData) -> CounterCell {
+    CounterCell {
+        packets: number(data.packet_count),
+        bytes: units::Bytes::new(number(data.byte_count)),
+    }
+}
+
+/// Rates and bursts of a two-rate three-colour meter (P4Runtime 1.5, section 9.4).
+///
+/// # Errors
+/// INVALID_ARGUMENT if one is negative, or an excess burst is given.
+pub fn meter_config(given: &v1::MeterConfig) -> Result<MeterConfig, Refusal> {
+    if given.eburst != 0 {
+        return Err(Refusal::invalid(
+            "eburst is for single-rate three-colour meters; these have two rates",
+        ));
+    }
+    let rate = |name: &str, value: i64| {
+        u64::try_from(value)
+            .map_err(|_| Refusal::invalid(format!("{name} {value} of the meter is negative")))
+    };
+    Ok(MeterConfig {
+        cir: rate("cir", given.cir)?,
+        cburst: rate("cburst", given.cburst)?,
+        pir: rate("pir", given.pir)?,
+        pburst: rate("pburst", given.pburst)?,
+    })
+}
+
+/// The message of a meter's configuration.
+#[must_use]
+pub fn meter_message(config: &MeterConfig) -> v1::MeterConfig {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    v1::MeterConfig {
+        cir: number(config.cir),
+        cburst: number(config.cburst),
+        pir: number(config.pir),
+        pburst: number(config.pburst),
+        eburst: 0,
+    }
+}
+
+/// Counters per colour are optional (P4Runtime 1.5, section 9.4.3).
+#[must_use]
+pub fn no_meter_counters() -> Refusal {
+    Refusal::unimplemented("meters do not count per colour; leave the meter's counter data out")
+}
+
+fn find<'a>(
+    arrays: &'a BTreeMap<u32, ArraySchema>,
+    what: &str,
+    id: u32,
+) -> Result<&'a ArraySchema, Refusal> {
+    arrays.get(&id).ok_or_else(|| unknown(what, id))
+}
+
+/// The cells an index names: all if it is left out.
+fn cells(
+    array: &ArraySchema,
+    size: usize,
+    index: Option<&v1::Index>,
+) -> Result<std::ops::Range<usize>, Refusal> {
+    let Some(index) = index else {
+        return Ok(0..size);
+    };
+    let Ok(at) = usize::try_from(index.index) else {
+        return Err(Refusal::invalid(format!(
+            "index {} of `{}` is negative",
+            index.index, array.name
+        )));
+    };
+    if at >= size {
+        return Err(Refusal::out_of_range(format!(
+            "index {at} is beyond the {size} cells of `{}`",
+            array.name
+        )));
+    }
+    Ok(at..at + 1)
+}
+
+fn each(range: std::ops::Range<usize>, make: impl Fn(usize) -> Update) -> Steps {
+    let mut steps = Steps::default();
+    for index in range {
+        steps.push(Step::Change(Change::State(make(index))));
+    }
+    steps
+}
+
+/// Sets counters.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn write_counter(book: &Book, verb: Verb, entry: &v1::CounterEntry) -> Result<Steps, Refusal> {
+    verb.only_modify("counter")?;
+    let array = find(&book.schema.counters, "counter", entry.counter_id)?;
+    let size = book.control.state().counter(array.object)?.cells.len();
+    let range = cells(array, size, entry.index.as_ref())?;
+    let Some(data) = &entry.data else {
+        return Ok(Steps::default());
+    };
+    let (counter, value) = (array.object, cell(data));
+    Ok(each(range, |index| Update::SetCounter {
+        counter,
+        index,
+        value,
+    }))
+}
+
+/// Configures meters; without configuration they say green.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn write_meter(book: &Book, verb: Verb, entry: &v1::MeterEntry) -> Result<Steps, Refusal> {
+    verb.only_modify("meter")?;
+    let array = find(&book.schema.meters, "meter", entry.meter_id)?;
+    if entry.counter_data.is_some() {
+        return Err(no_meter_counters());
+    }
+    let size = book.control.state().meter(array.object)?.cells.len();
+    let range = cells(array, size, entry.index.as_ref())?;
+    let config = entry.config.as_ref().map(meter_config).transpose()?;
+    let meter = array.object;
+    Ok(each(range, |index| Update::SetMeter {
+        meter,
+        index,
+        config,
+    }))
+}
+
+/// Sets registers.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn write_register(
+    book: &Book,
+    verb: Verb,
+    entry: &v1::RegisterEntry,
+) -> Result<Steps, Refusal> {
+    verb.only_modify("register")?;
+    let array = find(&book.schema.registers, "register", entry.register_id)?;
+    let state = book.control.state().register(array.object)?;
+    let range = cells(array, state.size(), entry.index.as_ref())?;
+    let (Some(given), Some(spec)) = (&entry.data, &array.data) else {
+        return Err(Refusal::invalid(format!("register `{}`: the data is missing", array.name)));
+    };
+    let value = data::decode_cell(&book.schema.types, spec, given, state.width)
+        .map_err(|r| r.at(&format!("register `{}`", array.name)))?;
+    let register = array.object;
+    Ok(each(range, |index| Update::SetRegister {
+        register,
+        index,
+        value: value.clone(),
+    }))
+}
+
+/// The arrays a request names: all if the id is 0.
+fn selected<'a>(
+    arrays: &'a BTreeMap<u32, ArraySchema>,
+    what: &str,
+    id: u32,
+) -> Result<Vec<&'a ArraySchema>, Refusal> {
+    if id == 0 {
+        return Ok(arrays.values().collect());
+    }
+    Ok(vec![find(arrays, what, id)?])
+}
+
+/// Reads cells in stretches: `look` runs on the data plane, `tell` here.
+fn stretch<T: Send + 'static>(
+    book: &Book,
+    object: ExternId,
+    range: std::ops::Range<usize>,
+    look: impl Fn(&RuntimeState, ExternId, usize) -> Result<T, StateError> + Copy + Send + 'static,
+    mut tell: impl FnMut(v1::Index, T),
+) -> Result<(), Refusal> {
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min(start + VISIT);
+        let read = book.control.visit(move |state, _| {
+            (start..end).map(|i| look(state, object, i)).collect::<Result<Vec<_>, _>>()
+        })??;
+        for (index, value) in (start..end).zip(read) {
+            let index = i64::try_from(index).unwrap_or(i64::MAX);
+            tell(v1::Index { index }, value);
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// Hands out counters.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn read_counters(
+    book: &Book,
+    filter: &v1::CounterEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    for array in selected(&book.schema.counters, "counter", filter.counter_id)? {
+        let size = book.control.state().counter(array.object)?.cells.len();
+        let range = cells(array, size, filter.index.as_ref())?;
+        let look = |state: &RuntimeState, id, i: usize| Ok(state.counter(id)?.cells[i]);
+        stretch(book, array.object, range, look, |index, cell| {
+            sink(Entity::CounterEntry(v1::CounterEntry {
+                counter_id: array.id,
+                index: Some(index),
+                data: Some(counter_data(&cell)),
+            }));
+        })?;
+    }
+    Ok(())
+}
+
+/// Hands out meters.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn read_meters(
+    book: &Book,
+    filter: &v1::MeterEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    if filter.counter_data.is_some() {
+        return Err(no_meter_counters());
+    }
+    for array in selected(&book.schema.meters, "meter", filter.meter_id)? {
+        let size = book.control.state().meter(array.object)?.cells.len();
+        let range = cells(array, size, filter.index.as_ref())?;
+        let look = |state: &RuntimeState, id, i: usize| Ok(state.meter(id)?.cells[i].config());
+        stretch(book, array.object, range, look, |index, config| {
+            sink(Entity::MeterEntry(v1::MeterEntry {
+                meter_id: array.id,
+                index: Some(index),
+                config: config.as_ref().map(meter_message),
+                counter_data: None,
+            }));
+        })?;
+    }
+    Ok(())
+}
+
+/// Hands out registers.
+///
+/// # Errors
+/// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
+pub fn read_registers(
+    book: &Book,
+    filter: &v1::RegisterEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    for array in selected(&book.schema.registers, "register", filter.register_id)? {
+        let size = book.control.state().register(array.object)?.size();
+        let range = cells(array, size, filter.index.as_ref())?;
+        let look = |state: &RuntimeState, id, i: usize| {
+            let register = state.register(id)?;
+            register.read(i).cloned().ok_or(StateError::Index {
+                name: register.name.clone(),
+                index: i,
+                size: register.size(),
+            })
+        };
+        stretch(book, array.object, range, look, |index, value| {
+            let spec = array.data.as_ref();
+            sink(Entity::RegisterEntry(v1::RegisterEntry {
+                register_id: array.id,
+                index: Some(index),
+                data: spec.map(|spec| data::encode_cell(&book.schema.types, spec, &value)),
+            }));
+        })?;
+    }
+    Ok(())
+}

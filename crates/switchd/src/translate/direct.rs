@@ -1,0 +1,183 @@
+//! Direct counters and meters as entities of their own (P4Runtime 1.5, sections 9.3.1 and 9.4.1; p4runtime.md 14, 24).
+
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+
+use super::book::{Book, Step};
+use super::refusal::Refusal;
+use super::schema::TableSchema;
+use super::table::{self, entry_name};
+use super::{Sink, Steps, Verb, array, missing};
+use crate::engine::control::{Change, EntryName};
+
+/// What a table must have.
+#[derive(Clone, Copy)]
+enum Resource {
+    Counter,
+    Meter,
+}
+
+impl Resource {
+    fn check(self, table: &TableSchema) -> Result<(), Refusal> {
+        let (there, name) = match self {
+            Self::Counter => (table.counter.is_some(), "counter"),
+            Self::Meter => (table.meter.is_some(), "meter"),
+        };
+        if there {
+            return Ok(());
+        }
+        Err(Refusal::invalid(format!("table `{}` has no direct {name}", table.name)))
+    }
+}
+
+/// The entry a write is about; it must be there.
+fn named<'a>(
+    book: &'a Book,
+    entry: Option<&v1::TableEntry>,
+    resource: Resource,
+) -> Result<(&'a TableSchema, EntryName), Refusal> {
+    let entry = entry.ok_or_else(|| missing("table entry"))?;
+    let table = book.schema.table(entry.table_id)?;
+    resource.check(table)?;
+    if entry.is_default_action {
+        return Err(Refusal::unimplemented(
+            "direct resources of the default entry cannot be addressed",
+        ));
+    }
+    let here = |r: Refusal| r.at(&format!("table `{}`", table.name));
+    Ok((table, entry_name(table, entry).map_err(here)?))
+}
+
+/// Sets the counter of an entry.
+///
+/// # Errors
+/// INVALID_ARGUMENT or NOT_FOUND.
+pub fn write_counter(
+    book: &Book,
+    verb: Verb,
+    entry: &v1::DirectCounterEntry,
+) -> Result<Steps, Refusal> {
+    verb.only_modify("direct counter")?;
+    let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Counter)?;
+    let Some(data) = &entry.data else {
+        // Nothing is to change, but the entry must be there all the same.
+        let state = book.control.state().table(table.table)?;
+        let found = state.find(&name.key, name.priority);
+        found.map_err(p4exec::StateError::from)?;
+        return Ok(Steps::default());
+    };
+    let cell = array::cell(data);
+    Ok(Steps::one(Step::Change(Change::DirectCounter(table.table, name, cell))))
+}
+
+/// Configures the meter of an entry.
+///
+/// # Errors
+/// INVALID_ARGUMENT or NOT_FOUND.
+pub fn write_meter(
+    book: &Book,
+    verb: Verb,
+    entry: &v1::DirectMeterEntry,
+) -> Result<Steps, Refusal> {
+    verb.only_modify("direct meter")?;
+    if entry.counter_data.is_some() {
+        return Err(array::no_meter_counters());
+    }
+    let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Meter)?;
+    let config = entry.config.as_ref().map(array::meter_config).transpose()?;
+    Ok(Steps::one(Step::Change(Change::DirectMeter(table.table, name, config))))
+}
+
+/// The entries a read is about, as a filter of entries that asks for the resource.
+fn entries(
+    book: &Book,
+    entry: Option<&v1::TableEntry>,
+    resource: Resource,
+    sink: &mut dyn FnMut(v1::TableEntry),
+) -> Result<(), Refusal> {
+    let given = entry.ok_or_else(|| missing("table entry"))?;
+    let mut filter = v1::TableEntry {
+        table_id: given.table_id,
+        r#match: given.r#match.clone(),
+        priority: given.priority,
+        ..Default::default()
+    };
+    match resource {
+        Resource::Counter => filter.counter_data = Some(v1::CounterData::default()),
+        Resource::Meter => filter.meter_config = Some(v1::MeterConfig::default()),
+    }
+    let tables: Vec<_> = if given.table_id == 0 {
+        let all = book.schema.tables.values();
+        all.filter(|t| resource.check(t).is_ok()).map(|t| t.id).collect()
+    } else {
+        resource.check(book.schema.table(given.table_id)?)?;
+        vec![given.table_id]
+    };
+    let mut found = false;
+    for table_id in tables {
+        let filter = v1::TableEntry {
+            table_id,
+            ..filter.clone()
+        };
+        table::read(book, &filter, &mut |entity| {
+            if let Entity::TableEntry(entry) = entity {
+                found = true;
+                sink(entry);
+            }
+        })?;
+    }
+    if !found && !given.r#match.is_empty() {
+        return Err(Refusal::not_found("there is no such table entry"));
+    }
+    Ok(())
+}
+
+/// The key alone, as a direct entry names it.
+fn key_of(entry: v1::TableEntry) -> Option<v1::TableEntry> {
+    Some(v1::TableEntry {
+        table_id: entry.table_id,
+        r#match: entry.r#match,
+        priority: entry.priority,
+        ..Default::default()
+    })
+}
+
+/// Hands out direct counters.
+///
+/// # Errors
+/// INVALID_ARGUMENT or NOT_FOUND.
+pub fn read_counters(
+    book: &Book,
+    filter: &v1::DirectCounterEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    entries(book, filter.table_entry.as_ref(), Resource::Counter, &mut |mut entry| {
+        let data = entry.counter_data.take();
+        sink(Entity::DirectCounterEntry(v1::DirectCounterEntry {
+            table_entry: key_of(entry),
+            data,
+        }));
+    })
+}
+
+/// Hands out direct meters.
+///
+/// # Errors
+/// INVALID_ARGUMENT or NOT_FOUND.
+pub fn read_meters(
+    book: &Book,
+    filter: &v1::DirectMeterEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    if filter.counter_data.is_some() {
+        return Err(array::no_meter_counters());
+    }
+    entries(book, filter.table_entry.as_ref(), Resource::Meter, &mut |mut entry| {
+        let config = entry.meter_config.take();
+        sink(Entity::DirectMeterEntry(v1::DirectMeterEntry {
+            table_entry: key_of(entry),
+            config,
+            counter_data: None,
+        }));
+    })
+}

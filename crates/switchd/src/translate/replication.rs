@@ -1,0 +1,208 @@
+//! The packet replication engine: multicast groups and clone sessions (P4Runtime 1.5, section 9.5; p4runtime.md 18).
+
+use std::collections::BTreeSet;
+
+use p4exec::Update;
+use p4exec::state::{CloneSession, Replica};
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+use p4runtime::p4::v1::packet_replication_engine_entry::Type;
+use p4runtime::p4::v1::replica::PortKind;
+
+use super::action::Surroundings;
+use super::book::{Book, Note, NoteKey, Step};
+use super::refusal::Refusal;
+use super::value::{port, port_bytes, port_number};
+use super::{Sink, Steps, Verb};
+use crate::engine::control::Change;
+
+fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Vec<Replica>, Refusal> {
+    let mut seen = BTreeSet::new();
+    let mut replicas = Vec::with_capacity(given.len());
+    for (index, replica) in given.iter().enumerate() {
+        let here = |r: Refusal| r.at(&format!("replica {index}"));
+        if !replica.backup_replicas.is_empty() {
+            return Err(here(Refusal::unimplemented("backup replicas are not supported")));
+        }
+        #[allow(deprecated)]
+        let port = match &replica.port_kind {
+            None => return Err(here(super::missing("port"))),
+            Some(PortKind::Port(bytes)) => port(bytes, around.cpu_port),
+            Some(PortKind::EgressPort(number)) => port_number(*number, around.cpu_port),
+        };
+        let Ok(rid) = u16::try_from(replica.instance) else {
+            return Err(here(Refusal::invalid(format!(
+                "instance {} exceeds 65535, the largest egress_rid",
+                replica.instance
+            ))));
+        };
+        let replica = Replica {
+            port: port.map_err(here)?,
+            rid,
+        };
+        if !seen.insert(replica) {
+            return Err(here(Refusal::invalid(format!(
+                "port {} with instance {rid} is there twice",
+                replica.port
+            ))));
+        }
+        replicas.push(replica);
+    }
+    Ok(replicas)
+}
+
+fn messages(replicas: &[Replica]) -> Vec<v1::Replica> {
+    let message = |replica: &Replica| v1::Replica {
+        port_kind: Some(PortKind::Port(port_bytes(replica.port))),
+        instance: replica.rid.into(),
+        backup_replicas: Vec::new(),
+    };
+    replicas.iter().map(message).collect()
+}
+
+/// Whether the thing is there, and may be as the verb wants it.
+fn check_there(there: bool, verb: Verb, what: &str) -> Result<(), Refusal> {
+    match (verb, there) {
+        (Verb::Insert, true) => Err(Refusal::exists(format!("{what} is there already"))),
+        (Verb::Modify | Verb::Delete, false) => {
+            Err(Refusal::not_found(format!("{what} is not there")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The steps of an update of a multicast group.
+///
+/// # Errors
+/// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
+pub fn write_group(
+    book: &Book,
+    around: &Surroundings<'_>,
+    verb: Verb,
+    given: &v1::MulticastGroupEntry,
+) -> Result<Steps, Refusal> {
+    let what = format!("multicast group {}", given.multicast_group_id);
+    let group = match u16::try_from(given.multicast_group_id) {
+        Ok(group) if group != 0 => group,
+        _ => return Err(Refusal::invalid(format!("{what} is not between 1 and 65535"))),
+    };
+    let there = book.control.state().replication.group(group).is_some();
+    check_there(there, verb, &what)?;
+    let key = NoteKey::Multicast(group);
+    let (new, note) = if verb == Verb::Delete {
+        (None, None)
+    } else {
+        let note = Note {
+            metadata: given.metadata.clone(),
+            ..Note::default()
+        };
+        let replicas = replicas(around, &given.replicas).map_err(|r| r.at(&what))?;
+        (Some(replicas), (!note.metadata.is_empty()).then_some(note))
+    };
+    let mut steps = Steps::one(Step::Change(Change::State(Update::SetMulticastGroup {
+        group,
+        replicas: new,
+    })));
+    steps.push(Step::Note(key, note));
+    Ok(steps)
+}
+
+/// The steps of an update of a clone session.
+///
+/// # Errors
+/// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
+pub fn write_session(
+    book: &Book,
+    around: &Surroundings<'_>,
+    verb: Verb,
+    given: &v1::CloneSessionEntry,
+) -> Result<Steps, Refusal> {
+    let (session, what) = (given.session_id, format!("clone session {}", given.session_id));
+    if session == 0 {
+        return Err(Refusal::invalid("clone session ids start at 1"));
+    }
+    let there = book.control.state().replication.session(session).is_some();
+    check_there(there, verb, &what)?;
+    let (config, note) = if verb == Verb::Delete {
+        (None, None)
+    } else {
+        let Ok(length) = u32::try_from(given.packet_length_bytes) else {
+            return Err(Refusal::invalid(format!(
+                "{what}: packet_length_bytes {} is negative",
+                given.packet_length_bytes
+            )));
+        };
+        if given.class_of_service > 7 {
+            return Err(Refusal::invalid(format!(
+                "{what}: class_of_service {} exceeds 7",
+                given.class_of_service
+            )));
+        }
+        let config = CloneSession {
+            replicas: replicas(around, &given.replicas).map_err(|r| r.at(&what))?,
+            multicast_group: None,
+            truncate_to: (length > 0).then_some(length),
+        };
+        let note = Note {
+            class_of_service: given.class_of_service,
+            ..Note::default()
+        };
+        (Some(config), (given.class_of_service > 0).then_some(note))
+    };
+    let mut steps = Steps::one(Step::Change(Change::State(Update::SetCloneSession {
+        session,
+        config,
+    })));
+    steps.push(Step::Note(NoteKey::Session(session), note));
+    Ok(steps)
+}
+
+fn entity(kind: Type) -> Entity {
+    Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(kind) })
+}
+
+/// Hands out multicast groups: all if the id is 0.
+///
+/// # Errors
+/// None.
+pub fn read_groups(
+    book: &Book,
+    filter: &v1::MulticastGroupEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    for (group, replicas) in book.control.state().replication.groups() {
+        if filter.multicast_group_id == 0 || filter.multicast_group_id == u32::from(*group) {
+            let note = book.note(NoteKey::Multicast(*group));
+            sink(entity(Type::MulticastGroupEntry(v1::MulticastGroupEntry {
+                multicast_group_id: (*group).into(),
+                replicas: messages(replicas),
+                metadata: note.map(|n| n.metadata.clone()).unwrap_or_default(),
+            })));
+        }
+    }
+    Ok(())
+}
+
+/// Hands out clone sessions: all if the id is 0.
+///
+/// # Errors
+/// None.
+pub fn read_sessions(
+    book: &Book,
+    filter: &v1::CloneSessionEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    for (id, session) in book.control.state().replication.sessions() {
+        if filter.session_id == 0 || filter.session_id == *id {
+            let note = book.note(NoteKey::Session(*id));
+            let length = session.truncate_to.unwrap_or(0);
+            sink(entity(Type::CloneSessionEntry(v1::CloneSessionEntry {
+                session_id: *id,
+                replicas: messages(&session.replicas),
+                class_of_service: note.map_or(0, |n| n.class_of_service),
+                packet_length_bytes: i32::try_from(length).unwrap_or(i32::MAX),
+            })));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,532 @@
+//! Table entries (P4Runtime 1.5, section 9.1; p4runtime.md 11 to 17, 19, 23).
+
+use p4exec::Update;
+use p4exec::externs::counter::CounterCell;
+use p4exec::tables::{Entry, EntryHandle, EntryPriority, NewEntry};
+use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+use p4runtime::p4::v1::table_action;
+use units::Bytes as ByteCount;
+
+use super::action::{
+    Place, Surroundings, decode_action, decode_table_action, encode_action, encode_table_action,
+};
+use super::book::{Book, Note, NoteKey, Step};
+use super::key::{decode_key, encode_key};
+use super::refusal::Refusal;
+use super::schema::TableSchema;
+use super::{Sink, Steps, Verb, array};
+use crate::engine::control::{Change, EntryData, EntryName};
+
+/// Entries whose counters are fetched in one visit of the data plane.
+const VISIT: usize = 1024;
+
+/// The steps of an update.
+///
+/// # Errors
+/// See the sections cited above.
+pub fn write(
+    book: &Book,
+    around: &Surroundings<'_>,
+    verb: Verb,
+    entry: &v1::TableEntry,
+) -> Result<Steps, Refusal> {
+    let table = book.schema.table(entry.table_id)?;
+    let steps = if entry.is_default_action {
+        default_entry(book, table, verb, entry)
+    } else {
+        match verb {
+            Verb::Delete => delete(table, entry),
+            Verb::Insert => insert(book, around, table, entry),
+            Verb::Modify => modify(book, around, table, entry),
+        }
+    };
+    steps.map_err(|r| r.at(&format!("table `{}`", table.name)))
+}
+
+/// Key and priority of an entry.
+///
+/// # Errors
+/// INVALID_ARGUMENT or OUT_OF_RANGE, naming the field (p4runtime.md 11, 12).
+pub fn entry_name(table: &TableSchema, entry: &v1::TableEntry) -> Result<EntryName, Refusal> {
+    match (table.needs_priority, entry.priority) {
+        (true, ..=0) => Err(Refusal::invalid(format!(
+            "priority {} must be above 0: the key has a ternary, range or optional field",
+            entry.priority
+        ))),
+        (false, 1..) | (false, ..=-1) => Err(Refusal::invalid(format!(
+            "priority {} must be 0: the key has no ternary, range or optional field",
+            entry.priority
+        ))),
+        _ => Ok(EntryName {
+            key: decode_key(&table.fields, &entry.r#match)?,
+            priority: EntryPriority(entry.priority),
+        }),
+    }
+}
+
+/// What no write of an entry may say.
+fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refusal> {
+    if entry.is_const {
+        return Err(Refusal::invalid("is_const must not be set: only programs declare const entries"));
+    }
+    if entry.time_since_last_hit.is_some() {
+        return Err(Refusal::invalid("time_since_last_hit is for reading; leave it out"));
+    }
+    if entry.idle_timeout_ns != 0 && (!table.idle_timeout || entry.is_default_action) {
+        return Err(Refusal::invalid("idle_timeout_ns is set, but these entries do not age"));
+    }
+    if entry.idle_timeout_ns < 0 {
+        return Err(Refusal::invalid("idle_timeout_ns is negative"));
+    }
+    if entry.counter_data.is_some() && table.counter.is_none() {
+        return Err(Refusal::invalid("counter_data is set, but the table has no direct counter"));
+    }
+    if entry.meter_config.is_some() && table.meter.is_none() {
+        return Err(Refusal::invalid("meter_config is set, but the table has no direct meter"));
+    }
+    if entry.meter_counter_data.is_some() {
+        return Err(array::no_meter_counters());
+    }
+    Ok(())
+}
+
+fn note(entry: &v1::TableEntry, explicit: bool) -> Note {
+    Note {
+        metadata: entry.metadata.clone(),
+        cookie: entry.cookie(),
+        idle_timeout: entry.idle_timeout_ns,
+        explicit,
+        ..Note::default()
+    }
+}
+
+trait Cookie {
+    fn cookie(&self) -> u64;
+    fn set_cookie(&mut self, cookie: u64);
+}
+
+#[allow(deprecated)]
+impl Cookie for v1::TableEntry {
+    fn cookie(&self) -> u64 {
+        self.controller_metadata
+    }
+
+    fn set_cookie(&mut self, cookie: u64) {
+        self.controller_metadata = cookie;
+    }
+}
+
+/// Only the key matters (p4runtime.md 17).
+fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
+    if table.const_entries {
+        return Err(const_entries());
+    }
+    let EntryName { key, priority } = entry_name(table, entry)?;
+    Ok(Steps::one(Step::Change(Change::State(Update::DeleteEntry {
+        table: table.table,
+        key,
+        priority,
+    }))))
+}
+
+fn const_entries() -> Refusal {
+    Refusal::denied("its entries are const: the program alone decides them (p4runtime 9.1.4)")
+}
+
+fn insert(
+    book: &Book,
+    around: &Surroundings<'_>,
+    table: &TableSchema,
+    entry: &v1::TableEntry,
+) -> Result<Steps, Refusal> {
+    if table.const_entries {
+        return Err(const_entries());
+    }
+    if table.fields.is_empty() {
+        return Err(Refusal::invalid("it has no key, hence only a default entry"));
+    }
+    let EntryName { key, priority } = entry_name(table, entry)?;
+    check_fields(table, entry)?;
+    let Some(action) = &entry.action else {
+        return Err(super::missing("action"));
+    };
+    check_style(book, table, action)?;
+    let (action, explicit) = decode_table_action(around, table, action)?;
+    let note = note(entry, explicit);
+    let extra = note != Note::default()
+        || entry.counter_data.is_some()
+        || entry.meter_config.is_some();
+    // The name is only needed once more where something follows.
+    let name = extra.then(|| EntryName {
+        key: key.clone(),
+        priority,
+    });
+    let mut steps = Steps::one(Step::Change(Change::State(Update::InsertEntry {
+        table: table.table,
+        entry: NewEntry {
+            key,
+            priority,
+            action,
+            is_const: false,
+        },
+    })));
+    if let Some(name) = name {
+        direct(&mut steps, table, &name, entry, false)?;
+        if note != Note::default() {
+            steps.push(Step::NoteEntry(table.table, name, note));
+        }
+    }
+    Ok(steps)
+}
+
+/// The whole snapshot: what is left out goes back to its default, but for the action and the counter (p4runtime.md 17).
+fn modify(
+    book: &Book,
+    around: &Surroundings<'_>,
+    table: &TableSchema,
+    entry: &v1::TableEntry,
+) -> Result<Steps, Refusal> {
+    let name = entry_name(table, entry)?;
+    check_fields(table, entry)?;
+    let state = book.control.state().table(table.table)?;
+    let installed = state.find(&name.key, name.priority).ok();
+    let is_const = installed.and_then(|h| state.entry(h)).is_some_and(|e| e.is_const);
+    let mut steps = Steps::default();
+    if is_const || table.const_entries {
+        // p4runtime.md 14: direct resources only.
+        if entry.action.is_some() {
+            return Err(const_entries());
+        }
+        if entry.idle_timeout_ns != 0 {
+            return Err(Refusal::invalid("const entries do not age"));
+        }
+        direct(&mut steps, table, &name, entry, true)?;
+    }
+    let mut explicit = false;
+    if let Some(action) = &entry.action {
+        check_style(book, table, action)?;
+        let (action, spelt) = decode_table_action(around, table, action)?;
+        explicit = spelt;
+        steps.push(Step::Change(Change::State(Update::ModifyEntry {
+            table: table.table,
+            key: name.key.clone(),
+            priority: name.priority,
+            action,
+        })));
+    }
+    if !is_const {
+        direct(&mut steps, table, &name, entry, true)?;
+    }
+    steps.push(Step::NoteEntry(table.table, name, note(entry, explicit)));
+    Ok(steps)
+}
+
+/// The steps for an entry's direct resources.
+fn direct(
+    steps: &mut Steps,
+    table: &TableSchema,
+    name: &EntryName,
+    entry: &v1::TableEntry,
+    reset: bool,
+) -> Result<(), Refusal> {
+    if entry.meter_config.is_some() || (reset && table.meter.is_some()) {
+        let config = entry.meter_config.as_ref().map(array::meter_config).transpose()?;
+        steps.push(Step::Change(Change::DirectMeter(table.table, name.clone(), config)));
+    }
+    if let Some(data) = &entry.counter_data {
+        let cell = array::cell(data);
+        steps.push(Step::Change(Change::DirectCounter(table.table, name.clone(), cell)));
+    }
+    Ok(())
+}
+
+/// Entries of one selector are all one-shot or none is (P4Runtime 1.5, section 9.2.3).
+fn check_style(book: &Book, table: &TableSchema, action: &v1::TableAction) -> Result<(), Refusal> {
+    let Some(profile) = table.profile else {
+        return Ok(());
+    };
+    let profile = book.schema.profile(profile)?;
+    use table_action::Type;
+    match &action.r#type {
+        Some(Type::ActionProfileActionSet(_)) => {
+            let state = book.control.state().profile(profile.profile)?;
+            if state.members().is_empty() && state.groups().is_empty() {
+                return Ok(());
+            }
+            Err(Refusal::invalid(format!(
+                "profile `{}` has members or groups: one-shot entries cannot be mixed with them",
+                profile.name
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Always there: MODIFY only; no action brings back the program's own (p4runtime.md 13).
+fn default_entry(
+    book: &Book,
+    table: &TableSchema,
+    verb: Verb,
+    entry: &v1::TableEntry,
+) -> Result<Steps, Refusal> {
+    verb.only_modify("default entry")?;
+    if !entry.r#match.is_empty() || entry.priority != 0 {
+        return Err(Refusal::invalid("the default entry has neither match fields nor a priority"));
+    }
+    check_fields(table, entry)?;
+    if table.const_default {
+        return Err(Refusal::denied("the default action is const"));
+    }
+    if entry.counter_data.is_some() || entry.meter_config.is_some() {
+        return Err(Refusal::unimplemented("direct resources of the default entry cannot be set"));
+    }
+    let call = match entry.action.as_ref().map(|a| a.r#type.as_ref()) {
+        None => None,
+        Some(Some(table_action::Type::Action(action))) => {
+            if table.profile.is_some() {
+                check_indirect_default(book, table, action)?;
+            }
+            Some(decode_action(&table.actions, action, Place::Default)?)
+        }
+        Some(_) => return Err(Refusal::invalid("the default entry takes an action")),
+    };
+    let note = note(entry, false);
+    let reset = call.is_none();
+    let mut steps = Steps::one(Step::Change(Change::State(Update::SetDefault {
+        table: table.table,
+        call,
+    })));
+    let note = (note != Note::default() && !reset).then_some(note);
+    steps.push(Step::Note(NoteKey::Default(table.table), note));
+    Ok(steps)
+}
+
+/// Tables with a profile may only have the program's own default action (P4Runtime 1.5, section 9.1.3).
+fn check_indirect_default(
+    book: &Book,
+    table: &TableSchema,
+    action: &v1::Action,
+) -> Result<(), Refusal> {
+    let own = book.control.state().table(table.table)?.default_action();
+    let own = own.and_then(|call| encode_action(&book.schema, &table.actions, call));
+    match own {
+        Some(own) if own.action_id != action.action_id => Err(Refusal::denied(
+            "a table with an action profile keeps the default action of the program",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Hands out entries.
+///
+/// # Errors
+/// INVALID_ARGUMENT or NOT_FOUND if the request names what cannot be.
+pub fn read(book: &Book, filter: &v1::TableEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
+    if filter.table_id == 0 {
+        let plain = v1::TableEntry {
+            counter_data: None,
+            meter_config: None,
+            time_since_last_hit: None,
+            meter_counter_data: None,
+            is_default_action: false,
+            ..filter.clone()
+        };
+        // p4runtime.md 23: all tables, and then no other filter.
+        if plain != v1::TableEntry::default() {
+            return Err(Refusal::invalid(
+                "a read of all tables (table id 0) takes no other filter",
+            ));
+        }
+        for table in book.schema.tables.values() {
+            read_table(book, table, filter, sink)?;
+        }
+        return Ok(());
+    }
+    let table = book.schema.table(filter.table_id)?;
+    let here = |r: Refusal| r.at(&format!("table `{}`", table.name));
+    if filter.time_since_last_hit.is_some() && !table.idle_timeout {
+        return Err(here(Refusal::invalid(
+            "time_since_last_hit is asked for, but entries do not age",
+        )));
+    }
+    read_table(book, table, filter, sink).map_err(here)
+}
+
+fn read_table(
+    book: &Book,
+    table: &TableSchema,
+    filter: &v1::TableEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    if filter.meter_counter_data.is_some() {
+        return Err(array::no_meter_counters());
+    }
+    let state = book.control.state().table(table.table)?;
+    if filter.is_default_action {
+        sink(Entity::TableEntry(read_default(book, table)?));
+        return Ok(());
+    }
+    let mut reader = Reader {
+        book,
+        table,
+        filter,
+        wants_data: (filter.counter_data.is_some() && table.counter.is_some())
+            || (filter.meter_config.is_some() && table.meter.is_some())
+            || (filter.time_since_last_hit.is_some() && table.idle_timeout),
+        waiting: Vec::new(),
+        sink,
+    };
+    if !filter.r#match.is_empty() {
+        let name = entry_name(table, filter)?;
+        if let Ok(handle) = state.find(&name.key, name.priority)
+            && let Some(entry) = state.entry(handle)
+        {
+            reader.offer(handle, entry)?;
+        }
+        return reader.flush();
+    }
+    for (handle, entry) in state.iter() {
+        reader.offer(handle, entry)?;
+    }
+    reader.flush()
+}
+
+fn read_default(book: &Book, table: &TableSchema) -> Result<v1::TableEntry, Refusal> {
+    let state = book.control.state().table(table.table)?;
+    let call = state.default_action();
+    let action = call.and_then(|call| encode_action(&book.schema, &table.actions, call));
+    let mut entry = v1::TableEntry {
+        table_id: table.id,
+        is_default_action: true,
+        action: action.map(|action| v1::TableAction {
+            r#type: Some(table_action::Type::Action(action)),
+        }),
+        ..Default::default()
+    };
+    if let Some(note) = book.note(NoteKey::Default(table.table)) {
+        entry.metadata = note.metadata.clone();
+        entry.set_cookie(note.cookie);
+    }
+    Ok(entry)
+}
+
+struct Reader<'a, 's> {
+    book: &'a Book,
+    table: &'a TableSchema,
+    filter: &'a v1::TableEntry,
+    /// Whether something is asked for that only the data plane knows.
+    wants_data: bool,
+    waiting: Vec<(EntryName, v1::TableEntry)>,
+    sink: &'a mut Sink<'s>,
+}
+
+impl Reader<'_, '_> {
+    /// Takes an entry if it passes the filter.
+    fn offer(&mut self, handle: EntryHandle, entry: &Entry) -> Result<(), Refusal> {
+        let filter = self.filter;
+        if filter.priority != 0 && filter.priority != entry.priority.0 {
+            return Ok(());
+        }
+        let note = self.book.note(NoteKey::Entry(self.table.table, handle));
+        if !filter.metadata.is_empty() && note.map(|n| &n.metadata) != Some(&filter.metadata) {
+            return Ok(());
+        }
+        if filter.cookie() != 0 && note.map(|n| n.cookie) != Some(filter.cookie()) {
+            return Ok(());
+        }
+        let message = entry_message(self.book, self.table, entry, note);
+        if let Some(wanted) = filter.action.as_ref().and_then(|a| a.r#type.as_ref()) {
+            let given = message.action.as_ref().and_then(|a| a.r#type.as_ref());
+            if !same_action(wanted, given) {
+                return Ok(());
+            }
+        }
+        if !self.wants_data {
+            (self.sink)(Entity::TableEntry(message));
+            return Ok(());
+        }
+        let name = EntryName {
+            key: entry.key.clone(),
+            priority: entry.priority,
+        };
+        self.waiting.push((name, message));
+        if self.waiting.len() >= VISIT {
+            return self.flush();
+        }
+        Ok(())
+    }
+
+    /// Completes what waits for the data plane.
+    fn flush(&mut self) -> Result<(), Refusal> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let (names, messages): (Vec<_>, Vec<_>) = self.waiting.drain(..).unzip();
+        let data = self.book.control.entry_data(self.table.table, names)?;
+        for (mut message, data) in messages.into_iter().zip(data) {
+            self.complete(&mut message, &data);
+            (self.sink)(Entity::TableEntry(message));
+        }
+        Ok(())
+    }
+
+    fn complete(&self, message: &mut v1::TableEntry, data: &EntryData) {
+        if self.filter.counter_data.is_some() && self.table.counter.is_some() {
+            message.counter_data = Some(counter_data(&data.counter));
+        }
+        if self.filter.meter_config.is_some() {
+            message.meter_config = data.meter.as_ref().map(array::meter_message);
+        }
+        if self.filter.time_since_last_hit.is_some() && self.table.idle_timeout {
+            message.time_since_last_hit = Some(v1::table_entry::IdleTimeout {
+                elapsed_ns: i64::try_from(data.since_hit.get()).unwrap_or(i64::MAX),
+            });
+        }
+    }
+}
+
+/// A filter by action looks at the id of a direct action only.
+fn same_action(wanted: &table_action::Type, given: Option<&table_action::Type>) -> bool {
+    match (wanted, given) {
+        (table_action::Type::Action(wanted), Some(table_action::Type::Action(given))) => {
+            wanted.action_id == 0 || wanted.action_id == given.action_id
+        }
+        _ => false,
+    }
+}
+
+/// The message of an entry, without what the data plane knows.
+#[must_use]
+pub fn entry_message(
+    book: &Book,
+    table: &TableSchema,
+    entry: &Entry,
+    note: Option<&Note>,
+) -> v1::TableEntry {
+    let explicit = note.is_some_and(|n| n.explicit);
+    let mut message = v1::TableEntry {
+        table_id: table.id,
+        r#match: encode_key(&table.fields, &entry.key),
+        action: encode_table_action(&book.schema, table, &entry.action, explicit),
+        priority: entry.priority.0,
+        is_const: entry.is_const,
+        ..Default::default()
+    };
+    if let Some(note) = note {
+        message.metadata = note.metadata.clone();
+        message.idle_timeout_ns = note.idle_timeout;
+        message.set_cookie(note.cookie);
+    }
+    message
+}
+
+/// The message of a counter.
+#[must_use]
+pub fn counter_data(cell: &CounterCell) -> v1::CounterData {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    v1::CounterData {
+        byte_count: number(ByteCount::get(cell.bytes)),
+        packet_count: number(cell.packets),
+    }
+}

@@ -1,0 +1,6 @@
+//! The server, point by point of what P4Runtime servers get wrong and clients rely on. Each test names its points.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod encoding;
+mod session;
+mod support;
