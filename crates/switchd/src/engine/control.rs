@@ -119,9 +119,11 @@ impl Control {
         let engine = self.engine().clone();
         let old = std::mem::replace(&mut self.plane, Plane::Running(engine.clone()));
         match old {
-            Plane::Waiting(_, executor) => {
-                engine.replace(executor.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
+            Plane::Waiting(_, executor) => engine.replace(
+                executor
+                    .into_inner()
+                    .unwrap_or_else(PoisonError::into_inner),
+            ),
             Plane::Running(_) => Ok(()),
         }
     }
@@ -157,7 +159,8 @@ impl Control {
         match &change {
             Change::State(update) => {
                 let now = self.engine().now();
-                self.undone.push(self.state.apply_undoable(update.clone(), now)?);
+                self.undone
+                    .push(self.state.apply_undoable(update.clone(), now)?);
             }
             Change::DirectCounter(table, name, _) | Change::DirectMeter(table, name, _) => {
                 find(self.state.table(*table)?, name)?;
@@ -234,7 +237,10 @@ impl Control {
                     since_hit: Nanos::new(now.get().saturating_sub(entry.last_hit.get())),
                 })
             };
-            names.iter().map(|name| data(name).unwrap_or_default()).collect()
+            names
+                .iter()
+                .map(|name| data(name).unwrap_or_default())
+                .collect()
         })
     }
 }

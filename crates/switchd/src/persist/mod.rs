@@ -156,7 +156,8 @@ impl Store {
             };
             match (kind, pipeline.as_mut()) {
                 (1, None) => {
-                    let Ok(config) = v1::ForwardingPipelineConfig::decode(payload.as_slice()) else {
+                    let Ok(config) = v1::ForwardingPipelineConfig::decode(payload.as_slice())
+                    else {
                         return self.damaged("its config cannot be read");
                     };
                     let mut fresh = Pipeline::build(engine, config).map_err(refused)?;
@@ -181,7 +182,10 @@ impl Store {
             return self.damaged("its snapshot is cut short");
         }
         // What a crash cut short is dropped, and new batches follow what is whole.
-        let file = OpenOptions::new().write(true).open(&self.path).map_err(self.io())?;
+        let file = OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .map_err(self.io())?;
         file.set_len(records.whole).map_err(self.io())?;
         let mut file = file;
         io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(self.io())?;
@@ -242,7 +246,9 @@ impl Store {
         file.sync_all().map_err(at_next)?;
         fs::rename(&next, &self.path).map_err(self.io())?;
         if let Some(folder) = self.path.parent() {
-            File::open(folder).and_then(|f| f.sync_all()).map_err(self.io())?;
+            File::open(folder)
+                .and_then(|f| f.sync_all())
+                .map_err(self.io())?;
         }
         self.snapshot_bytes = written;
         self.journal_bytes = 0;

@@ -74,7 +74,8 @@ impl Digests {
 
     /// Forgets digests that are not wanted any more.
     pub fn keep(&mut self, book: &Book) {
-        self.queues.retain(|id, _| book.note(NoteKey::Digest(*id)).is_some());
+        self.queues
+            .retain(|id, _| book.note(NoteKey::Digest(*id)).is_some());
     }
 
     /// The client has a list.
@@ -96,7 +97,9 @@ impl Digests {
         let mut lists = Vec::new();
         for (id, queue) in &mut self.queues {
             loop {
-                let old = queue.since.is_some_and(|at| now.duration_since(at) >= queue.max_timeout);
+                let old = queue
+                    .since
+                    .is_some_and(|at| now.duration_since(at) >= queue.max_timeout);
                 let full = queue.waiting.len() >= queue.longest.max(1);
                 if queue.waiting.is_empty() || !(old || full) {
                     break;
@@ -127,7 +130,12 @@ impl Queue {
     }
 
     fn forget(&mut self, list: u64) {
-        for message in self.sent.remove(&list).map(|s| s.messages).unwrap_or_default() {
+        for message in self
+            .sent
+            .remove(&list)
+            .map(|s| s.messages)
+            .unwrap_or_default()
+        {
             self.known.remove(&message);
         }
     }

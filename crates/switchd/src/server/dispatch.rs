@@ -35,7 +35,9 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Nanoseconds since 1970, as the standard wants its timestamps.
 #[must_use]
 pub fn timestamp() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
@@ -68,7 +70,10 @@ impl Dispatch {
     ) {
         let switch = Arc::clone(&self.switch);
         loop {
-            let due = [self.digests.due(), self.scan_at].into_iter().flatten().min();
+            let due = [self.digests.due(), self.scan_at]
+                .into_iter()
+                .flatten()
+                .min();
             let due = due.unwrap_or_else(|| Instant::now() + LONG);
             tokio::select! {
                 notification = notifications.recv() => match notification {
@@ -132,7 +137,11 @@ impl Dispatch {
                 .is_some_and(|n| n.idle_timeout > 0)
         };
         self.told.retain(|key, _| idle(key));
-        let shortest = notes.values().map(|n| n.idle_timeout).filter(|t| *t > 0).min();
+        let shortest = notes
+            .values()
+            .map(|n| n.idle_timeout)
+            .filter(|t| *t > 0)
+            .min();
         self.scan_at = shortest.map(|ttl| Instant::now() + scan_interval(ttl));
     }
 
@@ -152,7 +161,10 @@ impl Dispatch {
                 && note.idle_timeout > 0
             {
                 shortest = shortest.min(note.idle_timeout);
-                by_table.entry(*table).or_default().push((*handle, note.idle_timeout));
+                by_table
+                    .entry(*table)
+                    .or_default()
+                    .push((*handle, note.idle_timeout));
             }
         }
         self.scan_at = (shortest < i64::MAX).then(|| now + scan_interval(shortest));

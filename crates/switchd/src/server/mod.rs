@@ -213,7 +213,10 @@ impl Server {
     pub async fn stop(mut self) {
         // Nobody to tell means that it has stopped.
         let _ = self.stopping.send(true);
-        if tokio::time::timeout(GRACE, &mut self.serving).await.is_err() {
+        if tokio::time::timeout(GRACE, &mut self.serving)
+            .await
+            .is_err()
+        {
             self.serving.abort();
         }
         self.dispatching.abort();

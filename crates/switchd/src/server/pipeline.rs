@@ -33,7 +33,9 @@ struct Wrapped {
 
 /// Control characters never occur in a program's text, and always in a wrapped one.
 fn is_text(bytes: &[u8]) -> bool {
-    !bytes.iter().any(|b| *b < 0x20 && !b"\t\n\r\x0c".contains(b))
+    !bytes
+        .iter()
+        .any(|b| *b < 0x20 && !b"\t\n\r\x0c".contains(b))
 }
 
 /// The program in a device config: P4 text, BMv2 JSON, or either wrapped.
@@ -43,14 +45,17 @@ fn is_text(bytes: &[u8]) -> bool {
 pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
     let expected = "expected P4_16 text or BMv2 JSON, raw or in a p4.tmp.P4DeviceConfig";
     if bytes.is_empty() {
-        return Err(Refusal::invalid(format!("p4_device_config is empty; {expected}")));
+        return Err(Refusal::invalid(format!(
+            "p4_device_config is empty; {expected}"
+        )));
     }
     if !is_text(bytes) {
         let wrapped = Wrapped::decode(bytes).ok();
-        let data = wrapped.map(|w| w.device_data).filter(|d| !d.is_empty() && is_text(d));
-        let data = data.ok_or_else(|| {
-            Refusal::invalid(format!("p4_device_config is no text; {expected}"))
-        })?;
+        let data = wrapped
+            .map(|w| w.device_data)
+            .filter(|d| !d.is_empty() && is_text(d));
+        let data = data
+            .ok_or_else(|| Refusal::invalid(format!("p4_device_config is no text; {expected}")))?;
         return read_device_config(&data);
     }
     let text = std::str::from_utf8(bytes)
@@ -67,7 +72,11 @@ fn compile(text: &str) -> Result<ValidProgram, Refusal> {
     let include = text.lines().map(str::trim).find(|line| {
         let rest = line.strip_prefix('#').map(str::trim_start);
         let file = rest.and_then(|r| r.strip_prefix("include")).map(str::trim);
-        file.is_some_and(|f| !["core.p4", "v1model.p4"].iter().any(|known| f.contains(known)))
+        file.is_some_and(|f| {
+            !["core.p4", "v1model.p4"]
+                .iter()
+                .any(|known| f.contains(known))
+        })
     });
     if let Some(line) = include {
         return Err(Refusal::invalid(format!(
@@ -93,7 +102,9 @@ fn compile(text: &str) -> Result<ValidProgram, Refusal> {
 
 /// The first characters of a text.
 fn cut(text: &str, length: usize) -> &str {
-    text.char_indices().nth(length).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(length)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 impl Pipeline {

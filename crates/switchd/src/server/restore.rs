@@ -15,13 +15,19 @@ use crate::translate::{self, table};
 /// The requests that read everything, in the order in which it can be written again: what others refer to first.
 fn requests(book: &Book) -> Vec<Entity> {
     let engine = |kind| {
-        Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(kind) })
+        Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry {
+            r#type: Some(kind),
+        })
     };
     let mut requests = vec![
         Entity::ActionProfileMember(v1::ActionProfileMember::default()),
         Entity::ActionProfileGroup(v1::ActionProfileGroup::default()),
-        engine(Replication::MulticastGroupEntry(v1::MulticastGroupEntry::default())),
-        engine(Replication::CloneSessionEntry(v1::CloneSessionEntry::default())),
+        engine(Replication::MulticastGroupEntry(
+            v1::MulticastGroupEntry::default(),
+        )),
+        engine(Replication::CloneSessionEntry(
+            v1::CloneSessionEntry::default(),
+        )),
         Entity::ValueSetEntry(v1::ValueSetEntry::default()),
         Entity::DigestEntry(v1::DigestEntry::default()),
         Entity::CounterEntry(v1::CounterEntry::default()),
@@ -56,7 +62,9 @@ fn rewrite(entity: Entity) -> Option<v1::Update> {
             entry.action.as_ref()?;
             Type::Modify
         }
-        Entity::CounterEntry(entry) if entry.data == Some(v1::CounterData::default()) => return None,
+        Entity::CounterEntry(entry) if entry.data == Some(v1::CounterData::default()) => {
+            return None;
+        }
         Entity::MeterEntry(entry) if entry.config.is_none() => return None,
         Entity::ValueSetEntry(entry) if entry.members.is_empty() => return None,
         Entity::RegisterEntry(entry) if is_zero(entry.data.as_ref()) => return None,
@@ -104,7 +112,10 @@ pub fn clear(engine: &EngineHandle, book: &mut Book) -> Result<(), Refusal> {
     let mut updates = Vec::new();
     for schema in book.schema.tables.values() {
         let state = book.control.state().table(schema.table)?;
-        for (_, entry) in state.iter().filter(|(_, e)| !e.is_const && !schema.const_entries) {
+        for (_, entry) in state
+            .iter()
+            .filter(|(_, e)| !e.is_const && !schema.const_entries)
+        {
             let entry = table::entry_message(book, schema, entry, None);
             updates.push(v1::Update {
                 r#type: Type::Delete.into(),

@@ -45,7 +45,10 @@ impl Permissions {
             ))
         };
         if !config.type_url.ends_with("google.protobuf.Struct") {
-            return Err(wrong(&format!("type `{}` is not agreed upon", config.type_url)));
+            return Err(wrong(&format!(
+                "type `{}` is not agreed upon",
+                config.type_url
+            )));
         }
         let parsed = prost_types::Struct::decode(config.value.as_slice());
         let parsed = parsed.map_err(|e| wrong(&e.to_string()))?;
@@ -183,7 +186,13 @@ impl Roles {
             )));
         }
         let outbox = outbox.clone();
-        role.clients.insert(stream, Client { election: id, outbox });
+        role.clients.insert(
+            stream,
+            Client {
+                election: id,
+                outbox,
+            },
+        );
         if id.is_some() && id >= role.highest {
             return Ok(Outcome::Primary(config, permissions));
         }
@@ -241,7 +250,12 @@ impl Roles {
         }
     }
 
-    fn message(name: &str, role: &Role, device: u64, stream: StreamId) -> v1::StreamMessageResponse {
+    fn message(
+        name: &str,
+        role: &Role,
+        device: u64,
+        stream: StreamId,
+    ) -> v1::StreamMessageResponse {
         // p4runtime.md 4: backups are told whether there is a primary.
         let (code, text) = match role.primary {
             Some(primary) if primary == stream => (Code::Ok, "you are primary"),
@@ -276,7 +290,9 @@ impl Roles {
         let role = self.roles.get(name);
         if let Some((role, client)) = role.and_then(|r| Some((r, r.clients.get(&stream)?))) {
             // A client that takes nothing at all has lost its place.
-            let _ = client.outbox.try_send(Ok(Self::message(name, role, self.device, stream)));
+            let _ = client
+                .outbox
+                .try_send(Ok(Self::message(name, role, self.device, stream)));
         }
     }
 
@@ -306,7 +322,9 @@ impl Roles {
     /// Whether a stream is its role's primary.
     #[must_use]
     pub fn is_primary_stream(&self, name: &str, stream: StreamId) -> bool {
-        self.roles.get(name).is_some_and(|r| r.primary == Some(stream))
+        self.roles
+            .get(name)
+            .is_some_and(|r| r.primary == Some(stream))
     }
 
     /// What a role may do; `None` is everything.

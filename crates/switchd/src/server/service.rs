@@ -85,7 +85,10 @@ impl P4Runtime for Service {
         let permissions = {
             let roles = switch.roles();
             if !roles.knows(&request.role) {
-                return Err(Status::not_found(format!("there is no role `{}`", request.role)));
+                return Err(Status::not_found(format!(
+                    "there is no role `{}`",
+                    request.role
+                )));
             }
             roles.permissions(&request.role)
         };
@@ -118,7 +121,9 @@ impl P4Runtime for Service {
         request: Request<v1::GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<v1::GetForwardingPipelineConfigResponse>, Status> {
         let config = self.shared.switch.get_pipeline(request.get_ref())?;
-        Ok(Response::new(v1::GetForwardingPipelineConfigResponse { config }))
+        Ok(Response::new(v1::GetForwardingPipelineConfigResponse {
+            config,
+        }))
     }
 
     type StreamChannelStream = Answers<v1::StreamMessageResponse>;

@@ -39,7 +39,10 @@ pub fn batch_status(count: usize, refusals: &[(usize, Refusal)]) -> Status {
     let summary = match told.or(refusals.first()) {
         Some((index, first)) => {
             let failed = refusals.len();
-            format!("{failed} of {count} failed; the first, number {index}: {}", cut(first, 300))
+            format!(
+                "{failed} of {count} failed; the first, number {index}: {}",
+                cut(first, 300)
+            )
         }
         None => "failed".to_owned(),
     };
@@ -60,7 +63,9 @@ pub fn batch_status(count: usize, refusals: &[(usize, Refusal)]) -> Status {
 
 fn cut(refusal: &Refusal, length: usize) -> &str {
     let text = &refusal.message;
-    text.char_indices().nth(length).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(length)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// Bytes of the details with these errors.
@@ -120,7 +125,10 @@ mod tests {
         for (count, failed) in [(1, 1), (30, 30), (100, 1), (100, 100), (120, 60)] {
             let (status, length) = details(count, failed);
             assert_eq!(status.details.len(), count);
-            assert!(length <= 8192, "{count} updates, {failed} failed: {length} bytes");
+            assert!(
+                length <= 8192,
+                "{count} updates, {failed} failed: {length} bytes"
+            );
             let first = v1::Error::decode(status.details[0].value.as_slice()).unwrap_or_default();
             assert_eq!(first.message.len(), 80, "{count}");
         }

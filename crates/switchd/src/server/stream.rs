@@ -78,7 +78,10 @@ impl Stream {
             Some(Asked::Packet(packet)) => {
                 if let Err(refusal) = self.packet_out(&packet) {
                     let packet_out = Some(packet);
-                    self.complain(refusal, Details::PacketOut(v1::PacketOutError { packet_out }));
+                    self.complain(
+                        refusal,
+                        Details::PacketOut(v1::PacketOutError { packet_out }),
+                    );
                 }
                 Ok(())
             }
@@ -141,7 +144,10 @@ impl Stream {
         let (role, switch) = (self.role()?, &self.shared.switch);
         let (primary, permissions) = {
             let roles = switch.roles();
-            (roles.is_primary_stream(role, self.id), roles.permissions(role))
+            (
+                roles.is_primary_stream(role, self.id),
+                roles.permissions(role),
+            )
         };
         if !primary {
             return Err(Refusal::denied("only the primary sends packets"));
@@ -150,7 +156,9 @@ impl Stream {
             return Err(Refusal::denied("the role may not send packets"));
         }
         let Some(port) = switch.engine.cpu_port() else {
-            return Err(Refusal::precondition("the switch has no CPU port; start it with --cpu-port"));
+            return Err(Refusal::precondition(
+                "the switch has no CPU port; start it with --cpu-port",
+            ));
         };
         let bytes = {
             let pipelines = switch.pipelines();
@@ -174,7 +182,9 @@ impl Stream {
         };
         if !known {
             let id = ack.digest_id;
-            return Err(Refusal::invalid(format!("P4Info has no digest with id {id}")));
+            return Err(Refusal::invalid(format!(
+                "P4Info has no digest with id {id}"
+            )));
         }
         let sent = self.shared.acks.send((ack.digest_id, ack.list_id)).await;
         sent.map_err(|_| Refusal::unavailable("the server is stopping"))

@@ -81,11 +81,15 @@ impl Switch {
 
     /// The pipelines, to read.
     pub fn pipelines(&self) -> RwLockReadGuard<'_, Pipelines> {
-        self.pipelines.read().unwrap_or_else(PoisonError::into_inner)
+        self.pipelines
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn pipelines_mut(&self) -> RwLockWriteGuard<'_, Pipelines> {
-        self.pipelines.write().unwrap_or_else(PoisonError::into_inner)
+        self.pipelines
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn store(&self) -> MutexGuard<'_, Option<Store>> {
@@ -142,7 +146,9 @@ impl Switch {
             Ok(_) => true,
             Err(_) => {
                 let mode = request.atomicity;
-                return Err(Status::invalid_argument(format!("there is no atomicity {mode}")));
+                return Err(Status::invalid_argument(format!(
+                    "there is no atomicity {mode}"
+                )));
             }
         };
         let batch = Batch {
@@ -157,7 +163,9 @@ impl Switch {
         if let Err(error) = kept {
             // Nothing may be in force that would not survive.
             pipeline.book.abandon();
-            return Err(Status::unavailable(format!("the state cannot be saved: {error}")));
+            return Err(Status::unavailable(format!(
+                "the state cannot be saved: {error}"
+            )));
         }
         pipeline.book.commit()?;
         if running && let Some(store) = self.store().as_mut() {
@@ -182,14 +190,18 @@ impl Switch {
         let election = request.election_id.as_ref();
         let permissions = self.check_writer(request.device_id, &request.role, election)?;
         if permissions.is_some_and(|p| !p.pipeline) {
-            return Err(Status::permission_denied("the role may not set the pipeline"));
+            return Err(Status::permission_denied(
+                "the role may not set the pipeline",
+            ));
         }
         let config = request.config.clone();
         let need = || config.ok_or_else(|| Refusal::invalid("the config is missing"));
         let build = |config| Pipeline::build(&self.engine, config);
         match request.action() {
             Action::Unspecified => {
-                Err(Refusal::invalid("the action is missing; say VERIFY, VERIFY_AND_COMMIT, ..."))?;
+                Err(Refusal::invalid(
+                    "the action is missing; say VERIFY, VERIFY_AND_COMMIT, ...",
+                ))?;
             }
             Action::Verify => drop(build(need()?)?),
             Action::VerifyAndSave => self.pipelines_mut().saved = Some(build(need()?)?),
@@ -199,7 +211,9 @@ impl Switch {
             }
             Action::Commit => {
                 if request.config.is_some() {
-                    Err(Refusal::invalid("COMMIT takes no config: it runs the one that was saved"))?;
+                    Err(Refusal::invalid(
+                        "COMMIT takes no config: it runs the one that was saved",
+                    ))?;
                 }
                 let mut pipelines = self.pipelines_mut();
                 let saved = pipelines.saved.take().ok_or_else(|| {
@@ -248,7 +262,11 @@ impl Switch {
     ) -> Result<Option<v1::ForwardingPipelineConfig>, Status> {
         self.check_device(request.device_id)?;
         let wanted = request.response_type();
-        Ok(self.pipelines().running.as_ref().map(|p| p.response(wanted)))
+        Ok(self
+            .pipelines()
+            .running
+            .as_ref()
+            .map(|p| p.response(wanted)))
     }
 
     /// Writes the whole state to disk, if it is kept there.

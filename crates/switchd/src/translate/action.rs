@@ -45,21 +45,32 @@ pub fn decode_action(
     };
     if !allowed {
         let action = &choice.schema.name;
-        return Err(Refusal::denied(format!("action `{action}` is not allowed {name}")));
+        return Err(Refusal::denied(format!(
+            "action `{action}` is not allowed {name}"
+        )));
     }
     let params = &choice.schema.params;
     let fail = |what: String| {
-        Err(Refusal::invalid(format!("action `{}`: {what}", choice.schema.name)))
+        Err(Refusal::invalid(format!(
+            "action `{}`: {what}",
+            choice.schema.name
+        )))
     };
     let mut args = Vec::with_capacity(params.len());
     for (index, param) in params.iter().enumerate() {
         let same = given.params.get(index).filter(|p| p.param_id == param.id);
         let Some(value) = same.or_else(|| given.params.iter().find(|p| p.param_id == param.id))
         else {
-            return fail(format!("parameter `{}` ({}) is missing", param.name, param.id));
+            return fail(format!(
+                "parameter `{}` ({}) is missing",
+                param.name, param.id
+            ));
         };
         let value = decode(&value.value, param.shape).map_err(|r| {
-            r.at(&format!("parameter `{}` of action `{}`", param.name, choice.schema.name))
+            r.at(&format!(
+                "parameter `{}` of action `{}`",
+                param.name, choice.schema.name
+            ))
         })?;
         args.push(value);
     }
@@ -128,7 +139,9 @@ impl Surroundings<'_> {
         if (self.ports)().contains(&port) {
             return Ok(port);
         }
-        Err(Refusal::invalid(format!("watch port {port} is not a port of the switch")))
+        Err(Refusal::invalid(format!(
+            "watch port {port} is not a port of the switch"
+        )))
     }
 }
 
@@ -139,7 +152,9 @@ impl Surroundings<'_> {
 pub fn weight(given: i32) -> Result<u32, Refusal> {
     match u32::try_from(given) {
         Ok(weight) if weight > 0 => Ok(weight),
-        _ => Err(Refusal::invalid(format!("weight {given} is not at least 1"))),
+        _ => Err(Refusal::invalid(format!(
+            "weight {given} is not at least 1"
+        ))),
     }
 }
 
@@ -153,7 +168,10 @@ pub fn decode_table_action(
     given: &v1::TableAction,
 ) -> Result<(EntryAction, bool), Refusal> {
     use table_action::Type;
-    let profile = table.profile.map(|id| around.schema.profile(id)).transpose()?;
+    let profile = table
+        .profile
+        .map(|id| around.schema.profile(id))
+        .transpose()?;
     let action = match (given.r#type.as_ref(), profile) {
         (None, _) => return Err(Refusal::invalid("the table action is empty")),
         (Some(Type::Action(action)), None) => {
@@ -166,7 +184,9 @@ pub fn decode_table_action(
             )));
         }
         (Some(_), None) => {
-            return Err(Refusal::invalid("the table has no action profile: give an action"));
+            return Err(Refusal::invalid(
+                "the table has no action profile: give an action",
+            ));
         }
         (Some(Type::ActionProfileMemberId(id)), Some(_)) => EntryAction::Member(MemberId(*id)),
         (Some(Type::ActionProfileGroupId(id)), Some(profile)) => {
@@ -231,19 +251,26 @@ fn one_shot(
         let watch_port = match &given.watch_kind {
             None => None,
             Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-            Some(WatchKind::WatchPort(bytes)) => {
-                Some(port(bytes, around.cpu_port).map_err(here)?)
-            }
+            Some(WatchKind::WatchPort(bytes)) => Some(port(bytes, around.cpu_port).map_err(here)?),
             #[allow(deprecated)]
-            Some(WatchKind::Watch(number)) => watch_number(*number, around.cpu_port).map_err(here)?,
+            Some(WatchKind::Watch(number)) => {
+                watch_number(*number, around.cpu_port).map_err(here)?
+            }
         };
         calls.push(WeightedCall {
             call: decode_action(&table.actions, action, Place::Entry).map_err(here)?,
             weight: weight(given.weight).map_err(here)?,
-            watch_port: watch_port.map(|p| around.watched(p)).transpose().map_err(here)?,
+            watch_port: watch_port
+                .map(|p| around.watched(p))
+                .transpose()
+                .map_err(here)?,
         });
     }
-    group_size(profile, profile.max_group_size, calls.iter().map(|c| c.weight))?;
+    group_size(
+        profile,
+        profile.max_group_size,
+        calls.iter().map(|c| c.weight),
+    )?;
     Ok(EntryAction::OneShot(calls))
 }
 

@@ -168,7 +168,10 @@ pub fn write_register(
     let state = book.control.state().register(array.object)?;
     let range = cells(array, state.size(), entry.index.as_ref())?;
     let (Some(given), Some(spec)) = (&entry.data, &array.data) else {
-        return Err(Refusal::invalid(format!("register `{}`: the data is missing", array.name)));
+        return Err(Refusal::invalid(format!(
+            "register `{}`: the data is missing",
+            array.name
+        )));
     };
     let value = data::decode_cell(&book.schema.types, spec, given, state.width)
         .map_err(|r| r.at(&format!("register `{}`", array.name)))?;
@@ -204,7 +207,9 @@ fn stretch<T: Send + 'static>(
     while start < range.end {
         let end = range.end.min(start + VISIT);
         let read = book.control.visit(move |state, _| {
-            (start..end).map(|i| look(state, object, i)).collect::<Result<Vec<_>, _>>()
+            (start..end)
+                .map(|i| look(state, object, i))
+                .collect::<Result<Vec<_>, _>>()
         })??;
         for (index, value) in (start..end).zip(read) {
             let index = i64::try_from(index).unwrap_or(i64::MAX);

@@ -164,7 +164,11 @@ impl Book {
         {
             let count = self.one_shots(table);
             self.undone.push(Unnoted::OneShots(table, count));
-            let count = if is { count + 1 } else { count.saturating_sub(1) };
+            let count = if is {
+                count + 1
+            } else {
+                count.saturating_sub(1)
+            };
             self.one_shots.insert(table, count);
         }
         if let Some(key) = gone {
@@ -186,7 +190,12 @@ impl Book {
         let first = NoteKey::Entry(*table, EntryHandle(0));
         let last = NoteKey::Entry(*table, EntryHandle(u32::MAX));
         self.notes.range(first..=last).next()?;
-        let handle = self.control.state().table(*table).ok()?.find(key, *priority);
+        let handle = self
+            .control
+            .state()
+            .table(*table)
+            .ok()?
+            .find(key, *priority);
         let key = NoteKey::Entry(*table, handle.ok()?);
         self.notes.contains_key(&key).then_some(key)
     }

@@ -35,9 +35,9 @@ fn shape(spec: &info::P4BitstringLikeTypeSpec) -> Result<Shape, Refusal> {
             width: width(int.bitwidth),
             signed: true,
         }),
-        Some(Bitstring::Varbit(_)) | None => {
-            Err(Refusal::unimplemented("varbit values are not supported here"))
-        }
+        Some(Bitstring::Varbit(_)) | None => Err(Refusal::unimplemented(
+            "varbit values are not supported here",
+        )),
     }
 }
 
@@ -56,17 +56,32 @@ fn plain<'a>(
         Some(TypeSpec::Error(_)) => Plain::Error,
         Some(TypeSpec::Tuple(tuple)) => Plain::Tuple(&tuple.members),
         Some(TypeSpec::Struct(name)) => {
-            let found = types.structs.get(&name.name).ok_or_else(|| lost(&name.name))?;
-            Plain::Struct(found.members.iter().filter_map(|m| m.type_spec.as_ref()).collect())
+            let found = types
+                .structs
+                .get(&name.name)
+                .ok_or_else(|| lost(&name.name))?;
+            Plain::Struct(
+                found
+                    .members
+                    .iter()
+                    .filter_map(|m| m.type_spec.as_ref())
+                    .collect(),
+            )
         }
         Some(TypeSpec::Header(name)) => {
-            let found = types.headers.get(&name.name).ok_or_else(|| lost(&name.name))?;
+            let found = types
+                .headers
+                .get(&name.name)
+                .ok_or_else(|| lost(&name.name))?;
             let fields = found.members.iter().filter_map(|m| m.type_spec.as_ref());
             Plain::Header(fields.map(shape).collect::<Result<_, _>>()?)
         }
-        Some(TypeSpec::Enum(name)) => {
-            Plain::Enum(types.enums.get(&name.name).ok_or_else(|| lost(&name.name))?)
-        }
+        Some(TypeSpec::Enum(name)) => Plain::Enum(
+            types
+                .enums
+                .get(&name.name)
+                .ok_or_else(|| lost(&name.name))?,
+        ),
         Some(TypeSpec::SerializableEnum(name)) => {
             let found = types.serializable_enums.get(&name.name);
             let found = found.ok_or_else(|| lost(&name.name))?;
@@ -75,13 +90,24 @@ fn plain<'a>(
         }
         Some(TypeSpec::NewType(name)) => {
             use info::p4_new_type_spec::Representation;
-            let found = types.new_types.get(&name.name).ok_or_else(|| lost(&name.name))?;
+            let found = types
+                .new_types
+                .get(&name.name)
+                .ok_or_else(|| lost(&name.name))?;
             match found.representation.as_ref() {
                 Some(Representation::OriginalType(spec)) => plain(types, spec, depth - 1)?,
-                _ => return Err(Refusal::unimplemented("translated types are not supported here")),
+                _ => {
+                    return Err(Refusal::unimplemented(
+                        "translated types are not supported here",
+                    ));
+                }
             }
         }
-        _ => return Err(Refusal::unimplemented("values of this type are not supported")),
+        _ => {
+            return Err(Refusal::unimplemented(
+                "values of this type are not supported",
+            ));
+        }
     })
 }
 
@@ -212,9 +238,10 @@ fn tell(
     depth: u32,
 ) -> v1::P4Data {
     let data = match plain(types, spec, depth) {
-        Ok(Plain::Bits(shape)) => {
-            Some(Data::Bitstring(encode(&from.next(shape.width), shape.signed)))
-        }
+        Ok(Plain::Bits(shape)) => Some(Data::Bitstring(encode(
+            &from.next(shape.width),
+            shape.signed,
+        ))),
         Ok(Plain::Bool) => Some(Data::Bool(from.next(1).is_true())),
         Ok(Plain::Serializable(width)) => Some(Data::EnumValue(encode(&from.next(width), false))),
         Ok(Plain::Enum(spec)) => {
@@ -229,11 +256,17 @@ fn tell(
             name.map(|name| Data::Error(name.clone()))
         }
         Ok(Plain::Struct(specs)) => {
-            let members = specs.into_iter().map(|s| tell(types, s, from, depth - 1)).collect();
+            let members = specs
+                .into_iter()
+                .map(|s| tell(types, s, from, depth - 1))
+                .collect();
             Some(Data::Struct(v1::P4StructLike { members }))
         }
         Ok(Plain::Tuple(specs)) => {
-            let members = specs.iter().map(|s| tell(types, s, from, depth - 1)).collect();
+            let members = specs
+                .iter()
+                .map(|s| tell(types, s, from, depth - 1))
+                .collect();
             Some(Data::Tuple(v1::P4StructLike { members }))
         }
         Ok(Plain::Header(shapes)) => {

@@ -10,7 +10,10 @@ use super::schema::{DigestSchema, unknown};
 use super::{Sink, Steps, Verb};
 
 fn find(book: &Book, id: u32) -> Result<&DigestSchema, Refusal> {
-    book.schema.digests.get(&id).ok_or_else(|| unknown("digest", id))
+    book.schema
+        .digests
+        .get(&id)
+        .ok_or_else(|| unknown("digest", id))
 }
 
 /// INSERT enables a digest, MODIFY changes how it is delivered, DELETE disables it.
@@ -38,7 +41,9 @@ pub fn write(book: &Book, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, 
         ack_timeout_ns,
     } = config;
     if max_timeout_ns < 0 || max_list_size < 0 || ack_timeout_ns < 0 {
-        return Err(here(Refusal::invalid("no number of its config may be negative")));
+        return Err(here(Refusal::invalid(
+            "no number of its config may be negative",
+        )));
     }
     let note = Note {
         digest: Some(config),

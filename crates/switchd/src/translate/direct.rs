@@ -26,7 +26,10 @@ impl Resource {
         if there {
             return Ok(());
         }
-        Err(Refusal::invalid(format!("table `{}` has no direct {name}", table.name)))
+        Err(Refusal::invalid(format!(
+            "table `{}` has no direct {name}",
+            table.name
+        )))
     }
 }
 
@@ -67,7 +70,11 @@ pub fn write_counter(
         return Ok(Steps::default());
     };
     let cell = array::cell(data);
-    Ok(Steps::one(Step::Change(Change::DirectCounter(table.table, name, cell))))
+    Ok(Steps::one(Step::Change(Change::DirectCounter(
+        table.table,
+        name,
+        cell,
+    ))))
 }
 
 /// Configures the meter of an entry.
@@ -85,7 +92,11 @@ pub fn write_meter(
     }
     let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Meter)?;
     let config = entry.config.as_ref().map(array::meter_config).transpose()?;
-    Ok(Steps::one(Step::Change(Change::DirectMeter(table.table, name, config))))
+    Ok(Steps::one(Step::Change(Change::DirectMeter(
+        table.table,
+        name,
+        config,
+    ))))
 }
 
 /// The entries a read is about, as a filter of entries that asks for the resource.
@@ -108,7 +119,9 @@ fn entries(
     }
     let tables: Vec<_> = if given.table_id == 0 {
         let all = book.schema.tables.values();
-        all.filter(|t| resource.check(t).is_ok()).map(|t| t.id).collect()
+        all.filter(|t| resource.check(t).is_ok())
+            .map(|t| t.id)
+            .collect()
     } else {
         resource.check(book.schema.table(given.table_id)?)?;
         vec![given.table_id]
@@ -151,13 +164,18 @@ pub fn read_counters(
     filter: &v1::DirectCounterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    entries(book, filter.table_entry.as_ref(), Resource::Counter, &mut |mut entry| {
-        let data = entry.counter_data.take();
-        sink(Entity::DirectCounterEntry(v1::DirectCounterEntry {
-            table_entry: key_of(entry),
-            data,
-        }));
-    })
+    entries(
+        book,
+        filter.table_entry.as_ref(),
+        Resource::Counter,
+        &mut |mut entry| {
+            let data = entry.counter_data.take();
+            sink(Entity::DirectCounterEntry(v1::DirectCounterEntry {
+                table_entry: key_of(entry),
+                data,
+            }));
+        },
+    )
 }
 
 /// Hands out direct meters.
@@ -172,12 +190,17 @@ pub fn read_meters(
     if filter.counter_data.is_some() {
         return Err(array::no_meter_counters());
     }
-    entries(book, filter.table_entry.as_ref(), Resource::Meter, &mut |mut entry| {
-        let config = entry.meter_config.take();
-        sink(Entity::DirectMeterEntry(v1::DirectMeterEntry {
-            table_entry: key_of(entry),
-            config,
-            counter_data: None,
-        }));
-    })
+    entries(
+        book,
+        filter.table_entry.as_ref(),
+        Resource::Meter,
+        &mut |mut entry| {
+            let config = entry.meter_config.take();
+            sink(Entity::DirectMeterEntry(v1::DirectMeterEntry {
+                table_entry: key_of(entry),
+                config,
+                counter_data: None,
+            }));
+        },
+    )
 }

@@ -32,7 +32,9 @@ pub fn decode_key(
         };
         if key[place].is_some() {
             let name = &fields[place].name;
-            return Err(Refusal::invalid(format!("match field `{name}` is given twice")));
+            return Err(Refusal::invalid(format!(
+                "match field `{name}` is given twice"
+            )));
         }
         key[place] = Some(read(&fields[place], one)?);
     }
@@ -68,7 +70,9 @@ fn read_kind(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, 
             if m.prefix_len == 0 {
                 return Err(dont_care());
             }
-            let Some(prefix_len) = u32::try_from(m.prefix_len).ok().filter(|l| *l <= shape.width)
+            let Some(prefix_len) = u32::try_from(m.prefix_len)
+                .ok()
+                .filter(|l| *l <= shape.width)
             else {
                 return Err(Refusal::invalid(format!(
                     "prefix length {} is not between 1 and {}",

@@ -127,7 +127,11 @@ pub fn write(
         Entity::DirectCounterEntry(entry) => direct::write_counter(book, verb, entry),
         Entity::DirectMeterEntry(entry) => direct::write_meter(book, verb, entry),
         Entity::PacketReplicationEngineEntry(entry) => {
-            match entry.r#type.as_ref().ok_or_else(|| missing("entry's type"))? {
+            match entry
+                .r#type
+                .as_ref()
+                .ok_or_else(|| missing("entry's type"))?
+            {
                 Engine::MulticastGroupEntry(group) => {
                     replication::write_group(book, around, verb, group)
                 }
@@ -150,7 +154,9 @@ pub fn write(
 /// Why the request is refused; nothing was handed out then.
 pub fn read(book: &Book, entity: Option<&Entity>, sink: &mut Sink<'_>) -> Result<(), Refusal> {
     let empty = || {
-        Refusal::invalid("the entity is empty; name a kind of entity (an unset entity reads nothing)")
+        Refusal::invalid(
+            "the entity is empty; name a kind of entity (an unset entity reads nothing)",
+        )
     };
     match entity.ok_or_else(empty)? {
         Entity::TableEntry(entry) => table::read(book, entry, sink),
@@ -162,7 +168,11 @@ pub fn read(book: &Book, entity: Option<&Entity>, sink: &mut Sink<'_>) -> Result
         Entity::DirectCounterEntry(entry) => direct::read_counters(book, entry, sink),
         Entity::DirectMeterEntry(entry) => direct::read_meters(book, entry, sink),
         Entity::PacketReplicationEngineEntry(entry) => {
-            match entry.r#type.as_ref().ok_or_else(|| missing("entry's type"))? {
+            match entry
+                .r#type
+                .as_ref()
+                .ok_or_else(|| missing("entry's type"))?
+            {
                 Engine::MulticastGroupEntry(group) => replication::read_groups(book, group, sink),
                 Engine::CloneSessionEntry(session) => {
                     replication::read_sessions(book, session, sink)

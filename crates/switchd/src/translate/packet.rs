@@ -21,7 +21,9 @@ fn header_bytes(header: &HeaderSchema) -> usize {
 pub fn packet_out(schema: &Schema, packet: &v1::PacketOut) -> Result<Vec<u8>, Refusal> {
     let Some(header) = &schema.packet_out else {
         if !packet.metadata.is_empty() {
-            return Err(Refusal::invalid("P4Info has no packet_out header: leave the metadata out"));
+            return Err(Refusal::invalid(
+                "P4Info has no packet_out header: leave the metadata out",
+            ));
         }
         return Ok(packet.payload.to_vec());
     };

@@ -22,10 +22,16 @@ fn step(update: Update) -> Step {
 
 /// Members and groups cannot be mixed with one-shot entries (P4Runtime 1.5, section 9.2.3).
 fn check_style(book: &Book, profile: &ProfileSchema) -> Result<(), Refusal> {
-    if profile.tables.iter().all(|table| book.one_shots(*table) == 0) {
+    if profile
+        .tables
+        .iter()
+        .all(|table| book.one_shots(*table) == 0)
+    {
         return Ok(());
     }
-    Err(Refusal::invalid("its tables have one-shot entries, which cannot be mixed with members"))
+    Err(Refusal::invalid(
+        "its tables have one-shot entries, which cannot be mixed with members",
+    ))
 }
 
 /// The steps of an update of a member.
@@ -39,7 +45,10 @@ pub fn write_member(
 ) -> Result<Steps, Refusal> {
     let schema = book.schema.profile(given.action_profile_id)?;
     let here = |r: Refusal| {
-        r.at(&format!("member {} of profile `{}`", given.member_id, schema.name))
+        r.at(&format!(
+            "member {} of profile `{}`",
+            given.member_id, schema.name
+        ))
     };
     if given.member_id == 0 {
         return Err(here(Refusal::invalid("member ids start at 1")));
@@ -51,7 +60,10 @@ pub fn write_member(
     if verb == Verb::Insert {
         check_style(book, schema).map_err(here)?;
     }
-    let action = given.action.as_ref().ok_or_else(|| here(missing("action")))?;
+    let action = given
+        .action
+        .as_ref()
+        .ok_or_else(|| here(missing("action")))?;
     let call = decode_action(&schema.actions, action, Place::Entry).map_err(here)?;
     Ok(Steps::one(step(match verb {
         Verb::Insert => Update::InsertMember {
@@ -77,16 +89,19 @@ fn members(
         let watch_port = match &member.watch_kind {
             None => None,
             Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-            Some(WatchKind::WatchPort(bytes)) => {
-                Some(port(bytes, around.cpu_port).map_err(here)?)
-            }
+            Some(WatchKind::WatchPort(bytes)) => Some(port(bytes, around.cpu_port).map_err(here)?),
             #[allow(deprecated)]
-            Some(WatchKind::Watch(number)) => watch_number(*number, around.cpu_port).map_err(here)?,
+            Some(WatchKind::Watch(number)) => {
+                watch_number(*number, around.cpu_port).map_err(here)?
+            }
         };
         members.push(GroupMember {
             member: MemberId(member.member_id),
             weight: weight(member.weight).map_err(here)?,
-            watch_port: watch_port.map(|p| around.watched(p)).transpose().map_err(here)?,
+            watch_port: watch_port
+                .map(|p| around.watched(p))
+                .transpose()
+                .map_err(here)?,
         });
     }
     Ok(members)
@@ -103,8 +118,12 @@ pub fn write_group(
     given: &v1::ActionProfileGroup,
 ) -> Result<Steps, Refusal> {
     let schema = book.schema.profile(given.action_profile_id)?;
-    let here =
-        |r: Refusal| r.at(&format!("group {} of profile `{}`", given.group_id, schema.name));
+    let here = |r: Refusal| {
+        r.at(&format!(
+            "group {} of profile `{}`",
+            given.group_id, schema.name
+        ))
+    };
     if given.group_id == 0 {
         return Err(here(Refusal::invalid("group ids start at 1")));
     }
@@ -159,7 +178,10 @@ fn bound(
     given: &v1::ActionProfileGroup,
 ) -> Result<u32, Refusal> {
     let Ok(wanted) = u32::try_from(given.max_size) else {
-        return Err(Refusal::invalid(format!("max_size {} is negative", given.max_size)));
+        return Err(Refusal::invalid(format!(
+            "max_size {} is negative",
+            given.max_size
+        )));
     };
     if schema.max_group_size > 0 && wanted > schema.max_group_size {
         return Err(Refusal::invalid(format!(
@@ -178,7 +200,11 @@ fn bound(
             )));
         }
     }
-    Ok(if wanted == 0 { schema.max_group_size } else { wanted })
+    Ok(if wanted == 0 {
+        schema.max_group_size
+    } else {
+        wanted
+    })
 }
 
 /// The profiles a request names: all if the id is 0.

@@ -1,9 +1,9 @@
 //! Why the control plane is refused: a canonical code and a message that says which field and what was expected.
 
 use p4exec::StateError;
+use p4exec::tables::TableError;
 use p4exec::tables::key::KeyError;
 use p4exec::tables::profile::ProfileError;
-use p4exec::tables::TableError;
 use p4runtime::p4::v1;
 use thiserror::Error;
 use tonic::Code;

@@ -22,7 +22,9 @@ fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Vec<Repl
     for (index, replica) in given.iter().enumerate() {
         let here = |r: Refusal| r.at(&format!("replica {index}"));
         if !replica.backup_replicas.is_empty() {
-            return Err(here(Refusal::unimplemented("backup replicas are not supported")));
+            return Err(here(Refusal::unimplemented(
+                "backup replicas are not supported",
+            )));
         }
         #[allow(deprecated)]
         let port = match &replica.port_kind {
@@ -84,7 +86,11 @@ pub fn write_group(
     let what = format!("multicast group {}", given.multicast_group_id);
     let group = match u16::try_from(given.multicast_group_id) {
         Ok(group) if group != 0 => group,
-        _ => return Err(Refusal::invalid(format!("{what} is not between 1 and 65535"))),
+        _ => {
+            return Err(Refusal::invalid(format!(
+                "{what} is not between 1 and 65535"
+            )));
+        }
     };
     let there = book.control.state().replication.group(group).is_some();
     check_there(there, verb, &what)?;
@@ -117,7 +123,10 @@ pub fn write_session(
     verb: Verb,
     given: &v1::CloneSessionEntry,
 ) -> Result<Steps, Refusal> {
-    let (session, what) = (given.session_id, format!("clone session {}", given.session_id));
+    let (session, what) = (
+        given.session_id,
+        format!("clone session {}", given.session_id),
+    );
     if session == 0 {
         return Err(Refusal::invalid("clone session ids start at 1"));
     }

@@ -289,16 +289,27 @@ impl Schema {
         for (head, table, counter) in counters.chain(meters) {
             let head = preamble(head, "direct resource")?;
             let Some(table) = self.tables.get_mut(&table) else {
-                return unfit(format!("`{}` is of table {table}, which is missing", head.name));
+                return unfit(format!(
+                    "`{}` is of table {table}, which is missing",
+                    head.name
+                ));
             };
             let bound = |id: &ExternId| {
-                let kind = if counter { "direct_counter" } else { "direct_meter" };
+                let kind = if counter {
+                    "direct_counter"
+                } else {
+                    "direct_meter"
+                };
                 self.program.externs[*id].type_name == kind
             };
             if !self.program.tables[table.table].direct.iter().any(bound) {
                 return unfit(format!("table `{}` has no `{}`", table.name, head.name));
             }
-            let place = if counter { &mut table.counter } else { &mut table.meter };
+            let place = if counter {
+                &mut table.counter
+            } else {
+                &mut table.meter
+            };
             *place = Some(head.id);
         }
         Ok(())
@@ -469,7 +480,13 @@ impl Builder<'_> {
             .keys
             .iter()
             .filter(|key| key.kind != p4ir::MatchKind::Selector)
-            .map(|key| (key.name.as_str(), self.program.exprs[key.expr].ty, &key.kind))
+            .map(|key| {
+                (
+                    key.name.as_str(),
+                    self.program.exprs[key.expr].ty,
+                    &key.kind,
+                )
+            })
             .collect();
         let has_profile = table.implementation.is_some();
         if has_profile != (given.implementation_id != 0) {
@@ -495,7 +512,8 @@ impl Builder<'_> {
 
     fn object(&self, name: &str, type_names: &[&str]) -> Result<ExternId, Refusal> {
         let found = self.program.extern_by_name(name);
-        match found.filter(|id| type_names.contains(&self.program.externs[*id].type_name.as_str())) {
+        match found.filter(|id| type_names.contains(&self.program.externs[*id].type_name.as_str()))
+        {
             Some(id) => Ok(id),
             None => unfit(format!("there is no {} `{name}`", type_names[0])),
         }
@@ -508,7 +526,10 @@ impl Builder<'_> {
         let mut profiles = BTreeMap::new();
         for given in &self.info.action_profiles {
             let head = preamble(given.preamble.as_ref(), "action profile")?;
-            let users: Vec<_> = tables.values().filter(|t| t.profile == Some(head.id)).collect();
+            let users: Vec<_> = tables
+                .values()
+                .filter(|t| t.profile == Some(head.id))
+                .collect();
             use info::action_profile::SelectorSizeSemantics as Size;
             let max_member_weight = match &given.selector_size_semantics {
                 Some(Size::SumOfMembers(sum)) => Some(unsigned(sum.max_member_weight)),
@@ -528,7 +549,10 @@ impl Builder<'_> {
         }
         for table in tables.values() {
             if let Some(id) = table.profile.filter(|id| !profiles.contains_key(id)) {
-                return unfit(format!("table `{}` has profile {id}, which is missing", table.name));
+                return unfit(format!(
+                    "table `{}` has profile {id}, which is missing",
+                    table.name
+                ));
             }
         }
         Ok(profiles)
@@ -597,7 +621,11 @@ impl Builder<'_> {
                 .collect();
             let fields = self.fields(&head.name, &given.r#match, &keys)?;
             if fields.len() != set.fields.len() {
-                return unfit(format!("value set `{}` has {} fields", head.name, set.fields.len()));
+                return unfit(format!(
+                    "value set `{}` has {} fields",
+                    head.name,
+                    set.fields.len()
+                ));
             }
             let set = ValueSetSchema {
                 id: head.id,
@@ -643,7 +671,9 @@ impl Builder<'_> {
             .collect();
         let bits: u64 = fields.iter().map(|f| u64::from(f.shape.width)).sum();
         if bits % 8 != 0 {
-            return unfit(format!("header `{name}` has {bits} bits, which are no whole bytes"));
+            return unfit(format!(
+                "header `{name}` has {bits} bits, which are no whole bytes"
+            ));
         }
         Ok(Some(HeaderSchema { fields }))
     }

@@ -68,22 +68,32 @@ pub fn entry_name(table: &TableSchema, entry: &v1::TableEntry) -> Result<EntryNa
 /// What no write of an entry may say.
 fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refusal> {
     if entry.is_const {
-        return Err(Refusal::invalid("is_const must not be set: only programs declare const entries"));
+        return Err(Refusal::invalid(
+            "is_const must not be set: only programs declare const entries",
+        ));
     }
     if entry.time_since_last_hit.is_some() {
-        return Err(Refusal::invalid("time_since_last_hit is for reading; leave it out"));
+        return Err(Refusal::invalid(
+            "time_since_last_hit is for reading; leave it out",
+        ));
     }
     if entry.idle_timeout_ns != 0 && (!table.idle_timeout || entry.is_default_action) {
-        return Err(Refusal::invalid("idle_timeout_ns is set, but these entries do not age"));
+        return Err(Refusal::invalid(
+            "idle_timeout_ns is set, but these entries do not age",
+        ));
     }
     if entry.idle_timeout_ns < 0 {
         return Err(Refusal::invalid("idle_timeout_ns is negative"));
     }
     if entry.counter_data.is_some() && table.counter.is_none() {
-        return Err(Refusal::invalid("counter_data is set, but the table has no direct counter"));
+        return Err(Refusal::invalid(
+            "counter_data is set, but the table has no direct counter",
+        ));
     }
     if entry.meter_config.is_some() && table.meter.is_none() {
-        return Err(Refusal::invalid("meter_config is set, but the table has no direct meter"));
+        return Err(Refusal::invalid(
+            "meter_config is set, but the table has no direct meter",
+        ));
     }
     if entry.meter_counter_data.is_some() {
         return Err(array::no_meter_counters());
@@ -123,11 +133,13 @@ fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal>
         return Err(const_entries());
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
-    Ok(Steps::one(Step::Change(Change::State(Update::DeleteEntry {
-        table: table.table,
-        key,
-        priority,
-    }))))
+    Ok(Steps::one(Step::Change(Change::State(
+        Update::DeleteEntry {
+            table: table.table,
+            key,
+            priority,
+        },
+    ))))
 }
 
 fn const_entries() -> Refusal {
@@ -144,7 +156,9 @@ fn insert(
         return Err(const_entries());
     }
     if table.fields.is_empty() {
-        return Err(Refusal::invalid("it has no key, hence only a default entry"));
+        return Err(Refusal::invalid(
+            "it has no key, hence only a default entry",
+        ));
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
     check_fields(table, entry)?;
@@ -154,9 +168,8 @@ fn insert(
     check_style(book, table, action)?;
     let (action, explicit) = decode_table_action(around, table, action)?;
     let note = note(entry, explicit);
-    let extra = note != Note::default()
-        || entry.counter_data.is_some()
-        || entry.meter_config.is_some();
+    let extra =
+        note != Note::default() || entry.counter_data.is_some() || entry.meter_config.is_some();
     // The name is only needed once more where something follows.
     let name = extra.then(|| EntryName {
         key: key.clone(),
@@ -191,7 +204,9 @@ fn modify(
     check_fields(table, entry)?;
     let state = book.control.state().table(table.table)?;
     let installed = state.find(&name.key, name.priority).ok();
-    let is_const = installed.and_then(|h| state.entry(h)).is_some_and(|e| e.is_const);
+    let is_const = installed
+        .and_then(|h| state.entry(h))
+        .is_some_and(|e| e.is_const);
     let mut steps = Steps::default();
     if is_const || table.const_entries {
         // p4runtime.md 14: direct resources only.
@@ -231,12 +246,24 @@ fn direct(
     reset: bool,
 ) -> Result<(), Refusal> {
     if entry.meter_config.is_some() || (reset && table.meter.is_some()) {
-        let config = entry.meter_config.as_ref().map(array::meter_config).transpose()?;
-        steps.push(Step::Change(Change::DirectMeter(table.table, name.clone(), config)));
+        let config = entry
+            .meter_config
+            .as_ref()
+            .map(array::meter_config)
+            .transpose()?;
+        steps.push(Step::Change(Change::DirectMeter(
+            table.table,
+            name.clone(),
+            config,
+        )));
     }
     if let Some(data) = &entry.counter_data {
         let cell = array::cell(data);
-        steps.push(Step::Change(Change::DirectCounter(table.table, name.clone(), cell)));
+        steps.push(Step::Change(Change::DirectCounter(
+            table.table,
+            name.clone(),
+            cell,
+        )));
     }
     Ok(())
 }
@@ -272,14 +299,18 @@ fn default_entry(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("default entry")?;
     if !entry.r#match.is_empty() || entry.priority != 0 {
-        return Err(Refusal::invalid("the default entry has neither match fields nor a priority"));
+        return Err(Refusal::invalid(
+            "the default entry has neither match fields nor a priority",
+        ));
     }
     check_fields(table, entry)?;
     if table.const_default {
         return Err(Refusal::denied("the default action is const"));
     }
     if entry.counter_data.is_some() || entry.meter_config.is_some() {
-        return Err(Refusal::unimplemented("direct resources of the default entry cannot be set"));
+        return Err(Refusal::unimplemented(
+            "direct resources of the default entry cannot be set",
+        ));
     }
     let call = match entry.action.as_ref().map(|a| a.r#type.as_ref()) {
         None => None,

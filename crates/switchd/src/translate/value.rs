@@ -114,9 +114,15 @@ pub fn port(bytes: &[u8], cpu_port: Option<PortId>) -> Result<PortId, Refusal> {
     }
     let short = p4runtime::bytestring::canonical(bytes);
     if short.len() > 4 {
-        return Err(Refusal::invalid(format!("{} is no port number", hex(bytes))));
+        return Err(Refusal::invalid(format!(
+            "{} is no port number",
+            hex(bytes)
+        )));
     }
-    port_number(short.iter().fold(0, |v, b| (v << 8) | u32::from(*b)), cpu_port)
+    port_number(
+        short.iter().fold(0, |v, b| (v << 8) | u32::from(*b)),
+        cpu_port,
+    )
 }
 
 /// The same for a number.

@@ -13,7 +13,10 @@ use super::{Sink, Steps, Verb};
 use crate::engine::control::Change;
 
 fn find(book: &Book, id: u32) -> Result<&ValueSetSchema, Refusal> {
-    book.schema.value_sets.get(&id).ok_or_else(|| unknown("value set", id))
+    book.schema
+        .value_sets
+        .get(&id)
+        .ok_or_else(|| unknown("value set", id))
 }
 
 /// Replaces the members.
@@ -32,21 +35,19 @@ pub fn write(book: &Book, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps
         }
         members.push(member);
     }
-    Ok(Steps::one(Step::Change(Change::State(Update::SetValueSet {
-        set: schema.set,
-        members,
-    }))))
+    Ok(Steps::one(Step::Change(Change::State(
+        Update::SetValueSet {
+            set: schema.set,
+            members,
+        },
+    ))))
 }
 
 /// Hands out value sets: all if the id is 0.
 ///
 /// # Errors
 /// NOT_FOUND.
-pub fn read(
-    book: &Book,
-    filter: &v1::ValueSetEntry,
-    sink: &mut Sink<'_>,
-) -> Result<(), Refusal> {
+pub fn read(book: &Book, filter: &v1::ValueSetEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
     let schemas: Vec<_> = if filter.value_set_id == 0 {
         book.schema.value_sets.values().collect()
     } else {

@@ -7,7 +7,7 @@ header packet_in_t { bit<9> ingress_port; bit<7> pad; }
 @controller_header("packet_out")
 header packet_out_t { bit<9> egress_port; bit<7> pad; }
 header h_t { bit<8> kind; bit<32> to; bit<16> extra; }
-struct H { packet_out_t out; packet_in_t pin; h_t h; }
+struct H { packet_out_t pout; packet_in_t pin; h_t h; }
 struct learn_t { bit<32> to; bit<9> port; }
 struct M { bit<8> set; bit<2> colour; bit<16> sum; }
 
@@ -16,7 +16,7 @@ parser P(packet_in b, out H h, inout M m, inout standard_metadata_t s) {
     state start {
         transition select(s.ingress_port) { 255: from_cpu; default: body; }
     }
-    state from_cpu { b.extract(h.out); transition body; }
+    state from_cpu { b.extract(h.pout); transition body; }
     state body {
         b.extract(h.h);
         transition select(h.h.kind) { special: marked; default: accept; }
@@ -97,9 +97,9 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
     table keyless { actions = { send; NoAction; } default_action = NoAction(); }
 
     apply {
-        if (h.out.isValid()) {
-            s.egress_spec = h.out.egress_port;
-            h.out.setInvalid();
+        if (h.pout.isValid()) {
+            s.egress_spec = h.pout.egress_port;
+            h.pout.setInvalid();
         } else {
             seen.count((bit<32>) h.h.kind);
             flow.execute_meter((bit<32>) h.h.kind, m.colour);

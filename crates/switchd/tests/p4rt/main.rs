@@ -1,6 +1,12 @@
 //! The server, point by point of what P4Runtime servers get wrong and clients rely on. Each test names its points.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod batches;
+mod config;
 mod encoding;
+mod entries;
+mod fuzz;
+mod process;
 mod session;
+mod stream;
 mod support;

@@ -15,7 +15,9 @@ async fn p1_when_the_primary_goes_there_is_none_until_a_new_arbitration() {
     let mut two = rig.client(Some(4), "").await;
     drop(one);
     assert_eq!(two.arbitrated().await, (Code::NotFound, Some(5)));
-    let denied = two.set(Set::VerifyAndCommit, Some(config_of(PROGRAM))).await;
+    let denied = two
+        .set(Set::VerifyAndCommit, Some(config_of(PROGRAM)))
+        .await;
     assert_eq!(denied.unwrap_err().code(), Code::PermissionDenied);
     two.say(arbitration(0, Some(6), "")).await;
     assert_eq!(two.arbitrated().await, (Code::Ok, Some(6)));
@@ -31,9 +33,17 @@ async fn p2_the_highest_id_is_remembered_after_its_client_has_gone() {
     assert_eq!(watcher.arbitrated().await, (Code::NotFound, Some(9)));
     let mut low = Client::silent(rig.channel().await, Some(8), "").await;
     low.say(arbitration(0, Some(8), "")).await;
-    assert_eq!(low.arbitrated().await, (Code::NotFound, Some(9)), "8 is below 9, which was");
+    assert_eq!(
+        low.arbitrated().await,
+        (Code::NotFound, Some(9)),
+        "8 is below 9, which was"
+    );
     low.say(arbitration(0, Some(9), "")).await;
-    assert_eq!(low.arbitrated().await, (Code::Ok, Some(9)), "the same id may come back");
+    assert_eq!(
+        low.arbitrated().await,
+        (Code::Ok, Some(9)),
+        "the same id may come back"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,10 +54,18 @@ async fn p3_an_unset_id_is_not_zero_and_never_primary() {
     assert_eq!(unset.arbitrated().await, (Code::NotFound, None));
     let mut another = Client::silent(rig.channel().await, None, "").await;
     another.say(arbitration(0, None, "")).await;
-    assert_eq!(another.arbitrated().await, (Code::NotFound, None), "several may be connected");
+    assert_eq!(
+        another.arbitrated().await,
+        (Code::NotFound, None),
+        "several may be connected"
+    );
     let mut zero = Client::silent(rig.channel().await, Some(0), "").await;
     zero.say(arbitration(0, Some(0), "")).await;
-    assert_eq!(zero.arbitrated().await, (Code::Ok, Some(0)), "zero is an id like any other");
+    assert_eq!(
+        zero.arbitrated().await,
+        (Code::Ok, Some(0)),
+        "zero is an id like any other"
+    );
     let denied = unset.set(Set::Verify, Some(config_of(PROGRAM))).await;
     assert_eq!(denied.unwrap_err().code(), Code::PermissionDenied);
 }
@@ -80,14 +98,29 @@ async fn p6_what_ends_a_stream() {
             client.hear().await.unwrap_err().code()
         }
     };
-    assert_eq!(ends(0, Some(1), "").await, Code::InvalidArgument, "a duplicate id");
-    assert_eq!(ends(7, Some(2), "").await, Code::NotFound, "an unknown device");
+    assert_eq!(
+        ends(0, Some(1), "").await,
+        Code::InvalidArgument,
+        "a duplicate id"
+    );
+    assert_eq!(
+        ends(7, Some(2), "").await,
+        Code::NotFound,
+        "an unknown device"
+    );
     let _two = rig.client(Some(2), "").await;
-    assert_eq!(ends(0, Some(3), "").await, Code::ResourceExhausted, "too many streams");
+    assert_eq!(
+        ends(0, Some(3), "").await,
+        Code::ResourceExhausted,
+        "too many streams"
+    );
     for (device, role) in [(7, "other"), (0, "another")] {
         let mut client = rig.client(Some(1), "other").await;
         client.say(arbitration(device, Some(1), role)).await;
-        assert_eq!(client.hear().await.unwrap_err().code(), Code::FailedPrecondition);
+        assert_eq!(
+            client.hear().await.unwrap_err().code(),
+            Code::FailedPrecondition
+        );
     }
     drop(one);
 }
@@ -99,7 +132,13 @@ async fn p7_a_hand_over_waits_for_the_writes_in_flight() {
     let entries = |from: u32| {
         let rig = &rig;
         (from..from + 4000).map(move |to| {
-            insert(rig.entry("routes", vec![crate::support::lpm(1, &to.to_be_bytes(), 32)], 0, "drop", &[]))
+            insert(rig.entry(
+                "routes",
+                vec![crate::support::lpm(1, &to.to_be_bytes(), 32)],
+                0,
+                "drop",
+                &[],
+            ))
         })
     };
     let updates: Vec<_> = entries(1 << 24).take(1000).collect();
@@ -137,7 +176,13 @@ async fn p8_roles_have_primaries_of_their_own() {
     role.election = Some(7);
     let denied = role.write(vec![entry(3)]).await.unwrap_err();
     assert_eq!(denied.code(), Code::PermissionDenied);
-    assert_eq!(role.set(Set::VerifyAndCommit, None).await.unwrap_err().code(), Code::PermissionDenied);
+    assert_eq!(
+        role.set(Set::VerifyAndCommit, None)
+            .await
+            .unwrap_err()
+            .code(),
+        Code::PermissionDenied
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,7 +214,9 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
         message
     };
     let mut narrow = Client::silent(rig.channel().await, Some(1), "narrow").await;
-    narrow.say(ask("type.googleapis.com/google.protobuf.Struct")).await;
+    narrow
+        .say(ask("type.googleapis.com/google.protobuf.Struct"))
+        .await;
     assert_eq!(narrow.arbitrated().await.0, Code::Ok);
     let one = insert(rig.entry("exact_one", vec![exact(1, &[1])], 0, "send", &[&[2]]));
     let other = insert(rig.entry("begun", vec![exact(1, &[1])], 0, "send", &[&[2]]));
@@ -182,7 +229,10 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
     assert_eq!(denied.unwrap_err().code(), Code::PermissionDenied);
     let mut strange = Client::silent(rig.channel().await, Some(2), "narrow").await;
     strange.say(ask("type.googleapis.com/some.Other")).await;
-    assert_eq!(strange.hear().await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(
+        strange.hear().await.unwrap_err().code(),
+        Code::InvalidArgument
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -191,15 +241,33 @@ async fn p9_checks_come_in_the_order_of_the_standard() {
     let mut client = rig.client(Some(1), "").await;
     client.device = 3;
     client.election = Some(2);
-    assert_eq!(client.write(vec![]).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(
+        client.write(vec![]).await.unwrap_err().code(),
+        Code::NotFound
+    );
     client.device = 0;
     client.role = "nobody".to_owned();
-    assert_eq!(client.write(vec![]).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(
+        client.write(vec![]).await.unwrap_err().code(),
+        Code::NotFound
+    );
     client.role = String::new();
-    assert_eq!(client.write(vec![]).await.unwrap_err().code(), Code::PermissionDenied);
+    assert_eq!(
+        client.write(vec![]).await.unwrap_err().code(),
+        Code::PermissionDenied
+    );
     client.election = Some(1);
-    assert_eq!(client.write(vec![]).await.unwrap_err().code(), Code::FailedPrecondition);
-    assert_eq!(client.read(vec![]).await.unwrap_err().code(), Code::FailedPrecondition);
+    assert_eq!(
+        client.write(vec![]).await.unwrap_err().code(),
+        Code::FailedPrecondition
+    );
+    assert_eq!(
+        client.read(vec![]).await.unwrap_err().code(),
+        Code::FailedPrecondition
+    );
     client.device = 3;
-    assert_eq!(client.read(vec![]).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(
+        client.read(vec![]).await.unwrap_err().code(),
+        Code::NotFound
+    );
 }

@@ -65,7 +65,9 @@ impl Rig {
             ..EngineConfig::default()
         };
         let (engine, notifications) = Engine::start(&engine, io).unwrap();
-        let server = Server::start(config, engine.handle().clone(), notifications).await.unwrap();
+        let server = Server::start(config, engine.handle().clone(), notifications)
+            .await
+            .unwrap();
         Self {
             engine,
             server,
@@ -77,8 +79,7 @@ impl Rig {
     pub async fn channel(&self) -> P4RuntimeClient<Channel> {
         let endpoint = Channel::from_shared(format!("http://{}", self.server.address())).unwrap();
         let endpoint = endpoint.http2_max_header_list_size(1 << 20);
-        P4RuntimeClient::new(endpoint.connect().await.unwrap())
-            .max_decoding_message_size(64 << 20)
+        P4RuntimeClient::new(endpoint.connect().await.unwrap()).max_decoding_message_size(64 << 20)
     }
 
     pub async fn client(&self, election: Option<u64>, role: &str) -> Client {
@@ -88,22 +89,46 @@ impl Rig {
     /// A primary with the program running.
     pub async fn ready(&self) -> Client {
         let mut client = self.client(Some(1), "").await;
-        client.set(Set::VerifyAndCommit, Some(config_of(PROGRAM))).await.unwrap();
+        client
+            .set(Set::VerifyAndCommit, Some(config_of(PROGRAM)))
+            .await
+            .unwrap();
         client
     }
 
     pub fn table(&self, name: &str) -> u32 {
-        let named = |t: &&p4runtime::p4::config::v1::Table| t.preamble.as_ref().unwrap().alias == name;
-        self.info.tables.iter().find(named).unwrap().preamble.as_ref().unwrap().id
+        let named =
+            |t: &&p4runtime::p4::config::v1::Table| t.preamble.as_ref().unwrap().alias == name;
+        self.info
+            .tables
+            .iter()
+            .find(named)
+            .unwrap()
+            .preamble
+            .as_ref()
+            .unwrap()
+            .id
     }
 
     pub fn action(&self, name: &str) -> u32 {
-        let heads = self.info.actions.iter().map(|a| a.preamble.as_ref().unwrap());
-        heads.clone().find(|p| p.alias == name || p.name == name).unwrap().id
+        let heads = self
+            .info
+            .actions
+            .iter()
+            .map(|a| a.preamble.as_ref().unwrap());
+        heads
+            .clone()
+            .find(|p| p.alias == name || p.name == name)
+            .unwrap()
+            .id
     }
 
     pub fn profile(&self, name: &str) -> u32 {
-        let heads = self.info.action_profiles.iter().map(|a| a.preamble.as_ref().unwrap());
+        let heads = self
+            .info
+            .action_profiles
+            .iter()
+            .map(|a| a.preamble.as_ref().unwrap());
         heads.clone().find(|p| p.alias == name).unwrap().id
     }
 
@@ -161,12 +186,18 @@ pub fn exact(id: u32, value: &[u8]) -> v1::FieldMatch {
 
 pub fn lpm(id: u32, value: &[u8], prefix_len: i32) -> v1::FieldMatch {
     let value = value.to_vec().into();
-    field(id, FieldMatchType::Lpm(field_match::Lpm { value, prefix_len }))
+    field(
+        id,
+        FieldMatchType::Lpm(field_match::Lpm { value, prefix_len }),
+    )
 }
 
 pub fn ternary(id: u32, value: &[u8], mask: &[u8]) -> v1::FieldMatch {
     let (value, mask) = (value.to_vec().into(), mask.to_vec().into());
-    field(id, FieldMatchType::Ternary(field_match::Ternary { value, mask }))
+    field(
+        id,
+        FieldMatchType::Ternary(field_match::Ternary { value, mask }),
+    )
 }
 
 pub fn range(id: u32, low: &[u8], high: &[u8]) -> v1::FieldMatch {
@@ -176,7 +207,10 @@ pub fn range(id: u32, low: &[u8], high: &[u8]) -> v1::FieldMatch {
 
 pub fn optional(id: u32, value: &[u8]) -> v1::FieldMatch {
     let value = value.to_vec().into();
-    field(id, FieldMatchType::Optional(field_match::Optional { value }))
+    field(
+        id,
+        FieldMatchType::Optional(field_match::Optional { value }),
+    )
 }
 
 pub fn update(verb: Type, entity: Entity) -> v1::Update {
@@ -214,7 +248,10 @@ pub fn codes(result: &Result<(), Status>, count: usize) -> Vec<Code> {
     assert_eq!(details.message, status.message());
     let code = |any: &prost_types::Any| {
         assert_eq!(any.type_url, "type.googleapis.com/p4.v1.Error");
-        v1::Error::decode(any.value.as_slice()).unwrap().canonical_code.into()
+        v1::Error::decode(any.value.as_slice())
+            .unwrap()
+            .canonical_code
+            .into()
     };
     details.details.iter().map(code).collect()
 }
@@ -265,7 +302,11 @@ impl Client {
         role: &str,
     ) -> Self {
         let (sender, receiver) = mpsc::channel(64);
-        let inbox = rpc.stream_channel(ReceiverStream::new(receiver)).await.unwrap().into_inner();
+        let inbox = rpc
+            .stream_channel(ReceiverStream::new(receiver))
+            .await
+            .unwrap()
+            .into_inner();
         Self {
             rpc,
             sender,
@@ -281,7 +322,9 @@ impl Client {
     }
 
     pub async fn hear(&mut self) -> Result<Answer, Status> {
-        let message = tokio::time::timeout(WAIT, self.inbox.message()).await.expect("an answer in time");
+        let message = tokio::time::timeout(WAIT, self.inbox.message())
+            .await
+            .expect("an answer in time");
         Ok(message?.expect("the stream goes on").update.unwrap())
     }
 
@@ -330,14 +373,20 @@ impl Client {
 
     /// The same, with what is said of it.
     pub async fn refused(&mut self, update: v1::Update) -> (Code, String) {
-        let status = self.write(vec![update]).await.expect_err("it should be refused");
+        let status = self
+            .write(vec![update])
+            .await
+            .expect_err("it should be refused");
         let details = rpc::Status::decode(status.details()).unwrap();
         let error = v1::Error::decode(details.details[0].value.as_slice()).unwrap();
         (error.canonical_code.into(), error.message)
     }
 
     pub async fn read(&mut self, entities: Vec<Entity>) -> Result<Vec<Entity>, Status> {
-        let entities = entities.into_iter().map(|e| v1::Entity { entity: Some(e) }).collect();
+        let entities = entities
+            .into_iter()
+            .map(|e| v1::Entity { entity: Some(e) })
+            .collect();
         self.read_raw(entities).await
     }
 
@@ -379,6 +428,9 @@ impl Client {
             config,
             ..Default::default()
         };
-        self.rpc.set_forwarding_pipeline_config(request).await.map(|_| ())
+        self.rpc
+            .set_forwarding_pipeline_config(request)
+            .await
+            .map(|_| ())
     }
 }
