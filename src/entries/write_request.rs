@@ -150,7 +150,7 @@ fn action(call: &ResolvedCall<'_>) -> v1::Action {
     let param =
         |(param, value): &(&p4runtime::p4::config::v1::action::Param, &Bits)| v1::action::Param {
             param_id: param.id,
-            value: value.canonical().into(),
+            value: value.canonical(),
         };
     v1::Action {
         action_id: call.action.id(),
@@ -162,23 +162,23 @@ fn field_match(field: &MatchField, value: &MatchValue) -> v1::FieldMatch {
     use field_match::FieldMatchType as Kind;
     let kind = match value {
         MatchValue::Exact(value) => Kind::Exact(field_match::Exact {
-            value: value.canonical().into(),
+            value: value.canonical(),
         }),
         MatchValue::Lpm { value, prefix_len } => Kind::Lpm(field_match::Lpm {
-            value: value.canonical().into(),
+            value: value.canonical(),
             // At most the width of a key, which P4Info gives as i32.
             prefix_len: *prefix_len as i32,
         }),
         MatchValue::Ternary { value, mask } => Kind::Ternary(field_match::Ternary {
-            value: value.canonical().into(),
-            mask: mask.canonical().into(),
+            value: value.canonical(),
+            mask: mask.canonical(),
         }),
         MatchValue::Range { low, high } => Kind::Range(field_match::Range {
-            low: low.canonical().into(),
-            high: high.canonical().into(),
+            low: low.canonical(),
+            high: high.canonical(),
         }),
         MatchValue::Optional(value) => Kind::Optional(field_match::Optional {
-            value: value.canonical().into(),
+            value: value.canonical(),
         }),
     };
     v1::FieldMatch {
@@ -190,7 +190,7 @@ fn field_match(field: &MatchField, value: &MatchValue) -> v1::FieldMatch {
 fn write_replica(replica: &Replica) -> v1::Replica {
     let port = p4runtime::bytestring::canonical(&replica.port.get().to_be_bytes()).to_vec();
     v1::Replica {
-        port_kind: Some(replica::PortKind::Port(port.into())),
+        port_kind: Some(replica::PortKind::Port(port)),
         instance: replica.instance.into(),
         backup_replicas: Vec::new(),
     }

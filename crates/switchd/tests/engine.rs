@@ -8,7 +8,7 @@ use p4exec::Update;
 use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4front::source::SourceMap;
-use switchd::engine::control::{Change, Control};
+use switchd::engine::control::Control;
 use switchd::engine::io::{MemoryIo, MemoryWires};
 use switchd::engine::{Engine, EngineConfig, EngineError, Notification};
 use tokio::sync::mpsc::Receiver;
@@ -58,9 +58,9 @@ fn load(engine: &Engine) -> Control {
     control
 }
 
-fn route(control: &Control, to: u64, port: u64) -> Change {
+fn route(control: &Control, to: u64, port: u64) -> Update {
     let state = control.state();
-    Change::State(Update::InsertEntry {
+    Update::InsertEntry {
         table: state.table_named("I.route").unwrap(),
         entry: NewEntry {
             key: vec![FieldMatch::Exact(Bits::from_u64(8, to))],
@@ -72,7 +72,7 @@ fn route(control: &Control, to: u64, port: u64) -> Change {
             is_const: false,
             options: EntryOptions::default(),
         },
-    })
+    }
 }
 
 #[test]
@@ -85,15 +85,16 @@ fn packets_take_the_way_the_committed_entries_say() {
         std::thread::yield_now();
     }
     let mut control = load(&engine);
-    for (to, port) in [(7, 2), (8, 3), (9, 255)] {
-        control.stage(route(&control, to, port)).unwrap();
-    }
-    let mark = control.mark();
-    control.stage(route(&control, 10, 3)).unwrap();
-    control.roll_back(mark);
-    control.stage(route(&control, 10, 1)).unwrap();
-    assert!(control.stage(route(&control, 7, 3)).is_err(), "a duplicate");
-    control.commit().unwrap();
+    let routes = [(7, 2), (8, 3), (9, 255)].map(|(to, port)| route(&control, to, port));
+    let (undone, again) = (route(&control, 10, 3), route(&control, 7, 3));
+    let mut batch = control.begin();
+    routes.map(|route| batch.apply(route).unwrap());
+    let mark = batch.mark();
+    batch.apply(undone).unwrap();
+    batch.roll_back(mark);
+    assert!(batch.apply(again).is_err(), "a duplicate");
+    let delta = batch.commit();
+    control.commit(delta).unwrap();
     wires.send(PortId::new(1), &[7, 1]);
     wires.send(PortId::new(1), &[8, 2]);
     assert_eq!(wires.receive(WAIT), Some((PortId::new(2), vec![7, 1])));
@@ -119,17 +120,19 @@ fn a_port_that_goes_down_is_known_at_once_and_survives_a_new_program() {
     let handle = engine.handle().clone();
     handle.set_port_up(PortId::new(2), false).unwrap();
     let mut control = load(&engine);
-    control.stage(route(&control, 7, 2)).unwrap();
-    control.stage(route(&control, 8, 3)).unwrap();
-    control.commit().unwrap();
+    let routes = [(7, 2), (8, 3)].map(|(to, port)| route(&control, to, port));
+    let mut batch = control.begin();
+    routes.map(|route| batch.apply(route).unwrap());
+    let delta = batch.commit();
+    control.commit(delta).unwrap();
     wires.send(PortId::new(1), &[7]);
     wires.send(PortId::new(1), &[8]);
     assert_eq!(wires.receive(WAIT), Some((PortId::new(3), vec![8])));
-    let status = handle.visit(|state, _| state.port_status(8)).unwrap();
+    let status = handle.visit(|state, _| state.data.port_status(8)).unwrap();
     assert_eq!(status.to_u64(), Some(0b1010));
     drop(load(&engine));
     handle.set_port_exists(PortId::new(4), true).unwrap();
-    let status = handle.visit(|state, _| state.port_status(8)).unwrap();
+    let status = handle.visit(|state, _| state.data.port_status(8)).unwrap();
     assert_eq!(status.to_u64(), Some(0b11010));
     let ports = handle.ports().unwrap();
     assert!(ports.contains(&(PortId::new(2), false)) && ports.contains(&(PortId::new(4), true)));

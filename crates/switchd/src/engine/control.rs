@@ -1,36 +1,20 @@
-//! The control plane's copy of the state, and how batches of changes get from it to the data plane as a whole.
+//! The control plane's copy of the control state, and how batches get from it to the data plane as a whole.
+//!
+//! A batch is made in a [`Transaction`] on the copy. To put it in force the copies change places: the data plane gets the one that
+//! has the batch, between two packets and whatever the batch's size, and the batch is made once more in the one that comes back.
+//! Packets never wait for a batch, and none ever sees a part of one.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use p4exec::RuntimeState;
 use p4exec::externs::counter::CounterCell;
 use p4exec::externs::meter::MeterConfig;
-use p4exec::state::Undone;
-use p4exec::tables::{EntryHandle, EntryPriority, FieldMatch, Table};
-use p4exec::{RuntimeState, StateError, Update};
+use p4exec::state::{ControlState, Delta, Transaction};
+use p4exec::tables::Slot;
 use p4ir::TableId;
 use units::Nanos;
 
 use super::{BoxedExecutor, EngineError, EngineHandle};
-
-/// An entry by what the control plane knows it by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct EntryName {
-    /// One match per key field.
-    pub key: Vec<FieldMatch>,
-    /// Its priority.
-    pub priority: EntryPriority,
-}
-
-/// A change of the state.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// Of anything that updates know.
-    State(Update),
-    /// Of the direct counter of an entry.
-    DirectCounter(TableId, EntryName, CounterCell),
-    /// Of the direct meter of an entry.
-    DirectMeter(TableId, EntryName, Option<MeterConfig>),
-}
 
 /// What packets did to an entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,63 +35,23 @@ enum Plane {
     Waiting(EngineHandle, Mutex<BoxedExecutor>),
 }
 
-/// A point to go back to.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mark {
-    undone: usize,
-    pending: usize,
-}
-
-/// The state as the control plane sees it. Entries, profiles, replication and value sets are always those that the data plane
-/// has after the last committed batch; counters, meters, registers and hit times here mean nothing, ask the data plane for
-/// them with [`Control::visit`].
+/// The control state as the control plane sees it: always that of the data plane after the last commit.
 pub struct Control {
     plane: Plane,
-    state: RuntimeState,
-    pending: Vec<Change>,
-    undone: Vec<Undone>,
+    /// Away only while [`Control::commit`] runs.
+    state: Option<Box<ControlState>>,
 }
 
-fn find(table: &Table, name: &EntryName) -> Result<EntryHandle, StateError> {
-    Ok(table.find(&name.key, name.priority)?)
-}
-
-/// Makes a change in the data plane; the copy has accepted it before.
-fn make(state: &mut RuntimeState, change: Change, now: Nanos) -> Result<(), StateError> {
-    let update = match change {
-        Change::State(update) => update,
-        Change::DirectCounter(table, name, value) => Update::SetDirectCounter {
-            table,
-            entry: find(state.table(table)?, &name)?,
-            value,
-        },
-        Change::DirectMeter(table, name, config) => Update::SetDirectMeter {
-            table,
-            entry: find(state.table(table)?, &name)?,
-            config,
-        },
-    };
-    state.apply(update, now)
-}
-
-fn make_all(state: &mut RuntimeState, changes: Vec<Change>, now: Nanos) {
-    for change in changes {
-        if let Err(error) = make(state, change, now) {
-            // The copy accepted it and both are the same, so this cannot be.
-            tracing::error!(%error, "the data plane refused what its copy accepted");
-        }
-    }
-}
+/// Why the copy is always there: `commit` puts one back before it returns.
+const THERE: &str = "commit puts a copy back";
 
 impl Control {
     /// The copy for an executor that does not run yet; [`Control::launch`] lets it.
     #[must_use]
     pub fn new(engine: &EngineHandle, executor: BoxedExecutor) -> Self {
         Self {
-            state: executor.state().clone(),
+            state: Some(Box::new(executor.state().control.clone())),
             plane: Plane::Waiting(engine.clone(), Mutex::new(executor)),
-            pending: Vec::new(),
-            undone: Vec::new(),
         }
     }
 
@@ -136,68 +80,51 @@ impl Control {
         }
     }
 
-    /// The state; see the type on what it says and what it does not.
+    /// The state.
     #[must_use]
-    pub const fn state(&self) -> &RuntimeState {
-        &self.state
+    pub fn state(&self) -> &ControlState {
+        self.state.as_ref().expect(THERE)
     }
 
-    /// Here, to go back to.
-    #[must_use]
-    pub const fn mark(&self) -> Mark {
-        Mark {
-            undone: self.undone.len(),
-            pending: self.pending.len(),
-        }
+    /// Begins a batch; [`Control::commit`] puts what it changed in force.
+    pub fn begin(&mut self) -> Transaction<'_> {
+        self.state.as_mut().expect(THERE).begin()
     }
 
-    /// Makes one change in the copy; the data plane sees it after [`Control::commit`].
-    ///
-    /// # Errors
-    /// [`StateError`] if the state refuses; nothing has changed then.
-    pub fn stage(&mut self, change: Change) -> Result<(), StateError> {
-        match &change {
-            Change::State(update) => {
-                let now = self.engine().now();
-                self.undone
-                    .push(self.state.apply_undoable(update.clone(), now)?);
-            }
-            Change::DirectCounter(table, name, _) | Change::DirectMeter(table, name, _) => {
-                find(self.state.table(*table)?, name)?;
-            }
-        }
-        self.pending.push(change);
-        Ok(())
-    }
-
-    /// Takes back everything staged since a mark.
-    pub fn roll_back(&mut self, mark: Mark) {
-        let now = self.engine().now();
-        for undone in self.undone.drain(mark.undone..).rev() {
-            self.state.undo(undone, now);
-        }
-        self.pending.truncate(mark.pending);
-    }
-
-    /// Hands all staged changes to the data plane, between two packets, and returns when they are in force.
+    /// Puts a batch that was made in the copy in force, and returns when the data plane has it.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.
-    pub fn commit(&mut self) -> Result<(), EngineError> {
-        self.undone.clear();
-        if self.pending.is_empty() {
+    pub fn commit(&mut self, delta: Delta) -> Result<(), EngineError> {
+        if delta.is_empty() {
             return Ok(());
         }
-        let changes = std::mem::take(&mut self.pending);
-        match &mut self.plane {
-            Plane::Running(engine) => {
-                engine.visit(move |state, now| make_all(state, changes, now))?;
-            }
+        let mut copy = self.state.take().expect(THERE);
+        let swapped = match &mut self.plane {
             Plane::Waiting(engine, executor) => {
                 let executor = executor.get_mut().unwrap_or_else(PoisonError::into_inner);
-                make_all(executor.state_mut(), changes, engine.now());
+                let state = executor.state_mut();
+                state.swap_control(&mut copy, &delta, engine.now());
+                delta.replay(&mut copy);
+                self.state = Some(copy);
+                return Ok(());
             }
-        }
+            // The copy travels in a place of its own, so that it comes back even if nobody takes it.
+            Plane::Running(engine) => {
+                let place = Arc::new(Mutex::new(Some(copy)));
+                let there = Arc::clone(&place);
+                let swapped = engine.visit(move |state, now| {
+                    let mut there = there.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(copy) = there.as_mut() {
+                        state.swap_control(copy, &delta, now);
+                    }
+                    delta
+                });
+                self.state = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+                swapped
+            }
+        };
+        swapped?.replay(self.state.as_mut().expect(THERE));
         Ok(())
     }
 
@@ -207,40 +134,39 @@ impl Control {
     /// [`EngineError`] if there is no data plane any more.
     pub fn visit<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&RuntimeState, Nanos) -> R + Send + 'static,
+        look: impl FnOnce(&mut RuntimeState, Nanos) -> R + Send + 'static,
     ) -> Result<R, EngineError> {
         match &self.plane {
-            Plane::Running(engine) => engine.visit(|state, now| look(state, now)),
+            Plane::Running(engine) => engine.visit(look),
             Plane::Waiting(engine, executor) => {
-                let executor = executor.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(look(executor.state(), engine.now()))
+                let mut executor = executor.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(look(executor.state_mut(), engine.now()))
             }
         }
     }
 
-    /// What packets did to some entries of a table; nothing for entries that are gone.
+    /// What packets did to some entries of a table, `None` standing for the default entry.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.
     pub fn entry_data(
         &self,
         table: TableId,
-        names: Vec<EntryName>,
+        slots: Vec<Option<Slot>>,
     ) -> Result<Vec<EntryData>, EngineError> {
         self.visit(move |state, now| {
-            let data = |name: &EntryName| {
-                let table = state.table(table).ok()?;
-                let entry = table.entry(find(table, name).ok()?)?;
-                Some(EntryData {
-                    counter: entry.counter,
-                    meter: entry.meter.config(),
-                    since_hit: Nanos::new(now.get().saturating_sub(entry.last_hit.get())),
-                })
+            let Some(cells) = state.data.cells(table) else {
+                return vec![EntryData::default(); slots.len()];
             };
-            names
-                .iter()
-                .map(|name| data(name).unwrap_or_default())
-                .collect()
+            let data = |slot: &Option<Slot>| {
+                let hit = slot.and_then(|slot| cells.last_hit(slot)).unwrap_or(now);
+                EntryData {
+                    counter: cells.counter(*slot),
+                    meter: cells.meter_config(*slot),
+                    since_hit: Nanos::new(now.get().saturating_sub(hit.get())),
+                }
+            };
+            slots.iter().map(data).collect()
         })
     }
 }

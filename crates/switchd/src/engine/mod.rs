@@ -205,7 +205,7 @@ impl EngineHandle {
     /// [`BuildError`] if the program cannot be run; the old one goes on.
     pub fn build(&self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
         let mut executor = self.executor.build(program)?;
-        executor.state_mut().seed(self.seed);
+        executor.state_mut().data.seed(self.seed);
         Ok(executor)
     }
 

@@ -74,13 +74,9 @@ fn field(rng: &mut Rng, field: &info::MatchField) -> Option<v1::FieldMatch> {
     let free = rng.random_range(0..4) == 0;
     let value = number(rng, width);
     let kind = match match_type(field) {
-        MatchType::Exact => Kind::Exact(field_match::Exact {
-            value: value.into(),
-        }),
+        MatchType::Exact => Kind::Exact(field_match::Exact { value }),
         _ if free => return None,
-        MatchType::Optional => Kind::Optional(field_match::Optional {
-            value: value.into(),
-        }),
+        MatchType::Optional => Kind::Optional(field_match::Optional { value }),
         MatchType::Lpm => {
             let prefix_len = rng.random_range(1..=width.max(1));
             // Bits above the 64 lowest are zero in what is drawn.
@@ -91,7 +87,7 @@ fn field(rng: &mut Rng, field: &info::MatchField) -> Option<v1::FieldMatch> {
                 value_of(&value) >> host << host
             };
             Kind::Lpm(field_match::Lpm {
-                value: pad(rng, value).into(),
+                value: pad(rng, value),
                 prefix_len,
             })
         }
@@ -102,8 +98,8 @@ fn field(rng: &mut Rng, field: &info::MatchField) -> Option<v1::FieldMatch> {
             }
             let value = value_of(&value) & mask;
             Kind::Ternary(field_match::Ternary {
-                value: pad(rng, value).into(),
-                mask: pad(rng, mask).into(),
+                value: pad(rng, value),
+                mask: pad(rng, mask),
             })
         }
         MatchType::Range => {
@@ -118,8 +114,8 @@ fn field(rng: &mut Rng, field: &info::MatchField) -> Option<v1::FieldMatch> {
                 return None;
             }
             Kind::Range(field_match::Range {
-                low: pad(rng, low).into(),
-                high: pad(rng, high).into(),
+                low: pad(rng, low),
+                high: pad(rng, high),
             })
         }
         MatchType::Unspecified => return None,
@@ -140,7 +136,7 @@ pub fn call(rng: &mut Rng, model: &Model, action_id: u32) -> v1::Action {
         .iter()
         .map(|p| v1::action::Param {
             param_id: p.id,
-            value: argument(rng, p.bitwidth).into(),
+            value: argument(rng, p.bitwidth),
         })
         .collect();
     if rng.random_range(0..4) == 0 {
@@ -399,7 +395,7 @@ fn group_update(
 fn multicast_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     let id = rng.random_range(1..6);
     let replicas = (1..=rng.random_range(0..4u8)).map(|port| v1::Replica {
-        port_kind: Some(v1::replica::PortKind::Port(vec![port].into())),
+        port_kind: Some(v1::replica::PortKind::Port(vec![port])),
         instance: u32::from(port),
         backup_replicas: vec![],
     });

@@ -282,7 +282,7 @@ fn spoil(
                 return None;
             }
             entry.is_default_action = true;
-            entry.metadata = bytes::Bytes::new();
+            entry.metadata = Vec::new();
             if fault == Fault::DefaultKey {
                 verb = Type::Modify;
                 if entry.r#match.is_empty() {
@@ -340,7 +340,6 @@ fn wide(width: i32) -> Vec<u8> {
 }
 
 fn set_value(given: &mut v1::FieldMatch, value: Vec<u8>) {
-    let value = value.into();
     match &mut given.field_match_type {
         Some(Kind::Exact(m)) => m.value = value,
         Some(Kind::Lpm(m)) => m.value = value,
@@ -376,12 +375,8 @@ fn spoil_key(
         Fault::WrongKind => {
             let (given, _) = chosen(rng, table, entry, &[])?;
             given.field_match_type = Some(match given.field_match_type {
-                Some(Kind::Exact(_)) => Kind::Optional(field_match::Optional {
-                    value: vec![1].into(),
-                }),
-                _ => Kind::Exact(field_match::Exact {
-                    value: vec![1].into(),
-                }),
+                Some(Kind::Exact(_)) => Kind::Optional(field_match::Optional { value: vec![1] }),
+                _ => Kind::Exact(field_match::Exact { value: vec![1] }),
             });
             Some(INVALID)
         }
@@ -405,7 +400,7 @@ fn spoil_key(
                 return None;
             }
             given.field_match_type = Some(Kind::Lpm(field_match::Lpm {
-                value: vec![1].into(),
+                value: vec![1],
                 prefix_len: width - 1,
             }));
             Some(INVALID)
@@ -418,7 +413,7 @@ fn spoil_key(
                 } else {
                     0
                 };
-                m.value = vec![0].into();
+                m.value = vec![0];
             }
             Some(INVALID)
         }
@@ -428,14 +423,14 @@ fn spoil_key(
                 return None;
             }
             given.field_match_type = Some(Kind::Ternary(field_match::Ternary {
-                value: vec![3].into(),
-                mask: vec![1].into(),
+                value: vec![3],
+                mask: vec![1],
             }));
             Some(INVALID)
         }
         Fault::ZeroMask => {
             let (given, _) = chosen(rng, table, entry, &[MatchType::Ternary])?;
-            let zero: bytes::Bytes = vec![0].into();
+            let zero = vec![0];
             given.field_match_type = Some(Kind::Ternary(field_match::Ternary {
                 value: zero.clone(),
                 mask: zero,
@@ -448,8 +443,8 @@ fn spoil_key(
                 return None;
             }
             given.field_match_type = Some(Kind::Range(field_match::Range {
-                low: vec![2].into(),
-                high: vec![1].into(),
+                low: vec![2],
+                high: vec![1],
             }));
             Some(INVALID)
         }
@@ -530,7 +525,7 @@ fn spoil_action(
         Fault::ExtraParam => {
             action.params.push(v1::action::Param {
                 param_id: 99,
-                value: vec![1].into(),
+                value: vec![1],
             });
             Some(INVALID)
         }
@@ -553,7 +548,7 @@ fn spoil_action(
                 value.push(1);
                 value.extend(wide(width));
             }
-            action.params[index].value = value.into();
+            action.params[index].value = value;
             Some(&[Code::OutOfRange, Code::InvalidArgument])
         }
         _ => None,
@@ -615,7 +610,7 @@ fn group(model: &Model, fault: Fault) -> Option<Spoilt> {
 
 fn multicast(fault: Fault) -> Spoilt {
     let replica = v1::Replica {
-        port_kind: Some(v1::replica::PortKind::Port(vec![1].into())),
+        port_kind: Some(v1::replica::PortKind::Port(vec![1])),
         instance: 1,
         backup_replicas: vec![],
     };

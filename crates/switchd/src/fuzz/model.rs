@@ -55,7 +55,7 @@ fn shortest(bytes: &[u8]) -> Vec<u8> {
 fn canonical_match(given: &v1::FieldMatch) -> v1::FieldMatch {
     use v1::field_match::FieldMatchType as Kind;
     let mut given = given.clone();
-    let short = |bytes: &mut bytes::Bytes| *bytes = shortest(bytes).into();
+    let short = |bytes: &mut Vec<u8>| *bytes = shortest(bytes);
     match &mut given.field_match_type {
         Some(Kind::Exact(m)) => short(&mut m.value),
         Some(Kind::Lpm(m)) => short(&mut m.value),
@@ -76,7 +76,7 @@ fn canonical_match(given: &v1::FieldMatch) -> v1::FieldMatch {
 fn canonical_action(action: &mut v1::Action) {
     action.params.sort_by_key(|p| p.param_id);
     for param in &mut action.params {
-        param.value = shortest(&param.value).into();
+        param.value = shortest(&param.value);
     }
 }
 

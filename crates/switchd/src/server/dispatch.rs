@@ -1,12 +1,10 @@
 //! What the data plane tells goes to the primaries: packets, digest lists, entries that are idle (P4Runtime 1.5, sections 9.1.8,
 //! 9.8, 16.1 and 16.4; p4runtime.md 19, 27).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use p4exec::tables::EntryHandle;
-use p4ir::TableId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use tokio::sync::mpsc;
@@ -15,7 +13,6 @@ use tokio::time::Instant;
 use super::digests::Digests;
 use super::switch::Switch;
 use crate::engine::Notification;
-use crate::engine::control::EntryName;
 use crate::translate::book::NoteKey;
 use crate::translate::packet::packet_in;
 use crate::translate::table::entry_message;
@@ -45,8 +42,6 @@ pub fn timestamp() -> i64 {
 pub struct Dispatch {
     switch: Arc<Switch>,
     digests: Digests,
-    /// When each idle entry was told last.
-    told: BTreeMap<(TableId, EntryHandle), Instant>,
     scan_at: Option<Instant>,
 }
 
@@ -57,7 +52,6 @@ impl Dispatch {
         Self {
             switch,
             digests: Digests::default(),
-            told: BTreeMap::new(),
             scan_at: None,
         }
     }
@@ -130,19 +124,12 @@ impl Dispatch {
             return;
         };
         self.digests.keep(&pipeline.book);
-        let notes = pipeline.book.notes();
-        let idle = |key: &(TableId, EntryHandle)| {
-            notes
-                .get(&NoteKey::Entry(key.0, key.1))
-                .is_some_and(|n| n.idle_timeout > 0)
-        };
-        self.told.retain(|key, _| idle(key));
-        let shortest = notes
-            .values()
-            .map(|n| n.idle_timeout)
-            .filter(|t| *t > 0)
-            .min();
-        self.scan_at = shortest.map(|ttl| Instant::now() + scan_interval(ttl));
+        let next = pipeline
+            .book
+            .shortest_idle()
+            .map(|ttl| Instant::now() + scan_interval(ttl));
+        // Writes that come often must not put it off.
+        self.scan_at = next.map(|next| self.scan_at.map_or(next, |at| at.min(next)));
     }
 
     /// Tells which entries were not hit for their time to live; they are told again after another one (p4runtime.md 19).
@@ -154,54 +141,25 @@ impl Dispatch {
             return;
         };
         let book = &pipeline.book;
-        let mut shortest = i64::MAX;
-        let mut by_table: BTreeMap<TableId, Vec<(EntryHandle, i64)>> = BTreeMap::new();
-        for (key, note) in book.notes() {
-            if let NoteKey::Entry(table, handle) = key
-                && note.idle_timeout > 0
-            {
-                shortest = shortest.min(note.idle_timeout);
-                by_table
-                    .entry(*table)
-                    .or_default()
-                    .push((*handle, note.idle_timeout));
-            }
-        }
-        self.scan_at = (shortest < i64::MAX).then(|| now + scan_interval(shortest));
         let mut idle = Vec::new();
-        for (table, entries) in by_table {
-            let Ok(state) = book.control.state().table(table) else {
+        for schema in book.schema.tables.values().filter(|t| t.idle_timeout) {
+            let table = schema.table;
+            let found = book.control.visit(move |state, now| {
+                let p4exec::RuntimeState { control, data } = state;
+                data.take_idle(control, table, now)
+            });
+            let (Ok(slots), Ok(state)) = (found, book.state().table(table)) else {
                 continue;
             };
-            let Some(schema) = book.schema.tables.values().find(|t| t.table == table) else {
-                continue;
-            };
-            for part in entries.chunks(1024) {
-                let found: Vec<_> = part
-                    .iter()
-                    .filter_map(|(handle, ttl)| Some((*handle, *ttl, state.entry(*handle)?)))
-                    .collect();
-                let names = found.iter().map(|(_, _, entry)| EntryName {
-                    key: entry.key.clone(),
-                    priority: entry.priority,
-                });
-                let Ok(data) = book.control.entry_data(table, names.collect()) else {
-                    return;
-                };
-                for ((handle, ttl, entry), data) in found.into_iter().zip(data) {
-                    let ttl = Duration::from_nanos(ttl.unsigned_abs());
-                    let since = Duration::from_nanos(data.since_hit.get());
-                    let armed = self.told.get(&(table, handle));
-                    if since >= ttl && armed.is_none_or(|at| now.duration_since(*at) >= ttl) {
-                        self.told.insert((table, handle), now);
-                        let note = book.note(NoteKey::Entry(table, handle));
-                        idle.push(entry_message(book, schema, entry, note));
-                    } else if since < ttl {
-                        self.told.remove(&(table, handle));
-                    }
-                }
-            }
+            let entries = slots
+                .into_iter()
+                .filter_map(|slot| state.view(EntryHandle(slot)));
+            idle.extend(entries.map(|entry| {
+                let note = book.note(NoteKey::Entry(table, entry.handle()));
+                entry_message(book, schema, entry, note)
+            }));
         }
+        self.scan_at = book.shortest_idle().map(|ttl| now + scan_interval(ttl));
         if !idle.is_empty() {
             let notification = v1::IdleTimeoutNotification {
                 table_entry: idle,
@@ -213,6 +171,6 @@ impl Dispatch {
 }
 
 /// An eighth of the shortest time to live, within bounds.
-fn scan_interval(shortest: i64) -> Duration {
-    Duration::from_nanos(shortest.unsigned_abs() / 8).clamp(SCAN_AT_MOST, SCAN_AT_LEAST)
+fn scan_interval(shortest: u64) -> Duration {
+    Duration::from_nanos(shortest / 8).clamp(SCAN_AT_MOST, SCAN_AT_LEAST)
 }

@@ -145,7 +145,7 @@ impl Pipeline {
             p4_device_config: if device {
                 self.config.p4_device_config.clone()
             } else {
-                bytes::Bytes::new()
+                Vec::new()
             },
             cookie: self.config.cookie,
         }

@@ -1,5 +1,7 @@
 //! The state of a pipeline as updates that make it again: to carry it over to another program, and to save and restore it.
 
+use std::sync::Arc;
+
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type as Replication;
@@ -111,10 +113,10 @@ pub fn replay(book: &Book, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refus
 pub fn clear(engine: &EngineHandle, book: &mut Book) -> Result<(), Refusal> {
     let mut updates = Vec::new();
     for schema in book.schema.tables.values() {
-        let state = book.control.state().table(schema.table)?;
-        for (_, entry) in state
+        let state = book.state().table(schema.table)?;
+        for entry in state
             .iter()
-            .filter(|(_, e)| !e.is_const && !schema.const_entries)
+            .filter(|e| !e.is_const() && !schema.const_entries)
         {
             let entry = table::entry_message(book, schema, entry, None);
             updates.push(v1::Update {
@@ -139,11 +141,16 @@ pub fn make(
         engine,
         permissions: None,
     };
-    let mut refusals = batch.stage(book, updates, true).into_iter();
-    match refusals.find(|(_, r)| r.code != tonic::Code::Aborted) {
-        Some((_, refusal)) => Err(refusal.at(what)),
-        None => book.commit(),
+    let schema = Arc::clone(&book.schema);
+    let mut staging = book.begin();
+    let mut refusals = batch
+        .stage(&mut staging, &schema, updates, true)
+        .into_iter();
+    if let Some((_, refusal)) = refusals.find(|(_, r)| r.code != tonic::Code::Aborted) {
+        return Err(refusal.at(what));
     }
+    let delta = staging.finish();
+    book.commit(delta)
 }
 
 /// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, p4runtime.md 25).

@@ -197,7 +197,9 @@ impl Reading {
         let mut refusals: Vec<(usize, Refusal)> = Vec::new();
         for (index, asked) in request.entities.iter().enumerate() {
             let read = translate::read(book, asked.entity.as_ref(), &mut |entity| {
-                if permissions.is_none_or(|p| p.may_read(&object_names(book, subject(&entity)))) {
+                if permissions
+                    .is_none_or(|p| p.may_read(&object_names(&book.schema, subject(&entity))))
+                {
                     self.put(entity);
                 }
             });

@@ -1,6 +1,6 @@
 //! The device behind the service: its roles, its pipelines, and the order in which batches are made.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -14,9 +14,10 @@ use super::status::batch_status;
 use crate::engine::EngineHandle;
 use crate::persist::Store;
 use crate::translate::action::Surroundings;
-use crate::translate::book::Book;
+use crate::translate::book::Staging;
 use crate::translate::refusal::Refusal;
-use crate::translate::{self, subject};
+use crate::translate::schema::Schema;
+use crate::translate::subject;
 
 /// The program that runs, and one that was saved to run later.
 #[derive(Default)]
@@ -155,19 +156,16 @@ impl Switch {
             engine: &self.engine,
             permissions: permissions.as_ref(),
         };
-        let refusals = batch.stage(&mut pipeline.book, &request.updates, whole);
-        let mut kept = Ok(());
+        let schema = Arc::clone(&pipeline.book.schema);
+        let mut staging = pipeline.book.begin();
+        let refusals = batch.stage(&mut staging, &schema, &request.updates, whole);
         if running && let Some(store) = self.store().as_mut() {
-            kept = store.batch(request, &refusals, whole);
+            // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
+            let kept = store.batch(request, &refusals, whole);
+            kept.map_err(|e| Status::unavailable(format!("the state cannot be saved: {e}")))?;
         }
-        if let Err(error) = kept {
-            // Nothing may be in force that would not survive.
-            pipeline.book.abandon();
-            return Err(Status::unavailable(format!(
-                "the state cannot be saved: {error}"
-            )));
-        }
-        pipeline.book.commit()?;
+        let delta = staging.finish();
+        pipeline.book.commit(delta)?;
         if running && let Some(store) = self.store().as_mut() {
             store.compact_if_large(pipeline);
         }
@@ -282,11 +280,10 @@ impl Switch {
 
 /// The names by which role configs may call an object.
 #[must_use]
-pub fn object_names(book: &Book, id: Option<u32>) -> Vec<String> {
+pub fn object_names(schema: &Schema, id: Option<u32>) -> Vec<String> {
     let Some(id) = id else {
         return vec!["packet_replication_engine".to_owned()];
     };
-    let schema = &book.schema;
     let arrays = [&schema.counters, &schema.meters, &schema.registers];
     let name = None
         .or_else(|| schema.tables.get(&id).map(|t| &t.name))
@@ -310,31 +307,34 @@ impl Batch<'_> {
     /// whole and one is refused, none is done and all others are aborted.
     pub fn stage(
         &self,
-        book: &mut Book,
+        staging: &mut Staging<'_>,
+        schema: &Schema,
         updates: &[v1::Update],
         whole: bool,
     ) -> Vec<(usize, Refusal)> {
-        let schema = std::sync::Arc::clone(&book.schema);
         let ports = || {
             let ports = self.engine.ports().unwrap_or_default();
             ports.into_iter().map(|(port, _)| port).collect()
         };
         let around = Surroundings {
-            schema: &schema,
+            schema,
             cpu_port: self.engine.cpu_port(),
             ports: &ports,
         };
-        let start = book.mark();
+        let start = staging.mark();
         let mut refusals = Vec::new();
         for (index, update) in updates.iter().enumerate() {
-            let Err(refusal) = self.one(book, &around, update) else {
+            let made = self
+                .check_role(schema, update)
+                .and_then(|()| staging.update(&around, update));
+            let Err(refusal) = made else {
                 continue;
             };
             if !whole {
                 refusals.push((index, refusal));
                 continue;
             }
-            book.roll_back(start);
+            staging.roll_back(start);
             let others = (0..updates.len()).filter(|i| *i != index);
             let aborted = || Refusal::aborted(format!("update {index} of the atomic batch failed"));
             refusals.extend(others.map(|i| (i, aborted())));
@@ -345,28 +345,14 @@ impl Batch<'_> {
         refusals
     }
 
-    /// One update, as a whole or not at all.
-    fn one(
-        &self,
-        book: &mut Book,
-        around: &Surroundings<'_>,
-        update: &v1::Update,
-    ) -> Result<(), Refusal> {
+    fn check_role(&self, schema: &Schema, update: &v1::Update) -> Result<(), Refusal> {
         if let Some(permissions) = self.permissions
             && let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref())
         {
-            let names = object_names(book, subject(entity));
+            let names = object_names(schema, subject(entity));
             if !permissions.may_write(&names) {
                 let what = names.join("/");
                 return Err(Refusal::denied(format!("the role may not write {what}")));
-            }
-        }
-        let steps = translate::write(book, around, update)?;
-        let mark = book.mark();
-        for step in steps {
-            if let Err(refusal) = book.stage(step) {
-                book.roll_back(mark);
-                return Err(refusal);
             }
         }
         Ok(())

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use p4exec::externs::counter::CounterCell;
 use p4exec::externs::meter::MeterConfig;
+use p4exec::state::{ControlState, ExternConfig};
 use p4exec::{RuntimeState, StateError, Update};
 use p4ir::ExternId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Step};
+use super::book::{Book, Step, View};
 use super::refusal::Refusal;
 use super::schema::{ArraySchema, unknown};
 use super::table::counter_data;
 use super::{Sink, Steps, Verb, data};
-use crate::engine::control::Change;
 
 /// Cells fetched in one visit of the data plane.
 const VISIT: usize = 4096;
@@ -81,6 +81,14 @@ fn find<'a>(
     arrays.get(&id).ok_or_else(|| unknown(what, id))
 }
 
+/// Cells of an array: the program's number, not P4Info's.
+fn array_size(state: &ControlState, array: &ArraySchema) -> usize {
+    match state.extern_config(array.object) {
+        Some(ExternConfig::Array { size }) => *size,
+        _ => 0,
+    }
+}
+
 /// The cells an index names: all if it is left out.
 fn cells(
     array: &ArraySchema,
@@ -108,7 +116,7 @@ fn cells(
 fn each(range: std::ops::Range<usize>, make: impl Fn(usize) -> Update) -> Steps {
     let mut steps = Steps::default();
     for index in range {
-        steps.push(Step::Change(Change::State(make(index))));
+        steps.push(Step::Update(make(index)));
     }
     steps
 }
@@ -117,11 +125,14 @@ fn each(range: std::ops::Range<usize>, make: impl Fn(usize) -> Update) -> Steps 
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
-pub fn write_counter(book: &Book, verb: Verb, entry: &v1::CounterEntry) -> Result<Steps, Refusal> {
+pub fn write_counter(
+    book: &View<'_>,
+    verb: Verb,
+    entry: &v1::CounterEntry,
+) -> Result<Steps, Refusal> {
     verb.only_modify("counter")?;
     let array = find(&book.schema.counters, "counter", entry.counter_id)?;
-    let size = book.control.state().counter(array.object)?.cells.len();
-    let range = cells(array, size, entry.index.as_ref())?;
+    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
     let Some(data) = &entry.data else {
         return Ok(Steps::default());
     };
@@ -137,14 +148,13 @@ pub fn write_counter(book: &Book, verb: Verb, entry: &v1::CounterEntry) -> Resul
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
-pub fn write_meter(book: &Book, verb: Verb, entry: &v1::MeterEntry) -> Result<Steps, Refusal> {
+pub fn write_meter(book: &View<'_>, verb: Verb, entry: &v1::MeterEntry) -> Result<Steps, Refusal> {
     verb.only_modify("meter")?;
     let array = find(&book.schema.meters, "meter", entry.meter_id)?;
     if entry.counter_data.is_some() {
         return Err(no_meter_counters());
     }
-    let size = book.control.state().meter(array.object)?.cells.len();
-    let range = cells(array, size, entry.index.as_ref())?;
+    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
     let config = entry.config.as_ref().map(meter_config).transpose()?;
     let meter = array.object;
     Ok(each(range, |index| Update::SetMeter {
@@ -159,21 +169,20 @@ pub fn write_meter(book: &Book, verb: Verb, entry: &v1::MeterEntry) -> Result<St
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn write_register(
-    book: &Book,
+    book: &View<'_>,
     verb: Verb,
     entry: &v1::RegisterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("register")?;
     let array = find(&book.schema.registers, "register", entry.register_id)?;
-    let state = book.control.state().register(array.object)?;
-    let range = cells(array, state.size(), entry.index.as_ref())?;
+    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
     let (Some(given), Some(spec)) = (&entry.data, &array.data) else {
         return Err(Refusal::invalid(format!(
             "register `{}`: the data is missing",
             array.name
         )));
     };
-    let value = data::decode_cell(&book.schema.types, spec, given, state.width)
+    let value = data::decode_cell(&book.schema.types, spec, given, array.width)
         .map_err(|r| r.at(&format!("register `{}`", array.name)))?;
     let register = array.object;
     Ok(each(range, |index| Update::SetRegister {
@@ -230,8 +239,11 @@ pub fn read_counters(
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     for array in selected(&book.schema.counters, "counter", filter.counter_id)? {
-        let size = book.control.state().counter(array.object)?.cells.len();
-        let range = cells(array, size, filter.index.as_ref())?;
+        let range = cells(
+            array,
+            array_size(book.state(), array),
+            filter.index.as_ref(),
+        )?;
         let look = |state: &RuntimeState, id, i: usize| Ok(state.counter(id)?.cells[i]);
         stretch(book, array.object, range, look, |index, cell| {
             sink(Entity::CounterEntry(v1::CounterEntry {
@@ -257,8 +269,11 @@ pub fn read_meters(
         return Err(no_meter_counters());
     }
     for array in selected(&book.schema.meters, "meter", filter.meter_id)? {
-        let size = book.control.state().meter(array.object)?.cells.len();
-        let range = cells(array, size, filter.index.as_ref())?;
+        let range = cells(
+            array,
+            array_size(book.state(), array),
+            filter.index.as_ref(),
+        )?;
         let look = |state: &RuntimeState, id, i: usize| Ok(state.meter(id)?.cells[i].config());
         stretch(book, array.object, range, look, |index, config| {
             sink(Entity::MeterEntry(v1::MeterEntry {
@@ -282,8 +297,11 @@ pub fn read_registers(
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     for array in selected(&book.schema.registers, "register", filter.register_id)? {
-        let size = book.control.state().register(array.object)?.size();
-        let range = cells(array, size, filter.index.as_ref())?;
+        let range = cells(
+            array,
+            array_size(book.state(), array),
+            filter.index.as_ref(),
+        )?;
         let look = |state: &RuntimeState, id, i: usize| {
             let register = state.register(id)?;
             register.read(i).cloned().ok_or(StateError::Index {

@@ -3,15 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use p4exec::Update;
-use p4exec::tables::{EntryAction, EntryHandle};
+use p4exec::state::{ControlState, Delta, Mark, Transaction};
+use p4exec::tables::{
+    EntryAction, EntryHandle, EntryPriority, FieldMatch, PackedAction, PackedKey,
+};
 use p4ir::{ExternId, TableId};
+use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry;
+use p4runtime::p4::v1::entity::Entity;
 
+use super::action::Surroundings;
 use super::refusal::Refusal;
 use super::schema::Schema;
-use crate::engine::control::{Change, Control, EntryName, Mark};
+use super::{fast, write};
+use crate::engine::control::Control;
 
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,15 +36,13 @@ pub enum NoteKey {
     Digest(u32),
 }
 
-/// What the client wants to read back and the data plane has no use for.
+/// What the client wants to read back and the executor has no place for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
-    /// `metadata`.
-    pub metadata: Bytes,
+    /// `metadata` of a default entry or a multicast group.
+    pub metadata: Vec<u8>,
     /// `controller_metadata`.
     pub cookie: u64,
-    /// `idle_timeout_ns`.
-    pub idle_timeout: i64,
     /// Mode and size semantics of a one-shot set were given, though they are the default.
     pub explicit: bool,
     /// `max_size` of a group.
@@ -49,191 +53,35 @@ pub struct Note {
     pub digest: Option<digest_entry::Config>,
 }
 
-/// One step of an update.
-#[derive(Clone, Debug)]
-pub enum Step {
-    /// Changes the state.
-    Change(Change),
-    /// Writes the note of an entry that is there now.
-    NoteEntry(TableId, EntryName, Note),
-    /// Writes a note; `None` erases it.
-    Note(NoteKey, Option<Note>),
+/// All notes, and how many entries of each table are one-shot.
+#[derive(Debug, Default)]
+pub struct Notes {
+    notes: BTreeMap<NoteKey, Note>,
+    one_shots: BTreeMap<TableId, usize>,
+    undone: Vec<Unnoted>,
+    /// The shortest idle timeout ever asked for, in nanoseconds.
+    shortest_idle: Option<u64>,
 }
 
+#[derive(Debug)]
 enum Unnoted {
     Note(NoteKey, Option<Note>),
     OneShots(TableId, usize),
 }
 
-/// A point to go back to.
-#[derive(Clone, Copy, Debug)]
-pub struct BookMark {
-    control: Mark,
-    notes: usize,
-}
-
-/// See the module's documentation.
-pub struct Book {
-    /// The program and its names.
-    pub schema: Arc<Schema>,
-    /// The state.
-    pub control: Control,
-    notes: BTreeMap<NoteKey, Note>,
-    /// One-shot entries per table.
-    one_shots: BTreeMap<TableId, usize>,
-    undone: Vec<Unnoted>,
-}
-
-impl Book {
-    /// A book without notes.
-    #[must_use]
-    pub const fn new(schema: Arc<Schema>, control: Control) -> Self {
-        Self {
-            schema,
-            control,
-            notes: BTreeMap::new(),
-            one_shots: BTreeMap::new(),
-            undone: Vec::new(),
-        }
-    }
-
-    /// The note about something.
-    #[must_use]
-    pub fn note(&self, key: NoteKey) -> Option<&Note> {
-        self.notes.get(&key)
-    }
-
-    /// All notes.
-    #[must_use]
-    pub const fn notes(&self) -> &BTreeMap<NoteKey, Note> {
-        &self.notes
-    }
-
-    /// Entries of a table that are one-shot.
-    #[must_use]
-    pub fn one_shots(&self, table: TableId) -> usize {
-        self.one_shots.get(&table).copied().unwrap_or(0)
-    }
-
-    /// Here, to go back to.
-    #[must_use]
-    pub const fn mark(&self) -> BookMark {
-        BookMark {
-            control: self.control.mark(),
-            notes: self.undone.len(),
-        }
-    }
-
-    /// Does one step; the data plane sees it after [`Book::commit`].
-    ///
-    /// # Errors
-    /// Why the state refuses; nothing has changed then.
-    pub fn stage(&mut self, step: Step) -> Result<(), Refusal> {
-        match step {
-            Step::Change(change) => self.change(change),
-            Step::NoteEntry(table, name, note) => {
-                let table_state = self.control.state().table(table)?;
-                let handle = table_state
-                    .find(&name.key, name.priority)
-                    .map_err(p4exec::StateError::from)?;
-                let note = (note != Note::default()).then_some(note);
-                self.write_note(NoteKey::Entry(table, handle), note);
-                Ok(())
-            }
-            Step::Note(key, note) => {
-                self.write_note(key, note);
-                Ok(())
-            }
-        }
-    }
-
-    fn write_note(&mut self, key: NoteKey, note: Option<Note>) {
+impl Notes {
+    fn write(&mut self, key: NoteKey, note: Option<Note>) {
         let old = match note {
             Some(note) => self.notes.insert(key, note),
             None => self.notes.remove(&key),
         };
-        self.undone.push(Unnoted::Note(key, old));
-    }
-
-    fn change(&mut self, change: Change) -> Result<(), Refusal> {
-        let aside = self.aside(&change);
-        let gone = self.deleted(&change);
-        self.control.stage(change)?;
-        if let Some((table, was, is)) = aside
-            && was != is
-        {
-            let count = self.one_shots(table);
-            self.undone.push(Unnoted::OneShots(table, count));
-            let count = if is {
-                count + 1
-            } else {
-                count.saturating_sub(1)
-            };
-            self.one_shots.insert(table, count);
+        if old.is_some() || self.notes.contains_key(&key) {
+            self.undone.push(Unnoted::Note(key, old));
         }
-        if let Some(key) = gone {
-            self.write_note(key, None);
-        }
-        Ok(())
     }
 
-    /// The note of the entry that a change deletes.
-    fn deleted(&self, change: &Change) -> Option<NoteKey> {
-        let Change::State(Update::DeleteEntry {
-            table,
-            key,
-            priority,
-        }) = change
-        else {
-            return None;
-        };
-        let first = NoteKey::Entry(*table, EntryHandle(0));
-        let last = NoteKey::Entry(*table, EntryHandle(u32::MAX));
-        self.notes.range(first..=last).next()?;
-        let handle = self
-            .control
-            .state()
-            .table(*table)
-            .ok()?
-            .find(key, *priority);
-        let key = NoteKey::Entry(*table, handle.ok()?);
-        self.notes.contains_key(&key).then_some(key)
-    }
-
-    /// For a change of an entry of a table with a profile: whether it was and will be one-shot.
-    fn aside(&self, change: &Change) -> Option<(TableId, bool, bool)> {
-        let Change::State(update) = change else {
-            return None;
-        };
-        let one_shot = |action: &EntryAction| matches!(action, EntryAction::OneShot(_));
-        let (table, name, new) = match update {
-            Update::InsertEntry { table, entry } => (*table, None, one_shot(&entry.action)),
-            Update::ModifyEntry {
-                table,
-                key,
-                priority,
-                action,
-            } => (*table, Some((key, priority)), one_shot(action)),
-            Update::DeleteEntry {
-                table,
-                key,
-                priority,
-            } => (*table, Some((key, priority)), false),
-            _ => return None,
-        };
-        let state = self.control.state().table(table).ok()?;
-        if !state.spec().indirect {
-            return None;
-        }
-        let old = name.and_then(|(key, priority)| state.find(key, *priority).ok());
-        let old = old.and_then(|handle| state.entry(handle));
-        Some((table, old.is_some_and(|entry| one_shot(&entry.action)), new))
-    }
-
-    /// Takes back everything staged since a mark.
-    pub fn roll_back(&mut self, mark: BookMark) {
-        self.control.roll_back(mark.control);
-        for undone in self.undone.drain(mark.notes..).rev() {
+    fn roll_back(&mut self, mark: usize) {
+        for undone in self.undone.drain(mark..).rev() {
             match undone {
                 Unnoted::Note(key, Some(note)) => drop(self.notes.insert(key, note)),
                 Unnoted::Note(key, None) => drop(self.notes.remove(&key)),
@@ -242,20 +90,314 @@ impl Book {
         }
     }
 
-    /// Takes back everything staged since the last commit.
-    pub fn abandon(&mut self) {
-        self.roll_back(BookMark {
-            control: Mark::default(),
-            notes: 0,
-        });
+    /// Whether some entry of a table has a note.
+    fn any_of(&self, table: TableId) -> bool {
+        let first = NoteKey::Entry(table, EntryHandle(0));
+        let last = NoteKey::Entry(table, EntryHandle(u32::MAX));
+        self.notes.range(first..=last).next().is_some()
+    }
+}
+
+/// One step of an update.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Changes the state.
+    Update(Update),
+    /// Writes the note of an entry that is there now.
+    NoteEntry(TableId, Vec<FieldMatch>, EntryPriority, Note),
+    /// Writes a note; `None` erases it.
+    Note(NoteKey, Option<Note>),
+}
+
+/// The state as an update finds it.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The program and its names.
+    pub schema: &'a Schema,
+    state: &'a ControlState,
+    notes: &'a Notes,
+}
+
+impl<'a> View<'a> {
+    /// The state.
+    #[must_use]
+    pub const fn state(&self) -> &'a ControlState {
+        self.state
     }
 
-    /// Puts everything staged in force, as a whole.
+    /// The note about something.
+    #[must_use]
+    pub fn note(&self, key: NoteKey) -> Option<&'a Note> {
+        self.notes.notes.get(&key)
+    }
+
+    /// Entries of a table that are one-shot.
+    #[must_use]
+    pub fn one_shots(&self, table: TableId) -> usize {
+        self.notes.one_shots.get(&table).copied().unwrap_or(0)
+    }
+}
+
+/// See the module's documentation.
+pub struct Book {
+    /// The program and its names.
+    pub schema: Arc<Schema>,
+    /// The state.
+    pub control: Control,
+    notes: Notes,
+}
+
+impl Book {
+    /// A book without notes.
+    #[must_use]
+    pub fn new(schema: Arc<Schema>, control: Control) -> Self {
+        Self {
+            schema,
+            control,
+            notes: Notes::default(),
+        }
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn state(&self) -> &ControlState {
+        self.control.state()
+    }
+
+    /// The note about something.
+    #[must_use]
+    pub fn note(&self, key: NoteKey) -> Option<&Note> {
+        self.notes.notes.get(&key)
+    }
+
+    /// All notes.
+    #[must_use]
+    pub const fn notes(&self) -> &BTreeMap<NoteKey, Note> {
+        &self.notes.notes
+    }
+
+    /// The shortest idle timeout any entry ever had, in nanoseconds; `None` if none had one.
+    #[must_use]
+    pub const fn shortest_idle(&self) -> Option<u64> {
+        self.notes.shortest_idle
+    }
+
+    /// Begins a batch.
+    pub fn begin(&mut self) -> Staging<'_> {
+        self.notes.undone.clear();
+        Staging {
+            schema: &self.schema,
+            transaction: Some(self.control.begin()),
+            notes: &mut self.notes,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Puts a batch in force, as a whole.
     ///
     /// # Errors
     /// UNAVAILABLE if the data plane has stopped.
-    pub fn commit(&mut self) -> Result<(), Refusal> {
-        self.undone.clear();
-        Ok(self.control.commit()?)
+    pub fn commit(&mut self, delta: Delta) -> Result<(), Refusal> {
+        Ok(self.control.commit(delta)?)
+    }
+}
+
+/// Memory that is used again for each entry.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) key: PackedKey,
+    pub(super) action: PackedAction,
+}
+
+/// A point of a batch to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct BookMark {
+    state: Mark,
+    notes: usize,
+}
+
+/// A batch in the making; dropping it takes everything back.
+pub struct Staging<'b> {
+    schema: &'b Schema,
+    /// There until [`Staging::finish`].
+    transaction: Option<Transaction<'b>>,
+    notes: &'b mut Notes,
+    scratch: Scratch,
+}
+
+/// Why the transaction is there: only `finish` takes it, and it takes the batch as well.
+const OPEN: &str = "the batch is not finished yet";
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        if self.transaction.is_some() {
+            self.notes.roll_back(0);
+        }
+    }
+}
+
+impl<'b> Staging<'b> {
+    fn transaction(&mut self) -> &mut Transaction<'b> {
+        self.transaction.as_mut().expect(OPEN)
+    }
+
+    /// The state with what was done so far.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        View {
+            schema: self.schema,
+            state: self.transaction.as_ref().expect(OPEN).control(),
+            notes: self.notes,
+        }
+    }
+
+    /// Here, to go back to.
+    #[must_use]
+    pub fn mark(&self) -> BookMark {
+        BookMark {
+            state: self.transaction.as_ref().expect(OPEN).mark(),
+            notes: self.notes.undone.len(),
+        }
+    }
+
+    /// Takes back everything done since a mark.
+    pub fn roll_back(&mut self, mark: BookMark) {
+        self.transaction().roll_back(mark.state);
+        self.notes.roll_back(mark.notes);
+    }
+
+    /// Keeps what was done, to be put in force by [`Book::commit`].
+    #[must_use]
+    pub fn finish(mut self) -> Delta {
+        let delta = self.transaction.take().map(Transaction::commit);
+        delta.unwrap_or_default()
+    }
+
+    /// Makes one update, as a whole or not at all.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn update(
+        &mut self,
+        around: &Surroundings<'_>,
+        update: &v1::Update,
+    ) -> Result<(), Refusal> {
+        if let Some(Entity::TableEntry(entry)) =
+            update.entity.as_ref().and_then(|e| e.entity.as_ref())
+            && entry.idle_timeout_ns > 0
+        {
+            let shortest = self.notes.shortest_idle.unwrap_or(u64::MAX);
+            self.notes.shortest_idle = Some(shortest.min(entry.idle_timeout_ns.unsigned_abs()));
+        }
+        let transaction = self.transaction.as_mut().expect(OPEN);
+        if fast::write(
+            self.schema,
+            transaction,
+            &mut self.scratch,
+            update,
+            |table| self.notes.any_of(table),
+        ) {
+            return Ok(());
+        }
+        let steps = write(&self.view(), around, update)?;
+        let mark = self.mark();
+        for step in steps {
+            if let Err(refusal) = self.step(step) {
+                self.roll_back(mark);
+                return Err(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), Refusal> {
+        match step {
+            Step::Update(update) => self.change(update),
+            Step::NoteEntry(table, key, priority, note) => {
+                let entries = self.view().state().table(table)?;
+                let handle = entries
+                    .find(&key, priority)
+                    .map_err(p4exec::StateError::from)?;
+                let note = (note != Note::default()).then_some(note);
+                self.notes.write(NoteKey::Entry(table, handle), note);
+                Ok(())
+            }
+            Step::Note(key, note) => {
+                self.notes.write(key, note);
+                Ok(())
+            }
+        }
+    }
+
+    fn change(&mut self, update: Update) -> Result<(), Refusal> {
+        let aside = self.aside(&update);
+        let gone = self.deleted(&update);
+        self.transaction().apply(update)?;
+        if let Some((table, was, is)) = aside
+            && was != is
+        {
+            let count = self.view().one_shots(table);
+            self.notes.undone.push(Unnoted::OneShots(table, count));
+            let count = if is {
+                count + 1
+            } else {
+                count.saturating_sub(1)
+            };
+            self.notes.one_shots.insert(table, count);
+        }
+        if let Some(key) = gone {
+            self.notes.write(key, None);
+        }
+        Ok(())
+    }
+
+    /// The note of the entry that an update deletes.
+    fn deleted(&self, update: &Update) -> Option<NoteKey> {
+        let Update::DeleteEntry {
+            table,
+            key,
+            priority,
+        } = update
+        else {
+            return None;
+        };
+        if !self.notes.any_of(*table) {
+            return None;
+        }
+        let handle = self.view().state().table(*table).ok()?.find(key, *priority);
+        let key = NoteKey::Entry(*table, handle.ok()?);
+        self.notes.notes.contains_key(&key).then_some(key)
+    }
+
+    /// For a change of an entry of a table with a profile: whether it was and will be one-shot.
+    fn aside(&self, update: &Update) -> Option<(TableId, bool, bool)> {
+        let one_shot = |action: &EntryAction| matches!(action, EntryAction::OneShot(_));
+        let (table, name, new) = match update {
+            Update::InsertEntry { table, entry } => (*table, None, one_shot(&entry.action)),
+            Update::ModifyEntry {
+                table,
+                key,
+                priority,
+                action,
+                ..
+            } => (*table, Some((key, priority)), one_shot(action)),
+            Update::DeleteEntry {
+                table,
+                key,
+                priority,
+            } => (*table, Some((key, priority)), false),
+            _ => return None,
+        };
+        let state = self.view().state().table(table).ok()?;
+        if !state.spec().indirect {
+            return None;
+        }
+        let old = name.and_then(|(key, priority)| state.find(key, *priority).ok());
+        let old = old.and_then(|handle| state.view(handle));
+        Some((
+            table,
+            old.is_some_and(|entry| one_shot(&entry.action())),
+            new,
+        ))
     }
 }

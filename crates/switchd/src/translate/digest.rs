@@ -4,24 +4,21 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry::Config;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Note, NoteKey, Step};
+use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
-use super::schema::{DigestSchema, unknown};
+use super::schema::{DigestSchema, Schema, unknown};
 use super::{Sink, Steps, Verb};
 
-fn find(book: &Book, id: u32) -> Result<&DigestSchema, Refusal> {
-    book.schema
-        .digests
-        .get(&id)
-        .ok_or_else(|| unknown("digest", id))
+fn find(schema: &Schema, id: u32) -> Result<&DigestSchema, Refusal> {
+    schema.digests.get(&id).ok_or_else(|| unknown("digest", id))
 }
 
 /// INSERT enables a digest, MODIFY changes how it is delivered, DELETE disables it.
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS.
-pub fn write(book: &Book, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, Refusal> {
-    let schema = find(book, given.digest_id)?;
+pub fn write(book: &View<'_>, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, Refusal> {
+    let schema = find(book.schema, given.digest_id)?;
     let key = NoteKey::Digest(given.digest_id);
     let here = |r: Refusal| r.at(&format!("digest `{}`", schema.name));
     match (verb, book.note(key).is_some()) {
@@ -58,7 +55,7 @@ pub fn write(book: &Book, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, 
 /// NOT_FOUND if P4Info has no such digest.
 pub fn read(book: &Book, filter: &v1::DigestEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
     if filter.digest_id != 0 {
-        find(book, filter.digest_id)?;
+        find(&book.schema, filter.digest_id)?;
     }
     for (key, note) in book.notes() {
         if let NoteKey::Digest(digest_id) = *key

@@ -1,14 +1,15 @@
 //! Direct counters and meters as entities of their own (P4Runtime 1.5, sections 9.3.1 and 9.4.1; p4runtime.md 14, 24).
 
+use p4exec::Update;
+use p4exec::state::EntryRef;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Step};
+use super::book::{Book, Step, View};
 use super::refusal::Refusal;
 use super::schema::TableSchema;
 use super::table::{self, entry_name};
 use super::{Sink, Steps, Verb, array, missing};
-use crate::engine::control::{Change, EntryName};
 
 /// What a table must have.
 #[derive(Clone, Copy)]
@@ -35,20 +36,23 @@ impl Resource {
 
 /// The entry a write is about; it must be there.
 fn named<'a>(
-    book: &'a Book,
+    book: &View<'a>,
     entry: Option<&v1::TableEntry>,
     resource: Resource,
-) -> Result<(&'a TableSchema, EntryName), Refusal> {
+) -> Result<(&'a TableSchema, EntryRef), Refusal> {
     let entry = entry.ok_or_else(|| missing("table entry"))?;
     let table = book.schema.table(entry.table_id)?;
     resource.check(table)?;
     if entry.is_default_action {
-        return Err(Refusal::unimplemented(
-            "direct resources of the default entry cannot be addressed",
-        ));
+        return Ok((table, EntryRef::Default));
     }
     let here = |r: Refusal| r.at(&format!("table `{}`", table.name));
-    Ok((table, entry_name(table, entry).map_err(here)?))
+    let name = entry_name(table, entry).map_err(here)?;
+    let state = book.state().table(table.table)?;
+    let handle = state
+        .find(&name.key, name.priority)
+        .map_err(p4exec::StateError::from)?;
+    Ok((table, EntryRef::Handle(handle)))
 }
 
 /// Sets the counter of an entry.
@@ -56,25 +60,21 @@ fn named<'a>(
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn write_counter(
-    book: &Book,
+    book: &View<'_>,
     verb: Verb,
     entry: &v1::DirectCounterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct counter")?;
     let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Counter)?;
     let Some(data) = &entry.data else {
-        // Nothing is to change, but the entry must be there all the same.
-        let state = book.control.state().table(table.table)?;
-        let found = state.find(&name.key, name.priority);
-        found.map_err(p4exec::StateError::from)?;
+        // Nothing is to change; that the entry is there was seen to.
         return Ok(Steps::default());
     };
-    let cell = array::cell(data);
-    Ok(Steps::one(Step::Change(Change::DirectCounter(
-        table.table,
-        name,
-        cell,
-    ))))
+    Ok(Steps::one(Step::Update(Update::SetDirectCounter {
+        table: table.table,
+        entry: name,
+        value: array::cell(data),
+    })))
 }
 
 /// Configures the meter of an entry.
@@ -82,7 +82,7 @@ pub fn write_counter(
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn write_meter(
-    book: &Book,
+    book: &View<'_>,
     verb: Verb,
     entry: &v1::DirectMeterEntry,
 ) -> Result<Steps, Refusal> {
@@ -92,11 +92,11 @@ pub fn write_meter(
     }
     let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Meter)?;
     let config = entry.config.as_ref().map(array::meter_config).transpose()?;
-    Ok(Steps::one(Step::Change(Change::DirectMeter(
-        table.table,
-        name,
+    Ok(Steps::one(Step::Update(Update::SetDirectMeter {
+        table: table.table,
+        entry: name,
         config,
-    ))))
+    })))
 }
 
 /// The entries a read is about, as a filter of entries that asks for the resource.
@@ -111,6 +111,7 @@ fn entries(
         table_id: given.table_id,
         r#match: given.r#match.clone(),
         priority: given.priority,
+        is_default_action: given.is_default_action,
         ..Default::default()
     };
     match resource {
@@ -151,6 +152,7 @@ fn key_of(entry: v1::TableEntry) -> Option<v1::TableEntry> {
         table_id: entry.table_id,
         r#match: entry.r#match,
         priority: entry.priority,
+        is_default_action: entry.is_default_action,
         ..Default::default()
     })
 }

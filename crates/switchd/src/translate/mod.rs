@@ -7,6 +7,7 @@ pub mod book;
 pub mod data;
 pub mod digest;
 pub mod direct;
+mod fast;
 pub mod key;
 pub mod packet;
 pub mod profile;
@@ -23,7 +24,7 @@ use p4runtime::p4::v1::packet_replication_engine_entry::Type as Engine;
 use p4runtime::p4::v1::update;
 
 use action::Surroundings;
-use book::{Book, Step};
+use book::{Book, Step, View};
 use refusal::Refusal;
 
 /// Takes entities that were read, one after the other.
@@ -111,7 +112,7 @@ fn missing(what: &str) -> Refusal {
 /// # Errors
 /// Why it is refused, as far as the message alone tells; the state may refuse it later.
 pub fn write(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     update: &v1::Update,
 ) -> Result<Steps, Refusal> {

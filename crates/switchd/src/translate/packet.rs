@@ -1,7 +1,6 @@
 //! Packets to and from the controller: the header that P4Info describes is a list of named fields on the wire of P4Runtime and
 //! the first bytes of the packet on the CPU port (P4Runtime 1.5, sections 6.4.6 and 16.1; p4runtime.md 27).
 
-use bytes::Bytes;
 use p4exec::value::Bits;
 use p4runtime::p4::v1;
 
@@ -25,7 +24,7 @@ pub fn packet_out(schema: &Schema, packet: &v1::PacketOut) -> Result<Vec<u8>, Re
                 "P4Info has no packet_out header: leave the metadata out",
             ));
         }
-        return Ok(packet.payload.to_vec());
+        return Ok(packet.payload.clone());
     };
     if packet.metadata.len() != header.fields.len() {
         return Err(Refusal::invalid(format!(
@@ -49,7 +48,6 @@ pub fn packet_out(schema: &Schema, packet: &v1::PacketOut) -> Result<Vec<u8>, Re
 /// The message of a packet that left by the CPU port. One that is shorter than the header has no fields.
 #[must_use]
 pub fn packet_in(schema: &Schema, packet: Vec<u8>) -> v1::PacketIn {
-    let packet = Bytes::from(packet);
     let Some(header) = &schema.packet_in else {
         return v1::PacketIn {
             payload: packet,
@@ -75,7 +73,7 @@ pub fn packet_in(schema: &Schema, packet: Vec<u8>) -> v1::PacketIn {
         top = low;
     }
     v1::PacketIn {
-        payload: packet.slice(length..),
+        payload: packet[length..].to_vec(),
         metadata,
     }
 }

@@ -9,19 +9,18 @@ use p4runtime::p4::v1::entity::Entity;
 use super::action::{
     Place, Surroundings, decode_action, encode_action, group_size, watch_number, weight,
 };
-use super::book::{Book, Note, NoteKey, Step};
+use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
 use super::schema::ProfileSchema;
 use super::value::{port, port_bytes};
 use super::{Sink, Steps, Verb, missing};
-use crate::engine::control::Change;
 
 fn step(update: Update) -> Step {
-    Step::Change(Change::State(update))
+    Step::Update(update)
 }
 
 /// Members and groups cannot be mixed with one-shot entries (P4Runtime 1.5, section 9.2.3).
-fn check_style(book: &Book, profile: &ProfileSchema) -> Result<(), Refusal> {
+fn check_style(book: &View<'_>, profile: &ProfileSchema) -> Result<(), Refusal> {
     if profile
         .tables
         .iter()
@@ -39,7 +38,7 @@ fn check_style(book: &Book, profile: &ProfileSchema) -> Result<(), Refusal> {
 /// # Errors
 /// INVALID_ARGUMENT; NOT_FOUND and others come from the state.
 pub fn write_member(
-    book: &Book,
+    book: &View<'_>,
     verb: Verb,
     given: &v1::ActionProfileMember,
 ) -> Result<Steps, Refusal> {
@@ -112,7 +111,7 @@ fn members(
 /// # Errors
 /// INVALID_ARGUMENT; NOT_FOUND and others come from the state.
 pub fn write_group(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     verb: Verb,
     given: &v1::ActionProfileGroup,
@@ -172,7 +171,7 @@ pub fn write_group(
 
 /// The bound on a group: `max_size`, set at its insertion for good, within that of P4Info.
 fn bound(
-    book: &Book,
+    book: &View<'_>,
     schema: &ProfileSchema,
     verb: Verb,
     given: &v1::ActionProfileGroup,
@@ -190,7 +189,7 @@ fn bound(
         )));
     }
     if verb == Verb::Modify {
-        let exists = book.control.state().profile(schema.profile)?;
+        let exists = book.state().profile(schema.profile)?;
         let exists = exists.groups().contains_key(&GroupId(given.group_id));
         let note = book.note(NoteKey::Group(schema.profile, given.group_id));
         let before = note.map_or(0, |n| n.max_size);
@@ -228,12 +227,12 @@ pub fn read_members(
         return Err(Refusal::invalid("a member is named without its profile"));
     }
     for schema in selected(book, filter.action_profile_id)? {
-        for (id, call) in book.control.state().profile(schema.profile)?.members() {
+        for (id, member) in book.state().profile(schema.profile)?.members() {
             if filter.member_id == 0 || filter.member_id == id.0 {
                 sink(Entity::ActionProfileMember(v1::ActionProfileMember {
                     action_profile_id: schema.id,
                     member_id: id.0,
-                    action: encode_action(&book.schema, &schema.actions, call),
+                    action: encode_action(&book.schema, &schema.actions, member.call()),
                 }));
             }
         }
@@ -254,7 +253,7 @@ pub fn read_groups(
         return Err(Refusal::invalid("a group is named without its profile"));
     }
     for schema in selected(book, filter.action_profile_id)? {
-        for (id, group) in book.control.state().profile(schema.profile)?.groups() {
+        for (id, group) in book.state().profile(schema.profile)?.groups() {
             if filter.group_id != 0 && filter.group_id != id.0 {
                 continue;
             }

@@ -129,7 +129,6 @@ impl From<StateError> for Refusal {
             StateError::ValueSetFull { .. } => Code::ResourceExhausted,
             StateError::NoSuch { .. } | StateError::NoReplication { .. } => Code::NotFound,
             StateError::Index { .. } => Code::OutOfRange,
-            StateError::InUse { .. } => Code::FailedPrecondition,
             _ => Code::InvalidArgument,
         };
         Self {

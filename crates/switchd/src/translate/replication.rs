@@ -10,11 +10,10 @@ use p4runtime::p4::v1::packet_replication_engine_entry::Type;
 use p4runtime::p4::v1::replica::PortKind;
 
 use super::action::Surroundings;
-use super::book::{Book, Note, NoteKey, Step};
+use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
 use super::value::{port, port_bytes, port_number};
 use super::{Sink, Steps, Verb};
-use crate::engine::control::Change;
 
 fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Vec<Replica>, Refusal> {
     let mut seen = BTreeSet::new();
@@ -78,7 +77,7 @@ fn check_there(there: bool, verb: Verb, what: &str) -> Result<(), Refusal> {
 /// # Errors
 /// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
 pub fn write_group(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     verb: Verb,
     given: &v1::MulticastGroupEntry,
@@ -92,7 +91,7 @@ pub fn write_group(
             )));
         }
     };
-    let there = book.control.state().replication.group(group).is_some();
+    let there = book.state().replication.group(group).is_some();
     check_there(there, verb, &what)?;
     let key = NoteKey::Multicast(group);
     let (new, note) = if verb == Verb::Delete {
@@ -105,10 +104,10 @@ pub fn write_group(
         let replicas = replicas(around, &given.replicas).map_err(|r| r.at(&what))?;
         (Some(replicas), (!note.metadata.is_empty()).then_some(note))
     };
-    let mut steps = Steps::one(Step::Change(Change::State(Update::SetMulticastGroup {
+    let mut steps = Steps::one(Step::Update(Update::SetMulticastGroup {
         group,
         replicas: new,
-    })));
+    }));
     steps.push(Step::Note(key, note));
     Ok(steps)
 }
@@ -118,7 +117,7 @@ pub fn write_group(
 /// # Errors
 /// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
 pub fn write_session(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     verb: Verb,
     given: &v1::CloneSessionEntry,
@@ -130,7 +129,7 @@ pub fn write_session(
     if session == 0 {
         return Err(Refusal::invalid("clone session ids start at 1"));
     }
-    let there = book.control.state().replication.session(session).is_some();
+    let there = book.state().replication.session(session).is_some();
     check_there(there, verb, &what)?;
     let (config, note) = if verb == Verb::Delete {
         (None, None)
@@ -158,10 +157,7 @@ pub fn write_session(
         };
         (Some(config), (given.class_of_service > 0).then_some(note))
     };
-    let mut steps = Steps::one(Step::Change(Change::State(Update::SetCloneSession {
-        session,
-        config,
-    })));
+    let mut steps = Steps::one(Step::Update(Update::SetCloneSession { session, config }));
     steps.push(Step::Note(NoteKey::Session(session), note));
     Ok(steps)
 }
@@ -179,7 +175,7 @@ pub fn read_groups(
     filter: &v1::MulticastGroupEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for (group, replicas) in book.control.state().replication.groups() {
+    for (group, replicas) in book.state().replication.groups() {
         if filter.multicast_group_id == 0 || filter.multicast_group_id == u32::from(*group) {
             let note = book.note(NoteKey::Multicast(*group));
             sink(entity(Type::MulticastGroupEntry(v1::MulticastGroupEntry {
@@ -201,7 +197,7 @@ pub fn read_sessions(
     filter: &v1::CloneSessionEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for (id, session) in book.control.state().replication.sessions() {
+    for (id, session) in book.state().replication.sessions() {
         if filter.session_id == 0 || filter.session_id == *id {
             let note = book.note(NoteKey::Session(*id));
             let length = session.truncate_to.unwrap_or(0);

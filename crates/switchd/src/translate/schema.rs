@@ -27,6 +27,14 @@ pub struct FieldSchema {
     pub kind: MatchKind,
 }
 
+impl FieldSchema {
+    /// Whether it may be left out.
+    #[must_use]
+    pub const fn has_dont_care(&self) -> bool {
+        !matches!(self.kind, MatchKind::Exact)
+    }
+}
+
 /// A parameter of an action.
 #[derive(Clone, Debug)]
 pub struct ParamSchema {
@@ -89,6 +97,8 @@ pub struct TableSchema {
     pub counter: Option<u32>,
     /// The id of its direct meter.
     pub meter: Option<u32>,
+    /// Whether its entries can take the short way: direct actions, unsigned keys, entries that are not const.
+    pub fast: bool,
 }
 
 /// An action profile.
@@ -123,6 +133,8 @@ pub struct ArraySchema {
     pub object: ExternId,
     /// Cells.
     pub size: usize,
+    /// Bits of a register's cell.
+    pub width: u32,
     /// The type of a register's cell.
     pub data: Option<info::P4DataTypeSpec>,
 }
@@ -493,11 +505,16 @@ impl Builder<'_> {
             let not = if has_profile { "" } else { "no " };
             return unfit(format!("table `{}` has {not}action profile", head.name));
         }
+        let fields = self.fields(&head.name, &given.match_fields, &keys)?;
+        let fast = !has_profile
+            && !table.const_entries
+            && !fields.is_empty()
+            && fields.iter().all(|f| !f.shape.signed);
         Ok(TableSchema {
             id: head.id,
             name: head.name.clone(),
             table: id,
-            fields: self.fields(&head.name, &given.match_fields, &keys)?,
+            fields,
             actions: self.choices(given, &head.name, table)?,
             needs_priority: table.needs_priority(),
             idle_timeout: given.idle_timeout_behavior()
@@ -507,6 +524,7 @@ impl Builder<'_> {
             profile: (given.implementation_id != 0).then_some(given.implementation_id),
             counter: None,
             meter: None,
+            fast,
         })
     }
 
@@ -567,14 +585,26 @@ impl Builder<'_> {
         data: Option<info::P4DataTypeSpec>,
     ) -> Result<(), Refusal> {
         let head = preamble(head, kind)?;
+        let object = self.object(&head.name, &[kind])?;
         let array = ArraySchema {
             id: head.id,
             name: head.name.clone(),
-            object: self.object(&head.name, &[kind])?,
+            object,
             size: usize::try_from(size).unwrap_or(0),
+            width: self.cell_width(object),
             data,
         };
         put(map, head.id, array)
+    }
+
+    /// Bits of a cell: those of a scalar, or of an aggregate's fields side by side.
+    fn cell_width(&self, object: ExternId) -> u32 {
+        let Some(ty) = self.program.externs[object].type_args.first() else {
+            return 0;
+        };
+        let wire = self.program.types.wire_width(*ty);
+        let wire = wire.and_then(|w| u32::try_from(w).ok()).filter(|w| *w > 0);
+        wire.unwrap_or_else(|| scalar_width(self.program, *ty))
     }
 
     fn arrays(&self) -> Result<BTreeMap<u32, ArraySchema>, Refusal> {

@@ -2,31 +2,52 @@
 
 use p4exec::Update;
 use p4exec::externs::counter::CounterCell;
-use p4exec::tables::{Entry, EntryHandle, EntryPriority, NewEntry};
+use p4exec::state::EntryRef;
+use p4exec::tables::{EntryOptions, EntryPriority, EntryView, FieldMatch, NewEntry, Slot};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::table_action;
-use units::Bytes as ByteCount;
+use units::{Bytes as ByteCount, Nanos};
 
 use super::action::{
     Place, Surroundings, decode_action, decode_table_action, encode_action, encode_table_action,
 };
-use super::book::{Book, Note, NoteKey, Step};
+use super::book::{Book, Note, NoteKey, Step, View};
 use super::key::{decode_key, encode_key};
 use super::refusal::Refusal;
 use super::schema::TableSchema;
 use super::{Sink, Steps, Verb, array};
-use crate::engine::control::{Change, EntryData, EntryName};
+use crate::engine::control::EntryData;
 
 /// Entries whose counters are fetched in one visit of the data plane.
 const VISIT: usize = 1024;
+
+/// An entry by what the control plane knows it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryName {
+    /// One match per key field.
+    pub key: Vec<FieldMatch>,
+    /// Its priority.
+    pub priority: EntryPriority,
+}
+
+impl EntryName {
+    /// As updates name it.
+    #[must_use]
+    pub fn reference(self) -> EntryRef {
+        EntryRef::Key {
+            key: self.key,
+            priority: self.priority,
+        }
+    }
+}
 
 /// The steps of an update.
 ///
 /// # Errors
 /// See the sections cited above.
 pub fn write(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     verb: Verb,
     entry: &v1::TableEntry,
@@ -103,12 +124,31 @@ fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refus
 
 fn note(entry: &v1::TableEntry, explicit: bool) -> Note {
     Note {
-        metadata: entry.metadata.clone(),
         cookie: entry.cookie(),
-        idle_timeout: entry.idle_timeout_ns,
         explicit,
         ..Note::default()
     }
+}
+
+/// What an entry says besides key and action. A modification is the whole snapshot: without configuration the meter is reset, and
+/// only the counter stays (p4runtime.md 17).
+fn options(
+    table: &TableSchema,
+    entry: &v1::TableEntry,
+    reset: bool,
+) -> Result<EntryOptions, Refusal> {
+    let config = entry
+        .meter_config
+        .as_ref()
+        .map(array::meter_config)
+        .transpose()?;
+    let meter = (config.is_some() || (reset && table.meter.is_some())).then_some(config);
+    Ok(EntryOptions {
+        controller_metadata: entry.metadata.clone(),
+        idle_timeout: Nanos::new(entry.idle_timeout_ns.unsigned_abs()),
+        counter: entry.counter_data.as_ref().map(array::cell),
+        meter,
+    })
 }
 
 trait Cookie {
@@ -133,13 +173,11 @@ fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal>
         return Err(const_entries());
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
-    Ok(Steps::one(Step::Change(Change::State(
-        Update::DeleteEntry {
-            table: table.table,
-            key,
-            priority,
-        },
-    ))))
+    Ok(Steps::one(Step::Update(Update::DeleteEntry {
+        table: table.table,
+        key,
+        priority,
+    })))
 }
 
 fn const_entries() -> Refusal {
@@ -147,7 +185,7 @@ fn const_entries() -> Refusal {
 }
 
 fn insert(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     table: &TableSchema,
     entry: &v1::TableEntry,
@@ -168,47 +206,38 @@ fn insert(
     check_style(book, table, action)?;
     let (action, explicit) = decode_table_action(around, table, action)?;
     let note = note(entry, explicit);
-    let extra =
-        note != Note::default() || entry.counter_data.is_some() || entry.meter_config.is_some();
-    // The name is only needed once more where something follows.
-    let name = extra.then(|| EntryName {
-        key: key.clone(),
-        priority,
-    });
-    let mut steps = Steps::one(Step::Change(Change::State(Update::InsertEntry {
+    let noted = (note != Note::default()).then(|| (key.clone(), note));
+    let mut steps = Steps::one(Step::Update(Update::InsertEntry {
         table: table.table,
         entry: NewEntry {
             key,
             priority,
             action,
             is_const: false,
+            options: options(table, entry, false)?,
         },
-    })));
-    if let Some(name) = name {
-        direct(&mut steps, table, &name, entry, false)?;
-        if note != Note::default() {
-            steps.push(Step::NoteEntry(table.table, name, note));
-        }
+    }));
+    if let Some((key, note)) = noted {
+        steps.push(Step::NoteEntry(table.table, key, priority, note));
     }
     Ok(steps)
 }
 
 /// The whole snapshot: what is left out goes back to its default, but for the action and the counter (p4runtime.md 17).
 fn modify(
-    book: &Book,
+    book: &View<'_>,
     around: &Surroundings<'_>,
     table: &TableSchema,
     entry: &v1::TableEntry,
 ) -> Result<Steps, Refusal> {
     let name = entry_name(table, entry)?;
     check_fields(table, entry)?;
-    let state = book.control.state().table(table.table)?;
-    let installed = state.find(&name.key, name.priority).ok();
-    let is_const = installed
-        .and_then(|h| state.entry(h))
-        .is_some_and(|e| e.is_const);
-    let mut steps = Steps::default();
-    if is_const || table.const_entries {
+    let state = book.state().table(table.table)?;
+    let installed = state
+        .find(&name.key, name.priority)
+        .map_err(p4exec::StateError::from)?;
+    let installed = state.view(installed);
+    if table.const_entries || installed.is_some_and(|e| e.is_const()) {
         // p4runtime.md 14: direct resources only.
         if entry.action.is_some() {
             return Err(const_entries());
@@ -216,60 +245,65 @@ fn modify(
         if entry.idle_timeout_ns != 0 {
             return Err(Refusal::invalid("const entries do not age"));
         }
-        direct(&mut steps, table, &name, entry, true)?;
+        return direct(table, name.reference(), entry);
     }
-    let mut explicit = false;
-    if let Some(action) = &entry.action {
-        check_style(book, table, action)?;
-        let (action, spelt) = decode_table_action(around, table, action)?;
-        explicit = spelt;
-        steps.push(Step::Change(Change::State(Update::ModifyEntry {
-            table: table.table,
-            key: name.key.clone(),
-            priority: name.priority,
-            action,
-        })));
-    }
-    if !is_const {
-        direct(&mut steps, table, &name, entry, true)?;
-    }
-    steps.push(Step::NoteEntry(table.table, name, note(entry, explicit)));
+    let (action, explicit) = match &entry.action {
+        Some(action) => {
+            check_style(book, table, action)?;
+            decode_table_action(around, table, action)?
+        }
+        // Without action the action stays.
+        None => {
+            let note = installed.and_then(|e| book.note(NoteKey::Entry(table.table, e.handle())));
+            let action = installed
+                .map(|e| e.action())
+                .ok_or_else(|| super::missing("entry"))?;
+            (action, note.is_some_and(|n| n.explicit))
+        }
+    };
+    let mut steps = Steps::one(Step::Update(Update::ModifyEntry {
+        table: table.table,
+        key: name.key.clone(),
+        priority: name.priority,
+        action,
+        options: Some(options(table, entry, true)?),
+    }));
+    steps.push(Step::NoteEntry(
+        table.table,
+        name.key,
+        name.priority,
+        note(entry, explicit),
+    ));
     Ok(steps)
 }
 
-/// The steps for an entry's direct resources.
-fn direct(
-    steps: &mut Steps,
-    table: &TableSchema,
-    name: &EntryName,
-    entry: &v1::TableEntry,
-    reset: bool,
-) -> Result<(), Refusal> {
-    if entry.meter_config.is_some() || (reset && table.meter.is_some()) {
-        let config = entry
-            .meter_config
-            .as_ref()
-            .map(array::meter_config)
-            .transpose()?;
-        steps.push(Step::Change(Change::DirectMeter(
-            table.table,
-            name.clone(),
+/// The steps for the direct resources of an entry whose action cannot be changed, or of the default entry.
+fn direct(table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
+    let mut steps = Steps::default();
+    let options = options(table, entry, true)?;
+    if let Some(config) = options.meter {
+        steps.push(Step::Update(Update::SetDirectMeter {
+            table: table.table,
+            entry: name.clone(),
             config,
-        )));
+        }));
     }
-    if let Some(data) = &entry.counter_data {
-        let cell = array::cell(data);
-        steps.push(Step::Change(Change::DirectCounter(
-            table.table,
-            name.clone(),
-            cell,
-        )));
+    if let Some(value) = options.counter {
+        steps.push(Step::Update(Update::SetDirectCounter {
+            table: table.table,
+            entry: name,
+            value,
+        }));
     }
-    Ok(())
+    Ok(steps)
 }
 
 /// Entries of one selector are all one-shot or none is (P4Runtime 1.5, section 9.2.3).
-fn check_style(book: &Book, table: &TableSchema, action: &v1::TableAction) -> Result<(), Refusal> {
+fn check_style(
+    book: &View<'_>,
+    table: &TableSchema,
+    action: &v1::TableAction,
+) -> Result<(), Refusal> {
     let Some(profile) = table.profile else {
         return Ok(());
     };
@@ -277,7 +311,7 @@ fn check_style(book: &Book, table: &TableSchema, action: &v1::TableAction) -> Re
     use table_action::Type;
     match &action.r#type {
         Some(Type::ActionProfileActionSet(_)) => {
-            let state = book.control.state().profile(profile.profile)?;
+            let state = book.state().profile(profile.profile)?;
             if state.members().is_empty() && state.groups().is_empty() {
                 return Ok(());
             }
@@ -292,7 +326,7 @@ fn check_style(book: &Book, table: &TableSchema, action: &v1::TableAction) -> Re
 
 /// Always there: MODIFY only; no action brings back the program's own (p4runtime.md 13).
 fn default_entry(
-    book: &Book,
+    book: &View<'_>,
     table: &TableSchema,
     verb: Verb,
     entry: &v1::TableEntry,
@@ -322,25 +356,29 @@ fn default_entry(
         }
         Some(_) => return Err(Refusal::invalid("the default entry takes an action")),
     };
-    let note = note(entry, false);
+    let mut note = note(entry, false);
+    note.metadata.clone_from(&entry.metadata);
     let reset = call.is_none();
-    let mut steps = Steps::one(Step::Change(Change::State(Update::SetDefault {
+    let mut steps = Steps::one(Step::Update(Update::SetDefault {
         table: table.table,
         call,
-    })));
+    }));
     let note = (note != Note::default() && !reset).then_some(note);
     steps.push(Step::Note(NoteKey::Default(table.table), note));
+    for step in direct(table, EntryRef::Default, entry)? {
+        steps.push(step);
+    }
     Ok(steps)
 }
 
 /// Tables with a profile may only have the program's own default action (P4Runtime 1.5, section 9.1.3).
 fn check_indirect_default(
-    book: &Book,
+    book: &View<'_>,
     table: &TableSchema,
     action: &v1::Action,
 ) -> Result<(), Refusal> {
-    let own = book.control.state().table(table.table)?.default_action();
-    let own = own.and_then(|call| encode_action(&book.schema, &table.actions, call));
+    let own = book.state().table(table.table)?.default_action();
+    let own = own.and_then(|call| encode_action(book.schema, &table.actions, &call));
     match own {
         Some(own) if own.action_id != action.action_id => Err(Refusal::denied(
             "a table with an action profile keeps the default action of the program",
@@ -393,11 +431,7 @@ fn read_table(
     if filter.meter_counter_data.is_some() {
         return Err(array::no_meter_counters());
     }
-    let state = book.control.state().table(table.table)?;
-    if filter.is_default_action {
-        sink(Entity::TableEntry(read_default(book, table)?));
-        return Ok(());
-    }
+    let state = book.state().table(table.table)?;
     let mut reader = Reader {
         book,
         table,
@@ -408,25 +442,29 @@ fn read_table(
         waiting: Vec::new(),
         sink,
     };
+    if filter.is_default_action {
+        let message = read_default(book, table)?;
+        reader.give(None, message)?;
+        return reader.flush();
+    }
     if !filter.r#match.is_empty() {
         let name = entry_name(table, filter)?;
-        if let Ok(handle) = state.find(&name.key, name.priority)
-            && let Some(entry) = state.entry(handle)
-        {
-            reader.offer(handle, entry)?;
+        let found = state.find(&name.key, name.priority).ok();
+        if let Some(entry) = found.and_then(|handle| state.view(handle)) {
+            reader.offer(entry)?;
         }
         return reader.flush();
     }
-    for (handle, entry) in state.iter() {
-        reader.offer(handle, entry)?;
+    for entry in state.iter() {
+        reader.offer(entry)?;
     }
     reader.flush()
 }
 
 fn read_default(book: &Book, table: &TableSchema) -> Result<v1::TableEntry, Refusal> {
-    let state = book.control.state().table(table.table)?;
+    let state = book.state().table(table.table)?;
     let call = state.default_action();
-    let action = call.and_then(|call| encode_action(&book.schema, &table.actions, call));
+    let action = call.and_then(|call| encode_action(&book.schema, &table.actions, &call));
     let mut entry = v1::TableEntry {
         table_id: table.id,
         is_default_action: true,
@@ -448,21 +486,23 @@ struct Reader<'a, 's> {
     filter: &'a v1::TableEntry,
     /// Whether something is asked for that only the data plane knows.
     wants_data: bool,
-    waiting: Vec<(EntryName, v1::TableEntry)>,
+    waiting: Vec<(Option<Slot>, v1::TableEntry)>,
     sink: &'a mut Sink<'s>,
 }
 
 impl Reader<'_, '_> {
     /// Takes an entry if it passes the filter.
-    fn offer(&mut self, handle: EntryHandle, entry: &Entry) -> Result<(), Refusal> {
+    fn offer(&mut self, entry: EntryView<'_>) -> Result<(), Refusal> {
         let filter = self.filter;
-        if filter.priority != 0 && filter.priority != entry.priority.0 {
+        if filter.priority != 0 && filter.priority != entry.priority().0 {
             return Ok(());
         }
-        let note = self.book.note(NoteKey::Entry(self.table.table, handle));
-        if !filter.metadata.is_empty() && note.map(|n| &n.metadata) != Some(&filter.metadata) {
+        if !filter.metadata.is_empty() && filter.metadata != entry.controller_metadata() {
             return Ok(());
         }
+        let note = self
+            .book
+            .note(NoteKey::Entry(self.table.table, entry.handle()));
         if filter.cookie() != 0 && note.map(|n| n.cookie) != Some(filter.cookie()) {
             return Ok(());
         }
@@ -473,15 +513,16 @@ impl Reader<'_, '_> {
                 return Ok(());
             }
         }
+        self.give(Some(entry.handle().0), message)
+    }
+
+    /// Hands out an entry, or lets it wait for what only the data plane knows.
+    fn give(&mut self, slot: Option<Slot>, message: v1::TableEntry) -> Result<(), Refusal> {
         if !self.wants_data {
             (self.sink)(Entity::TableEntry(message));
             return Ok(());
         }
-        let name = EntryName {
-            key: entry.key.clone(),
-            priority: entry.priority,
-        };
-        self.waiting.push((name, message));
+        self.waiting.push((slot, message));
         if self.waiting.len() >= VISIT {
             return self.flush();
         }
@@ -493,8 +534,8 @@ impl Reader<'_, '_> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let (names, messages): (Vec<_>, Vec<_>) = self.waiting.drain(..).unzip();
-        let data = self.book.control.entry_data(self.table.table, names)?;
+        let (slots, messages): (Vec<_>, Vec<_>) = self.waiting.drain(..).unzip();
+        let data = self.book.control.entry_data(self.table.table, slots)?;
         for (mut message, data) in messages.into_iter().zip(data) {
             self.complete(&mut message, &data);
             (self.sink)(Entity::TableEntry(message));
@@ -509,7 +550,10 @@ impl Reader<'_, '_> {
         if self.filter.meter_config.is_some() {
             message.meter_config = data.meter.as_ref().map(array::meter_message);
         }
-        if self.filter.time_since_last_hit.is_some() && self.table.idle_timeout {
+        if self.filter.time_since_last_hit.is_some()
+            && self.table.idle_timeout
+            && !message.is_default_action
+        {
             message.time_since_last_hit = Some(v1::table_entry::IdleTimeout {
                 elapsed_ns: i64::try_from(data.since_hit.get()).unwrap_or(i64::MAX),
             });
@@ -532,21 +576,21 @@ fn same_action(wanted: &table_action::Type, given: Option<&table_action::Type>) 
 pub fn entry_message(
     book: &Book,
     table: &TableSchema,
-    entry: &Entry,
+    entry: EntryView<'_>,
     note: Option<&Note>,
 ) -> v1::TableEntry {
     let explicit = note.is_some_and(|n| n.explicit);
     let mut message = v1::TableEntry {
         table_id: table.id,
-        r#match: encode_key(&table.fields, &entry.key),
-        action: encode_table_action(&book.schema, table, &entry.action, explicit),
-        priority: entry.priority.0,
-        is_const: entry.is_const,
+        r#match: encode_key(&table.fields, &entry.key()),
+        action: encode_table_action(&book.schema, table, &entry.action(), explicit),
+        priority: entry.priority().0,
+        metadata: entry.controller_metadata().to_vec(),
+        idle_timeout_ns: i64::try_from(entry.idle_timeout().get()).unwrap_or(i64::MAX),
+        is_const: entry.is_const(),
         ..Default::default()
     };
     if let Some(note) = note {
-        message.metadata = note.metadata.clone();
-        message.idle_timeout_ns = note.idle_timeout;
         message.set_cookie(note.cookie);
     }
     message

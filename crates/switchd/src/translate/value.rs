@@ -1,6 +1,5 @@
 //! Byte strings of the wire and bit strings of the executor (P4Runtime 1.5, section 8.3).
 
-use bytes::Bytes;
 use p4exec::value::Bits;
 use units::PortId;
 
@@ -83,19 +82,19 @@ fn decode_signed(bytes: &[u8], width: u32) -> Result<Bits, Refusal> {
 
 /// The shortest form of a value (p4runtime.md 10).
 #[must_use]
-pub fn encode(value: &Bits, signed: bool) -> Bytes {
+pub fn encode(value: &Bits, signed: bool) -> Vec<u8> {
     if signed {
         let full = value.width().div_ceil(8) * 8;
         let bytes = value.resize_signed(full).to_bytes_be();
-        return Bytes::copy_from_slice(p4runtime::bytestring::canonical_signed(&bytes));
+        return p4runtime::bytestring::canonical_signed(&bytes).to_vec();
     }
     if let Some(small) = value.to_u64() {
         let bytes = small.to_be_bytes();
         let skip = (small.leading_zeros() as usize / 8).min(7);
-        return Bytes::copy_from_slice(&bytes[skip..]);
+        return bytes[skip..].to_vec();
     }
     let bytes = value.to_bytes_be();
-    Bytes::copy_from_slice(p4runtime::bytestring::canonical(&bytes))
+    p4runtime::bytestring::canonical(&bytes).to_vec()
 }
 
 /// `SDN_PORT_CPU` (P4Runtime 1.5, section 18.1).
@@ -144,8 +143,8 @@ pub fn port_number(number: u32, cpu_port: Option<PortId>) -> Result<PortId, Refu
 
 /// A port number in its shortest form.
 #[must_use]
-pub fn port_bytes(port: PortId) -> Bytes {
-    Bytes::copy_from_slice(p4runtime::bytestring::canonical(&port.get().to_be_bytes()))
+pub fn port_bytes(port: PortId) -> Vec<u8> {
+    p4runtime::bytestring::canonical(&port.get().to_be_bytes()).to_vec()
 }
 
 #[cfg(test)]

@@ -5,15 +5,14 @@ use p4exec::tables::FieldMatch;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Step};
+use super::book::{Book, Step, View};
 use super::key::{decode_key, encode_key};
 use super::refusal::Refusal;
-use super::schema::{ValueSetSchema, unknown};
+use super::schema::{Schema, ValueSetSchema, unknown};
 use super::{Sink, Steps, Verb};
-use crate::engine::control::Change;
 
-fn find(book: &Book, id: u32) -> Result<&ValueSetSchema, Refusal> {
-    book.schema
+fn find(schema: &Schema, id: u32) -> Result<&ValueSetSchema, Refusal> {
+    schema
         .value_sets
         .get(&id)
         .ok_or_else(|| unknown("value set", id))
@@ -23,9 +22,9 @@ fn find(book: &Book, id: u32) -> Result<&ValueSetSchema, Refusal> {
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS for a member given twice; RESOURCE_EXHAUSTED comes from the state.
-pub fn write(book: &Book, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps, Refusal> {
+pub fn write(book: &View<'_>, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps, Refusal> {
     verb.only_modify("value set")?;
-    let schema = find(book, given.value_set_id)?;
+    let schema = find(book.schema, given.value_set_id)?;
     let mut members: Vec<Vec<FieldMatch>> = Vec::with_capacity(given.members.len());
     for (index, member) in given.members.iter().enumerate() {
         let here = |r: Refusal| r.at(&format!("value set `{}`: member {index}", schema.name));
@@ -35,12 +34,10 @@ pub fn write(book: &Book, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps
         }
         members.push(member);
     }
-    Ok(Steps::one(Step::Change(Change::State(
-        Update::SetValueSet {
-            set: schema.set,
-            members,
-        },
-    ))))
+    Ok(Steps::one(Step::Update(Update::SetValueSet {
+        set: schema.set,
+        members,
+    })))
 }
 
 /// Hands out value sets: all if the id is 0.
@@ -51,10 +48,10 @@ pub fn read(book: &Book, filter: &v1::ValueSetEntry, sink: &mut Sink<'_>) -> Res
     let schemas: Vec<_> = if filter.value_set_id == 0 {
         book.schema.value_sets.values().collect()
     } else {
-        vec![find(book, filter.value_set_id)?]
+        vec![find(&book.schema, filter.value_set_id)?]
     };
     for schema in schemas {
-        let state = book.control.state().value_set(schema.set)?;
+        let state = book.state().value_set(schema.set)?;
         let members = state.members().iter();
         sink(Entity::ValueSetEntry(v1::ValueSetEntry {
             value_set_id: schema.id,

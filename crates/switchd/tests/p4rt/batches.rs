@@ -327,7 +327,7 @@ async fn p24_indirect_counters_meters_and_registers() {
     };
     let bits = |value: u8| {
         Some(v1::P4Data {
-            data: Some(Data::Bitstring(vec![value].into())),
+            data: Some(Data::Bitstring(vec![value])),
         })
     };
     let register = |at, data| {

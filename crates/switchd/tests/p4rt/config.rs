@@ -159,7 +159,7 @@ async fn p25_the_device_config_is_verified_too_and_a_bad_one_changes_nothing() {
             with(&|c| c.p4_device_config = b"\x01\x02".as_slice().into()),
             "no text",
         ),
-        (with(&|c| c.p4_device_config = bytes::Bytes::new()), "empty"),
+        (with(&|c| c.p4_device_config = Vec::new()), "empty"),
         (with(&|c| c.p4info = None), "p4info"),
         (
             info(&|i| i.tables[0].preamble.as_mut().unwrap().name = "I.other".into()),
@@ -173,11 +173,14 @@ async fn p25_the_device_config_is_verified_too_and_a_bad_one_changes_nothing() {
             info(&|i| i.tables[0].match_fields[0].name = "x".into()),
             "`x`",
         ),
-        (info(&|i| drop(i.actions[0].params.pop())), "parameters"),
+        (
+            info(&|i| i.actions.iter_mut().for_each(|a| drop(a.params.pop()))),
+            "parameters",
+        ),
         (info(&|i| drop(i.actions.remove(0))), "missing"),
         (
             info(&|i| i.tables[1].preamble = i.tables[0].preamble.clone()),
-            "fields",
+            "matched as",
         ),
         (info(&|i| drop(i.action_profiles.pop())), "profile"),
         (
@@ -237,7 +240,7 @@ async fn p25_a_wrapped_config_is_unwrapped() {
         reassign: true,
         device_data: config.p4_device_config.to_vec(),
     };
-    config.p4_device_config = wrapped.encode_to_vec().into();
+    config.p4_device_config = wrapped.encode_to_vec();
     client
         .set(Set::VerifyAndCommit, Some(config.clone()))
         .await
@@ -295,7 +298,7 @@ async fn p29_messages_beyond_four_megabytes_are_taken() {
     let rig = Rig::start().await;
     let mut client = rig.ready().await;
     let mut entry = rig.entry("exact_one", vec![exact(1, &[1])], 0, "drop", &[]);
-    entry.metadata = vec![7; 5 << 20].into();
+    entry.metadata = vec![7; 5 << 20];
     client.write(vec![insert(entry.clone())]).await.unwrap();
     let found = client
         .entries(v1::TableEntry {

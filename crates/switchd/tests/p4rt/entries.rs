@@ -235,7 +235,7 @@ fn group(rig: &Rig, id: u32, members: &[(u32, i32, Option<u8>)]) -> Entity {
             .map(|(member_id, weight, watch)| Member {
                 member_id: *member_id,
                 weight: *weight,
-                watch_kind: watch.map(|p| WatchKind::WatchPort(vec![p].into())),
+                watch_kind: watch.map(|p| WatchKind::WatchPort(vec![p])),
             })
             .collect(),
         max_size: 0,
@@ -357,9 +357,7 @@ async fn p18_one_shot_sets_come_back_as_they_were_and_do_not_mix() {
             .map(|(weight, port)| v1::ActionProfileAction {
                 action: Some(rig.call("send", &[&[port]])),
                 weight: *weight,
-                watch_kind: Some(v1::action_profile_action::WatchKind::WatchPort(
-                    vec![port].into(),
-                )),
+                watch_kind: Some(v1::action_profile_action::WatchKind::WatchPort(vec![port])),
             });
         v1::TableEntry {
             action: Some(v1::TableAction {
@@ -399,7 +397,7 @@ async fn p18_one_shot_sets_come_back_as_they_were_and_do_not_mix() {
 
 fn replicas(ports: &[(u8, u32)]) -> Vec<v1::Replica> {
     let replica = |(port, instance): &(u8, u32)| v1::Replica {
-        port_kind: Some(replica::PortKind::Port(vec![*port].into())),
+        port_kind: Some(replica::PortKind::Port(vec![*port])),
         instance: *instance,
         backup_replicas: vec![],
     };

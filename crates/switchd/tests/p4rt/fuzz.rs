@@ -20,7 +20,7 @@ async fn run(name: &str, program: &str, updates: usize) -> FuzzReport {
     let info = info_of(program);
     let config = v1::ForwardingPipelineConfig {
         p4info: Some(info.clone()),
-        p4_device_config: program.as_bytes().to_vec().into(),
+        p4_device_config: program.as_bytes().to_vec(),
         cookie: None,
     };
     client

@@ -1,7 +1,14 @@
 //! The server, point by point of what P4Runtime servers get wrong and clients rely on. Each test names its points.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    unreachable_pub
+)]
 
 mod batches;
+mod clients;
 mod config;
 mod encoding;
 mod entries;

@@ -15,11 +15,11 @@ use crate::support::{Client, Rig, WAIT, exact, insert, modify, update};
 fn packet_out(payload: &[u8], metadata: &[(u32, &[u8])]) -> v1::StreamMessageRequest {
     let metadata = metadata.iter().map(|(id, value)| v1::PacketMetadata {
         metadata_id: *id,
-        value: value.to_vec().into(),
+        value: value.to_vec(),
     });
     v1::StreamMessageRequest {
         update: Some(Asked::Packet(v1::PacketOut {
-            payload: payload.to_vec().into(),
+            payload: payload.to_vec(),
             metadata: metadata.collect(),
         })),
     }
@@ -142,11 +142,13 @@ async fn digests_come_in_lists_without_repetition_until_acknowledged() {
     );
     client.write(vec![learn]).await.unwrap();
     let send = |to: u8| rig.wires.send(PortId::new(2), &[0, 0, 0, 0, to, 0, 0]);
-    [1, 1, 1, 2].map(send);
+    for to in [1, 1, 1, 2] {
+        send(to);
+    }
     let list = digest(&mut client).await;
     let member = |to: u8, port: u8| {
         let bits = |v: u8| v1::P4Data {
-            data: Some(Data::Bitstring(vec![v].into())),
+            data: Some(Data::Bitstring(vec![v])),
         };
         let members = vec![bits(to), bits(port)];
         v1::P4Data {
@@ -159,7 +161,9 @@ async fn digests_come_in_lists_without_repetition_until_acknowledged() {
         "distinct, in order"
     );
     // 1 and 2 are not told again until the list is acknowledged.
-    [1, 2, 3, 4].map(send);
+    for to in [1, 2, 3, 4] {
+        send(to);
+    }
     assert_eq!(digest(&mut client).await.data, [member(3, 2), member(4, 2)]);
     let ack = v1::DigestListAck {
         digest_id: list.digest_id,
@@ -172,7 +176,9 @@ async fn digests_come_in_lists_without_repetition_until_acknowledged() {
         .await;
     // The acknowledgement and the packets travel by different ways: send until it has arrived.
     let again = loop {
-        [1, 2].map(send);
+        for to in [1, 2] {
+            send(to);
+        }
         let next =
             tokio::time::timeout(std::time::Duration::from_millis(50), client.inbox.message())
                 .await;

@@ -40,7 +40,7 @@ pub fn info_of(program: &str) -> P4Info {
 pub fn config_of(program: &str) -> v1::ForwardingPipelineConfig {
     v1::ForwardingPipelineConfig {
         p4info: Some(info_of(program)),
-        p4_device_config: program.as_bytes().to_vec().into(),
+        p4_device_config: program.as_bytes().to_vec(),
         cookie: Some(v1::forwarding_pipeline_config::Cookie { cookie: 42 }),
     }
 }
@@ -141,7 +141,7 @@ impl Rig {
                 .zip(1..)
                 .map(|(value, param_id)| v1::action::Param {
                     param_id,
-                    value: value.to_vec().into(),
+                    value: value.to_vec(),
                 })
                 .collect(),
         }
@@ -180,12 +180,12 @@ fn field(field_id: u32, kind: FieldMatchType) -> v1::FieldMatch {
 }
 
 pub fn exact(id: u32, value: &[u8]) -> v1::FieldMatch {
-    let value = value.to_vec().into();
+    let value = value.to_vec();
     field(id, FieldMatchType::Exact(field_match::Exact { value }))
 }
 
 pub fn lpm(id: u32, value: &[u8], prefix_len: i32) -> v1::FieldMatch {
-    let value = value.to_vec().into();
+    let value = value.to_vec();
     field(
         id,
         FieldMatchType::Lpm(field_match::Lpm { value, prefix_len }),
@@ -193,7 +193,7 @@ pub fn lpm(id: u32, value: &[u8], prefix_len: i32) -> v1::FieldMatch {
 }
 
 pub fn ternary(id: u32, value: &[u8], mask: &[u8]) -> v1::FieldMatch {
-    let (value, mask) = (value.to_vec().into(), mask.to_vec().into());
+    let (value, mask) = (value.to_vec(), mask.to_vec());
     field(
         id,
         FieldMatchType::Ternary(field_match::Ternary { value, mask }),
@@ -201,12 +201,12 @@ pub fn ternary(id: u32, value: &[u8], mask: &[u8]) -> v1::FieldMatch {
 }
 
 pub fn range(id: u32, low: &[u8], high: &[u8]) -> v1::FieldMatch {
-    let (low, high) = (low.to_vec().into(), high.to_vec().into());
+    let (low, high) = (low.to_vec(), high.to_vec());
     field(id, FieldMatchType::Range(field_match::Range { low, high }))
 }
 
 pub fn optional(id: u32, value: &[u8]) -> v1::FieldMatch {
-    let value = value.to_vec().into();
+    let value = value.to_vec();
     field(
         id,
         FieldMatchType::Optional(field_match::Optional { value }),
