@@ -8,19 +8,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bmv2_tests::{run, stf};
-use p4exec::Interpreter;
+use bmv2_tests::{build, run, stf};
 
 fn play(json: &Path, case: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(json).unwrap();
     let program = p4front::bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
     let case = stf::parse(&std::fs::read_to_string(case).unwrap());
     let case = case.map_err(|e| format!("case: {e:?}"))?;
-    let mut executor = Interpreter::new(Arc::new(program)).map_err(|e| format!("build: {e}"))?;
-    run(&case, &mut executor).map_err(|failures| {
-        let list: Vec<String> = failures.iter().map(ToString::to_string).collect();
-        format!("run: {}", list.join("\n    "))
-    })
+    let program = Arc::new(program);
+    for (name, mut executor) in build(&program).map_err(|e| format!("build: {e}"))? {
+        run(&case, executor.as_mut()).map_err(|failures| {
+            let list: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            format!("{name}: {}", list.join("\n    "))
+        })?;
+    }
+    Ok(())
 }
 
 #[test]

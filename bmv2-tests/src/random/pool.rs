@@ -80,24 +80,25 @@ impl Pool {
 
     /// The values that installed entries match: drawn as often as all the program's constants.
     pub fn add_entries(&mut self, state: &RuntimeState) {
+        let tables = state.tables();
+        let entries = tables.flat_map(|(_, table)| table.iter().take(MAX_ENTRIES));
+        self.add_matches(entries.flat_map(|entry| entry.to_entry().key));
+    }
+
+    /// The values of some matches, likewise.
+    pub fn add_matches(&mut self, matches: impl Iterator<Item = FieldMatch>) {
         let mut found: BTreeMap<u32, BTreeSet<Ordered>> = BTreeMap::new();
-        for (_, table) in state.tables() {
-            for entry in table.iter().take(MAX_ENTRIES) {
-                for part in entry.to_entry().key {
-                    let value = match part {
-                        FieldMatch::Exact(value)
-                        | FieldMatch::Lpm { value, .. }
-                        | FieldMatch::Ternary { value, .. }
-                        | FieldMatch::Range { low: value, .. }
-                        | FieldMatch::Optional(Some(value)) => value,
-                        FieldMatch::Optional(None) => continue,
-                    };
-                    found
-                        .entry(value.width())
-                        .or_default()
-                        .insert(Ordered(value));
-                }
-            }
+        for part in matches {
+            let value = match part {
+                FieldMatch::Exact(value)
+                | FieldMatch::Lpm { value, .. }
+                | FieldMatch::Ternary { value, .. }
+                | FieldMatch::Range { low: value, .. }
+                | FieldMatch::Optional(Some(value)) => value,
+                FieldMatch::Optional(None) => continue,
+            };
+            let values = found.entry(value.width()).or_default();
+            values.insert(Ordered(value));
         }
         for (width, values) in found {
             let known = self.values.entry(width).or_default();

@@ -80,7 +80,7 @@ impl Scenario {
         let state = RuntimeState::new(Arc::clone(program))?;
         let mut updates = UpdateMaker::new(&state);
         let maker = PacketMaker::new(Arc::clone(program));
-        let pool = Pool::new(program, choices);
+        let mut pool = Pool::new(program, choices);
         let basics = updates.basics(&pool, choices).into_iter();
         let mut steps: Vec<Step> = basics.map(|u| Step::Update(Box::new(u))).collect();
         let burst = choices.below(1 + 12 * updates.tables().max(1));
@@ -91,6 +91,14 @@ impl Scenario {
             let update = updates.update(&pool, choices);
             steps.push(Step::Update(Box::new(update)));
         }
+        // Packets look for what the entries match.
+        pool.add_matches(steps.iter().flat_map(|step| match step {
+            Step::Update(update) => match &**update {
+                Update::InsertEntry { entry, .. } => entry.key.clone(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }));
         let mut left = packets;
         while left > 0 && !choices.is_spent() {
             steps.push(match choices.below(32) {
