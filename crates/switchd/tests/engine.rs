@@ -88,7 +88,9 @@ fn packets_take_the_way_the_committed_entries_say() {
     let routes = [(7, 2), (8, 3), (9, 255)].map(|(to, port)| route(&control, to, port));
     let (undone, again) = (route(&control, 10, 3), route(&control, 7, 3));
     let mut batch = control.begin();
-    routes.map(|route| batch.apply(route).unwrap());
+    for route in routes {
+        batch.apply(route).unwrap();
+    }
     let mark = batch.mark();
     batch.apply(undone).unwrap();
     batch.roll_back(mark);
@@ -122,7 +124,9 @@ fn a_port_that_goes_down_is_known_at_once_and_survives_a_new_program() {
     let mut control = load(&engine);
     let routes = [(7, 2), (8, 3)].map(|(to, port)| route(&control, to, port));
     let mut batch = control.begin();
-    routes.map(|route| batch.apply(route).unwrap());
+    for route in routes {
+        batch.apply(route).unwrap();
+    }
     let delta = batch.commit();
     control.commit(delta).unwrap();
     wires.send(PortId::new(1), &[7]);

@@ -95,10 +95,10 @@ impl From<EngineError> for Refusal {
 
 fn table_code(error: &TableError) -> Code {
     match error {
-        TableError::Key { source, .. } => match source {
-            KeyError::TooWide { .. } => Code::OutOfRange,
-            _ => Code::InvalidArgument,
-        },
+        TableError::Key {
+            source: KeyError::TooWide { .. },
+            ..
+        } => Code::OutOfRange,
         TableError::ActionNotAllowed { .. }
         | TableError::ConstEntries { .. }
         | TableError::ConstDefault { .. } => Code::PermissionDenied,

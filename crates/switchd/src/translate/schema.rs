@@ -700,7 +700,7 @@ impl Builder<'_> {
             })
             .collect();
         let bits: u64 = fields.iter().map(|f| u64::from(f.shape.width)).sum();
-        if bits % 8 != 0 {
+        if !bits.is_multiple_of(8) {
             return unfit(format!(
                 "header `{name}` has {bits} bits, which are no whole bytes"
             ));
