@@ -32,10 +32,6 @@ async fn run(address: String, config: Vec<u8>, load: Load) -> Result<Rates, Box<
     let mut rpc =
         P4RuntimeClient::new(endpoint.connect().await?).max_decoding_message_size(64 << 20);
     let (sender, receiver) = tokio::sync::mpsc::channel(4);
-    let mut answers = rpc
-        .stream_channel(ReceiverStream::new(receiver))
-        .await?
-        .into_inner();
     let arbitration = v1::MasterArbitrationUpdate {
         device_id: load.device_id,
         election_id: Some(load.election_id),
@@ -46,6 +42,11 @@ async fn run(address: String, config: Vec<u8>, load: Load) -> Result<Rates, Box<
             update: Some(Update::Arbitration(arbitration)),
         })
         .await?;
+    // Some servers answer nothing, not even headers, before they were asked: the question goes first.
+    let mut answers = rpc
+        .stream_channel(ReceiverStream::new(receiver))
+        .await?
+        .into_inner();
     answers.message().await?;
     rpc.set_forwarding_pipeline_config(v1::SetForwardingPipelineConfigRequest {
         device_id: load.device_id,
