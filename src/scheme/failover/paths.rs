@@ -104,10 +104,8 @@ impl<'a> Ways<'a> {
             return nearer.into_iter().next();
         }
         let mut chosen = None;
-        let mut count = 0u32;
         // Reservoir sampling: every one of the arcs with the same probability.
-        for arc in nearer {
-            count += 1;
+        for (count, arc) in (1u32..).zip(nearer) {
             if self.rng.random_range(0..count) == 0 {
                 chosen = Some(arc);
             }
