@@ -221,7 +221,7 @@ macro_rules! helpers {
 }
 
 helpers! {
-    /// Looks up a table: key words and their number, selector bytes and theirs. Sets `args` and `hit`; returns the action's
+    /// Looks up a table: dense key words and their number, selector bytes and theirs. Sets `args` and `hit`; returns the action's
     /// place in the table's list, or all ones.
     Apply = apply(ctx: *mut Ctx, table: u64, key: *const u64, key_len: u64, selector: *const u8, selector_len: u64) {
         let runtime = Ctx::runtime(ctx);

@@ -1,8 +1,8 @@
 //! What recent lookups found: per table, a small direct-mapped store from key words to entries.
 //!
 //! Packets of one flow ask the same questions; answering them from here costs one hash and one
-//! comparison whatever the table's match structure costs. The answers hold until somebody may have
-//! changed the state: [`super::Compiled`] forgets them all whenever it lends the state out.
+//! comparison whatever the table's match structure costs. An answer holds as long as the table has
+//! the revision that it was found at ([`Table::revision`](crate::tables::Table)).
 
 use crate::tables::Slot;
 
@@ -20,15 +20,14 @@ const MISS: Slot = Slot::MAX;
 struct Line {
     key: [u64; WORDS],
     slot: Slot,
-    /// When it was found; old answers are forgotten by changing the time.
-    stamp: u32,
+    /// The table's revision when it was found; no table has revision 0.
+    revision: u64,
 }
 
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Memo {
     tables: Vec<Box<[Line; LINES]>>,
-    stamp: u32,
 }
 
 impl Memo {
@@ -38,23 +37,14 @@ impl Memo {
             tables: (0..tables)
                 .map(|_| Box::new([Line::default(); LINES]))
                 .collect(),
-            stamp: 1,
         }
     }
 
-    /// Forgets all answers.
-    pub(super) fn forget(&mut self) {
-        self.stamp = self.stamp.wrapping_add(1);
-        if self.stamp == 0 {
-            *self = Self::new(self.tables.len());
-        }
-    }
-
-    /// The answer for a key of a table, from here or from `look_up`.
+    /// The answer for a key of a table at a revision, from here or from `look_up`.
     #[inline]
     pub(super) fn find(
         &mut self,
-        table: usize,
+        (table, revision): (usize, u64),
         key: &[u64],
         look_up: impl FnOnce() -> Option<Slot>,
     ) -> Option<Slot> {
@@ -69,11 +59,11 @@ impl Memo {
             return look_up();
         };
         let line = &mut lines[place(&key)];
-        if line.stamp != self.stamp || line.key != key {
+        if line.revision != revision || line.key != key {
             *line = Line {
                 key,
                 slot: look_up().unwrap_or(MISS),
-                stamp: self.stamp,
+                revision,
             };
         }
         (line.slot != MISS).then_some(line.slot)
@@ -100,24 +90,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_those_of_the_lookup_until_forgotten() {
+    fn answers_are_those_of_the_lookup_at_their_revision() {
         let mut memo = Memo::new(2);
         let keys: Vec<[u64; 3]> = (0..2000).map(|i| [i % 700, i % 3, 7]).collect();
-        for round in 0..3u32 {
+        for round in 1..4u32 {
             let answer = |key: &[u64; 3]| {
                 let sum = (key[0] + key[1]) as u32 + round;
                 (!sum.is_multiple_of(5)).then_some(sum)
             };
             for key in &keys {
-                assert_eq!(memo.find(1, key, || answer(key)), answer(key));
+                assert_eq!(
+                    memo.find((1, round.into()), key, || answer(key)),
+                    answer(key)
+                );
             }
-            memo.forget();
         }
         let same = [1, 2, 3];
-        assert_eq!(memo.find(0, &same, || Some(9)), Some(9));
-        assert_eq!(memo.find(0, &same, || None), Some(9), "kept");
-        assert_eq!(memo.find(1, &same, || None), None, "another table");
-        assert_eq!(memo.find(0, &[1; 9], || Some(4)), Some(4), "too long");
-        assert_eq!(memo.find(0, &[1; 9], || None), None);
+        assert_eq!(memo.find((0, 1), &same, || Some(9)), Some(9));
+        assert_eq!(memo.find((0, 1), &same, || None), Some(9), "kept");
+        assert_eq!(memo.find((1, 3), &same, || None), None, "another table");
+        assert_eq!(memo.find((0, 1), &[1; 9], || Some(4)), Some(4), "too long");
+        assert_eq!(memo.find((0, 1), &[1; 9], || None), None);
     }
 }

@@ -17,8 +17,9 @@
 //! headers that are not whole bytes, and multiplication, division and shifts by variable amounts of
 //! values beyond 64 bits.
 //!
-//! What a lookup found is remembered per table (`memo.rs`) until the state is lent out by
-//! [`Executor::state_mut`]; who only reads should ask for [`Executor::state`].
+//! Keys reach the tables packed as they are stored. Tables of a few entries compare them all, exact
+//! ones take one probe; what a lookup in another table found is remembered (`memo.rs`) for as long as
+//! the table's entries stay the same.
 //!
 //! A packet that asks for nothing special stays in one loop ([`Compiled::forward`]) that allocates
 //! nothing: in with parser and ingress, out with egress and deparser, its bytes written straight into
@@ -56,6 +57,9 @@ use jit::{BlockKind, Code, Session};
 use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
+
+/// How far ahead packets are fetched to the cache.
+const AHEAD: usize = 2;
 
 /// A v1model program as machine code. See the module documentation.
 pub struct Compiled {
@@ -141,7 +145,7 @@ impl Compiled {
         let interpreter = Interpreter::new(Arc::clone(&program))?;
         let info = interpreter.shared_info();
         let layout = FrameLayout::new(&program, &info);
-        let made = codegen::compile(&program, &info, &layout)?;
+        let made = codegen::compile(&interpreter.state().control, &info, &layout)?;
         Ok(Self {
             interpreter,
             fields: Fields::new(&info, &layout),
@@ -213,6 +217,11 @@ impl Executor for Compiled {
         let mut machine = self.machine();
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
+            // A later packet is on its way to the cache while this one is processed.
+            let later = packets
+                .get(arrival + AHEAD)
+                .and_then(|(_, packet)| packet.first().copied());
+            std::hint::black_box(later);
             machine.forward(now, packet, *port, out);
         }
     }
@@ -222,8 +231,6 @@ impl Executor for Compiled {
     }
 
     fn state_mut(&mut self) -> &mut RuntimeState {
-        // Whoever asks may change entries.
-        self.memo.forget();
         Executor::state_mut(&mut self.interpreter)
     }
 }

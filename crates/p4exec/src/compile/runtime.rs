@@ -68,7 +68,7 @@ pub(super) struct Runtime<'a> {
 impl Runtime<'_> {
     // ----- tables -----
 
-    /// Looks a key up, counts, and finds the action to run.
+    /// Looks a dense key up, counts, and finds the action to run.
     #[inline]
     pub(super) fn apply(&mut self, table: usize, key: &[u64], selector: &[u8]) -> Applied<'_> {
         let id = TableId::new(table);
@@ -82,17 +82,26 @@ impl Runtime<'_> {
         // A table without keys always runs its default action.
         let slot = if table.layout().fields().is_empty() {
             None
+        } else if table.is_quick() {
+            table.lookup_dense(key)
         } else {
-            self.memo.find(id.index(), key, || table.lookup(key))
+            let place = (id.index(), table.revision());
+            self.memo.find(place, key, || table.lookup_dense(key))
         };
+        let program = &self.program.tables[id];
         let row = match slot {
             Some(slot) => {
                 let row = table.action_row(slot);
                 if ActionWord(row[0]).kind() == RowKind::Call {
                     Some(row)
                 } else {
-                    let profile = self.program.tables[id].implementation;
-                    let row = resolve(control, data, profile, (table, slot), selector);
+                    let row = resolve(
+                        control,
+                        data,
+                        program.implementation,
+                        (table, slot),
+                        selector,
+                    );
                     row.or(table.default_row())
                 }
             }
@@ -100,7 +109,7 @@ impl Runtime<'_> {
         };
         let (now, length) = (self.now, self.length);
         if let Some(cells) = data.cells_mut(id) {
-            for direct in &self.program.tables[id].direct {
+            for direct in &program.direct {
                 match control.extern_config(*direct) {
                     Some(ExternConfig::DirectMeter(kind)) => {
                         let colour = cells.meter(slot, now, *kind, length);
@@ -117,9 +126,7 @@ impl Runtime<'_> {
             let word = ActionWord(row[0]);
             // Members know their place in one table's list, and others may share the profile.
             let position = match slot {
-                Some(_) if self.program.tables[id].implementation.is_some() => {
-                    table.position_of(word.action())?
-                }
+                Some(_) if program.implementation.is_some() => table.position_in_list(word)?,
                 _ => word.position(),
             };
             Some((position as usize, &row[1..]))

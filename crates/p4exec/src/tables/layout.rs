@@ -241,6 +241,11 @@ impl KeyLayout {
         self.pieces.len() == 1 || self.pieces.is_empty()
     }
 
+    /// Where each key word lies among the dense words: which, and how many bits from its low end.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.pieces.iter().map(|piece| (piece.word, piece.shift))
+    }
+
     /// Moves key words beside each other. `out` has the dense length and is zero.
     #[inline]
     pub(crate) fn densify(&self, key: &[u64], out: &mut [u64]) {

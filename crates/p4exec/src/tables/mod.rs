@@ -6,6 +6,8 @@
 //! | one LPM, the rest exact | one tree bitmap per exact part ([`lpm`]) | longest prefix |
 //! | anything else | tuple-space search, tuples merged ([`tuple_space`]) | largest priority, then lowest slot |
 //!
+//! A table of a few short keys is not asked through its structure at all ([`few`]).
+//!
 //! Entries lie side by side as packed words ([`records`]), keys and actions alike; the typed forms
 //! ([`Entry`], [`FieldMatch`], [`EntryAction`]) are made when somebody asks. How keys are packed
 //! is told in [`layout`], how actions are in [`action`].
@@ -14,6 +16,7 @@ pub mod action;
 mod arena;
 pub mod entry;
 mod exact;
+mod few;
 mod hash;
 pub mod key;
 pub mod layout;
@@ -22,6 +25,7 @@ mod merge;
 mod packing;
 pub mod profile;
 mod records;
+mod shelf;
 pub mod table;
 mod tuple;
 mod tuple_space;

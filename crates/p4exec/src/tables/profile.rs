@@ -10,6 +10,7 @@ use thiserror::Error;
 use units::PortId;
 
 use super::entry::ActionCall;
+use super::shelf::Shelf;
 use crate::ports::PortSet;
 
 /// A member of an action profile, numbered by the control plane.
@@ -35,20 +36,22 @@ pub struct GroupMember {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     members: Vec<GroupMember>,
-    choice: Choice,
 }
 
 impl Group {
-    fn new(members: Vec<GroupMember>) -> Self {
-        let choice = Choice::new(members.iter().map(|m| (m.weight, m.watch_port)));
-        Self { members, choice }
-    }
-
     /// The members in rising order.
     #[must_use]
     pub fn members(&self) -> &[GroupMember] {
         &self.members
     }
+}
+
+/// A group as packets see it.
+#[derive(Clone, Debug)]
+struct Picks {
+    choice: Choice,
+    /// Each member with the place of its row.
+    members: Box<[(MemberId, u32)]>,
 }
 
 /// A member: its action, typed and packed, and how often groups and entries name it.
@@ -190,9 +193,10 @@ impl Choice {
         }
         let total = self.places.last()?.1;
         let rest = hash.checked_rem(u64::from(total))? as u32;
-        Some(match rest.checked_div(self.even) {
-            Some(index) => index as usize,
-            None => self.places.partition_point(|p| p.1 <= rest),
+        Some(match self.even {
+            0 => self.places.partition_point(|p| p.1 <= rest),
+            1 => rest as usize,
+            even => (rest / even) as usize,
         })
     }
 
@@ -220,6 +224,9 @@ pub struct ActionProfile {
     size: Option<usize>,
     members: BTreeMap<MemberId, Member>,
     groups: BTreeMap<GroupId, Group>,
+    /// The rows of the members, and the groups, as packets find them.
+    rows: Shelf<Box<[u64]>>,
+    picks: Shelf<Picks>,
     /// How many places in groups, and how many entries, name a member.
     member_uses: BTreeMap<MemberId, (usize, usize)>,
     /// How many entries name a group.
@@ -229,13 +236,15 @@ pub struct ActionProfile {
 impl ActionProfile {
     /// An empty profile.
     #[must_use]
-    pub const fn new(name: String, with_selector: bool, size: Option<usize>) -> Self {
+    pub fn new(name: String, with_selector: bool, size: Option<usize>) -> Self {
         Self {
             name,
             with_selector,
             size,
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
+            rows: Shelf::default(),
+            picks: Shelf::default(),
             member_uses: BTreeMap::new(),
             group_uses: BTreeMap::new(),
         }
@@ -402,14 +411,20 @@ impl ActionProfile {
                 group: id.0,
             });
         }
-        Ok(Group::new(members))
+        Ok(Group { members })
     }
 
     /// Puts a member in place of the old one (or none) and returns that.
     pub(crate) fn put_member(&mut self, id: MemberId, member: Option<Member>) -> Option<Member> {
         match member {
-            Some(member) => self.members.insert(id, member),
-            None => self.members.remove(&id),
+            Some(member) => {
+                self.rows.put(id.0, member.row.as_slice().into());
+                self.members.insert(id, member)
+            }
+            None => {
+                self.rows.remove(id.0);
+                self.members.remove(&id)
+            }
         }
     }
 
@@ -419,8 +434,14 @@ impl ActionProfile {
             self.member_uses.entry(member.member).or_default().0 += 1;
         }
         let old = match group {
-            Some(group) => self.groups.insert(id, group),
-            None => self.groups.remove(&id),
+            Some(group) => {
+                self.picks.put(id.0, self.picks_of(&group));
+                self.groups.insert(id, group)
+            }
+            None => {
+                self.picks.remove(id.0);
+                self.groups.remove(&id)
+            }
         };
         for member in old.iter().flat_map(|g| &g.members) {
             if let Some(uses) = self.member_uses.get_mut(&member.member) {
@@ -431,6 +452,16 @@ impl ActionProfile {
             }
         }
         old
+    }
+
+    /// A group for packets. Its members exist, and none goes while a group names it.
+    fn picks_of(&self, group: &Group) -> Picks {
+        let members = group.members.iter();
+        let place = |m: &GroupMember| self.rows.place(m.member.0).unwrap_or(u32::MAX);
+        Picks {
+            choice: Choice::new(members.clone().map(|m| (m.weight, m.watch_port))),
+            members: members.map(|m| (m.member, place(m))).collect(),
+        }
     }
 
     /// Counts an entry that names a member, or one less.
@@ -478,16 +509,16 @@ impl ActionProfile {
     /// The row of a member's action.
     #[must_use]
     pub fn member_row(&self, id: MemberId) -> Option<&[u64]> {
-        self.members.get(&id).map(Member::row)
+        self.rows.get(id.0).map(|row| &**row)
     }
 
     /// The member that a hash value picks from a group, and its row; `None` if the group is
     /// unknown or has no live member. Allocates nothing.
     #[must_use]
     pub fn pick_row(&self, id: GroupId, hash: u64, ports: &PortSet) -> Option<(MemberId, &[u64])> {
-        let group = self.groups.get(&id)?;
-        let member = group.members[group.choice.pick(hash, ports)?].member;
-        Some((member, self.member_row(member)?))
+        let group = self.picks.get(id.0)?;
+        let (member, place) = group.members[group.choice.pick(hash, ports)?];
+        Some((member, self.rows.at(place)?))
     }
 }
 

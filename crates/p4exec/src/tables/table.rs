@@ -1,5 +1,7 @@
 //! A table: its entries, its default action, and the match structure that finds the winner.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use p4ir::{ActionId, Entity as _};
 use units::Nanos;
 
@@ -10,6 +12,7 @@ use super::entry::{
     TableSpec, WeightedCall,
 };
 use super::exact::ExactIndex;
+use super::few::Few;
 use super::key::{FieldMatch, MatchKind};
 use super::layout::{KeyForm, KeyLayout, PackedKey};
 use super::lpm::LpmIndex;
@@ -17,6 +20,10 @@ use super::profile::Choice;
 use super::records::{self, Records};
 use super::tuple_space::TupleSpace;
 use crate::ports::PortSet;
+
+mod view;
+
+pub use view::EntryView;
 
 /// The match structure, by the form of the key.
 #[derive(Clone, Debug)]
@@ -48,6 +55,9 @@ pub struct Table {
     spec: TableSpec,
     layout: KeyLayout,
     index: Index,
+    few: Few,
+    /// Changes with the set of entries; the same in copies that hold the same.
+    revision: u64,
     records: Records,
     /// By slot; only as long as the last slot that has one.
     sides: Vec<Option<Box<Side>>>,
@@ -55,96 +65,6 @@ pub struct Table {
     /// Argument words of the longest action.
     arg_words: usize,
     key: PackedKey,
-}
-
-/// A stored entry, unpacked only as far as it is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct EntryView<'a> {
-    table: &'a Table,
-    slot: Slot,
-}
-
-impl<'a> EntryView<'a> {
-    /// Its handle.
-    #[must_use]
-    pub const fn handle(&self) -> EntryHandle {
-        EntryHandle(self.slot)
-    }
-
-    /// The stored key words ([`KeyLayout`] says what they mean).
-    #[must_use]
-    pub fn key_words(&self) -> &'a [u64] {
-        self.table.records.key(self.slot)
-    }
-
-    /// Prefix length or priority, by the form of the key.
-    #[must_use]
-    pub fn rank(&self) -> i32 {
-        self.table.records.rank(self.slot)
-    }
-
-    /// Zero in tables whose entries have none.
-    #[must_use]
-    pub fn priority(&self) -> EntryPriority {
-        if self.table.layout.needs_priority() {
-            EntryPriority(self.rank())
-        } else {
-            EntryPriority::default()
-        }
-    }
-
-    /// Action word and arguments.
-    #[must_use]
-    pub fn action_row(&self) -> &'a [u64] {
-        self.table.action_row(self.slot)
-    }
-
-    /// One canonical match per key field.
-    #[must_use]
-    pub fn key(&self) -> Vec<FieldMatch> {
-        self.table.layout.unpack(self.key_words(), self.rank())
-    }
-
-    /// What the entry does.
-    #[must_use]
-    pub fn action(&self) -> EntryAction {
-        let side = self.table.side(self.slot).and_then(|s| s.one_shot.as_ref());
-        let one_shot = side.map_or(&[][..], |o| &o.calls);
-        action::unpack_action(self.action_row(), &self.table.spec.actions, one_shot)
-    }
-
-    /// Whether the program itself declares it `const`.
-    #[must_use]
-    pub fn is_const(&self) -> bool {
-        self.table.records.is_const(self.slot)
-    }
-
-    /// The controller's own note.
-    #[must_use]
-    pub fn controller_metadata(&self) -> &'a [u8] {
-        let side = self.table.side(self.slot);
-        side.map_or(&[], |s| &s.controller_metadata)
-    }
-
-    /// Reported idle after this long without a hit, if not zero.
-    #[must_use]
-    pub fn idle_timeout(&self) -> Nanos {
-        let side = self.table.side(self.slot);
-        side.map_or(Nanos::default(), |s| s.idle_timeout)
-    }
-
-    /// All of it.
-    #[must_use]
-    pub fn to_entry(&self) -> Entry {
-        Entry {
-            key: self.key(),
-            priority: self.priority(),
-            action: self.action(),
-            is_const: self.is_const(),
-            controller_metadata: self.controller_metadata().to_vec(),
-            idle_timeout: self.idle_timeout(),
-        }
-    }
 }
 
 /// A key as messages show it.
@@ -175,6 +95,8 @@ impl Table {
             records: Records::new(layout.stored_words(), arg_words),
             layout,
             index,
+            few: Few::default(),
+            revision: 0,
             sides: Vec::new(),
             default_row: None,
             arg_words,
@@ -182,6 +104,7 @@ impl Table {
             spec,
         };
         table.default_row = table.program_default();
+        table.entries_changed();
         table
     }
 
@@ -269,6 +192,16 @@ impl Table {
     pub fn position_of(&self, action: ActionId) -> Option<u32> {
         let at = self.spec.actions.iter().position(|a| a.id == action)?;
         u32::try_from(at).ok()
+    }
+
+    /// The same for the action of a row that may have been packed for another table.
+    #[inline]
+    pub(crate) fn position_in_list(&self, word: ActionWord) -> Option<u32> {
+        let told = word.position();
+        match self.spec.actions.get(told as usize) {
+            Some(action) if action.id == word.action() => Some(told),
+            _ => self.position_of(word.action()),
+        }
     }
 
     /// The entries in slot order.
@@ -566,6 +499,7 @@ impl Table {
         let head = records::head(key.rank, is_const);
         let (slot, fresh) = self.records.add(head, &key.words, &action.row);
         self.index_insert(slot);
+        self.entries_changed();
         (slot, fresh)
     }
 
@@ -584,6 +518,7 @@ impl Table {
         let (key, row) = record[1..].split_at(self.layout.stored_words());
         let (slot, _) = self.records.add(record[0], key, row);
         self.index_insert(slot);
+        self.entries_changed();
         slot
     }
 
@@ -591,18 +526,21 @@ impl Table {
     pub(crate) fn take(&mut self, slot: Slot) {
         self.index_remove(slot);
         self.records.remove(slot);
+        self.entries_changed();
     }
 
     /// Takes back the last [`Table::put`].
     pub(crate) fn undo_put(&mut self, slot: Slot, fresh: bool) {
         self.index_remove(slot);
         self.records.undo_add(slot, fresh);
+        self.entries_changed();
     }
 
     /// Takes back the last [`Table::take`].
     pub(crate) fn undo_take(&mut self, slot: Slot, record: &[u64]) {
         self.records.undo_remove(slot, record);
         self.index_insert(slot);
+        self.entries_changed();
     }
 
     /// Replaces the row of a slot in use; what is missing at its end is zero.
@@ -809,7 +747,7 @@ impl Table {
     /// up to 2,048 bits.
     #[must_use]
     pub fn lookup(&self, key: &[u64]) -> Option<Slot> {
-        if self.records.len() == 0 || key.len() != self.layout.words() {
+        if key.len() != self.layout.words() {
             return None;
         }
         if self.layout.is_plain() {
@@ -834,13 +772,43 @@ impl Table {
         self.lookup_dense(dense)
     }
 
+    /// The winning entry for dense words (see [`KeyLayout::densify`]).
     #[inline]
-    fn lookup_dense(&self, key: &[u64]) -> Option<Slot> {
+    pub(crate) fn lookup_dense(&self, key: &[u64]) -> Option<Slot> {
+        match self.few.lookup(key) {
+            Some(found) => found,
+            None => self.lookup_index(key),
+        }
+    }
+
+    fn lookup_index(&self, key: &[u64]) -> Option<Slot> {
+        if self.records.len() == 0 || key.len() != self.layout.dense_words() {
+            return None;
+        }
         match &self.index {
             Index::Exact(index) => index.lookup(&self.records, key),
             Index::Lpm(index) => index.lookup(&self.layout, key),
             Index::Tuples(index) => index.lookup(&self.layout, &self.records, key),
         }
+    }
+
+    /// Whether a lookup takes no longer than remembering its answer would.
+    #[inline]
+    pub(crate) const fn is_quick(&self) -> bool {
+        !matches!(self.few, Few::Many) || matches!(self.index, Index::Exact(_))
+    }
+
+    /// What lookups find depends on this and the key alone.
+    #[inline]
+    pub(crate) const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// No two sets of entries in this process have the same revision.
+    fn entries_changed(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.revision = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        self.few = Few::new(&self.layout, &self.records);
     }
 
     fn index_insert(&mut self, slot: Slot) {

@@ -31,7 +31,7 @@ use super::frame::FrameLayout;
 use super::jit::{Code, Helper, field};
 use super::plan::Plan;
 use super::site::Site;
-use crate::state::BuildError;
+use crate::state::{BuildError, ControlState};
 use crate::v1model::V1Info;
 
 /// What a function may do with the packet.
@@ -46,6 +46,8 @@ enum Kind {
 /// What is common to all functions of a program.
 struct Unit<'p> {
     program: &'p ValidProgram,
+    /// How tables pack their keys.
+    control: &'p ControlState,
     info: &'p V1Info,
     layout: &'p FrameLayout,
     plan: Plan,
@@ -71,10 +73,11 @@ fn broken(error: impl std::fmt::Display) -> BuildError {
 
 /// Compiles a program.
 pub(super) fn compile(
-    program: &ValidProgram,
+    control: &ControlState,
     info: &V1Info,
     layout: &FrameLayout,
 ) -> Result<Compiled, BuildError> {
+    let program = &**control.program();
     let mut flags = settings::builder();
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
@@ -98,6 +101,7 @@ pub(super) fn compile(
     let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
     let mut unit = Unit {
         program,
+        control,
         info,
         layout,
         plan: Plan::new(program, info, layout),

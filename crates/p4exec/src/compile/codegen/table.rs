@@ -1,9 +1,11 @@
-//! Applying a table: keys are laid out on the stack, a helper finds the action, and the code of each
+//! Applying a table: keys are packed and laid out on the stack, a helper finds the action, and the code of each
 //! action takes its data straight from the words it found.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
+
+use crate::tables::Table;
 
 use super::{Exits, FLAGS, Gen, Helper, field};
 
@@ -68,6 +70,7 @@ impl Gen<'_, '_> {
                 key.extend(value.into_iter().rev());
             }
         }
+        let key = self.packed(id, &key);
         let key_len = self.imm(key.len() as i64);
         let key = self.spill(&key);
         let bits: u32 = selector.iter().map(|(_, width)| width).sum();
@@ -77,6 +80,24 @@ impl Gen<'_, '_> {
         let table = self.imm(id.index() as i64);
         let len = self.imm(i64::from(bits.div_ceil(8)));
         self.call_helper(Helper::Apply, &[self.ctx, table, key, key_len, bytes, len])
+    }
+
+    /// Key words moved beside each other as the table stores them.
+    fn packed(&mut self, id: TableId, key: &[Value]) -> Vec<Value> {
+        let control = self.unit.control;
+        let Some(layout) = control.known_table(id).map(Table::layout) else {
+            return Vec::new();
+        };
+        let mut dense: Vec<Option<Value>> = vec![None; layout.dense_words()];
+        for ((word, shift), value) in layout.places().zip(key) {
+            let moved = self.shl_imm(*value, shift);
+            dense[word] = Some(match dense[word] {
+                Some(before) => self.b.ins().bor(before, moved),
+                None => moved,
+            });
+        }
+        // Every dense word has a key word in it.
+        dense.into_iter().flatten().collect()
     }
 
     fn run_action(&mut self, id: TableId, index: usize) {
