@@ -100,6 +100,7 @@ impl Drop for Code {
 /// Compiled code with all it runs on, for one packet or many.
 pub(super) struct Session<'a> {
     code: &'a Code,
+    ctx: Ctx,
     pub(super) runtime: Runtime<'a>,
 }
 
@@ -114,7 +115,17 @@ pub(super) struct Ended {
 
 impl<'a> Session<'a> {
     pub(super) fn new(code: &'a Code, runtime: Runtime<'a>) -> Self {
-        Self { code, runtime }
+        let ctx = Ctx {
+            packet: std::ptr::null(),
+            packet_len: 0,
+            cursor: 0,
+            out: std::ptr::null_mut(),
+            rounds: 0,
+            args: std::ptr::null(),
+            hit: 0,
+            runtime: std::ptr::null_mut(),
+        };
+        Self { code, ctx, runtime }
     }
 
     /// Runs a block that does not write packets.
@@ -142,23 +153,21 @@ impl<'a> Session<'a> {
         self.runtime.length = Bytes::new(pass.length as u64);
         self.runtime.scratch.start_block();
         let frame = self.runtime.frame.as_mut_ptr();
-        let mut ctx = Ctx {
-            packet: pass.bytes.as_ptr(),
-            packet_len: pass.bytes.len() as u64,
-            cursor: pass.parsed as u64,
-            out,
-            rounds: 0,
-            args: std::ptr::null(),
-            hit: 0,
-            runtime: (&raw mut self.runtime).cast(),
-        };
+        // What is not set here is set before it is read.
+        self.ctx.packet = pass.bytes.as_ptr();
+        self.ctx.packet_len = pass.bytes.len() as u64;
+        self.ctx.cursor = pass.parsed as u64;
+        self.ctx.out = out;
+        self.ctx.rounds = 0;
+        self.ctx.runtime = (&raw mut self.runtime).cast();
+        let ctx = &raw mut self.ctx;
         // SAFETY: see the module documentation; the frame has the length the code was made for.
-        let code = unsafe { self.code.blocks[kind as usize](&raw mut ctx, frame) };
+        let code = unsafe { self.code.blocks[kind as usize](ctx, frame) };
         let ended = Ended {
             code,
-            parsed: ctx.cursor as usize,
+            parsed: self.ctx.cursor as usize,
         };
-        (ended, ctx.out)
+        (ended, self.ctx.out)
     }
 }
 

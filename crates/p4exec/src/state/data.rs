@@ -68,6 +68,12 @@ impl TableCells {
         }
     }
 
+    /// Whether anything is kept for entries.
+    #[inline]
+    pub(crate) const fn keeps(&self) -> bool {
+        self.counters.is_some() || self.meters.is_some() || self.times.is_some()
+    }
+
     /// Notes that a packet hit an entry.
     #[inline]
     pub fn hit(&mut self, slot: Slot, now: Nanos) {

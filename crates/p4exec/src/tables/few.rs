@@ -17,6 +17,8 @@ const MOST_SLOTS: usize = 4 * MOST;
 /// The entries of a small table, the winner of any two first.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Few {
+    /// A table without keys.
+    Never,
     /// Keys of one dense word: mask and value.
     One(Vec<[u64; 2]>, Vec<Slot>),
     /// Keys of two: masks, then values.
@@ -29,6 +31,9 @@ pub(crate) enum Few {
 impl Few {
     /// The entries of a table as they are now.
     pub(crate) fn new(layout: &KeyLayout, records: &Records) -> Self {
+        if layout.fields().is_empty() {
+            return Self::Never;
+        }
         let words = layout.dense_words();
         let suits = records.len() <= MOST
             && records.slots() <= MOST_SLOTS
@@ -65,6 +70,7 @@ impl Few {
                     |[m0, m1, v0, v1]: &[u64; 4]| ((first & m0) ^ v0) | ((second & m1) ^ v1) == 0;
                 (hits(entries, hit), slots)
             }
+            (Self::Never, _) => return Some(None),
             _ => return None,
         };
         Some(slots.get(hits.trailing_zeros() as usize).copied())

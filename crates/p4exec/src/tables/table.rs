@@ -772,6 +772,12 @@ impl Table {
         self.lookup_dense(dense)
     }
 
+    /// What [`Table::lookup_dense`] finds, if the entries are few.
+    #[inline]
+    pub(crate) fn lookup_few(&self, key: &[u64]) -> Option<Option<Slot>> {
+        self.few.lookup(key)
+    }
+
     /// The winning entry for dense words (see [`KeyLayout::densify`]).
     #[inline]
     pub(crate) fn lookup_dense(&self, key: &[u64]) -> Option<Slot> {
