@@ -8,11 +8,13 @@ mod build;
 mod check;
 mod completions;
 mod conform;
+mod console;
 mod demo;
 mod drift;
 mod p4;
 mod plan;
 mod push;
+mod switch;
 mod topo;
 mod trace;
 
@@ -73,6 +75,10 @@ enum Command {
     Conform(conform::Conform),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
+    /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
+    Switch(Box<switch::Switch>),
+    /// Look into a switch and change it: simple_switch_CLI's commands, over P4Runtime.
+    Cli(console::Console),
     /// The P4 front end and executor as tools.
     P4(p4::P4),
     /// Measure speed and memory, beside a peer where one is found.
@@ -101,6 +107,8 @@ pub fn main() -> ExitCode {
         Command::Drift(drift) => drift.run(&terminal),
         Command::Conform(conform) => conform.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Switch(switch) => switch.run(&terminal),
+        Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&terminal),
         Command::Demo(demo) => demo.run(&terminal),

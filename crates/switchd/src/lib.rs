@@ -4,6 +4,7 @@
 //! P4Runtime's messages; [`server`] is the service; [`persist`] keeps state on disk. [`fuzz`] tries any server and
 //! [`measure`] times it.
 
+pub mod admin;
 pub mod engine;
 pub mod fuzz;
 pub mod measure;

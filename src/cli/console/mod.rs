@@ -1,0 +1,334 @@
+//! `switchwright cli`: simple_switch_CLI's commands, on P4Runtime. Names come from the P4Info that the switch holds;
+//! what P4Runtime cannot say (ports) goes over the switch's admin socket, where there is one.
+//!
+//! It works with any P4Runtime switch. Differences to Thrift's command line are those of P4Runtime: handles are counted
+//! here, from what the switch holds when a table is first touched, and the *smallest* priority number wins as in
+//! simple_switch_CLI (P4Runtime's is turned round, as BMv2's own server does it).
+
+mod arrays;
+mod help;
+mod ports;
+mod profiles;
+mod replication;
+mod tables;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use p4runtime::P4InfoIndex;
+use p4runtime::p4::v1::{self, entity::Entity, update};
+use serde::Serialize;
+use switchd::admin;
+use tokio::runtime::{Builder, Runtime};
+
+use super::fault::{Context, Fault, Status};
+use super::terminal::{self, Terminal};
+use crate::target::client::{Client, ClientError, ClientTls};
+
+/// Arguments of `switchwright cli`.
+#[derive(Debug, Args)]
+pub(super) struct Console {
+    /// Where the switch serves P4Runtime.
+    #[arg(value_name = "HOST:PORT", default_value = "127.0.0.1:9559")]
+    address: String,
+    /// Commands are read from this file; else from standard input.
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<String>,
+    /// One command; may be given again.
+    #[arg(short, long, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// The P4Runtime device id.
+    #[arg(long, value_name = "ID", default_value_t = 0)]
+    device_id: u64,
+    /// Our election id when something is written: higher than that of the controller whose place is taken.
+    #[arg(long, value_name = "ID", default_value_t = 1)]
+    election_id: u128,
+    /// The switch's admin socket [default: in the run directory, named after the port]
+    #[arg(long, value_name = "PATH")]
+    admin: Option<PathBuf>,
+    /// Go on after a command that failed.
+    #[arg(long)]
+    keep_going: bool,
+    /// Certificates that vouch for the switch (PEM); calls are encrypted then.
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<String>,
+    /// Our certificate, where the switch asks for one (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<String>,
+    /// The key of our certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<String>,
+}
+
+/// A command and what it said, for `--json`.
+#[derive(Serialize)]
+struct Done {
+    command: String,
+    output: String,
+    error: Option<String>,
+}
+
+/// A command's text, or what is wrong with it.
+type Outcome<T = String> = Result<T, Trouble>;
+
+/// Why a command failed.
+#[derive(Debug)]
+enum Trouble {
+    /// The command is wrong.
+    Line(String),
+    /// The switch refused, or is not there.
+    Switch(ClientError),
+}
+
+impl From<ClientError> for Trouble {
+    fn from(error: ClientError) -> Self {
+        Self::Switch(error)
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(text: String) -> Self {
+        Self::Line(text)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(text: &str) -> Self {
+        Self::Line(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(text) => f.write_str(text),
+            Self::Switch(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A connection and what is remembered between commands.
+struct Session {
+    runtime: Runtime,
+    client: Client,
+    /// The program's names; missing before any pipeline is set.
+    info: Option<P4InfoIndex>,
+    election_id: u128,
+    admin: PathBuf,
+    handles: tables::Handles,
+    nodes: Option<Vec<replication::Node>>,
+}
+
+impl Console {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let mut session = self.connect()?;
+        let mut done = Vec::new();
+        let mut worst = None;
+        let interactive =
+            self.file.is_none() && self.command.is_empty() && io::stdin().is_terminal();
+        let mut step = |line: &str| {
+            let Some(outcome) = session.line(line) else {
+                return true;
+            };
+            let (output, error) = match outcome {
+                Ok(output) => (output, None),
+                Err(trouble) => {
+                    let status = match &trouble {
+                        Trouble::Line(_) => Status::Input,
+                        Trouble::Switch(_) => Status::Target,
+                    };
+                    worst.get_or_insert(status);
+                    (String::new(), Some(trouble.to_string()))
+                }
+            };
+            if terminal.json {
+                let command = line.trim().to_owned();
+                done.push(Done {
+                    command,
+                    output,
+                    error: error.clone(),
+                });
+            } else if let Some(error) = &error {
+                terminal.note(format!("error: {line}: {error}"));
+            } else if !output.is_empty() {
+                terminal::emit(&format!("{}\n", output.trim_end()));
+            }
+            error.is_none() || self.keep_going || interactive
+        };
+        if self.command.is_empty() {
+            read_lines(self.file.as_deref(), interactive, &mut step)?;
+        } else {
+            self.command.iter().all(|line| step(line));
+        }
+        if terminal.json {
+            terminal.result(&done, String::new)?;
+        }
+        match worst {
+            Some(status) if !interactive => Err(Fault::shown(status)),
+            _ => Ok(()),
+        }
+    }
+
+    fn connect(&self) -> Result<Session, Fault> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.input("the runtime of the client")?;
+        let tls = match &self.tls_ca {
+            None if self.tls_cert.is_none() => None,
+            ca => Some(ClientTls {
+                ca: ca.as_deref().map(terminal::read).transpose()?,
+                identity: match (&self.tls_cert, &self.tls_key) {
+                    (Some(certificate), Some(key)) => {
+                        Some((terminal::read(certificate)?, terminal::read(key)?))
+                    }
+                    _ => None,
+                },
+            }),
+        };
+        let refused = |error: ClientError| {
+            Fault::with(Status::Target, error)
+                .help("start one with `switchwright switch`, or name its address: `switchwright cli HOST:PORT`")
+        };
+        let connecting = Client::connect(&self.address, self.device_id, tls);
+        let client = runtime.block_on(connecting).map_err(refused)?;
+        let port = self.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let default = || admin::default_path(port.unwrap_or(0));
+        let mut session = Session {
+            runtime,
+            client,
+            info: None,
+            election_id: self.election_id,
+            admin: self.admin.clone().unwrap_or_else(default),
+            handles: tables::Handles::default(),
+            nodes: None,
+        };
+        session.learn().map_err(|trouble| Fault::with(Status::Target, trouble))?;
+        Ok(session)
+    }
+}
+
+/// Hands lines to `step` until it says stop or there are no more.
+fn read_lines(
+    file: Option<&str>,
+    interactive: bool,
+    step: &mut dyn FnMut(&str) -> bool,
+) -> Result<(), Fault> {
+    if let Some(file) = file {
+        terminal::read(file)?.lines().all(step);
+        return Ok(());
+    }
+    let mut lines = io::stdin().lock().lines();
+    loop {
+        if interactive {
+            terminal::emit("RuntimeCmd: ");
+            let _ = io::stdout().flush();
+        }
+        match lines.next() {
+            None => return Ok(()),
+            Some(line) => {
+                let line = line.input("standard input")?;
+                if ["quit", "exit", "EOF"].contains(&line.trim()) || !step(&line) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Asks the switch for the names of its program.
+    fn learn(&mut self) -> Outcome<()> {
+        let config = self.runtime.block_on(self.client.pipeline())?;
+        self.info = match config.and_then(|config| config.p4info) {
+            Some(info) => Some(P4InfoIndex::new(info).map_err(|e| e.to_string())?),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Runs a line; nothing where there is nothing to run.
+    fn line(&mut self, line: &str) -> Option<Outcome> {
+        let line = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (command, words) = words.split_first()?;
+        Some(self.run(command, words))
+    }
+
+    fn run(&mut self, command: &str, words: &[&str]) -> Outcome {
+        match command {
+            "help" | "?" => Ok(help::text(words.first().copied())),
+            "port_add" | "port_remove" | "show_ports" => self.ports(command, words),
+            _ if command.starts_with("table_") || command.starts_with("show_") => {
+                self.tables(command, words)
+            }
+            _ if command.starts_with("act_prof_") => self.profiles(command, words),
+            _ if command != "mc_node_destroy" && (command.starts_with("mc_") || command.starts_with("mirroring_")) => {
+                self.replication(command, words)
+            }
+            _ if ["counter_", "register_", "meter_"].iter().any(|p| command.starts_with(p)) => {
+                self.arrays(command, words)
+            }
+            "switch_info" => Ok(self.switch_info()),
+            _ => Err(help::unknown(command).into()),
+        }
+    }
+
+    fn switch_info(&self) -> String {
+        let count = |what: &str, count: usize| format!("{what:<24}: {count}\n");
+        match &self.info {
+            None => "no pipeline is set".to_owned(),
+            Some(index) => {
+                let info = index.info();
+                count("tables", info.tables.len())
+                    + &count("actions", info.actions.len())
+                    + &count("action profiles", info.action_profiles.len())
+                    + &count("counters", info.counters.len() + info.direct_counters.len())
+                    + &count("meters", info.meters.len() + info.direct_meters.len())
+                    + &count("registers", info.registers.len())
+            }
+        }
+    }
+
+    /// The program's names.
+    fn info(&self) -> Outcome<&P4InfoIndex> {
+        self.info.as_ref().ok_or_else(|| {
+            "the switch has no pipeline yet: start it with a program, or push one".into()
+        })
+    }
+
+    /// Makes one change; becomes the primary for it if need be.
+    fn change(&mut self, kind: update::Type, entity: Entity) -> Outcome<()> {
+        let update = v1::Update {
+            r#type: kind.into(),
+            entity: Some(v1::Entity {
+                entity: Some(entity),
+            }),
+        };
+        let (client, election) = (&mut self.client, self.election_id);
+        self.runtime.block_on(async {
+            client.arbitrate(election).await?;
+            client.write(vec![update]).await
+        })?;
+        Ok(())
+    }
+
+    /// What the switch holds of this kind.
+    fn fetch(&mut self, entity: Entity) -> Outcome<Vec<Entity>> {
+        Ok(self.runtime.block_on(self.client.read(vec![entity]))?)
+    }
+}
+
+/// A number of a command.
+fn number<T: std::str::FromStr>(text: &str) -> Outcome<T> {
+    text.parse()
+        .map_err(|_| format!("'{text}' is not a number in range").into())
+}
+
+/// A handle: decimal, or hexadecimal as `table_dump` prints it.
+fn handle(text: &str) -> Outcome<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16)
+            .map_err(|_| format!("'{text}' is not a handle").into()),
+        None => number(text),
+    }
+}

@@ -1,0 +1,297 @@
+//! The arguments of `switchwright switch`: its own, and the whole line of `simple_switch_grpc`, which is accepted
+//! unchanged. What that line asks for and we do otherwise is told once; it is no error.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, ValueEnum};
+use switchd::ports::PortBinding;
+use switchd::server::DEFAULT_ADDRESS;
+
+use super::super::fault::Fault;
+
+/// Arguments of `switchwright switch`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Switch {
+    /// The program to start with: our P4 source, or BMv2 JSON. Without one, wait for a controller to push it.
+    #[arg(value_name = "PROGRAM")]
+    pub(super) program: Option<String>,
+    /// A port and what it is connected to: 1@veth0, or 1= with pcap:IN,OUT, udp:LOCAL->PEER, unix:LOCAL->PEER.
+    #[arg(short = 'i', long = "interface", visible_alias = "port", value_name = "N@PORT")]
+    pub(super) ports: Vec<PortBinding>,
+    /// The P4Runtime device id.
+    #[arg(long, value_name = "ID", default_value_t = 0)]
+    pub(super) device_id: u64,
+    /// Start without a program (that is so anyway when none is named).
+    #[arg(long)]
+    pub(super) no_p4: bool,
+    /// What runs the program.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) executor: ExecutorName,
+    /// Keep pipeline and entries in this folder, and start with what it holds.
+    #[arg(long, value_name = "DIR")]
+    pub(super) state_dir: Option<PathBuf>,
+    /// The socket for `switchwright cli`'s commands on ports [default: in the run directory, named after the port]
+    #[arg(long, value_name = "PATH")]
+    pub(super) admin: Option<PathBuf>,
+    /// Write every port's packets to files in this folder (here if none is named).
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    pub(super) pcap: Option<PathBuf>,
+    /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) use_files: Option<u64>,
+    /// Where random numbers of programs begin.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    foreign: Foreign,
+    /// Arguments that simple_switch_grpc takes after `--`.
+    #[arg(last = true, value_name = "TARGET ARGUMENTS")]
+    rest: Vec<String>,
+}
+
+/// What simple_switch_grpc takes after `--`; here also before.
+#[derive(Clone, Debug, Default, Args)]
+#[group(skip)]
+pub(super) struct Target {
+    /// Where the P4Runtime server listens [default: 0.0.0.0:9559]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(super) grpc_server_addr: Option<String>,
+    /// Packets to this port go to the controller.
+    #[arg(long, value_name = "N")]
+    pub(super) cpu_port: Option<u16>,
+    /// Where packets are dropped; 511 as v1model has it.
+    #[arg(long, value_name = "N")]
+    pub(super) drop_port: Option<u16>,
+    /// Queues per port, as BMv2 counts them (1 to 8).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(super) priority_queues: Option<u8>,
+    /// Encrypt calls; needs --grpc-server-cert and --grpc-server-key.
+    #[arg(long)]
+    pub(super) grpc_server_ssl: bool,
+    /// The server's certificate (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(super) grpc_server_cert: Option<PathBuf>,
+    /// The key of the server's certificate (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(super) grpc_server_key: Option<PathBuf>,
+    /// Certificates that vouch for clients (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(super) grpc_server_cacert: Option<PathBuf>,
+    /// Clients must show a certificate; needs --grpc-server-cacert.
+    #[arg(long)]
+    pub(super) grpc_server_with_client_auth: bool,
+    #[arg(long, hide = true)]
+    disable_swap: bool,
+    #[arg(long, hide = true)]
+    enable_swap: bool,
+    #[arg(long, hide = true)]
+    dp_grpc_server_addr: Option<String>,
+    #[arg(long, hide = true)]
+    load_modules: Option<String>,
+    #[arg(long, hide = true)]
+    max_mc_groups: Option<u32>,
+    #[arg(long, hide = true)]
+    max_l1_entries: Option<u32>,
+    #[arg(long, hide = true)]
+    max_l2_entries: Option<u32>,
+}
+
+/// Arguments of BMv2 that mean nothing here, or are said otherwise.
+#[derive(Debug, Args)]
+#[group(skip)]
+struct Foreign {
+    #[arg(long, hide = true)]
+    thrift_port: Option<u16>,
+    #[arg(long, hide = true)]
+    log_console: bool,
+    #[arg(long, hide = true)]
+    log_file: Option<String>,
+    #[arg(long, short = 'L', hide = true)]
+    log_level: Option<String>,
+    #[arg(long, hide = true)]
+    log_flush: bool,
+    #[arg(long, hide = true)]
+    log_file_max_size: Option<u64>,
+    #[arg(long, hide = true)]
+    log_file_max_files: Option<u64>,
+    #[arg(long, hide = true)]
+    nanolog: Option<String>,
+    #[arg(long, hide = true)]
+    notifications_addr: Option<String>,
+    #[arg(long, hide = true)]
+    packet_in: Option<String>,
+    #[arg(long, hide = true)]
+    debugger: bool,
+    #[arg(long, hide = true)]
+    debugger_addr: Option<String>,
+    #[arg(long, hide = true)]
+    restore_state: Option<String>,
+    #[arg(long, hide = true)]
+    dump_packet_data: Option<u64>,
+    #[arg(long, hide = true)]
+    max_port_count: Option<u32>,
+}
+
+/// The executors by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExecutorName {
+    /// The reference interpreter.
+    #[default]
+    Interp,
+}
+
+/// The part after `--`, read alone.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Rest {
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Switch {
+    /// Takes in what stands after `--`, and checks what arguments say of each other.
+    ///
+    /// # Errors
+    /// Arguments that contradict each other, or that would silently change what packets do.
+    pub(super) fn settle(&mut self) -> Result<(), Fault> {
+        let rest = std::mem::take(&mut self.rest);
+        if !rest.is_empty() {
+            let read = Rest::try_parse_from(rest).map_err(|e| {
+                let text = e.to_string();
+                let text = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+                Fault::input(format!("after `--`: {text}"))
+                    .help("`switchwright switch --help` lists the target's arguments")
+            })?;
+            self.target.prefer(read.target);
+        }
+        if self.no_p4 && self.program.is_some() {
+            return Err(Fault::input("--no-p4 and a program contradict each other")
+                .help("leave one of them out"));
+        }
+        if let Some(port) = self.target.drop_port.filter(|port| *port != 511) {
+            return Err(Fault::input(format!("--drop-port {port}: packets are dropped at port 511 here"))
+                .help("`mark_to_drop` works whatever the number; leave --drop-port out"));
+        }
+        let foreign = &self.foreign;
+        for (given, what, instead) in [
+            (self.target.dp_grpc_server_addr.is_some(), "--dp-grpc-server-addr", "use ports udp: or unix:"),
+            (self.target.load_modules.is_some(), "--load-modules", "extern modules of BMv2 cannot be loaded"),
+            (foreign.packet_in.is_some(), "--packet-in", "use ports udp: or unix:"),
+            (foreign.restore_state.is_some(), "--restore-state", "use --state-dir"),
+        ] {
+            if given {
+                return Err(Fault::input(format!("{what} is not supported")).help(instead));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the line asked for and is done otherwise, one remark each.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let foreign = &self.foreign;
+        let mut remarks = Vec::new();
+        if let Some(port) = foreign.thrift_port {
+            remarks.push(format!(
+                "--thrift-port {port}: Thrift is not served; `switchwright cli` takes simple_switch_CLI's commands"
+            ));
+        }
+        for (given, what) in [
+            (foreign.nanolog.is_some(), "--nanolog"),
+            (foreign.notifications_addr.is_some(), "--notifications-addr"),
+            (foreign.debugger || foreign.debugger_addr.is_some(), "--debugger"),
+        ] {
+            if given {
+                remarks.push(format!("{what} is ignored: there are no nanomsg services here"));
+            }
+        }
+        if foreign.log_console || foreign.log_file.is_some() || foreign.log_level.is_some() {
+            remarks.push("the log goes to standard error; -v and -vv say more (RUST_LOG chooses)".to_owned());
+        }
+        remarks
+    }
+
+    /// Where the P4Runtime server listens.
+    ///
+    /// # Errors
+    /// An address that is none.
+    pub(super) fn address(&self) -> Result<SocketAddr, Fault> {
+        let text = self.target.grpc_server_addr.as_deref().unwrap_or(DEFAULT_ADDRESS);
+        let mut found = text.to_socket_addrs().ok().into_iter().flatten();
+        found.next().ok_or_else(|| {
+            Fault::input(format!("--grpc-server-addr {text}: that is not an address"))
+                .help("write ADDRESS:PORT, such as 0.0.0.0:9559")
+        })
+    }
+}
+
+impl Target {
+    /// What was said later wins.
+    fn prefer(&mut self, later: Self) {
+        macro_rules! later_or_before {
+            ($($field:ident),*) => { $( if later.$field.is_some() { self.$field = later.$field; } )* };
+        }
+        later_or_before!(
+            grpc_server_addr, cpu_port, drop_port, priority_queues, grpc_server_cert, grpc_server_key,
+            grpc_server_cacert, dp_grpc_server_addr, load_modules, max_mc_groups, max_l1_entries, max_l2_entries
+        );
+        self.grpc_server_ssl |= later.grpc_server_ssl;
+        self.grpc_server_with_client_auth |= later.grpc_server_with_client_auth;
+        self.disable_swap |= later.disable_swap;
+        self.enable_swap |= later.enable_swap;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        switch: Switch,
+    }
+
+    fn read(line: &str) -> Switch {
+        Line::try_parse_from(line.split_whitespace()).expect(line).switch
+    }
+
+    #[test]
+    fn the_line_of_simple_switch_grpc_is_accepted() {
+        let mut switch = read(
+            "switch -i 1@s1-eth1 -i 2@s1-eth2 --pcap=/tmp/pcaps --nanolog ipc:///tmp/x.ipc --device-id 3 build/x.json \
+             --thrift-port 9090 --log-console -L trace --notifications-addr ipc:///tmp/n.ipc --use-files 1 -- \
+             --grpc-server-addr 0.0.0.0:50051 --cpu-port 255 --priority-queues 8 --drop-port 511",
+        );
+        switch.settle().expect("settled");
+        assert_eq!(switch.ports.len(), 2);
+        assert_eq!(switch.device_id, 3);
+        assert_eq!(switch.program.as_deref(), Some("build/x.json"));
+        assert_eq!(switch.target.cpu_port, Some(255));
+        assert_eq!(switch.address().expect("address").port(), 50051);
+        assert_eq!(switch.remarks().len(), 4, "{:?}", switch.remarks());
+    }
+
+    #[test]
+    fn our_own_line_needs_no_dashes() {
+        let mut switch = read("switch --no-p4 --cpu-port 510 --grpc-server-addr localhost:1234");
+        switch.settle().expect("settled");
+        assert_eq!(switch.target.cpu_port, Some(510));
+        assert_eq!(switch.address().expect("address").port(), 1234);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "switch --no-p4 x.p4",
+            "switch --no-p4 -- --drop-port 7",
+            "switch --no-p4 -- --nonsense 7",
+            "switch --no-p4 -- --load-modules x.so",
+            "switch --no-p4 --restore-state x",
+        ] {
+            assert!(read(line).settle().is_err(), "{line}");
+        }
+    }
+}

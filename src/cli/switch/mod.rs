@@ -1,0 +1,259 @@
+//! `switchwright switch`: the switch as a process. Ports, data plane and P4Runtime server are brought up in this order,
+//! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
+
+mod args;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use netlab::NetError;
+use serde::Serialize;
+use switchd::admin::{self, Admin};
+use switchd::engine::{Engine, EngineConfig, ExecutorKind};
+use switchd::ports::{PortBinding, PortError, PortOptions, PortSpec, Ports};
+use switchd::server::{Server, ServerConfig, ServerError, Tls};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use units::PortId;
+
+use super::fault::{Context, Fault, Status};
+use super::terminal::{self, Terminal};
+use args::ExecutorName;
+pub(super) use args::Switch;
+use program::Start;
+
+/// Threads of the P4Runtime server; the data plane has its own.
+const SERVER_THREADS: usize = 2;
+
+/// What a switch says when it is ready.
+#[derive(Serialize)]
+struct Ready {
+    ready: bool,
+    device_id: u64,
+    address: String,
+    admin: PathBuf,
+    ports: Vec<String>,
+    program: Option<String>,
+    restored: bool,
+}
+
+impl Switch {
+    pub(super) fn run(mut self, terminal: &Terminal) -> Result<(), Fault> {
+        self.settle()?;
+        for remark in self.remarks() {
+            terminal.note(format!("note: {remark}"));
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(SERVER_THREADS)
+            .enable_all()
+            .build()
+            .input("the runtime of the server")?;
+        self.serve(&runtime, terminal)
+    }
+
+    fn serve(self, runtime: &Runtime, terminal: &Terminal) -> Result<(), Fault> {
+        // Wrong arguments come to light before anything is opened.
+        let config = self.server_config()?;
+        let read = |path| program::read(path, terminal);
+        let start = self.program.as_deref().map(read).transpose()?;
+        let mut stop = runtime.block_on(async { Signals::new() }).input("signals")?;
+
+        let cpu_port = self.target.cpu_port.map(PortId::new);
+        let bindings = self.bindings();
+        let options = PortOptions {
+            capture: self.pcap.clone().filter(|_| self.use_files.is_none()),
+            files_wait: Duration::from_secs(self.use_files.unwrap_or(0)),
+            cpu_port,
+            ..PortOptions::default()
+        };
+        let (mut ports, set) = Ports::open(&bindings, options).map_err(port_fault)?;
+        let engine_config = EngineConfig {
+            ports: ports.numbers(),
+            cpu_port,
+            executor: match self.executor {
+                ExecutorName::Interp => ExecutorKind::Interp,
+            },
+            seed: self.seed,
+        };
+        let (engine, notifications) = Engine::start(&engine_config, set).map_err(Fault::input)?;
+        ports.attach(engine.handle()).map_err(port_fault)?;
+
+        let started = Server::start(config, engine.handle().clone(), notifications);
+        let server = runtime.block_on(started).map_err(server_fault)?;
+        let restored = server.switch().pipelines().running.is_some();
+        let program = match start {
+            _ if restored => None,
+            None => None,
+            Some(start) => Some(self.load(start, &engine, &server)?),
+        };
+        let ports = Arc::new(Mutex::new(ports));
+        let admin = self.open_admin(runtime, &server, &ports, &engine)?;
+        let ready = Ready {
+            ready: true,
+            device_id: self.device_id,
+            address: server.address().to_string(),
+            admin: admin.path().to_owned(),
+            ports: bindings.iter().map(ToString::to_string).collect(),
+            program,
+            restored,
+        };
+        tell_ready(&ready, terminal)?;
+        runtime.block_on(stop.any());
+        terminal.note("stopping");
+        drop(admin);
+        runtime.block_on(server.stop());
+        drop(ports);
+        engine.stop();
+        Ok(())
+    }
+
+    /// The ports; with --use-files interfaces become files of their name.
+    fn bindings(&self) -> Vec<PortBinding> {
+        let file = |binding: &PortBinding| match &binding.spec {
+            PortSpec::Interface(name) if self.use_files.is_some() => PortBinding {
+                port: binding.port,
+                spec: PortSpec::Pcap {
+                    input: Some(format!("{name}_in.pcap").into()),
+                    output: Some(format!("{name}_out.pcap").into()),
+                },
+            },
+            _ => binding.clone(),
+        };
+        self.ports.iter().map(file).collect()
+    }
+
+    fn server_config(&self) -> Result<ServerConfig, Fault> {
+        let mut config = ServerConfig::new(self.address()?);
+        config.device_id = self.device_id;
+        config.state_dir.clone_from(&self.state_dir);
+        let target = &self.target;
+        let read = |flag: &str, file: &Path| {
+            fs::read_to_string(file).input(format!("{flag} {}", file.display()))
+        };
+        let client_ca = match (&target.grpc_server_cacert, target.grpc_server_with_client_auth) {
+            (Some(file), true) => Some(read("--grpc-server-cacert", file)?),
+            (None, true) => {
+                return Err(Fault::input("--grpc-server-with-client-auth needs --grpc-server-cacert")
+                    .help("name the certificates that vouch for clients"));
+            }
+            (_, false) => None,
+        };
+        config.tls = match (&target.grpc_server_cert, &target.grpc_server_key) {
+            (Some(certificate), Some(key)) => Some(Tls {
+                certificate: read("--grpc-server-cert", certificate)?,
+                key: read("--grpc-server-key", key)?,
+                client_ca,
+            }),
+            (None, None) if !target.grpc_server_ssl && client_ca.is_none() => None,
+            _ => {
+                return Err(Fault::input("encrypted calls need a certificate and its key")
+                    .help("give both --grpc-server-cert and --grpc-server-key"));
+            }
+        };
+        Ok(config)
+    }
+
+    /// Runs the program of the command line. A P4 source brings its own P4Info, so that controllers find a pipeline set;
+    /// a BMv2 JSON has none, as with BMv2: packets pass, and controllers push before they write.
+    fn load(&self, start: Start, engine: &Engine, server: &Server) -> Result<String, Fault> {
+        let name = self.program.clone().unwrap_or_default();
+        match start {
+            Start::Source(config) => {
+                let loaded = server.switch().load(*config);
+                loaded.map_err(|refusal| Fault::input(format!("{name}: {refusal}")))?;
+            }
+            Start::Json(text) => {
+                let program = p4front::bmv2json::read(&text).input(&name)?;
+                let executor = engine.handle().build(Arc::new(program)).input(&name)?;
+                engine.handle().replace(executor).input(&name)?;
+            }
+        }
+        Ok(name)
+    }
+
+    fn open_admin(
+        &self,
+        runtime: &Runtime,
+        server: &Server,
+        ports: &Arc<Mutex<Ports>>,
+        engine: &Engine,
+    ) -> Result<Admin, Fault> {
+        let default = || admin::default_path(server.address().port());
+        let path = self.admin.clone().unwrap_or_else(default);
+        let open = || Admin::open(&path, Arc::clone(ports), engine.handle().clone());
+        runtime.block_on(async { open() }).map_err(|error| {
+            Fault::with(Status::Target, format!("the admin socket {}: {error}", path.display()))
+                .help("choose another place with --admin PATH")
+        })
+    }
+}
+
+fn port_fault(error: PortError) -> Fault {
+    let refused = match &error {
+        PortError::Net { source, .. } | PortError::Setup(source) => {
+            matches!(source, NetError::NotPermitted { .. } | NetError::System { .. })
+        }
+        PortError::Socket { .. } => true,
+        _ => false,
+    };
+    Fault::with(if refused { Status::Target } else { Status::Input }, error)
+}
+
+fn server_fault(error: ServerError) -> Fault {
+    match error {
+        ServerError::Bind { .. } => Fault::with(Status::Target, error)
+            .help("take another address with --grpc-server-addr, or stop what listens there"),
+        ServerError::Store(_) | ServerError::Resume(_) => Fault::with(Status::Target, error)
+            .help("mend or empty the folder of --state-dir, or name another"),
+        _ => Fault::input(error),
+    }
+}
+
+fn tell_ready(ready: &Ready, terminal: &Terminal) -> Result<(), Fault> {
+    if terminal.json {
+        let line = serde_json::to_string(ready).input("result as JSON")?;
+        terminal::emit(&format!("{line}\n"));
+        return Ok(());
+    }
+    let ports = match ready.ports.as_slice() {
+        [] => "no ports".to_owned(),
+        ports => format!("ports {}", ports.join(", ")),
+    };
+    let program = match (&ready.program, ready.restored) {
+        (Some(name), _) => format!("running {name}"),
+        (None, true) => "running what was saved".to_owned(),
+        (None, false) => "waiting for a program".to_owned(),
+    };
+    terminal.say(format!(
+        "ready: device {} at {}, {ports}, {program}; admin {}",
+        ready.device_id,
+        ready.address,
+        ready.admin.display()
+    ));
+    Ok(())
+}
+
+/// What ends a switch.
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
