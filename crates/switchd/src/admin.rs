@@ -194,7 +194,11 @@ fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
     // A data plane that has stopped has no ports up.
     let up = engine.ports().unwrap_or_default();
     let status = |info: crate::ports::PortInfo| {
-        let counters = engine.port_counters(info.port).ok().flatten().unwrap_or_default();
+        let counters = engine
+            .port_counters(info.port)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         PortStatus {
             port: info.port,
             line: info.spec.to_string(),
@@ -218,7 +222,9 @@ pub fn default_path(tcp_port: u16) -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR")
         .filter(|_| !is_root())
         .map_or_else(|| PathBuf::from("/run"), PathBuf::from);
-    folder.join("switchwright").join(format!("switch-{tcp_port}.sock"))
+    folder
+        .join("switchwright")
+        .join(format!("switch-{tcp_port}.sock"))
 }
 
 fn is_root() -> bool {

@@ -23,14 +23,20 @@ fn id_of<'a>(
         Some(preamble) => Ok(preamble.id),
         None => {
             let known: Vec<&str> = objects.map(|p| p.name.as_str()).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
             Err(format!("the program has no {kind} named '{name}'; it has {known}").into())
         }
     }
 }
 
 fn index_of(text: &str) -> Outcome<Option<v1::Index>> {
-    Ok(Some(v1::Index { index: number(text)? }))
+    Ok(Some(v1::Index {
+        index: number(text)?,
+    }))
 }
 
 impl Session {
@@ -74,10 +80,16 @@ impl Session {
         });
         let data = match direct.map(|c| c.direct_table_id) {
             Some(table_id) => {
-                let table = self.info()?.table_by_id(table_id).map_err(|e| e.to_string())?;
+                let table = self
+                    .info()?
+                    .table_by_id(table_id)
+                    .map_err(|e| e.to_string())?;
                 let (name, wanted) = (table.name().to_owned(), at);
                 let table_entry = Some(self.at_handle(&name, wanted)?);
-                let entry = v1::DirectCounterEntry { table_entry, data: None };
+                let entry = v1::DirectCounterEntry {
+                    table_entry,
+                    data: None,
+                };
                 let found = self.fetch(Entity::DirectCounterEntry(entry))?;
                 found.into_iter().find_map(|entity| match entity {
                     Entity::DirectCounterEntry(entry) => entry.data,
@@ -86,7 +98,11 @@ impl Session {
             }
             None => {
                 let counter_id = self.counter_id(counter)?;
-                let entry = v1::CounterEntry { counter_id, index: index_of(at)?, data: None };
+                let entry = v1::CounterEntry {
+                    counter_id,
+                    index: index_of(at)?,
+                    data: None,
+                };
                 let found = self.fetch(Entity::CounterEntry(entry))?;
                 found.into_iter().find_map(|entity| match entity {
                     Entity::CounterEntry(entry) => entry.data,
@@ -95,7 +111,10 @@ impl Session {
             }
         };
         let data = data.ok_or_else(|| format!("{counter} has no cell {at}"))?;
-        Ok(format!("{counter}[{at}]= ({} bytes, {} packets)", data.byte_count, data.packet_count))
+        Ok(format!(
+            "{counter}[{at}]= ({} bytes, {} packets)",
+            data.byte_count, data.packet_count
+        ))
     }
 
     fn counter_write(
@@ -127,7 +146,10 @@ impl Session {
         let mut cells = Vec::new();
         for entity in self.fetch(Entity::RegisterEntry(entry))? {
             if let Entity::RegisterEntry(entry) = entity {
-                cells.push((entry.index.map_or(0, |i| i.index), data_text(entry.data.as_ref())));
+                cells.push((
+                    entry.index.map_or(0, |i| i.index),
+                    data_text(entry.data.as_ref()),
+                ));
             }
         }
         cells.sort();
@@ -144,7 +166,10 @@ impl Session {
     }
 
     fn register_write(&mut self, register: &str, index: Option<v1::Index>, value: &str) -> Outcome {
-        let digits = value.strip_prefix("0x").map(|digits| (digits, 16)).unwrap_or((value, 10));
+        let digits = value
+            .strip_prefix("0x")
+            .map(|digits| (digits, 16))
+            .unwrap_or((value, 10));
         let value = BigUint::parse_bytes(digits.0.as_bytes(), digits.1)
             .ok_or_else(|| format!("'{value}' is not a number"))?;
         let bytes = value.to_bytes_be();
@@ -167,12 +192,22 @@ impl Session {
     fn meter_set(&mut self, meter: &str, index: Option<v1::Index>, rates: &[&str]) -> Outcome {
         let [(cir, cburst), (pir, pburst)] = match rates {
             [committed, peak] => [rate(committed)?, rate(peak)?],
-            _ => return Err("two rates are needed: RATE:BURST RATE:BURST, rates per microsecond".into()),
+            _ => {
+                return Err(
+                    "two rates are needed: RATE:BURST RATE:BURST, rates per microsecond".into(),
+                );
+            }
         };
         let entry = v1::MeterEntry {
             meter_id: self.meter_id(meter)?,
             index,
-            config: Some(v1::MeterConfig { cir, cburst, pir, pburst, eburst: 0 }),
+            config: Some(v1::MeterConfig {
+                cir,
+                cburst,
+                pir,
+                pburst,
+                eburst: 0,
+            }),
             counter_data: None,
         };
         self.change(update::Type::Modify, Entity::MeterEntry(entry))?;

@@ -17,14 +17,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use p4runtime::P4InfoIndex;
-use p4runtime::p4::v1::{self, entity::Entity, update};
+use p4runtime::p4::v1::{self, entity::Entity, update, write_request};
 use serde::Serialize;
 use switchd::admin;
 use tokio::runtime::{Builder, Runtime};
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
-use crate::target::client::{Client, ClientError, ClientTls};
+use crate::target::remote::{Client, ElectionId, Endpoint, RemoteError, Tls};
 
 /// Arguments of `switchwright cli`.
 #[derive(Debug, Args)]
@@ -41,9 +41,12 @@ pub(super) struct Console {
     /// The P4Runtime device id.
     #[arg(long, value_name = "ID", default_value_t = 0)]
     device_id: u64,
-    /// Our election id when something is written: higher than that of the controller whose place is taken.
+    /// Our election id when something is written.
     #[arg(long, value_name = "ID", default_value_t = 1)]
     election_id: u128,
+    /// Take the place of a controller with a higher election id.
+    #[arg(long)]
+    take_over: bool,
     /// The switch's admin socket [default: in the run directory, named after the port]
     #[arg(long, value_name = "PATH")]
     admin: Option<PathBuf>,
@@ -52,13 +55,13 @@ pub(super) struct Console {
     keep_going: bool,
     /// Certificates that vouch for the switch (PEM); calls are encrypted then.
     #[arg(long, value_name = "FILE")]
-    tls_ca: Option<String>,
+    tls_ca: Option<PathBuf>,
     /// Our certificate, where the switch asks for one (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<String>,
+    tls_cert: Option<PathBuf>,
     /// The key of our certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<String>,
+    tls_key: Option<PathBuf>,
 }
 
 /// A command and what it said, for `--json`.
@@ -78,11 +81,11 @@ enum Trouble {
     /// The command is wrong.
     Line(String),
     /// The switch refused, or is not there.
-    Switch(ClientError),
+    Switch(RemoteError),
 }
 
-impl From<ClientError> for Trouble {
-    fn from(error: ClientError) -> Self {
+impl From<RemoteError> for Trouble {
+    fn from(error: RemoteError) -> Self {
         Self::Switch(error)
     }
 }
@@ -114,7 +117,7 @@ struct Session {
     client: Client,
     /// The program's names; missing before any pipeline is set.
     info: Option<P4InfoIndex>,
-    election_id: u128,
+    take_over: bool,
     admin: PathBuf,
     handles: tables::Handles,
     nodes: Option<Vec<replication::Node>>,
@@ -173,36 +176,42 @@ impl Console {
     fn connect(&self) -> Result<Session, Fault> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.input("the runtime of the client")?;
-        let tls = match &self.tls_ca {
-            None if self.tls_cert.is_none() => None,
-            ca => Some(ClientTls {
-                ca: ca.as_deref().map(terminal::read).transpose()?,
-                identity: match (&self.tls_cert, &self.tls_key) {
-                    (Some(certificate), Some(key)) => {
-                        Some((terminal::read(certificate)?, terminal::read(key)?))
-                    }
-                    _ => None,
-                },
-            }),
+        let identity = self.tls_cert.clone().zip(self.tls_key.clone());
+        let ca = self.tls_ca.clone();
+        let tls = (ca.is_some() || identity.is_some()).then_some(Tls {
+            ca,
+            identity,
+            name: None,
+        });
+        let endpoint = Endpoint {
+            election_id: ElectionId(self.election_id),
+            tls,
+            ..Endpoint::plain(self.address.as_str(), self.device_id)
         };
-        let refused = |error: ClientError| {
+        let refused = |error: RemoteError| {
             Fault::with(Status::Target, error)
                 .help("start one with `switchwright switch`, or name its address: `switchwright cli HOST:PORT`")
         };
-        let connecting = Client::connect(&self.address, self.device_id, tls);
-        let client = runtime.block_on(connecting).map_err(refused)?;
-        let port = self.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let client = runtime
+            .block_on(Client::connect(&endpoint))
+            .map_err(refused)?;
+        let port = self
+            .address
+            .rsplit_once(':')
+            .and_then(|(_, port)| port.parse().ok());
         let default = || admin::default_path(port.unwrap_or(0));
         let mut session = Session {
             runtime,
             client,
             info: None,
-            election_id: self.election_id,
+            take_over: self.take_over,
             admin: self.admin.clone().unwrap_or_else(default),
             handles: tables::Handles::default(),
             nodes: None,
         };
-        session.learn().map_err(|trouble| Fault::with(Status::Target, trouble))?;
+        session
+            .learn()
+            .map_err(|trouble| Fault::with(Status::Target, trouble))?;
         Ok(session)
     }
 }
@@ -262,10 +271,15 @@ impl Session {
                 self.tables(command, words)
             }
             _ if command.starts_with("act_prof_") => self.profiles(command, words),
-            _ if command != "mc_node_destroy" && (command.starts_with("mc_") || command.starts_with("mirroring_")) => {
+            _ if command != "mc_node_destroy"
+                && (command.starts_with("mc_") || command.starts_with("mirroring_")) =>
+            {
                 self.replication(command, words)
             }
-            _ if ["counter_", "register_", "meter_"].iter().any(|p| command.starts_with(p)) => {
+            _ if ["counter_", "register_", "meter_"]
+                .iter()
+                .any(|p| command.starts_with(p)) =>
+            {
                 self.arrays(command, words)
             }
             "switch_info" => Ok(self.switch_info()),
@@ -304,17 +318,24 @@ impl Session {
                 entity: Some(entity),
             }),
         };
-        let (client, election) = (&mut self.client, self.election_id);
+        let (client, take_over) = (&mut self.client, self.take_over);
         self.runtime.block_on(async {
-            client.arbitrate(election).await?;
-            client.write(vec![update]).await
+            if !client.is_primary() {
+                client.become_primary(take_over).await?;
+            }
+            let atomicity = write_request::Atomicity::ContinueOnError;
+            client.write(vec![update], atomicity).await
         })?;
         Ok(())
     }
 
     /// What the switch holds of this kind.
     fn fetch(&mut self, entity: Entity) -> Outcome<Vec<Entity>> {
-        Ok(self.runtime.block_on(self.client.read(vec![entity]))?)
+        let wanted = v1::Entity {
+            entity: Some(entity),
+        };
+        let found = self.runtime.block_on(self.client.read(vec![wanted]))?;
+        Ok(found.into_iter().filter_map(|found| found.entity).collect())
     }
 }
 
@@ -327,8 +348,9 @@ fn number<T: std::str::FromStr>(text: &str) -> Outcome<T> {
 /// A handle: decimal, or hexadecimal as `table_dump` prints it.
 fn handle(text: &str) -> Outcome<u32> {
     match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16)
-            .map_err(|_| format!("'{text}' is not a handle").into()),
+        Some(digits) => {
+            u32::from_str_radix(digits, 16).map_err(|_| format!("'{text}' is not a handle").into())
+        }
         None => number(text),
     }
 }

@@ -48,6 +48,8 @@ fn describe(ports: &[PortStatus]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = ports.iter().map(row).collect();
-    let header = ["port", "line", "link", "received", "bytes", "sent", "bytes", "lost"];
+    let header = [
+        "port", "line", "link", "received", "bytes", "sent", "bytes", "lost",
+    ];
     terminal::table(&header, &[0, 3, 4, 5, 6, 7], &rows)
 }

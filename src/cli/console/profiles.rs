@@ -8,7 +8,9 @@ use super::{Outcome, Session, handle, help, tables};
 use crate::entries::{commands, write_request};
 
 fn id_of(text: &str) -> Outcome<u32> {
-    Ok(handle(text)?.checked_add(1).ok_or("the handle is too large")?)
+    Ok(handle(text)?
+        .checked_add(1)
+        .ok_or("the handle is too large")?)
 }
 
 impl Session {
@@ -19,7 +21,10 @@ impl Session {
                 let member_id = next_free(taken);
                 let member = self.member(profile, member_id, action, args)?;
                 self.change(update::Type::Insert, Entity::ActionProfileMember(member))?;
-                Ok(format!("Member has been created with handle {}", member_id - 1))
+                Ok(format!(
+                    "Member has been created with handle {}",
+                    member_id - 1
+                ))
             }
             ("act_prof_modify_member", [profile, action, at, args @ ..]) => {
                 let member = self.member(profile, id_of(at)?, action, args)?;
@@ -44,7 +49,10 @@ impl Session {
                     ..Default::default()
                 };
                 self.change(update::Type::Insert, Entity::ActionProfileGroup(group))?;
-                Ok(format!("Group has been created with handle {}", group_id - 1))
+                Ok(format!(
+                    "Group has been created with handle {}",
+                    group_id - 1
+                ))
             }
             ("act_prof_delete_group", [profile, at]) => {
                 let group = v1::ActionProfileGroup {
@@ -79,12 +87,25 @@ impl Session {
     }
 
     fn profile(&self, name: &str) -> Outcome<u32> {
-        Ok(self.info()?.action_profile(name).map_err(|e| e.to_string())?.id())
+        Ok(self
+            .info()?
+            .action_profile(name)
+            .map_err(|e| e.to_string())?
+            .id())
     }
 
-    fn member(&self, profile: &str, id: u32, action: &str, args: &[&str]) -> Outcome<v1::ActionProfileMember> {
+    fn member(
+        &self,
+        profile: &str,
+        id: u32,
+        action: &str,
+        args: &[&str],
+    ) -> Outcome<v1::ActionProfileMember> {
         let index = self.info()?;
-        let line = format!("act_prof_create_member {profile} {action} {}\n", args.join(" "));
+        let line = format!(
+            "act_prof_create_member {profile} {action} {}\n",
+            args.join(" ")
+        );
         let entries = commands::read("", &line, index).map_err(|e| e.to_string())?;
         let request = write_request::write(&entries, index).map_err(|e| e.to_string())?;
         let entity = request.updates.into_iter().next().and_then(|u| u.entity);
@@ -136,7 +157,12 @@ impl Session {
         let mut text = "==========\nMEMBERS\n".to_owned();
         for member in &members {
             let call = member.action.as_ref().map(|a| tables::call_text(index, a));
-            let _ = writeln!(text, "**********\nDumping member {}\nAction entry: {}", member.member_id.saturating_sub(1), call.unwrap_or_default());
+            let _ = writeln!(
+                text,
+                "**********\nDumping member {}\nAction entry: {}",
+                member.member_id.saturating_sub(1),
+                call.unwrap_or_default()
+            );
         }
         text.push_str("==========\nGROUPS\n");
         for group in &groups {
@@ -145,7 +171,12 @@ impl Session {
                 .iter()
                 .map(|m| m.member_id.saturating_sub(1).to_string())
                 .collect();
-            let _ = writeln!(text, "**********\nDumping group {}\nMembers: [{}]", group.group_id.saturating_sub(1), members.join(", "));
+            let _ = writeln!(
+                text,
+                "**********\nDumping group {}\nMembers: [{}]",
+                group.group_id.saturating_sub(1),
+                members.join(", ")
+            );
         }
         text.push_str("==========\n");
         Ok(text)

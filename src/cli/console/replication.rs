@@ -29,7 +29,10 @@ impl Node {
     }
 
     fn replicas(&self) -> Vec<v1::Replica> {
-        self.ports.iter().map(|port| replica_to(*port, self.instance)).collect()
+        self.ports
+            .iter()
+            .map(|port| replica_to(*port, self.instance))
+            .collect()
     }
 }
 
@@ -45,9 +48,9 @@ fn replica_to(port: u16, instance: u32) -> v1::Replica {
 
 fn port_of(replica: &v1::Replica) -> u16 {
     match &replica.port_kind {
-        Some(replica::PortKind::Port(bytes)) => {
-            bytes.iter().fold(0, |port, byte| port << 8 | u16::from(*byte))
-        }
+        Some(replica::PortKind::Port(bytes)) => bytes
+            .iter()
+            .fold(0, |port, byte| port << 8 | u16::from(*byte)),
         #[allow(deprecated)]
         Some(replica::PortKind::EgressPort(port)) => u16::try_from(*port).unwrap_or(u16::MAX),
         None => u16::MAX,
@@ -58,7 +61,10 @@ fn port_of(replica: &v1::Replica) -> u16 {
 fn nodes_of(group: &v1::MulticastGroupEntry) -> Vec<Node> {
     let mut nodes: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for replica in &group.replicas {
-        nodes.entry(replica.instance).or_default().push(port_of(replica));
+        nodes
+            .entry(replica.instance)
+            .or_default()
+            .push(port_of(replica));
     }
     let node = |(instance, ports)| Node { instance, ports };
     nodes.into_iter().map(node).collect()
@@ -79,7 +85,10 @@ impl Session {
                     multicast_group_id: number(group)?,
                     ..Default::default()
                 };
-                self.change(update::Type::Insert, entity(replication::Type::MulticastGroupEntry(group)))?;
+                self.change(
+                    update::Type::Insert,
+                    entity(replication::Type::MulticastGroupEntry(group)),
+                )?;
                 Ok("Group created".to_owned())
             }
             ("mc_mgrp_destroy", [group]) => {
@@ -87,7 +96,10 @@ impl Session {
                     multicast_group_id: number(group)?,
                     ..Default::default()
                 };
-                self.change(update::Type::Delete, entity(replication::Type::MulticastGroupEntry(group)))?;
+                self.change(
+                    update::Type::Delete,
+                    entity(replication::Type::MulticastGroupEntry(group)),
+                )?;
                 Ok("Group destroyed".to_owned())
             }
             ("mc_node_create", [_, ..]) => {
@@ -100,17 +112,25 @@ impl Session {
             ("mc_node_associate", [group, at]) => {
                 let (node, mut group) = (self.node(at)?, self.multicast_group(group)?);
                 group.replicas.extend(node.replicas());
-                self.change(update::Type::Modify, entity(replication::Type::MulticastGroupEntry(group)))?;
+                self.change(
+                    update::Type::Modify,
+                    entity(replication::Type::MulticastGroupEntry(group)),
+                )?;
                 Ok("Node is in the group".to_owned())
             }
             ("mc_node_dissociate", [group, at]) => {
                 let (node, mut group) = (self.node(at)?, self.multicast_group(group)?);
                 let before = group.replicas.len();
-                group.replicas.retain(|r| r.instance != node.instance || !node.ports.contains(&port_of(r)));
+                group
+                    .replicas
+                    .retain(|r| r.instance != node.instance || !node.ports.contains(&port_of(r)));
                 if group.replicas.len() == before {
                     return Err("the node is not in the group".into());
                 }
-                self.change(update::Type::Modify, entity(replication::Type::MulticastGroupEntry(group)))?;
+                self.change(
+                    update::Type::Modify,
+                    entity(replication::Type::MulticastGroupEntry(group)),
+                )?;
                 Ok("Node is not in the group".to_owned())
             }
             ("mc_dump", []) => self.mc_dump(),
@@ -127,7 +147,10 @@ impl Session {
                     session_id: number(session)?,
                     ..Default::default()
                 };
-                self.change(update::Type::Delete, entity(replication::Type::CloneSessionEntry(session)))?;
+                self.change(
+                    update::Type::Delete,
+                    entity(replication::Type::CloneSessionEntry(session)),
+                )?;
                 Ok("Session deleted".to_owned())
             }
             ("mirroring_get", [session]) => self.mirroring_get(session),
@@ -147,18 +170,26 @@ impl Session {
     fn node(&self, at: &str) -> Outcome<Node> {
         let place = handle(at)? as usize;
         let found = self.nodes.as_ref().and_then(|nodes| nodes.get(place));
-        Ok(found.cloned().ok_or_else(|| format!("there is no node with handle {at}"))?)
+        Ok(found
+            .cloned()
+            .ok_or_else(|| format!("there is no node with handle {at}"))?)
     }
 
     fn update_node(&mut self, at: &str, ports: &[&str]) -> Outcome {
         let old = self.node(at)?;
         let ports = ports.iter().map(|p| number(p)).collect::<Outcome<_>>()?;
-        let new = Node { instance: old.instance, ports };
+        let new = Node {
+            instance: old.instance,
+            ports,
+        };
         for mut group in self.multicast_groups()? {
             if nodes_of(&group).contains(&old) {
                 group.replicas.retain(|r| r.instance != old.instance);
                 group.replicas.extend(new.replicas());
-                self.change(update::Type::Modify, entity(replication::Type::MulticastGroupEntry(group)))?;
+                self.change(
+                    update::Type::Modify,
+                    entity(replication::Type::MulticastGroupEntry(group)),
+                )?;
             }
         }
         let place = handle(at)? as usize;
@@ -186,7 +217,9 @@ impl Session {
         let wanted: u32 = number(id)?;
         let groups = self.multicast_groups()?;
         let found = groups.into_iter().find(|g| g.multicast_group_id == wanted);
-        Ok(found.ok_or_else(|| format!("there is no multicast group {id}; make it with mc_mgrp_create"))?)
+        Ok(found.ok_or_else(|| {
+            format!("there is no multicast group {id}; make it with mc_mgrp_create")
+        })?)
     }
 
     fn mc_dump(&mut self) -> Outcome {
@@ -195,7 +228,12 @@ impl Session {
             let _ = writeln!(text, "**********\nmgrp({})", group.multicast_group_id);
             for node in nodes_of(&group) {
                 let ports: Vec<String> = node.ports.iter().map(u16::to_string).collect();
-                let _ = writeln!(text, "  -> (rid={}) -> (ports=[{}])", node.instance, ports.join(", "));
+                let _ = writeln!(
+                    text,
+                    "  -> (rid={}) -> (ports=[{}])",
+                    node.instance,
+                    ports.join(", ")
+                );
             }
         }
         text.push_str("==========\n");
@@ -208,7 +246,10 @@ impl Session {
             replicas,
             ..Default::default()
         };
-        self.change(update::Type::Insert, entity(replication::Type::CloneSessionEntry(session)))?;
+        self.change(
+            update::Type::Insert,
+            entity(replication::Type::CloneSessionEntry(session)),
+        )?;
         Ok("Session added".to_owned())
     }
 
@@ -224,7 +265,11 @@ impl Session {
                 && let Some(replication::Type::CloneSessionEntry(found)) = entry.r#type
                 && found.session_id == session_id
             {
-                let ports: Vec<String> = found.replicas.iter().map(|r| port_of(r).to_string()).collect();
+                let ports: Vec<String> = found
+                    .replicas
+                    .iter()
+                    .map(|r| port_of(r).to_string())
+                    .collect();
                 return Ok(format!("session {session} -> ports [{}]", ports.join(", ")));
             }
         }
@@ -239,8 +284,14 @@ mod tests {
     #[test]
     fn groups_fall_into_nodes_and_nodes_make_groups() {
         let nodes = [
-            Node { instance: 1, ports: vec![2, 300] },
-            Node { instance: 7, ports: vec![4] },
+            Node {
+                instance: 1,
+                ports: vec![2, 300],
+            },
+            Node {
+                instance: 7,
+                ports: vec![4],
+            },
         ];
         let group = v1::MulticastGroupEntry {
             multicast_group_id: 1,

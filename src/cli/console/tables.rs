@@ -126,12 +126,19 @@ impl Session {
     fn show_tables(&self) -> Outcome {
         let index = self.info()?;
         let tables = &index.info().tables;
-        Ok(tables.iter().map(|table| describe_table(index, table)).collect())
+        Ok(tables
+            .iter()
+            .map(|table| describe_table(index, table))
+            .collect())
     }
 
     fn show_actions(&self) -> Outcome {
         let index = self.info()?;
-        let actions = index.info().actions.iter().filter_map(|a| a.preamble.as_ref());
+        let actions = index
+            .info()
+            .actions
+            .iter()
+            .filter_map(|a| a.preamble.as_ref());
         Ok(actions.map(|p| action_line(index, p.id)).collect())
     }
 
@@ -141,7 +148,8 @@ impl Session {
         let line = format!("{command} {}\n", words.join(" "));
         let plain = |text: String| {
             // The place of a line in a file says nothing here.
-            text.split_once(": ").map_or(text.clone(), |(_, rest)| rest.to_owned())
+            text.split_once(": ")
+                .map_or(text.clone(), |(_, rest)| rest.to_owned())
         };
         let entries = commands::read("", &line, index).map_err(|e| plain(e.to_string()))?;
         let request = write_request::write(&entries, index).map_err(|e| plain(e.to_string()))?;
@@ -167,7 +175,10 @@ impl Session {
 
     /// Keys are read as those of an entry with any action that the table has; then the action is replaced.
     fn indirect_add(&mut self, group: bool, table: &str, rest: &[&str]) -> Outcome {
-        let arrow = rest.iter().position(|w| *w == "=>").ok_or("there is no =>")?;
+        let arrow = rest
+            .iter()
+            .position(|w| *w == "=>")
+            .ok_or("there is no =>")?;
         let (keys, target) = (&rest[..arrow], &rest[arrow + 1..]);
         let (to, priority) = target.split_first().ok_or("a handle follows =>")?;
         let index = self.info()?;
@@ -189,7 +200,10 @@ impl Session {
 
     fn table_modify(&mut self, table: &str, action: &str, at: &str, args: &[&str]) -> Outcome {
         let args = args.strip_prefix(&["=>"]).unwrap_or(args);
-        let words: Vec<&str> = [table, action, "=>"].into_iter().chain(args.iter().copied()).collect();
+        let words: Vec<&str> = [table, action, "=>"]
+            .into_iter()
+            .chain(args.iter().copied())
+            .collect();
         let new = self.line_entry("table_set_default", &words)?.action;
         let mut entry = self.at_handle(table, at)?;
         entry.action = new;
@@ -212,7 +226,10 @@ impl Session {
             self.change(update::Type::Delete, Entity::TableEntry(key_of(entry)))?;
         }
         self.handles.0.remove(&table_id);
-        Ok(format!("Deleted {} entries of {table}", entries.len() - left))
+        Ok(format!(
+            "Deleted {} entries of {table}",
+            entries.len() - left
+        ))
     }
 
     fn table_dump(&mut self, name: &str) -> Outcome {
@@ -251,7 +268,9 @@ impl Session {
     /// Gives handles to what others added, and takes them from what others deleted.
     fn renumber(&mut self, table: u32, now: &BTreeMap<(i32, Vec<u8>), v1::TableEntry>) {
         let handles = self.handles.0.entry(table).or_default();
-        handles.entries.retain(|_, entry| now.contains_key(&rank(entry)));
+        handles
+            .entries
+            .retain(|_, entry| now.contains_key(&rank(entry)));
         let known: Vec<_> = handles.entries.values().map(rank).collect();
         for (key, entry) in now {
             if !known.contains(key) {
@@ -291,7 +310,11 @@ impl Session {
     pub(super) fn at_handle(&mut self, table: &str, at: &str) -> Outcome<v1::TableEntry> {
         let table_id = find(self.info()?, table)?.id();
         self.number_entries(table_id)?;
-        let found = self.handles.0.get(&table_id).and_then(|h| h.entries.get(&handle(at).ok()?));
+        let found = self
+            .handles
+            .0
+            .get(&table_id)
+            .and_then(|h| h.entries.get(&handle(at).ok()?));
         let entry = found.cloned().ok_or_else(|| {
             format!("{table} has no entry with handle {at}; `table_dump {table}` shows the handles")
         })?;
@@ -306,7 +329,9 @@ impl Session {
 
 fn indirect(group: bool, to: &str) -> Outcome<v1::TableAction> {
     // simple_switch_CLI counts members and groups from 0, P4Runtime's ids here count from 1.
-    let id = handle(to)?.checked_add(1).ok_or("the handle is too large")?;
+    let id = handle(to)?
+        .checked_add(1)
+        .ok_or("the handle is too large")?;
     let kind = if group {
         table_action::Type::ActionProfileGroupId(id)
     } else {
@@ -349,14 +374,18 @@ fn action_line(index: &P4InfoIndex, id: u32) -> String {
     let Ok(action) = index.action_by_id(id) else {
         return String::new();
     };
-    let param = |p: &p4runtime::p4::config::v1::action::Param| format!("{}({})", p.name, p.bitwidth);
+    let param =
+        |p: &p4runtime::p4::config::v1::action::Param| format!("{}({})", p.name, p.bitwidth);
     let params: Vec<String> = action.params.iter().map(param).collect();
     format!("{:<30} [{}]\n", action.name(), params.join(",\t"))
 }
 
 /// Bytes as BMv2 prints them: all of the field's bytes, in hexadecimal.
 fn hex(value: &[u8], bitwidth: i32) -> String {
-    let length = usize::try_from(bitwidth).unwrap_or(0).div_ceil(8).max(value.len());
+    let length = usize::try_from(bitwidth)
+        .unwrap_or(0)
+        .div_ceil(8)
+        .max(value.len());
     let mut text = "00".repeat(length - value.len());
     for byte in value {
         let _ = write!(text, "{byte:02x}");
@@ -369,18 +398,29 @@ fn dump_entry(index: &P4InfoIndex, at: Option<u32>, entry: &v1::TableEntry) -> S
         Some(at) => format!("Dumping entry {at:#x}\nMatch key:\n"),
         None => "Dumping default entry\n".to_owned(),
     };
-    if at.is_some() && let Ok(table) = index.table_by_id(entry.table_id) {
+    if at.is_some()
+        && let Ok(table) = index.table_by_id(entry.table_id)
+    {
         for field in &table.match_fields {
             let given = entry.r#match.iter().find(|m| m.field_id == field.id);
             let value = given.and_then(|m| m.field_match_type.as_ref());
             let kind = kind_name(field).to_uppercase();
-            let _ = writeln!(text, "* {:<20}: {kind:<10}{}", field.name, key_text(field, value));
+            let _ = writeln!(
+                text,
+                "* {:<20}: {kind:<10}{}",
+                field.name,
+                key_text(field, value)
+            );
         }
         if entry.priority != 0 {
             let _ = writeln!(text, "Priority: {}", turn_round(entry.priority));
         }
     }
-    let _ = writeln!(text, "Action entry: {}", action_text(index, entry.action.as_ref()));
+    let _ = writeln!(
+        text,
+        "Action entry: {}",
+        action_text(index, entry.action.as_ref())
+    );
     text
 }
 
@@ -409,8 +449,12 @@ fn key_text(field: &MatchField, value: Option<&FieldMatchType>) -> String {
 fn action_text(index: &P4InfoIndex, action: Option<&v1::TableAction>) -> String {
     match action.and_then(|a| a.r#type.as_ref()) {
         Some(table_action::Type::Action(action)) => call_text(index, action),
-        Some(table_action::Type::ActionProfileMemberId(id)) => format!("member({})", id.saturating_sub(1)),
-        Some(table_action::Type::ActionProfileGroupId(id)) => format!("group({})", id.saturating_sub(1)),
+        Some(table_action::Type::ActionProfileMemberId(id)) => {
+            format!("member({})", id.saturating_sub(1))
+        }
+        Some(table_action::Type::ActionProfileGroupId(id)) => {
+            format!("group({})", id.saturating_sub(1))
+        }
         Some(table_action::Type::ActionProfileActionSet(set)) => {
             format!("one-shot group of {}", set.action_profile_actions.len())
         }

@@ -17,7 +17,12 @@ pub(in crate::cli) struct Switch {
     #[arg(value_name = "PROGRAM")]
     pub(super) program: Option<String>,
     /// A port and what it is connected to: 1@veth0, or 1= with pcap:IN,OUT, udp:LOCAL->PEER, unix:LOCAL->PEER.
-    #[arg(short = 'i', long = "interface", visible_alias = "port", value_name = "N@PORT")]
+    #[arg(
+        short = 'i',
+        long = "interface",
+        visible_alias = "port",
+        value_name = "N@PORT"
+    )]
     pub(super) ports: Vec<PortBinding>,
     /// The P4Runtime device id.
     #[arg(long, value_name = "ID", default_value_t = 0)]
@@ -161,7 +166,11 @@ impl Switch {
         if !rest.is_empty() {
             let read = Rest::try_parse_from(rest).map_err(|e| {
                 let text = e.to_string();
-                let text = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+                let text = text
+                    .trim_start_matches("error: ")
+                    .lines()
+                    .next()
+                    .unwrap_or_default();
                 Fault::input(format!("after `--`: {text}"))
                     .help("`switchwright switch --help` lists the target's arguments")
             })?;
@@ -172,15 +181,33 @@ impl Switch {
                 .help("leave one of them out"));
         }
         if let Some(port) = self.target.drop_port.filter(|port| *port != 511) {
-            return Err(Fault::input(format!("--drop-port {port}: packets are dropped at port 511 here"))
-                .help("`mark_to_drop` works whatever the number; leave --drop-port out"));
+            return Err(Fault::input(format!(
+                "--drop-port {port}: packets are dropped at port 511 here"
+            ))
+            .help("`mark_to_drop` works whatever the number; leave --drop-port out"));
         }
         let foreign = &self.foreign;
         for (given, what, instead) in [
-            (self.target.dp_grpc_server_addr.is_some(), "--dp-grpc-server-addr", "use ports udp: or unix:"),
-            (self.target.load_modules.is_some(), "--load-modules", "extern modules of BMv2 cannot be loaded"),
-            (foreign.packet_in.is_some(), "--packet-in", "use ports udp: or unix:"),
-            (foreign.restore_state.is_some(), "--restore-state", "use --state-dir"),
+            (
+                self.target.dp_grpc_server_addr.is_some(),
+                "--dp-grpc-server-addr",
+                "use ports udp: or unix:",
+            ),
+            (
+                self.target.load_modules.is_some(),
+                "--load-modules",
+                "extern modules of BMv2 cannot be loaded",
+            ),
+            (
+                foreign.packet_in.is_some(),
+                "--packet-in",
+                "use ports udp: or unix:",
+            ),
+            (
+                foreign.restore_state.is_some(),
+                "--restore-state",
+                "use --state-dir",
+            ),
         ] {
             if given {
                 return Err(Fault::input(format!("{what} is not supported")).help(instead));
@@ -201,14 +228,21 @@ impl Switch {
         for (given, what) in [
             (foreign.nanolog.is_some(), "--nanolog"),
             (foreign.notifications_addr.is_some(), "--notifications-addr"),
-            (foreign.debugger || foreign.debugger_addr.is_some(), "--debugger"),
+            (
+                foreign.debugger || foreign.debugger_addr.is_some(),
+                "--debugger",
+            ),
         ] {
             if given {
-                remarks.push(format!("{what} is ignored: there are no nanomsg services here"));
+                remarks.push(format!(
+                    "{what} is ignored: there are no nanomsg services here"
+                ));
             }
         }
         if foreign.log_console || foreign.log_file.is_some() || foreign.log_level.is_some() {
-            remarks.push("the log goes to standard error; -v and -vv say more (RUST_LOG chooses)".to_owned());
+            remarks.push(
+                "the log goes to standard error; -v and -vv say more (RUST_LOG chooses)".to_owned(),
+            );
         }
         remarks
     }
@@ -218,7 +252,11 @@ impl Switch {
     /// # Errors
     /// An address that is none.
     pub(super) fn address(&self) -> Result<SocketAddr, Fault> {
-        let text = self.target.grpc_server_addr.as_deref().unwrap_or(DEFAULT_ADDRESS);
+        let text = self
+            .target
+            .grpc_server_addr
+            .as_deref()
+            .unwrap_or(DEFAULT_ADDRESS);
         let mut found = text.to_socket_addrs().ok().into_iter().flatten();
         found.next().ok_or_else(|| {
             Fault::input(format!("--grpc-server-addr {text}: that is not an address"))
@@ -234,8 +272,18 @@ impl Target {
             ($($field:ident),*) => { $( if later.$field.is_some() { self.$field = later.$field; } )* };
         }
         later_or_before!(
-            grpc_server_addr, cpu_port, drop_port, priority_queues, grpc_server_cert, grpc_server_key,
-            grpc_server_cacert, dp_grpc_server_addr, load_modules, max_mc_groups, max_l1_entries, max_l2_entries
+            grpc_server_addr,
+            cpu_port,
+            drop_port,
+            priority_queues,
+            grpc_server_cert,
+            grpc_server_key,
+            grpc_server_cacert,
+            dp_grpc_server_addr,
+            load_modules,
+            max_mc_groups,
+            max_l1_entries,
+            max_l2_entries
         );
         self.grpc_server_ssl |= later.grpc_server_ssl;
         self.grpc_server_with_client_auth |= later.grpc_server_with_client_auth;
@@ -255,7 +303,9 @@ mod tests {
     }
 
     fn read(line: &str) -> Switch {
-        Line::try_parse_from(line.split_whitespace()).expect(line).switch
+        Line::try_parse_from(line.split_whitespace())
+            .expect(line)
+            .switch
     }
 
     #[test]

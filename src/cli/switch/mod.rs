@@ -59,7 +59,9 @@ impl Switch {
         let config = self.server_config()?;
         let read = |path| program::read(path, terminal);
         let start = self.program.as_deref().map(read).transpose()?;
-        let mut stop = runtime.block_on(async { Signals::new() }).input("signals")?;
+        let mut stop = runtime
+            .block_on(async { Signals::new() })
+            .input("signals")?;
 
         let cpu_port = self.target.cpu_port.map(PortId::new);
         let bindings = self.bindings();
@@ -133,11 +135,16 @@ impl Switch {
         let read = |flag: &str, file: &Path| {
             fs::read_to_string(file).input(format!("{flag} {}", file.display()))
         };
-        let client_ca = match (&target.grpc_server_cacert, target.grpc_server_with_client_auth) {
+        let client_ca = match (
+            &target.grpc_server_cacert,
+            target.grpc_server_with_client_auth,
+        ) {
             (Some(file), true) => Some(read("--grpc-server-cacert", file)?),
             (None, true) => {
-                return Err(Fault::input("--grpc-server-with-client-auth needs --grpc-server-cacert")
-                    .help("name the certificates that vouch for clients"));
+                return Err(Fault::input(
+                    "--grpc-server-with-client-auth needs --grpc-server-cacert",
+                )
+                .help("name the certificates that vouch for clients"));
             }
             (_, false) => None,
         };
@@ -149,8 +156,10 @@ impl Switch {
             }),
             (None, None) if !target.grpc_server_ssl && client_ca.is_none() => None,
             _ => {
-                return Err(Fault::input("encrypted calls need a certificate and its key")
-                    .help("give both --grpc-server-cert and --grpc-server-key"));
+                return Err(
+                    Fault::input("encrypted calls need a certificate and its key")
+                        .help("give both --grpc-server-cert and --grpc-server-key"),
+                );
             }
         };
         Ok(config)
@@ -185,8 +194,11 @@ impl Switch {
         let path = self.admin.clone().unwrap_or_else(default);
         let open = || Admin::open(&path, Arc::clone(ports), engine.handle().clone());
         runtime.block_on(async { open() }).map_err(|error| {
-            Fault::with(Status::Target, format!("the admin socket {}: {error}", path.display()))
-                .help("choose another place with --admin PATH")
+            Fault::with(
+                Status::Target,
+                format!("the admin socket {}: {error}", path.display()),
+            )
+            .help("choose another place with --admin PATH")
         })
     }
 }
@@ -194,12 +206,22 @@ impl Switch {
 fn port_fault(error: PortError) -> Fault {
     let refused = match &error {
         PortError::Net { source, .. } | PortError::Setup(source) => {
-            matches!(source, NetError::NotPermitted { .. } | NetError::System { .. })
+            matches!(
+                source,
+                NetError::NotPermitted { .. } | NetError::System { .. }
+            )
         }
         PortError::Socket { .. } => true,
         _ => false,
     };
-    Fault::with(if refused { Status::Target } else { Status::Input }, error)
+    Fault::with(
+        if refused {
+            Status::Target
+        } else {
+            Status::Input
+        },
+        error,
+    )
 }
 
 fn server_fault(error: ServerError) -> Fault {

@@ -50,7 +50,10 @@ pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
 /// includes them are put in; guards and conditions work as before, for nothing else is changed.
 fn with_includes(text: &str, path: &Path, depth: usize) -> Result<String, Fault> {
     if depth == 0 {
-        return Err(Fault::input(format!("{}: includes lead in a circle", path.display())));
+        return Err(Fault::input(format!(
+            "{}: includes lead in a circle",
+            path.display()
+        )));
     }
     let mut whole = String::with_capacity(text.len());
     for line in text.lines() {
@@ -88,10 +91,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let file = |name: &str| folder.path().join(name);
         fs::write(file("inner.p4"), "INNER\n").expect("written");
-        fs::write(file("outer.p4"), "#include \"inner.p4\"\n#include <core.p4>\nOUTER\n").expect("written");
+        fs::write(
+            file("outer.p4"),
+            "#include \"inner.p4\"\n#include <core.p4>\nOUTER\n",
+        )
+        .expect("written");
         let text = "  # include \"outer.p4\"\nEND\n";
         let whole = with_includes(text, &file("main.p4"), DEEPEST).expect("whole");
-        assert_eq!(whole.replace("\n\n", "\n"), "INNER\n#include <core.p4>\nOUTER\nEND\n");
+        assert_eq!(
+            whole.replace("\n\n", "\n"),
+            "INNER\n#include <core.p4>\nOUTER\nEND\n"
+        );
         fs::write(file("self.p4"), "#include \"self.p4\"\n").expect("written");
         assert!(with_includes("#include \"self.p4\"\n", &file("main.p4"), DEEPEST).is_err());
     }
