@@ -243,6 +243,17 @@ impl Switch {
         Ok(())
     }
 
+    /// Runs a pipeline that the switch is started with, as if a client had pushed it.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT for a program that does not run; the old one goes on.
+    pub fn load(&self, config: v1::ForwardingPipelineConfig) -> Result<(), Refusal> {
+        let pipeline = Pipeline::build(&self.engine, config)?;
+        self.launch(&mut self.pipelines_mut(), pipeline)?;
+        self.changed.notify_one();
+        Ok(())
+    }
+
     /// Runs a pipeline that was restored from disk.
     pub(super) fn resume(&self, mut pipeline: Pipeline) -> Result<(), Refusal> {
         pipeline.book.control.launch()?;
