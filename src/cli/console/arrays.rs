@@ -177,7 +177,7 @@ impl Session {
             register_id: self.register_id(register)?,
             index,
             data: Some(v1::P4Data {
-                data: Some(p4_data::Data::Bitstring(bytes.into())),
+                data: Some(p4_data::Data::Bitstring(bytes)),
             }),
         };
         self.change(update::Type::Modify, Entity::RegisterEntry(entry))?;

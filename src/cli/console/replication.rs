@@ -40,7 +40,7 @@ fn replica_to(port: u16, instance: u32) -> v1::Replica {
     let bytes = port.to_be_bytes();
     let port = p4runtime::bytestring::canonical(&bytes).to_vec();
     v1::Replica {
-        port_kind: Some(replica::PortKind::Port(port.into())),
+        port_kind: Some(replica::PortKind::Port(port)),
         instance,
         backup_replicas: Vec::new(),
     }

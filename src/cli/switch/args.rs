@@ -144,8 +144,10 @@ struct Foreign {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExecutorName {
     /// The reference interpreter.
-    #[default]
     Interp,
+    /// Machine code, made when a program is loaded.
+    #[default]
+    Compile,
 }
 
 /// The part after `--`, read alone.

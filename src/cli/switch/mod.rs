@@ -77,6 +77,7 @@ impl Switch {
             cpu_port,
             executor: match self.executor {
                 ExecutorName::Interp => ExecutorKind::Interp,
+                ExecutorName::Compile => ExecutorKind::Compile,
             },
             seed: self.seed,
         };

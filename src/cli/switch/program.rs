@@ -41,7 +41,7 @@ pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
     let text = with_includes(&text, Path::new(path), DEEPEST)?;
     Ok(Start::Source(Box::new(ForwardingPipelineConfig {
         p4info: Some(switchd::p4info::message(&compiled.p4info)),
-        p4_device_config: text.into_bytes().into(),
+        p4_device_config: text.into_bytes(),
         cookie: None,
     })))
 }
