@@ -58,7 +58,12 @@ impl Switch {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(lines.as_bytes())
+            .unwrap();
         child.wait_with_output().unwrap()
     }
 
@@ -88,7 +93,10 @@ impl Drop for Switch {
 /// A UDP socket and the text that makes a port talk to it.
 fn udp_end(number: u16) -> (UdpSocket, String) {
     let end = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     end.connect(port).unwrap();
     end.set_read_timeout(Some(WAIT)).unwrap();
     let text = format!("{number}=udp:{port}->{}", end.local_addr().unwrap());
@@ -113,8 +121,20 @@ fn the_command_line_fills_a_switch_that_forwards() {
     let ((one, first), (two, second), (three, third)) = (udp_end(1), udp_end(2), udp_end(3));
     let switch = Switch::start(
         folder.path(),
-        &["-i", &first, "-i", &second, PROGRAM, "--thrift-port", "9090", "--", "--grpc-server-addr",
-            "127.0.0.1:0", "--cpu-port", "255"],
+        &[
+            "-i",
+            &first,
+            "-i",
+            &second,
+            PROGRAM,
+            "--thrift-port",
+            "9090",
+            "--",
+            "--grpc-server-addr",
+            "127.0.0.1:0",
+            "--cpu-port",
+            "255",
+        ],
     );
     assert_eq!(switch.ready["program"].as_str(), Some(PROGRAM));
     assert!(switch.done("show_tables\n").contains("Forward.where_to"));
@@ -133,10 +153,21 @@ fn the_command_line_fills_a_switch_that_forwards() {
     assert_eq!(receive(&two), frame(7));
     assert_eq!(receive(&three), frame(7));
     let dump = switch.done("table_dump where_to\ntable_dump routes\nmc_dump\n");
-    for part in ["020000000002", "020000000007", "0a000000/8", "mgrp(1)", "ports=[2, 3]", "Forward.route - 0003, 0200000000aa"] {
+    for part in [
+        "020000000002",
+        "020000000007",
+        "0a000000/8",
+        "mgrp(1)",
+        "ports=[2, 3]",
+        "Forward.route - 0003, 0200000000aa",
+    ] {
         assert!(dump.contains(part), "{part} in {dump}");
     }
-    assert!(switch.done("counter_read Forward.forwarded 0\n").contains("(64 bytes, 1 packets)"));
+    assert!(
+        switch
+            .done("counter_read Forward.forwarded 0\n")
+            .contains("(64 bytes, 1 packets)")
+    );
 
     // Changes by handle; a deleted entry forwards no more.
     switch.done("table_modify where_to forward 0 => 3\n");
@@ -144,11 +175,20 @@ fn the_command_line_fills_a_switch_that_forwards() {
     assert_eq!(receive(&three), frame(2));
     switch.done("table_delete where_to 0\nport_remove 3\n");
     let left = switch.done("table_num_entries where_to\nshow_ports\n");
-    assert!(left.starts_with('1') && left.contains("udp:") && left.contains("up"), "{left}");
+    assert!(
+        left.starts_with('1') && left.contains("udp:") && left.contains("up"),
+        "{left}"
+    );
 
     for (line, why) in [
-        ("table_add nowhere forward 1 => 2", "no table named 'nowhere'"),
-        ("table_add where_to forward 1 2 => 2", "has 1 keys and 2 are given"),
+        (
+            "table_add nowhere forward 1 => 2",
+            "no table named 'nowhere'",
+        ),
+        (
+            "table_add where_to forward 1 2 => 2",
+            "has 1 keys and 2 are given",
+        ),
         ("table_add where_to forward 1 => 600", "600"),
         ("table_delete where_to 77", "no entry with handle 77"),
         ("set_queue_rate 5", "tc"),
@@ -158,7 +198,10 @@ fn the_command_line_fills_a_switch_that_forwards() {
     ] {
         let output = switch.cli(&format!("{line}\n"));
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && error.contains(why), "{line}: {error}");
+        assert!(
+            !output.status.success() && error.contains(why),
+            "{line}: {error}"
+        );
     }
     assert_eq!(switch.stop(), Some(0));
     assert!(!folder.path().join("admin.sock").exists());
@@ -166,21 +209,35 @@ fn the_command_line_fills_a_switch_that_forwards() {
 
 /// What a switch that cannot start says, and its exit status.
 fn refused(arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(COMMAND).arg("switch").args(arguments).output().unwrap();
+    let output = Command::new(COMMAND)
+        .arg("switch")
+        .args(arguments)
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     // Long lines are broken for the reader.
-    let text = text.split_whitespace().filter(|w| *w != "│").collect::<Vec<_>>().join(" ");
+    let text = text
+        .split_whitespace()
+        .filter(|w| *w != "│")
+        .collect::<Vec<_>>()
+        .join(" ");
     (output.status.code().unwrap(), text)
 }
 
 #[test]
 fn what_keeps_a_switch_from_starting_is_said() {
     let (status, text) = refused(&["-i", "1@nosuch0", "--no-p4"]);
-    assert!(status == 2 && text.contains("port 1: there is no network interface 'nosuch0' here"), "{text}");
+    assert!(
+        status == 2 && text.contains("port 1: there is no network interface 'nosuch0' here"),
+        "{text}"
+    );
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (status, text) = refused(&["--no-p4", "--grpc-server-addr", &address]);
-    assert!(status == 3 && text.contains(&format!("cannot listen at {address}")), "{text}");
+    assert!(
+        status == 3 && text.contains(&format!("cannot listen at {address}")),
+        "{text}"
+    );
     let (status, text) = refused(&["--no-p4", "--grpc-server-ssl"]);
     assert!(status == 2 && text.contains("--grpc-server-cert"), "{text}");
     let (status, text) = refused(&["-i", "veth0", "--no-p4"]);
@@ -206,7 +263,9 @@ fn a_killed_switch_comes_back_with_pipeline_and_entries() {
 }
 
 fn may() -> bool {
-    netlab::permitted().inspect_err(|why| println!("skipped: {why}")).is_ok()
+    netlab::permitted()
+        .inspect_err(|why| println!("skipped: {why}"))
+        .is_ok()
 }
 
 #[test]
@@ -261,13 +320,27 @@ fn mininet_pings_through_our_switch_class() {
     }
     // Debian's Mininet belongs to Debian's Python.
     let python = "/usr/bin/python3";
-    let has = Command::new(python).args(["-c", "import mininet"]).stderr(Stdio::null()).status();
+    let has = Command::new(python)
+        .args(["-c", "import mininet"])
+        .stderr(Stdio::null())
+        .status();
     if !has.is_ok_and(|status| status.success()) {
         println!("skipped: Mininet is not installed (Debian: apt-get install mininet)");
         return;
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mininet/switchwright.py");
-    let output = Command::new(python).arg(script).env("SWITCHWRIGHT", COMMAND).output().unwrap();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/mininet/switchwright.py"
+    );
+    let output = Command::new(python)
+        .arg(script)
+        .env("SWITCHWRIGHT", COMMAND)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
 }

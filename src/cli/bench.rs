@@ -2,6 +2,7 @@
 
 mod failover;
 mod ports;
+mod programs;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -32,6 +33,8 @@ pub(super) struct Bench {
 enum Area {
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
+    /// Packets per second of the executors, in memory on one core: the generated program, and a large ternary table.
+    P4,
     /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
     Ports,
     /// State, compression, stretch, losses and trees of the failover schemes, with 003's figures beside.
@@ -58,6 +61,7 @@ impl Bench {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         match self.area {
             Area::Plan => self.plan(terminal),
+            Area::P4 => programs::run(self.only.as_deref(), terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::Failover => {
                 let python = (!self.no_peer).then_some(self.python.as_str());

@@ -3,6 +3,7 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
+mod access_list;
 pub mod failover;
 mod forwarding;
 mod machine;
@@ -10,6 +11,7 @@ mod peer;
 mod planning;
 mod ports;
 
+pub use access_list::{ACCESS_LIST, fill_access_list};
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};

@@ -7,6 +7,8 @@ mod run;
 mod stf;
 mod subject;
 
+pub(super) use self::subject::of_build;
+
 use clap::{Args, Subcommand};
 use p4front::source::SourceMap;
 use serde::Serialize;

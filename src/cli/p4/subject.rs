@@ -30,8 +30,8 @@ pub(super) struct Source {
 }
 
 /// A program with its P4Info, where it is known.
-pub(super) struct Subject {
-    pub(super) program: Arc<ValidProgram>,
+pub(in crate::cli) struct Subject {
+    pub(in crate::cli) program: Arc<ValidProgram>,
     info: Option<P4InfoIndex>,
 }
 
@@ -131,7 +131,7 @@ impl Which {
 
 impl Subject {
     /// An executor with the program's first state.
-    pub(super) fn start(&self, engine: Engine) -> Result<Box<dyn Executor>, Fault> {
+    pub(in crate::cli) fn start(&self, engine: Engine) -> Result<Box<dyn Executor>, Fault> {
         let started = engine.start(&self.program);
         started.map_err(|e| Fault::with(Status::Target, format!("{engine}: {e}")))
     }
@@ -177,7 +177,7 @@ impl Subject {
 }
 
 /// The program of a build directory and the entries of one of its switches.
-pub(super) fn of_build(
+pub(in crate::cli) fn of_build(
     directory: &Path,
     switch: Option<&str>,
     terminal: &Terminal,
