@@ -100,7 +100,7 @@ pub enum PortsError {
 /// A contender at work.
 enum Running {
     Bare(Forwarder),
-    Ours(Engine, #[allow(dead_code)] Ports),
+    Ours(Box<(Engine, Ports)>),
     Bmv2(Child),
 }
 
@@ -108,9 +108,7 @@ impl Running {
     fn start(contender: Contender, scratch: &Path) -> Result<Self, PortsError> {
         match contender {
             Contender::Bare => Ok(Self::Bare(Forwarder::start("p1", "p2")?)),
-            Contender::Ours(kind) => {
-                start_ours(kind).map(|(engine, ports)| Self::Ours(engine, ports))
-            }
+            Contender::Ours(kind) => start_ours(kind).map(|running| Self::Ours(Box::new(running))),
             Contender::Bmv2 => {
                 let child = Command::new("simple_switch")
                     .args(["--log-level", "off", "-i", "1@p1", "-i", "2@p2"])
@@ -127,7 +125,8 @@ impl Running {
     fn stop(self) {
         match self {
             Self::Bare(forwarder) => forwarder.stop(),
-            Self::Ours(engine, ports) => {
+            Self::Ours(running) => {
+                let (engine, ports) = *running;
                 drop(ports);
                 engine.stop();
             }

@@ -116,7 +116,7 @@ fn access_list(n: u64) -> Vec<FieldMatch> {
         port(n * 16 + 9),
         port(n * 16 + 12),
     ];
-    if mix(n * 7) % 8 > 0 {
+    if !mix(n * 7).is_multiple_of(8) {
         let len = 24 + mix(n * 9) % 9;
         let mask = u64::from(u32::MAX << (32 - len));
         key[(n % 2) as usize] = ternary(32, mix(n * 16 + 3) & mask, mask);

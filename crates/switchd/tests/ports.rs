@@ -225,7 +225,7 @@ fn hosts_ping_and_talk_tcp_through_the_switch() {
             .run(|| TcpListener::bind("10.9.0.2:7000"))
             .unwrap()
             .unwrap();
-        let data: Vec<u8> = (0..1_000_000u32).map(|i| (i * 31 >> 7) as u8).collect();
+        let data: Vec<u8> = (0..1_000_000u32).map(|i| ((i * 31) >> 7) as u8).collect();
         let sent = data.clone();
         let writer = std::thread::spawn(move || {
             let address = ([10, 9, 0, 2], 7000).into();

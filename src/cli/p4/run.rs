@@ -92,7 +92,7 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, Fault> {
     let text = text.trim();
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let digits: Vec<char> = digits.chars().filter(|c| !" \t:_".contains(*c)).collect();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(wrong());
     }
     let byte = |pair: &[char]| {
