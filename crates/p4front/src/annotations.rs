@@ -25,6 +25,8 @@ pub enum Shape {
     Empty,
     /// One expression.
     Expression,
+    /// One string, possibly joined of several with `++`.
+    Text,
     /// Any number of expressions.
     Expressions,
     /// At least one `name = expression`.
@@ -55,7 +57,8 @@ pub fn shape(name: &str) -> Option<Shape> {
         | "unroll"
         | "nounroll"
         | "metadata" => Shape::Empty,
-        "name" | "deprecated" | "noWarn" | "length" | "match" => Shape::Expression,
+        "name" | "deprecated" | "noWarn" => Shape::Text,
+        "length" | "match" => Shape::Expression,
         "synchronous" | "field_list" | "p4runtime_translation_mappings" => Shape::Expressions,
         "pkginfo" | "platform_property" => Shape::KeyValues,
         "id" | "priority" | "max_group_size" | "max_member_weight" => Shape::Integer,
@@ -93,6 +96,7 @@ pub enum SdnType {
 
 /// Reports an annotation whose name is known and whose body is not as it must be.
 pub fn check(a: &Annotation, diags: &mut Diagnostics) {
+    check_structure(a, diags);
     if matches!(
         a.body,
         AnnotationBody::Expressions(_) | AnnotationBody::KeyValues(_)
@@ -108,7 +112,7 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
         Shape::Expressions => expressions(a).map(|_| ()),
         Shape::KeyValues => key_values(a).map(|_| ()),
         Shape::Integer => integer(a).map(|_| ()),
-        Shape::String => string(a).map(|_| ()),
+        Shape::String | Shape::Text => string(a).map(|_| ()),
         Shape::Translation => translation(a).map(|_| ()),
         Shape::Expression => expressions(a).and_then(|e| match e.len() {
             1 => Ok(()),
@@ -125,6 +129,46 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
     };
     if let Err(d) = result {
         diags.push(*d);
+    }
+}
+
+/// The values of a structured annotation are numbers, strings and booleans.
+fn check_structure(a: &Annotation, diags: &mut Diagnostics) {
+    let values: Vec<&Expr> = match &a.body {
+        AnnotationBody::Expressions(all) => all.iter().collect(),
+        AnnotationBody::KeyValues(all) => all.iter().map(|n| &n.value).collect(),
+        _ => return,
+    };
+    for value in values {
+        if matches!(
+            value.kind,
+            ExprKind::List(_) | ExprKind::Struct { .. } | ExprKind::Invalid | ExprKind::Dots
+        ) {
+            let text = "a structured annotation holds numbers, strings and booleans only";
+            diags.push(Diagnostic::error("annotation", value.at.span, text));
+        }
+    }
+}
+
+/// Reports a structured annotation whose name occurs before it in the list.
+pub fn check_list(list: &[Annotation], diags: &mut Diagnostics) {
+    let structured = |a: &Annotation| {
+        matches!(
+            a.body,
+            AnnotationBody::Expressions(_) | AnnotationBody::KeyValues(_)
+        )
+    };
+    for (i, a) in list.iter().enumerate() {
+        let earlier = list[..i].iter().find(|b| b.name == a.name);
+        if let Some(b) = earlier
+            && (structured(a) || structured(b))
+        {
+            let text = format!("annotation `@{}` is given twice", a.name);
+            diags.push(
+                Diagnostic::error("annotation", a.at.span, text)
+                    .with_related(b.at.span, "first given here"),
+            );
+        }
     }
 }
 
@@ -375,7 +419,7 @@ mod tests {
         let message = |text: &str| annotations(text).1.join("; ");
         assert_eq!(
             message("@name"),
-            "annotation `@name` takes one expression, not 0"
+            "annotation `@name` takes one string"
         );
         assert_eq!(
             message("@atomic(1)"),

@@ -74,7 +74,7 @@ control MyIngress(inout headers hdr, inout meta_t m, inout standard_metadata_t s
         const default_action = drop();
         entries = {
             priority = 20: (0x1 &&& 0xff, 3, true): go((port_t) 9w4, 2);
-            priority = 10: (_, _, _): set(m.count, 4);
+            priority = 10: (_, 4, _): set(m.count, 4);
         }
         counters = hits;
         largest_priority_wins = true;

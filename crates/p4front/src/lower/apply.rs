@@ -114,7 +114,7 @@ impl<'a> Lowerer<'a> {
             match s.ir.tables[table]
                 .actions
                 .iter()
-                .position(|a| a.action == info.id)
+                .position(|a| *s.wrapped.get(&a.action).unwrap_or(&a.action) == info.id)
             {
                 Some(i) => Some(Const::Bits((i as u32).into())),
                 None => {

@@ -177,6 +177,10 @@ impl<'a> Lowerer<'a> {
                 let value_span = value.at.span;
                 let want = type_args.first().map(|t| self.ty(t));
                 let value = self.expr(&value.value, want.as_ref());
+                let value = match &want {
+                    Some(ty) => self.coerce(value, ty, value_span),
+                    None => value,
+                };
                 self.emit_headers(&value, value_span);
                 void
             }
@@ -442,10 +446,12 @@ impl<'a> Lowerer<'a> {
             .decls
             .get(&id)
             .map_or(&[][..], |d| Self::type_params(d));
-        let Some((targs, tys, result)) = self.signature(proto, type_args, outer, outer_args, span)
+        let Some((targs, mut tys, result)) =
+            self.signature(proto, type_args, outer, outer_args, span)
         else {
             return Elab::poison();
         };
+        let ints = self.open_ints(&mut tys);
         let what = format!("`{member}`");
         let Some(bound) = self.bind(&what, &proto.params, args, span) else {
             return Elab::poison();
@@ -453,9 +459,11 @@ impl<'a> Lowerer<'a> {
         let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
             return Elab::poison();
         };
-        let Some(targs) = self.settle(&targs, proto, span) else {
+        let Some(targs) = self.settle(&targs, proto, &bound, span) else {
             return Elab::poison();
         };
+        self.check_settled(&proto.params, &tys, span);
+        self.check_ints(&ints, &tys, &bound, span);
         let result = self.infer.resolve(&result);
         match instance {
             Some(instance) => {
@@ -507,6 +515,19 @@ impl<'a> Lowerer<'a> {
                     ExternArg::InOut(place)
                 }
             });
+        }
+        if let Some(id) = object
+            && &*proto.name.name == "read"
+            && self.ir.externs[id].type_name == "register"
+            && let Some(cell) = tys.first().map(|t| self.infer.resolve(t))
+            && !Self::is_scalar(&cell)
+            && self.v1model()
+        {
+            let text = format!("a register that holds `{cell}` cannot be read");
+            self.report(
+                Diagnostic::error("unsupported", span, text)
+                    .with_help("use a register for each field"),
+            );
         }
         for (arg, param) in args.iter_mut().zip(&proto.params) {
             if param.direction == ast::Direction::Out

@@ -6,7 +6,7 @@ use p4ir::{Assign, Callee, Place, StmtKind, VarKind};
 
 use super::assign::{LValue, Part};
 use super::value::{Elab, Object, Val};
-use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer};
+use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
@@ -47,6 +47,10 @@ impl<'a> Lowerer<'a> {
                     val: Val::Action(info),
                     ..
                 }) => {
+                    if let Some(first) = type_args.first() {
+                        let text = format!("action `{}` takes no type arguments", info.decl.name);
+                        self.error("type", first.at.span, text);
+                    }
                     self.call_action(&info, args, span);
                     Elab::new(Ty::Void, Val::Void)
                 }
@@ -109,6 +113,10 @@ impl<'a> Lowerer<'a> {
         params: &'a [ast::Param],
         args: &'a [ast::Arg],
     ) -> Result<Vec<Option<&'a ast::Arg>>, (Option<Span>, String)> {
+        if let Some(odd) = args.iter().find(|a| a.name.is_some() != args[0].name.is_some()) {
+            let text = "either all arguments are named or none".into();
+            return Err((Some(odd.at.span), text));
+        }
         let mut bound: Vec<Option<&'a ast::Arg>> = vec![None; params.len()];
         for (i, arg) in args.iter().enumerate() {
             let slot = match &arg.name {
@@ -160,7 +168,14 @@ impl<'a> Lowerer<'a> {
             let mark = self.out.len();
             let value = match arg {
                 Some(arg) => self.argument(param, ty, &arg.value),
-                None => Some(self.default_argument(param, ty)),
+                None => {
+                    let value = self.default_argument(param, ty);
+                    if let (Ty::Block(..), ArgVal::Value(v)) = (ty, &value) {
+                        let ty = self.infer.resolve(ty);
+                        ok &= self.block_fits(&ty, &v.ty.clone(), span);
+                    }
+                    Some(value)
+                }
             };
             if self.out.len() > mark {
                 self.spill_arguments(&mut values, mark, span);
@@ -280,8 +295,40 @@ impl<'a> Lowerer<'a> {
             loops: 0,
         };
         let ty = self.infer.resolve(ty);
-        let value = self.detached(body, |s| s.const_expr(default, Some(&ty)));
+        let scope = self.default_scope.take();
+        let value = self.detached(body, |s| {
+            if let Some((params, args)) = &scope {
+                s.bind_type_params(params, args);
+            }
+            s.const_expr(default, Some(&ty))
+        });
+        self.default_scope = scope;
         ArgVal::Value(value)
+    }
+
+    /// Parameters with a direction hold data, also once the type parameters are known.
+    pub(super) fn check_settled(&mut self, params: &'a [ast::Param], tys: &[Ty], span: Span) {
+        for (param, ty) in params.iter().zip(tys) {
+            let ty = self.infer.resolve(ty);
+            if param.direction != Direction::None && !ty.can_be_directed() {
+                let text = format!("parameter `{}` has a direction and cannot be `{ty}`", param.name);
+                self.report(
+                    Diagnostic::error("type", span, text)
+                        .with_related(param.at.span, "the parameter is declared here"),
+                );
+            }
+        }
+    }
+
+    /// `out` and `inout` parameters have no default value.
+    pub(super) fn check_default(&mut self, param: &'a ast::Param) {
+        if param.default.is_some() && matches!(param.direction, Direction::Out | Direction::InOut) {
+            self.error(
+                "type",
+                param.at.span,
+                "`out` and `inout` parameters have no default values",
+            );
+        }
     }
 
     /// Picks the function whose parameters fit the arguments.
@@ -310,8 +357,25 @@ impl<'a> Lowerer<'a> {
                 );
                 None
             }
-            // Several can only differ by default values: the one with the fewest parameters is meant.
-            (several, _) => several.iter().min_by_key(|(_, p)| p.len()).map(|c| c.0),
+            // Several may differ by default values: the one with the fewest parameters is meant.
+            (several, _) => {
+                let least = several.iter().map(|(_, p)| p.len()).min().unwrap_or(0);
+                let best: Vec<_> = several.iter().filter(|(_, p)| p.len() == least).collect();
+                if let [only] = best.as_slice() {
+                    return Some(only.0);
+                }
+                let mut d = Diagnostic::error(
+                    "call",
+                    span,
+                    format!("it is not clear which version of {what} is meant"),
+                )
+                .with_help("name the arguments: `parameter = value`");
+                for param in best.iter().filter_map(|(_, p)| p.first()) {
+                    d = d.with_related(param.at.span, "a candidate takes this");
+                }
+                self.report(d);
+                None
+            }
         }
     }
 
@@ -322,8 +386,12 @@ impl<'a> Lowerer<'a> {
         args: &'a [ast::Arg],
         span: Span,
     ) -> Elab<'a> {
+        // A function is not visible inside itself if another one is meant.
+        let open = |d: &&&ast::Decl| !self.in_progress.contains(&d.at.id);
+        let several = all.iter().filter(open).count() > 0;
         let candidates: Vec<_> = all
             .iter()
+            .filter(|d| !several || open(d))
             .filter_map(|d| Some((*d, prototype(d)?.params.as_slice())))
             .collect();
         let name = all
@@ -340,15 +408,21 @@ impl<'a> Lowerer<'a> {
         let Some(bound) = self.bind(&name, &proto.params, args, span) else {
             return Elab::poison();
         };
-        let Some((targs, tys, result)) = self.signature(proto, type_args, &[], &[], span) else {
+        let Some((targs, mut tys, result)) = self.signature(proto, type_args, &[], &[], span) else {
             return Elab::poison();
+        };
+        let ints = match decl.kind {
+            DeclKind::ExternFunction(_) => self.open_ints(&mut tys),
+            _ => Vec::new(),
         };
         let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
             return Elab::poison();
         };
-        let Some(targs) = self.settle(&targs, proto, span) else {
+        let Some(targs) = self.settle(&targs, proto, &bound, span) else {
             return Elab::poison();
         };
+        self.check_settled(&proto.params, &tys, span);
+        self.check_ints(&ints, &tys, &bound, span);
         let result = self.infer.resolve(&result);
         match &decl.kind {
             DeclKind::Function(f) => match self.function(decl, f, &targs, span) {
@@ -460,10 +534,12 @@ impl<'a> Lowerer<'a> {
                 self.reset(Place::var(var), &ty, param.at.span);
             }
             let writable = matches!(param.direction, Direction::Out | Direction::InOut);
-            self.declare(
+            self.declare_as(
+                Role::Param,
                 &param.name,
                 Entity::Value(Elab::place(ty.clone(), Place::var(var), writable)),
             );
+            self.check_default(param);
             passed.push((var, ty, param.direction));
             listed.push(p4ir::Param {
                 name: param.name.to_string(),
@@ -729,7 +805,7 @@ fn dir(d: Direction) -> &'static str {
     }
 }
 
-fn is_optional(param: &ast::Param) -> bool {
+pub(super) fn is_optional(param: &ast::Param) -> bool {
     param
         .annotations
         .iter()

@@ -58,6 +58,8 @@ impl<'a> Lowerer<'a> {
                 }
                 _ => Elab::new(ty.clone(), Val::Poison),
             },
+            // A compile-time number of known width is a number.
+            (Ty::Bits { .. }, Ty::Int) if matches!(e.val, Val::Int(_)) => Elab::new(Ty::Int, e.val),
             (Ty::Enum(_), Ty::Bits { .. }) if e.ty.enum_repr() == Some(ty) => {
                 Elab::new(ty.clone(), e.val)
             }
@@ -73,7 +75,7 @@ impl<'a> Lowerer<'a> {
                 let list = Elab::new(Ty::ListExpr(a.clone()), e.val);
                 self.coerce_list(list, ty, span)
             }
-            (Ty::List(_), Ty::List(_)) if matches!(e.val, Val::Agg(_)) => {
+            (Ty::List(a), Ty::List(b)) if matches!(e.val, Val::Agg(_)) && self.meet(b, a) => {
                 let Val::Agg(all) = e.val else {
                     return Elab::poison();
                 };
@@ -96,6 +98,11 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// Whether two types can be one, without binding anything.
+    fn meet(&mut self, a: &Ty, b: &Ty) -> bool {
+        self.infer.clone().unify(a, b)
+    }
+
     fn coerce_list(&mut self, e: Elab<'a>, ty: &Ty, span: Span) -> Elab<'a> {
         let Val::Agg(items) = e.val else {
             return Elab::poison();
@@ -106,7 +113,7 @@ impl<'a> Lowerer<'a> {
                 r.fields.iter().map(|f| f.ty.clone()).collect()
             }
             Ty::List(t) => vec![(**t).clone(); items.len()],
-            Ty::Stack(t, n) if items.len() <= *n as usize => vec![(**t).clone(); items.len()],
+            Ty::Stack(t, n) => vec![(**t).clone(); *n as usize],
             _ => return self.mismatch(&e.ty, ty, span),
         };
         if wanted.len() != items.len() {
@@ -118,16 +125,11 @@ impl<'a> Lowerer<'a> {
             self.error("type", span, text);
             return Elab::poison();
         }
-        let mut all: Vec<_> = items
+        let all: Vec<_> = items
             .into_iter()
             .zip(&wanted)
             .map(|(x, t)| self.coerce(x, t, span))
             .collect();
-        if let Ty::Stack(t, n) = ty {
-            while all.len() < *n as usize {
-                all.push(self.default_value(t, span));
-            }
-        }
         Elab::new(ty.clone(), Val::Agg(all))
     }
 
@@ -161,6 +163,48 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         }
         Elab::new(ty.clone(), Val::Agg(slots.into_iter().flatten().collect()))
+    }
+
+    /// Whether a cast can be written in one step: it changes the width or the sign, not both, and a `type`
+    /// or an enum is only converted from and to what represents it.
+    pub(super) fn can_cast(&mut self, e: &Elab<'a>, to: &Ty) -> bool {
+        let from = self.infer.resolve(&e.ty);
+        if from == *to {
+            return true;
+        }
+        match (&from, to) {
+            (Ty::Bits { width: a, signed: x }, Ty::Bits { width: b, signed: y }) => {
+                a == b || x == y
+            }
+            (Ty::Bits { .. } | Ty::New(_) | Ty::Bool | Ty::Enum(_), Ty::New(n)) => {
+                n.underlying == from
+            }
+            (Ty::New(n), Ty::Bits { .. } | Ty::Bool | Ty::Enum(_)) => n.underlying == *to,
+            (Ty::Enum(_), Ty::Bits { .. }) => from.enum_repr() == Some(to),
+            (Ty::Bits { .. }, Ty::Enum(_)) => to.enum_repr() == Some(&from),
+            _ => true,
+        }
+    }
+
+    pub(super) fn no_cast(&mut self, from: &Ty, to: &Ty, span: Span) -> Elab<'a> {
+        let text = format!("there is no direct conversion from `{from}` to `{to}`");
+        let mut d = Diagnostic::error("type", span, text);
+        let step = match (from, to) {
+            (Ty::Bits { width, .. }, Ty::Bits { signed, .. }) => Some(Ty::Bits {
+                width: *width,
+                signed: *signed,
+            }),
+            (Ty::New(n), _) => Some(n.underlying.clone()),
+            (_, Ty::New(n)) => Some(n.underlying.clone()),
+            (Ty::Enum(_), _) => from.enum_repr().cloned(),
+            (_, Ty::Enum(_)) => to.enum_repr().cloned(),
+            _ => None,
+        };
+        if let Some(step) = step {
+            d = d.with_help(format!("convert in two steps: `({to}) ({step}) ...`"));
+        }
+        self.report(d);
+        Elab::poison()
     }
 
     /// `(ty) e`.

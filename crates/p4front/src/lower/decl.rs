@@ -7,7 +7,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use p4ir::TypeId;
 
 use super::value::{Elab, Val};
-use super::{Body, BodyKind, Entity, Lowerer};
+use super::{Body, BodyKind, Declared, Entity, Lowerer, Role, Scope};
 use crate::ast::{self, DeclKind, TypeKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
@@ -138,6 +138,14 @@ impl<'a> Lowerer<'a> {
     /// `const T name = value`: its value.
     pub(super) fn constant(&mut self, c: &'a ast::Constant) -> Elab<'a> {
         let ty = self.ty(&c.ty);
+        if matches!(ty, Ty::Void | Ty::Extern(..) | Ty::Block(..) | Ty::Package(..)) {
+            let text = format!("a constant cannot have type `{ty}`");
+            self.report(
+                Diagnostic::error("type", c.ty.at.span, text)
+                    .with_help(format!("an object is declared as an instance: `{ty}(...) {};`", c.name)),
+            );
+            return Elab::poison();
+        }
         let value = self.const_expr(&c.value, Some(&ty));
         self.coerce(value, &ty, c.value.at.span)
     }
@@ -174,8 +182,16 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// A compile-time number that is part of a type.
+    fn size(&mut self, e: &'a ast::Expr) -> Option<BigInt> {
+        let sizing = std::mem::replace(&mut self.sizing, true);
+        let value = self.const_int(e);
+        self.sizing = sizing;
+        value
+    }
+
     fn width(&mut self, e: &'a ast::Expr, least: u32) -> Option<u32> {
-        let value = self.const_int(e)?;
+        let value = self.size(e)?;
         match value.to_u32().filter(|w| (least..=MAX_BITS).contains(w)) {
             Some(w) => Some(w),
             None => {
@@ -188,7 +204,7 @@ impl<'a> Lowerer<'a> {
 
     /// The number of elements of a stack.
     fn stack_size(&mut self, e: &'a ast::Expr) -> Option<u32> {
-        let value = self.const_int(e)?;
+        let value = self.size(e)?;
         match value.to_u32().filter(|n| *n <= 65_536) {
             Some(n) => Some(n),
             None => {
@@ -268,9 +284,28 @@ impl<'a> Lowerer<'a> {
                     _ => Ty::Poison,
                 }
             }
-            TypeKind::Tuple(all) => Ty::Tuple(all.iter().map(|t| self.ty(t)).collect()),
+            TypeKind::Tuple(all) => self.tuple(all),
             TypeKind::List(inner) => Ty::List(self.ty(inner).into()),
         }
+    }
+
+    fn tuple(&mut self, all: &'a [ast::Type]) -> Ty {
+        let mut fields = Vec::new();
+        for t in all {
+            let ty = self.ty(t);
+            let open = matches!(t.kind, TypeKind::DontCare);
+            let object = matches!(
+                ty,
+                Ty::Void | Ty::String | Ty::Extern(..) | Ty::Block(..) | Ty::Package(..)
+            );
+            if open || object {
+                let text = format!("a tuple cannot have a component of type `{ty}`");
+                self.error("type", t.at.span, text);
+                return Ty::Poison;
+            }
+            fields.push(ty);
+        }
+        Ty::Tuple(fields)
     }
 
     /// The type parameters of a declaration that makes types.
@@ -306,6 +341,20 @@ impl<'a> Lowerer<'a> {
                 params.len(),
                 args.len()
             );
+            self.error("type", span, text);
+            return Ty::Poison;
+        }
+        if let DeclKind::Composite(c) = &decl.kind
+            && args.iter().any(|a| matches!(a, Ty::Var(_)))
+            && c.fields.iter().any(|f| matches!(f.ty.kind, TypeKind::Tuple(_)))
+            && self.body.kind == BodyKind::Constant
+            && self.scopes.iter().all(Scope::is_empty)
+        {
+            self.error("type", span, format!("the type arguments of `{name}` must be written here"));
+            return Ty::Poison;
+        }
+        if args.iter().any(|a| a.mentions(decl.at.id)) {
+            let text = format!("`{name}` is contained in its own type arguments");
             self.error("type", span, text);
             return Ty::Poison;
         }
@@ -348,6 +397,9 @@ impl<'a> Lowerer<'a> {
                 s.bind_type_params(&c.type_params, &args);
                 let names: Vec<_> = c.fields.iter().map(|f| f.name.clone()).collect();
                 s.distinct(&names);
+                for i in 0..c.fields.len() {
+                    s.field_annotations(c, i);
+                }
                 let each = c.fields.iter().enumerate();
                 each.map(|(index, f)| FieldTy {
                     name: f.name.name.clone(),
@@ -372,6 +424,38 @@ impl<'a> Lowerer<'a> {
         ty
     }
 
+    /// `@match` names a match kind; `@length` uses only what is declared before it.
+    fn field_annotations(&mut self, c: &'a ast::Composite, i: usize) {
+        for a in &c.fields[i].annotations {
+            let ast::AnnotationBody::Unstructured(tokens) = &a.body else {
+                continue;
+            };
+            match &*a.name.name {
+                "match" => {
+                    let known = match tokens.as_slice() {
+                        [one] => self.match_kinds.contains(&one.text),
+                        _ => false,
+                    };
+                    if !known {
+                        self.error("annotation", a.at.span, "`@match` takes the name of a match kind");
+                    }
+                }
+                "length" => {
+                    for t in tokens.iter().filter(|t| t.kind == ast::AnnotationTokenKind::Word) {
+                        let earlier = c.fields[..i].iter().any(|f| f.name.name == t.text);
+                        if !earlier
+                            && !matches!(&*t.text, "bit" | "int" | "bool" | "true" | "false")
+                            && !self.globals.contains_key(&t.text) {
+                            let text = format!("`{}` is not declared before this field", t.text);
+                            self.error("name", t.span, text);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn field_ty(&mut self, kind: RecordKind, field: &'a ast::Field) -> Ty {
         let ty = self.ty(&field.ty);
         let fits = match (&ty, kind) {
@@ -382,10 +466,18 @@ impl<'a> Lowerer<'a> {
             (t, RecordKind::Union) => t.is_header(),
             (Ty::Bits { .. } | Ty::Bool | Ty::Varbit(_) | Ty::New(_), _) => true,
             (Ty::Enum(e), RecordKind::Header) => e.repr.is_some(),
-            (Ty::Record(r), RecordKind::Header) => r.kind == RecordKind::Struct,
+            (t @ (Ty::Record(_) | Ty::Stack(..)), RecordKind::Header) => t.fits_header(),
             (_, RecordKind::Header) => false,
             (_, RecordKind::Struct) => true,
         };
+        if fits && kind == RecordKind::Header && ty.has_array() {
+            let text = "arrays inside headers are not supported";
+            self.report(
+                Diagnostic::error("unsupported", field.ty.at.span, text)
+                    .with_help("write one field for each element, or one wide field and slices of it"),
+            );
+            return Ty::Poison;
+        }
         if fits {
             return ty;
         }
@@ -438,13 +530,14 @@ impl<'a> Lowerer<'a> {
                 members: e.members[..i].iter().map(|m| m.name.name.clone()).collect(),
                 repr: Some((underlying.clone(), values.clone())),
             };
-            let entity = Entity::Type(Ty::Enum(Rc::new(so_far)));
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.insert(e.name.name.clone(), entity);
-            }
+            let ty = Ty::Enum(Rc::new(so_far));
+            self.rebind(&e.name, Entity::Type(ty.clone()));
             let value = self.const_expr(&member.value, Some(&underlying));
             let value = self.coerce(value, &underlying, member.value.at.span);
-            values.push(value.as_int().cloned().unwrap_or_else(BigInt::zero));
+            let value = value.as_int().cloned().unwrap_or_else(BigInt::zero);
+            let named = Elab::new(ty, Val::Int(value.clone()));
+            self.rebind(&member.name, Entity::Value(named));
+            values.push(value);
         }
         let names: Vec<_> = e.members.iter().map(|m| m.name.clone()).collect();
         self.distinct(&names);
@@ -454,6 +547,18 @@ impl<'a> Lowerer<'a> {
             members: names.into_iter().map(|n| n.name).collect(),
             repr: Some((underlying, values)),
         }))
+    }
+
+    /// Gives a name of the innermost scope a new meaning.
+    fn rebind(&mut self, name: &ast::Ident, entity: Entity<'a>) {
+        if let Some(scope) = self.scopes.last_mut() {
+            let declared = Declared {
+                entity,
+                role: Role::Local,
+                at: name.span,
+            };
+            scope.insert(name.name.clone(), declared);
+        }
     }
 
     /// The p4ir type of a type that exists at run time.

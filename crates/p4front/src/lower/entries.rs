@@ -1,12 +1,16 @@
 //! Initial entries of tables and their priorities.
 
-use num_traits::ToPrimitive;
-use p4ir::{ActionScope, Entry, Key};
+use std::collections::HashMap;
+
+use num_bigint::BigUint;
+use num_traits::{One, ToPrimitive};
+use p4ir::{ActionScope, Entry, Key, KeySet, MatchKind};
 
 use super::Lowerer;
 use super::table::ActionList;
 use crate::annotations;
 use crate::ast;
+use crate::diag::Diagnostic;
 use crate::types::Ty;
 
 impl<'a> Lowerer<'a> {
@@ -60,7 +64,9 @@ impl<'a> Lowerer<'a> {
                 );
                 self.error("table", entry.action.at.span, text);
             }
+            self.check_possible(keys, tys, &sets, &entry.keyset);
             let args = entry.action.args.as_deref().unwrap_or(&[]);
+            self.check_bound(list, index, args);
             let Some(args) = self.action_data(&info, args, entry.action.at.span) else {
                 continue;
             };
@@ -75,6 +81,7 @@ impl<'a> Lowerer<'a> {
                 span: self.span(entry.at.span),
             });
         }
+        self.check_duplicates(t, keys, &out);
         if keys.iter().any(|k| k.kind.needs_priority()) {
             self.prioritise(t, &mut out, &priorities);
         } else if priorities.iter().any(Option::is_some) {
@@ -85,6 +92,58 @@ impl<'a> Lowerer<'a> {
             );
         }
         (out, property.is_const)
+    }
+
+    /// Whether each set is one that its key's kind of match can hold.
+    fn check_possible(&mut self, keys: &[Key], tys: &[Ty], sets: &[KeySet], keyset: &'a ast::Keyset) {
+        if !self.v1model() {
+            return;
+        }
+        for (i, (key, set)) in keys.iter().zip(sets).enumerate() {
+            let ok = match (&key.kind, set) {
+                (MatchKind::Exact, KeySet::Value(_)) => Ok(()),
+                (MatchKind::Exact, _) => Err("one value"),
+                (MatchKind::Optional, KeySet::Value(_) | KeySet::Any) => Ok(()),
+                (MatchKind::Optional, _) => Err("one value or `_`"),
+                (MatchKind::Lpm, KeySet::Mask { mask, .. }) => {
+                    let width = tys.get(i).and_then(|t| t.size_bits(true)).unwrap_or(0);
+                    let prefix = is_prefix(mask, width);
+                    prefix.then_some(()).ok_or("a prefix: a mask of ones followed by zeros")
+                }
+                (MatchKind::Lpm, KeySet::Range { .. }) => Err("a prefix, not a range"),
+                (MatchKind::Ternary, KeySet::Range { .. }) => Err("a value and mask, not a range"),
+                (MatchKind::Range, KeySet::Mask { .. }) => Err("a range, not a mask"),
+                _ => Ok(()),
+            };
+            if let Err(what) = ok {
+                let element = keyset.elements.get(i).map_or(keyset.at.span, |e| e.at.span);
+                let text = format!("key `{}` is matched as `{}` and takes {what}", key.name, key.kind.name());
+                self.error("table", element, text);
+            }
+        }
+    }
+
+    /// Two entries that match the same, where the first cannot hide the second by its priority.
+    fn check_duplicates(&mut self, t: &'a ast::Table, keys: &[Key], entries: &[Entry]) {
+        let ordered = keys.iter().any(|k| k.kind.needs_priority());
+        let mut seen: HashMap<&[KeySet], usize> = HashMap::new();
+        for (i, entry) in entries.iter().enumerate() {
+            let Some(first) = seen.insert(&entry.keys, i) else {
+                continue;
+            };
+            let at = |i: usize| t.entries().get(i).map_or(t.name.span, |e| e.keyset.at.span);
+            if ordered {
+                self.report(
+                    Diagnostic::warning("table", at(i), "this entry is never reached: an earlier one has the same key")
+                        .with_related(at(first), "the earlier one"),
+                );
+            } else {
+                self.report(
+                    Diagnostic::error("table", at(i), "two entries have the same key")
+                        .with_related(at(first), "the first one"),
+                );
+            }
+        }
     }
 
     /// Gives entries the priorities they have by the language (explicit, or by position), turned so that the larger
@@ -126,6 +185,14 @@ impl<'a> Lowerer<'a> {
                 (None, Some(last)) if largest_wins => last.saturating_sub(delta),
                 (None, Some(last)) => last.saturating_add(delta),
             };
+            if !(0..=i64::from(i32::MAX)).contains(&value) {
+                let text = format!("the priority of an entry would be {value}");
+                self.report(
+                    Diagnostic::error("table", t.name.span, text)
+                        .with_help("give the first entry a larger priority, or a smaller `priority_delta`"),
+                );
+                return;
+            }
             values.push(value);
         }
         set_priorities(entries, &values, largest_wins);
@@ -160,4 +227,11 @@ fn set_priorities(entries: &mut [Entry], values: &[i64], largest_wins: bool) {
         };
         entry.priority = turned.clamp(1, i64::from(u32::MAX)) as u32;
     }
+}
+
+/// Ones followed by zeros.
+fn is_prefix(mask: &BigUint, width: u64) -> bool {
+    let zeros = mask.trailing_zeros().unwrap_or(width);
+    let filled = mask + (BigUint::one() << zeros);
+    mask.bits() == 0 || filled == BigUint::one() << width
 }

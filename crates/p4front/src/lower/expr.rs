@@ -49,11 +49,20 @@ impl<'a> Lowerer<'a> {
             ExprKind::Cast { ty, operand } => {
                 let target = self.ty(ty);
                 let value = self.expr(operand, Some(&target));
+                if !self.can_cast(&value, &target) {
+                    return self.no_cast(&value.ty, &target, span);
+                }
                 self.cast(value, &target, span)
             }
             ExprKind::TypeName(_) => self.misplaced(span, "a type is no value"),
-            ExprKind::This => self.misplaced(span, "`this` is only known inside abstract methods"),
-            ExprKind::Dots => self.misplaced(span, "`...` can only end an initialiser"),
+            ExprKind::This => match self.this.clone() {
+                Some(object) => object,
+                None => self.misplaced(span, "`this` is only known inside abstract methods"),
+            },
+            ExprKind::Dots => match want.map(|t| self.infer.resolve(t)) {
+                Some(ty) if !matches!(ty, Ty::Var(_)) => self.default_value(&ty, span),
+                _ => self.misplaced(span, "the type that `...` stands for is not known here"),
+            },
             ExprKind::DontCare => self.misplaced(span, "`_` has no value"),
             ExprKind::Mask { .. } => self.misplaced(span, "`&&&` is only possible in key sets"),
             ExprKind::Range { .. } => {

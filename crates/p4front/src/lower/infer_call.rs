@@ -2,6 +2,7 @@
 
 use super::{Body, BodyKind, Entity, Lowerer};
 use crate::ast;
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -61,11 +62,33 @@ impl<'a> Lowerer<'a> {
         &mut self,
         targs: &[Ty],
         proto: &ast::Prototype,
+        bound: &[Option<&'a ast::Arg>],
         span: Span,
     ) -> Option<Vec<Ty>> {
         let mut settled = Vec::new();
         for (arg, param) in targs.iter().zip(&proto.type_params) {
             let ty = self.infer.resolve(arg);
+            let of_param =
+                |p: &ast::Param| matches!(&p.ty.kind, ast::TypeKind::Name(n) if n.name == param.name);
+            if ty == Ty::Int {
+                let mut used = proto.params.iter().zip(bound);
+                let run_time = used.find(|(p, a)| {
+                    p.direction != ast::Direction::None && of_param(p) && a.is_some()
+                });
+                if let Some((_, Some(a))) = run_time {
+                    self.report(
+                        Diagnostic::error("type", a.at.span, "the width of this number is not known")
+                            .with_help("give it one, for example `16w5` or `(bit<16>) 5`"),
+                    );
+                    return None;
+                }
+            }
+            let omitted = proto.params.iter().zip(bound).any(|(p, a)| of_param(p) && a.is_none());
+            if !self.infer.known(&ty) && omitted {
+                // Only an optional parameter without argument has this type.
+                settled.push(Ty::bit(1));
+                continue;
+            }
             if !self.infer.known(&ty) {
                 let text = format!(
                     "type argument `{}` of `{}` cannot be inferred",

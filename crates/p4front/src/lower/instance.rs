@@ -5,8 +5,9 @@ use p4ir::{Assign, Callee, ExternInstance, Place, StmtKind, VarKind};
 use super::assign::Part;
 use super::call::{ArgVal, Passing};
 use super::value::{Elab, Object, Val};
-use super::{Body, BodyKind, Entity, Lowerer};
+use super::{Body, BodyKind, Entity, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -35,18 +36,13 @@ impl<'a> Lowerer<'a> {
     /// A declared instance.
     pub(super) fn instance(&mut self, decl: &'a ast::Decl, i: &'a ast::Instance) -> Elab<'a> {
         let ty = self.ty(&i.ty);
-        if i.init.as_ref().is_some_and(|m| !m.is_empty()) {
-            self.error(
-                "unsupported",
-                i.name.span,
-                "extern objects with abstract methods are not supported",
-            );
-        }
         if &*i.name.name == "main" && !matches!(ty, Ty::Package(..) | Ty::Poison) {
             self.error("arch", i.name.span, "`main` must be a package");
         }
         let name = self.control_plane_name(&i.name.name, &decl.annotations);
-        self.make(&ty, &i.args, name, &decl.annotations, i.name.span)
+        let value = self.make(&ty, &i.args, name, &decl.annotations, i.name.span);
+        self.abstract_methods(&value, i);
+        value
     }
 
     /// `T(args)` in an expression.
@@ -68,7 +64,9 @@ impl<'a> Lowerer<'a> {
             _ => &[],
         };
         let name = self.control_plane_name(&local, annotations);
-        self.make(&resolved, args, name, &[], span)
+        let value = self.make(&resolved, args, name, &[], span);
+        self.no_abstract_methods(&value, span);
+        value
     }
 
     /// `T.apply(...)`: an instance for this call.
@@ -173,6 +171,7 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let ty = self.infer.resolve(ty);
+        self.check_specialized(object, &ty, span);
         if !self.infer.known(&ty) {
             self.error(
                 "type",
@@ -384,7 +383,7 @@ impl<'a> Lowerer<'a> {
             .collect();
         let mut bindings = Vec::new();
         for (i, (param, ty)) in params.iter().zip(tys).enumerate() {
-            if !ty.is_data() {
+            if !ty.is_data() || *ty == Ty::Int {
                 let object = match &values[i] {
                     ArgVal::Value(v) => v.clone(),
                     _ => Elab::poison(),
@@ -441,7 +440,7 @@ impl<'a> Lowerer<'a> {
         let mut borrowed: Vec<(Passing, Place)> = Vec::new();
         for (bound, value) in bindings.iter().zip(values) {
             match bound {
-                Bound::Object(_) => {}
+                Bound::Object(first) => self.same_number(first, &value, span),
                 Bound::Own(p) => {
                     passed.push(p.clone());
                     given.push(value);
@@ -469,6 +468,21 @@ impl<'a> Lowerer<'a> {
             return;
         }
         self.emit_borrowing_call(callee, &passed, given, &borrowed, span);
+    }
+
+    /// A parameter of type `int` was built into the block when it was first applied.
+    fn same_number(&mut self, first: &Elab<'a>, value: &ArgVal<'a>, span: Span) {
+        let ArgVal::Value(now) = value else { return };
+        if let (Some(a), Some(b)) = (first.as_int(), now.as_int())
+            && first.ty == Ty::Int
+            && a != b
+        {
+            let text = format!("this instance was applied with {a} for an `int` parameter, here with {b}");
+            self.report(
+                Diagnostic::error("unsupported", span, text)
+                    .with_help("make an instance for each number"),
+            );
+        }
     }
 
     /// Applies a block, whose parameters are another caller's storage, from a second place: take copies of all
@@ -594,7 +608,7 @@ impl<'a> Lowerer<'a> {
 
     fn bind_constructor(&mut self, params: &'a [ast::Param], values: &[Elab<'a>]) {
         for (param, value) in params.iter().zip(values) {
-            self.declare(&param.name, Entity::Value(value.clone()));
+            self.declare_as(Role::Constructor, &param.name, Entity::Value(value.clone()));
         }
     }
 
@@ -607,14 +621,16 @@ impl<'a> Lowerer<'a> {
         let mut listed = Vec::new();
         for (param, bound) in Self::apply_params(decl).iter().zip(bindings) {
             match bound {
-                Bound::Object(value) => self.declare(&param.name, Entity::Value(value.clone())),
+                Bound::Object(value) => {
+                    self.declare_as(Role::Param, &param.name, Entity::Value(value.clone()));
+                }
                 Bound::Own(p) | Bound::Alias(p) => {
                     let writable = matches!(param.direction, Direction::Out | Direction::InOut);
                     if param.direction == Direction::Out {
                         self.reset(p.place.clone(), &p.ty, param.at.span);
                     }
                     let value = Elab::place(p.ty.clone(), p.place.clone(), writable);
-                    self.declare(&param.name, Entity::Value(value));
+                    self.declare_as(Role::Param, &param.name, Entity::Value(value));
                     listed.push(p4ir::Param {
                         name: param.name.to_string(),
                         direction: super::call::ir_direction(param.direction),

@@ -4,38 +4,97 @@ use num_bigint::BigUint;
 use p4ir::{Const, KeySet};
 
 use super::Lowerer;
-use super::value::Val;
+use super::value::{Elab, Val};
 use crate::ast::{self, ExprKind};
 use crate::types::Ty;
 use crate::types::fold::to_bits;
 
 impl<'a> Lowerer<'a> {
     /// One set per key.
+    ///
+    /// Keys may be structs and tuples: they are matched field by field, and a set for the whole is a list of sets.
     pub(super) fn key_sets(&mut self, keyset: &'a ast::Keyset, tys: &[Ty]) -> Option<Vec<KeySet>> {
+        let mut leaves = Vec::new();
+        tys.iter().for_each(|t| leaf_types(t, &mut leaves));
         let mut elements: Vec<&'a ast::Expr> = keyset.elements.iter().collect();
         if let [only] = elements.as_slice() {
             if matches!(only.kind, ExprKind::DontCare) {
-                return Some(vec![KeySet::Any; tys.len()]);
+                return Some(vec![KeySet::Any; leaves.len()]);
             }
-            if let ExprKind::List(items) = &only.kind {
+            if let ExprKind::List(items) = &only.kind
+                && (tys.len() != 1 || tys.iter().all(Self::is_scalar))
+            {
                 elements = items.iter().collect();
             }
         }
-        if elements.len() != tys.len() {
-            let text = format!(
-                "{} keys are matched, {} sets given",
-                tys.len(),
-                elements.len()
-            );
-            self.error("type", keyset.at.span, text);
-            return None;
+        let tys = match tys {
+            tys if tys.len() == elements.len() => tys,
+            _ if leaves.len() == elements.len() => &leaves,
+            _ => {
+                let keys = |n: usize| if n == 1 { "1 key is" } else { "keys are" };
+                let text = match tys.len() {
+                    1 => format!("{} matched, {} sets given", keys(1), elements.len()),
+                    n => format!("{n} {} matched, {} given", keys(n), elements.len()),
+                };
+                self.error("type", keyset.at.span, text);
+                return None;
+            }
+        };
+        let mut sets = Vec::new();
+        let mut ok = true;
+        for (e, ty) in elements.into_iter().zip(tys) {
+            ok &= self.key_tree(e, ty, &mut sets).is_some();
         }
-        let sets: Vec<_> = elements
-            .into_iter()
-            .zip(tys)
-            .map(|(e, t)| self.key_set(e, t))
-            .collect();
-        sets.into_iter().collect()
+        ok.then_some(sets)
+    }
+
+    /// The sets of the leaves of one key.
+    fn key_tree(&mut self, e: &'a ast::Expr, ty: &Ty, out: &mut Vec<KeySet>) -> Option<()> {
+        if Self::is_scalar(ty) {
+            out.push(self.key_set(e, ty)?);
+            return Some(());
+        }
+        let parts = Self::component_types(ty);
+        match &e.kind {
+            ExprKind::DontCare => {
+                let mut leaves = Vec::new();
+                leaf_types(ty, &mut leaves);
+                out.extend(leaves.iter().map(|_| KeySet::Any));
+                Some(())
+            }
+            ExprKind::List(items) if items.len() == parts.len() => {
+                for (item, part) in items.iter().zip(&parts) {
+                    self.key_tree(item, part, out)?;
+                }
+                Some(())
+            }
+            _ => {
+                let value = self.const_expr(e, Some(ty));
+                let value = self.coerce(value, ty, e.at.span);
+                self.value_leaves(&value, e, out)
+            }
+        }
+    }
+
+    fn value_leaves(&mut self, value: &Elab<'a>, e: &'a ast::Expr, out: &mut Vec<KeySet>) -> Option<()> {
+        match &value.val {
+            Val::Poison => None,
+            Val::Agg(all) => {
+                for part in all {
+                    self.value_leaves(part, e, out)?;
+                }
+                Some(())
+            }
+            _ => {
+                let Some(value) = self.constant_of(value) else {
+                    let text = format!("`{}` cannot be matched", value.ty);
+                    self.error("type", e.at.span, text);
+                    return None;
+                };
+                out.push(KeySet::Value(value));
+                Some(())
+            }
+        }
     }
 
     fn key_set(&mut self, e: &'a ast::Expr, ty: &Ty) -> Option<KeySet> {
@@ -47,6 +106,9 @@ impl<'a> Lowerer<'a> {
             }
             ExprKind::Range { low, high } => {
                 let (lo, hi) = (self.key_number(low, ty)?, self.key_number(high, ty)?);
+                if lo > hi && !Self::is_signed(ty) {
+                    self.warn("table", e.at.span, format!("no value lies in {lo} .. {hi}"));
+                }
                 Some(KeySet::Range { lo, hi })
             }
             _ => self.key_value(e, ty).map(KeySet::Value),
@@ -107,6 +169,27 @@ impl<'a> Lowerer<'a> {
         match &value.val {
             Val::Int(v) => Some(to_bits(v, width)),
             _ => None,
+        }
+    }
+}
+
+/// Types of the scalar leaves of a type.
+fn leaf_types(ty: &Ty, out: &mut Vec<Ty>) {
+    let parts = Lowerer::component_types(ty);
+    if Lowerer::is_scalar(ty) {
+        out.push(ty.clone());
+    }
+    for part in &parts {
+        leaf_types(part, out);
+    }
+}
+
+impl Lowerer<'_> {
+    fn is_signed(ty: &Ty) -> bool {
+        match ty {
+            Ty::New(n) => Self::is_signed(&n.underlying),
+            Ty::Enum(_) => ty.enum_repr().is_some_and(Self::is_signed),
+            other => other.bits().is_some_and(|(_, signed)| signed),
         }
     }
 }

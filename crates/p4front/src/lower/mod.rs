@@ -23,6 +23,7 @@ mod instance;
 mod keyset;
 mod loops;
 mod member;
+mod methods;
 mod ops;
 mod package;
 mod parser;
@@ -33,6 +34,8 @@ mod value;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+
+use indexmap::IndexSet;
 
 use p4ir::{Place, StmtKind, TypeId, Var, VarId, VarKind};
 
@@ -61,7 +64,27 @@ enum Entity<'a> {
     Poison,
 }
 
-type Scope<'a> = HashMap<Symbol, Entity<'a>>;
+type Scope<'a> = HashMap<Symbol, Declared<'a>>;
+
+/// A name in a scope.
+#[derive(Clone)]
+struct Declared<'a> {
+    entity: Entity<'a>,
+    role: Role,
+    at: Span,
+}
+
+/// What a declaration is, as far as names care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A constant, variable, instance, action, table, type or type parameter.
+    Local,
+    /// A parameter, which no declaration of an inner block may hide.
+    Param,
+    /// A constructor's parameter: known at compile time, but not while types are made.
+    Constructor,
+}
+
 
 /// What kind of body is being elaborated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +134,7 @@ pub(crate) struct Lowerer<'a> {
     functions: HashMap<(NodeId, Vec<Ty>), FunctionInstance>,
     ir_types: HashMap<Ty, TypeId>,
     errors: HashMap<Symbol, u32>,
-    match_kinds: HashSet<Symbol>,
+    match_kinds: IndexSet<Symbol>,
     scopes: Vec<Scope<'a>>,
     body: Body,
     out: p4ir::Block,
@@ -119,6 +142,16 @@ pub(crate) struct Lowerer<'a> {
     blocks: Vec<BlockInstance<'a>>,
     /// Prefix of control-plane names inside the instance being elaborated, without a final dot.
     prefix: String,
+    /// What is elaborated is reached from `main`.
+    reached: bool,
+    /// Actions made for a table's list, with what they were made of.
+    wrapped: HashMap<p4ir::ActionId, p4ir::ActionId>,
+    /// A type is being made: constructor parameters have no value yet.
+    sizing: bool,
+    /// Type parameters that default values of a package's parameters may use.
+    default_scope: Option<(&'a [ast::TypeParam], Vec<Ty>)>,
+    /// The object whose abstract method is being read.
+    this: Option<Elab<'a>>,
     /// Present nesting.
     depth: u32,
     files: BTreeMap<String, u32>,
@@ -151,6 +184,9 @@ const CORE_ERRORS: [&str; 7] = [
     "ParserTimeout",
     "ParserInvalidArgument",
 ];
+
+/// Names of `core.p4` that programs use without qualification.
+const CORE_NAMES: [&str; 5] = ["packet_in", "packet_out", "NoAction", "verify", "static_assert"];
 
 /// Nesting of expressions, instances and calls that is followed before giving up.
 const MAX_DEPTH: u32 = 200;
@@ -200,7 +236,7 @@ impl<'a> Lowerer<'a> {
             functions: HashMap::new(),
             ir_types: HashMap::new(),
             errors: HashMap::new(),
-            match_kinds: HashSet::new(),
+            match_kinds: IndexSet::new(),
             scopes: Vec::new(),
             body: Body {
                 kind: BodyKind::Constant,
@@ -211,6 +247,11 @@ impl<'a> Lowerer<'a> {
             infer: Infer::default(),
             blocks: Vec::new(),
             prefix: String::new(),
+            reached: true,
+            wrapped: HashMap::new(),
+            sizing: false,
+            default_scope: None,
+            this: None,
             depth: 0,
             files: BTreeMap::new(),
             types_cache,
@@ -315,16 +356,52 @@ impl<'a> Lowerer<'a> {
     }
 
     fn declare(&mut self, name: &ast::Ident, entity: Entity<'a>) {
+        self.declare_as(Role::Local, name, entity);
+    }
+
+    fn declare_as(&mut self, role: Role, name: &ast::Ident, entity: Entity<'a>) {
         let Some(scope) = self.scopes.last_mut() else {
             return;
         };
-        if scope.insert(name.name.clone(), entity).is_some() {
-            self.error(
-                "name",
-                name.span,
-                format!("`{name}` is declared twice in this scope"),
+        let declared = Declared {
+            entity,
+            role,
+            at: name.span,
+        };
+        if let Some(earlier) = scope.insert(name.name.clone(), declared) {
+            self.report(
+                Diagnostic::error(
+                    "name",
+                    name.span,
+                    format!("`{name}` is declared twice in this scope"),
+                )
+                .with_related(earlier.at, "first declared here"),
             );
         }
+    }
+
+    /// A declaration inside a block must not hide a parameter.
+    fn check_shadowing(&mut self, name: &ast::Ident) {
+        let outer = self.scopes.iter().rev().skip(1);
+        let hidden = outer.filter_map(|s| s.get(&name.name)).next();
+        let Some(Declared {
+            role: Role::Param | Role::Constructor,
+            at,
+            ..
+        }) = hidden
+        else {
+            return;
+        };
+        let at = *at;
+        self.report(
+            Diagnostic::error(
+                "name",
+                name.span,
+                format!("`{name}` hides the parameter `{name}`"),
+            )
+            .with_related(at, "the parameter is declared here")
+            .with_help("give one of them another name"),
+        );
     }
 
     /// What a name stands for here.
@@ -332,25 +409,65 @@ impl<'a> Lowerer<'a> {
         match self.find(path) {
             Some(entity) => entity,
             None => {
-                self.error(
+                let mut d = Diagnostic::error(
                     "name",
                     path.name.span,
                     format!("`{}` is not declared", path.name),
                 );
+                let close = member::closest(&path.name.name, self.names(path).into_iter());
+                if let Some(close) = close {
+                    d = d.with_help(format!("did you mean `{close}`?"));
+                } else if CORE_NAMES.contains(&&*path.name.name) {
+                    d = d.with_help("`#include <core.p4>` declares it");
+                }
+                self.report(d);
                 Entity::Poison
             }
         }
     }
 
+    /// Whether the program is made for v1model, whose rules then hold too.
+    fn v1model(&self) -> bool {
+        self.globals.contains_key("V1Switch")
+    }
+
+    /// All names that could have been meant, in order.
+    fn names(&self, path: &ast::Path) -> Vec<&str> {
+        let scopes = self.scopes.iter().filter(|_| !path.absolute);
+        let mut names: Vec<&str> = scopes.flat_map(|s| s.keys().map(|k| &**k)).collect();
+        names.extend(self.globals.keys().map(|k| &**k));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     fn find(&mut self, path: &ast::Path) -> Option<Entity<'a>> {
         if !path.absolute {
             for scope in self.scopes.iter().rev() {
-                if let Some(entity) = scope.get(&path.name.name) {
-                    return Some(entity.clone());
+                let Some(declared) = scope.get(&path.name.name) else {
+                    continue;
+                };
+                if self.sizing && declared.role == Role::Constructor {
+                    let (at, text) = (declared.at, "a type cannot depend on a constructor parameter");
+                    self.report(
+                        Diagnostic::error("const", path.name.span, text)
+                            .with_related(at, "the parameter is declared here"),
+                    );
+                    return Some(Entity::Poison);
                 }
+                return Some(declared.entity.clone());
             }
         }
-        self.global(&path.name.name)
+        match self.global(&path.name.name) {
+            None => self.match_kind(&path.name.name),
+            known => known,
+        }
+    }
+
+    /// A match kind is a value too.
+    fn match_kind(&self, name: &str) -> Option<Entity<'a>> {
+        let index = self.match_kinds.get_index_of(name)? as u32;
+        Some(Entity::Value(Elab::new(Ty::MatchKind, value::Val::Enum(index))))
     }
 
     fn global(&mut self, name: &str) -> Option<Entity<'a>> {
@@ -442,6 +559,7 @@ impl<'a> Lowerer<'a> {
 
     /// Elaborates what `main` did not reach, only for its errors.
     fn check_rest(&mut self) {
+        self.reached = false;
         let program = self.program;
         for decl in &program.decls {
             if self.diags.is_full() {

@@ -184,11 +184,17 @@ impl<'a> Lowerer<'a> {
     }
 
     fn arith(&mut self, op: BinaryOp, a: Elab<'a>, b: Elab<'a>, span: Span) -> Elab<'a> {
+        let divides = matches!(op, BinaryOp::Div | BinaryOp::Mod);
+        let negative = |e: &Elab<'a>| e.as_int().is_some_and(|v| *v < BigInt::ZERO);
+        if divides && (negative(&a) || negative(&b)) {
+            self.error("type", span, "division is not defined for negative numbers");
+            return Elab::poison();
+        }
         let Some((a, b)) = self.same_bits(op, a, b, span) else {
             return Elab::poison();
         };
         let signed = a.ty.bits().is_some_and(|(_, s)| s);
-        if matches!(op, BinaryOp::Div | BinaryOp::Mod) && signed {
+        if divides && signed {
             self.error("type", span, "division is not defined for signed numbers");
             return Elab::poison();
         }
@@ -210,13 +216,55 @@ impl<'a> Lowerer<'a> {
                 }
             };
         }
-        let divides = matches!(op, BinaryOp::Div | BinaryOp::Mod);
-        if divides && b.as_int().is_some_and(|v| *v == BigInt::ZERO) {
+        let ty = a.ty.clone();
+        if divides {
+            return self.divide(op, a, b, span);
+        }
+        self.binary_expr(ir_op(op), &a, &b, &ty, span)
+    }
+
+    /// Division at run time: by a power of two only, which is a shift or a mask.
+    fn divide(&mut self, op: BinaryOp, a: Elab<'a>, b: Elab<'a>, span: Span) -> Elab<'a> {
+        let ty = a.ty.clone();
+        if a.as_int().is_some_and(|v| *v == BigInt::ZERO) {
+            return a;
+        }
+        let Some(by) = b.as_int().cloned() else {
+            // p4c drops what nothing uses before it looks at this.
+            if self.reached && !(a.is_poison() || b.is_poison()) {
+                self.report(
+                    Diagnostic::error(
+                        "const",
+                        span,
+                        "only compile-time numbers can be divided by a run-time value",
+                    )
+                    .with_help("divide by a power of two known at compile time, or shift"),
+                );
+            }
+            return Elab::new(ty, Val::Poison);
+        };
+        if by == BigInt::ZERO {
             self.error("const", span, "division by zero");
             return Elab::poison();
         }
-        let ty = a.ty.clone();
-        self.binary_expr(ir_op(op), &a, &b, &ty, span)
+        let exponent = by.trailing_zeros().unwrap_or(0);
+        if by != BigInt::from(1) << exponent {
+            if !self.reached {
+                return Elab::new(ty, Val::Poison);
+            }
+            let text = format!("a run-time value cannot be divided by {by}");
+            self.report(
+                Diagnostic::error("const", span, text)
+                    .with_help("at run time only powers of two can divide"),
+            );
+            return Elab::new(ty, Val::Poison);
+        }
+        let (op, by) = match op {
+            BinaryOp::Div => (Ir::Shr, BigInt::from(exponent)),
+            _ => (Ir::BitAnd, by - 1),
+        };
+        let by = Elab::new(ty.clone(), Val::Int(by));
+        self.binary_expr(op, &a, &by, &ty, span)
     }
 
     pub(super) fn binary_expr(
@@ -247,7 +295,7 @@ impl<'a> Lowerer<'a> {
             }
             (x, y) => return self.no_operator(op, &x.clone(), &y.clone(), span),
         }
-        if b.ty.bits().is_some_and(|(_, signed)| signed) {
+        if b.ty.bits().is_some_and(|(_, signed)| signed) && b.as_int().is_none() {
             self.error("type", span, "the distance of a shift must be unsigned");
             return Elab::poison();
         }
@@ -269,7 +317,7 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         }
         let b = match (&b.ty, b.as_int()) {
-            (Ty::Int, Some(v)) => {
+            (Ty::Int | Ty::Bits { signed: true, .. }, Some(v)) => {
                 let width = (v.bits() as u32).max(1);
                 Elab::new(Ty::bit(width), b.val)
             }
@@ -501,6 +549,10 @@ impl<'a> Lowerer<'a> {
 
     /// An expression that must be a bool.
     pub(super) fn bool_expr(&mut self, e: &'a ast::Expr) -> Elab<'a> {
+        if matches!(e.kind, ast::ExprKind::Dots) {
+            self.error("type", e.at.span, "`...` is no condition");
+            return Elab::new(Ty::Bool, Val::Poison);
+        }
         let value = self.expr(e, Some(&Ty::Bool));
         if value.ty.is_poison() {
             return Elab::new(Ty::Bool, Val::Poison);

@@ -52,9 +52,25 @@ impl<'a> Lowerer<'a> {
         let Some(bound) = self.bind(&what, &callable.params, args, span) else {
             return Elab::poison();
         };
-        let Some(values) = self.constructor_args(&what, &callable.params, &tys, args, span) else {
+        let scope = (callable.type_params.as_slice(), targs.clone());
+        let outer = self.default_scope.replace(scope);
+        let values = self.constructor_args(&what, &callable.params, &tys, args, span);
+        self.default_scope = outer;
+        let Some(values) = values else {
             return Elab::poison();
         };
+        let mut used = callable.params.iter().zip(&tys).zip(&bound);
+        let open = used.find(|((p, ty), arg)| {
+            arg.is_none() && p.default.is_some() && !self.infer.known(ty)
+        });
+        if let Some(((param, _), _)) = open {
+            let text = format!("the type arguments of `{name}` cannot be inferred");
+            self.report(
+                Diagnostic::error("type", span, text)
+                    .with_related(param.at.span, "the type of this is not known"),
+            );
+            return Elab::poison();
+        }
         let mut shared = HashMap::new();
         let share = &**name == "V1Switch";
         let mut out = Vec::new();
@@ -156,6 +172,9 @@ impl<'a> Lowerer<'a> {
     /// that meet. Binds type variables on both sides.
     pub(super) fn block_fits(&mut self, wanted: &Ty, given: &Ty, span: Span) -> bool {
         let (Ty::Block(wid, wname, wargs), Ty::Block(gid, gname, gargs)) = (wanted, given) else {
+            if !given.is_poison() {
+                self.error("type", span, format!("expected `{wanted}`, found `{given}`"));
+            }
             return false;
         };
         if wid == gid {
@@ -167,11 +186,20 @@ impl<'a> Lowerer<'a> {
         };
         let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
         let same_kind = is_parser(w) == is_parser(g);
-        if !same_kind || wp.len() != gp.len() {
-            self.error(
-                "type",
-                span,
-                format!("`{gname}` does not have the parameters of `{wname}`"),
+        // The architecture does not pass what a block leaves out, if that has a default value.
+        let fewer = wp.get(gp.len()..).map(|rest| rest.iter().all(|p| p.default.is_some()));
+        if !same_kind || !fewer.unwrap_or(false) {
+            let what = if same_kind {
+                format!("it has {} parameters, not {}", gp.len(), wp.len())
+            } else if is_parser(w) {
+                "it is a control, not a parser".into()
+            } else {
+                "it is a parser, not a control".into()
+            };
+            self.report(
+                Diagnostic::error("type", span, format!("`{gname}` does not fit `{wname}`: {what}"))
+                    .with_related(g.name().map_or(g.at.span, |n| n.span), "declared here")
+                    .with_related(w.name().map_or(w.at.span, |n| n.span), "must have these parameters"),
             );
             return false;
         }

@@ -11,6 +11,7 @@ use p4ir::{
 use super::value::{Elab, Val};
 use super::{Entity, Lowerer, annot};
 use crate::ast::{self, AnnotationBody, DeclKind, ExprKind, Symbol, TransitionKind};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::{RecordKind, Ty};
 
@@ -191,9 +192,17 @@ impl<'a> Lowerer<'a> {
         }
         let mut flat = Vec::new();
         for (value, key) in values.iter().zip(keys) {
+            if matches!(value.ty, Ty::Record(_)) {
+                let text = format!("`{}` cannot be matched as a whole", value.ty);
+                self.report(
+                    Diagnostic::error("type", key.at.span, text)
+                        .with_help("match its fields: `select ({ x.a, x.b })`"),
+                );
+            }
             self.flatten_key(value, key, &mut flat);
         }
-        let tys: Vec<Ty> = flat.iter().map(|v| v.ty.clone()).collect();
+        let tys: Vec<Ty> = values.iter().map(|v| self.infer.resolve(&v.ty)).collect();
+        let tys: Vec<Ty> = tys.iter().map(shape).collect();
         let mut out = Vec::new();
         for case in cases {
             let target = self.target(&case.next, states);
@@ -239,11 +248,9 @@ impl<'a> Lowerer<'a> {
             })) = self.find(path)
         {
             let fields = self.ir.value_sets[id].fields.len();
-            if fields != tys.len() {
-                let text = format!(
-                    "the value set has {fields} fields, the select {} keys",
-                    tys.len()
-                );
+            let keys: usize = tys.iter().map(leaves).sum();
+            if fields != keys {
+                let text = format!("the value set has {fields} fields, the select {keys} keys");
                 self.error("type", keyset.at.span, text);
                 return None;
             }
@@ -295,7 +302,7 @@ impl<'a> Lowerer<'a> {
                 }
             }
             Ty::Poison => {}
-            other if Self::is_scalar(other) && other.is_data() => {
+            other if Self::is_scalar(other) && other.is_data() && !matches!(other, Ty::Int | Ty::String) => {
                 let ty = self.ir_ty(other);
                 let kind = match annot::find(&decl.annotations, "match").map(|a| &a.body) {
                     Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {
@@ -329,4 +336,20 @@ impl<'a> Lowerer<'a> {
             Entity::Value(Elab::new(Ty::ValueSet, Val::ValueSet(id))),
         );
     }
+}
+
+/// The type of a select key, with lists as the tuples they are.
+fn shape(ty: &Ty) -> Ty {
+    match ty {
+        Ty::ListExpr(all) => Ty::Tuple(all.iter().map(shape).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Number of scalar leaves.
+fn leaves(ty: &Ty) -> usize {
+    if Lowerer::is_scalar(ty) {
+        return 1;
+    }
+    Lowerer::component_types(ty).iter().map(leaves).sum()
 }

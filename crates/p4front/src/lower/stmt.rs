@@ -78,6 +78,9 @@ impl<'a> Lowerer<'a> {
 
     /// A declaration inside a block.
     fn local(&mut self, decl: &'a ast::Decl) {
+        if let Some(name) = decl.name() {
+            self.check_shadowing(name);
+        }
         match &decl.kind {
             DeclKind::Variable(v) => self.variable(v),
             DeclKind::Constant(c) => {

@@ -18,15 +18,22 @@ use crate::types::Ty;
 /// The actions of a table while it is built.
 pub(super) struct ActionList<'a> {
     pub(super) listed: Vec<TableAction>,
+    /// The arguments written in the list.
+    pub(super) bound: Vec<&'a [ast::Arg]>,
     pub(super) infos: Vec<Rc<ActionInfo<'a>>>,
 }
 
 impl<'a> Lowerer<'a> {
     pub(super) fn table(&mut self, decl: &'a ast::Decl, t: &'a ast::Table) -> TableId {
+        // Inside, the table's name means the table, which has no value.
+        let itself = Entity::Value(Elab::new(Ty::Table, Val::Poison));
+        self.scopes.push(super::Scope::new());
+        self.declare(&t.name, itself);
         let (prologue, (keys, key_tys)) = self.nested(|s| s.keys(t));
         let mut actions = self.action_list(t);
         let default_action = self.default_action(t, &mut actions);
         let (entries, const_entries) = self.entries(t, &keys, &key_tys, &actions);
+        self.scopes.pop();
         let name = self.control_plane_name(&t.name.name, &decl.annotations);
         let mut table = Table {
             name,
@@ -186,6 +193,7 @@ impl<'a> Lowerer<'a> {
     fn action_list(&mut self, t: &'a ast::Table) -> ActionList<'a> {
         let mut list = ActionList {
             listed: Vec::new(),
+            bound: Vec::new(),
             infos: Vec::new(),
         };
         if t.property("actions").is_none() {
@@ -207,7 +215,22 @@ impl<'a> Lowerer<'a> {
                 );
                 continue;
             }
-            let (copy_in, copy_out) = self.bound_arguments(&info, action);
+            let outer = std::mem::replace(&mut self.body.kind, super::BodyKind::Action);
+            let (effects, (copy_in, copy_out)) =
+                self.nested(|s| s.bound_arguments(&info, action));
+            self.body.kind = outer;
+            for param in info.params.iter().filter(|p| p.decl.direction == Direction::None) {
+                if !Self::is_scalar(&param.ty) && self.v1model() {
+                    let text = format!(
+                        "the control plane cannot give `{}` of action `{}`: its type is `{}`",
+                        param.decl.name, info.decl.name, param.ty
+                    );
+                    self.report(
+                        Diagnostic::error("table", action.at.span, text)
+                            .with_related(param.decl.at.span, "the parameter is declared here"),
+                    );
+                }
+            }
             let has = |name| annot::find(&action.annotations, name).is_some();
             let scope = match (has("tableonly"), has("defaultonly")) {
                 (true, true) => {
@@ -223,16 +246,67 @@ impl<'a> Lowerer<'a> {
                 (false, false) => ActionScope::TableAndDefault,
             };
             let annotations = self.annotations(&action.annotations);
+            let (id, copy_in, copy_out) = match effects.is_empty() {
+                true => (info.id, copy_in, copy_out),
+                false => {
+                    let id = self.wrap_action(&info, effects, copy_in, copy_out, action.at.span);
+                    (id, Vec::new(), Vec::new())
+                }
+            };
             list.listed.push(TableAction {
-                action: info.id,
+                action: id,
                 copy_in,
                 copy_out,
                 scope,
                 annotations,
             });
             list.infos.push(info);
+            list.bound.push(action.args.as_deref().unwrap_or(&[]));
         }
         list
+    }
+
+    /// An action of the same name that first computes the arguments bound in a table's list, then calls the
+    /// action: they are evaluated when it runs, and what they call may have effects.
+    fn wrap_action(
+        &mut self,
+        info: &Rc<ActionInfo<'a>>,
+        mut body: p4ir::Block,
+        mut copy_in: Vec<Assign>,
+        copy_out: Vec<Assign>,
+        span: Span,
+    ) -> p4ir::ActionId {
+        let mut params = Vec::new();
+        for param in info.params.iter().filter(|p| p.decl.direction == Direction::None) {
+            let name = &param.decl.name;
+            let var = self.new_var(&name.name, &param.ty, p4ir::VarKind::Param, name.span);
+            params.push(p4ir::Param {
+                name: name.to_string(),
+                direction: p4ir::Direction::None,
+                var,
+            });
+            let value = self.read(Place::var(var), &param.ty);
+            copy_in.push(Assign {
+                dst: Place::var(param.var),
+                value,
+            });
+        }
+        let kind = p4ir::StmtKind::Call {
+            callee: p4ir::Callee::Action(info.id),
+            copy_in,
+            copy_out,
+        };
+        let span = self.span(span);
+        body.push(p4ir::Stmt { kind, span });
+        let action = p4ir::Action {
+            params,
+            body,
+            ..self.ir.actions[info.id].clone()
+        };
+        let id = self.ir.actions.push(action);
+        self.wrapped.insert(id, info.id);
+        self.facts.same_action(id, info.id);
+        id
     }
 
     /// Copies for the directed parameters of an action in a table's list.
@@ -263,9 +337,14 @@ impl<'a> Lowerer<'a> {
             let span = arg.at.span;
             if param.decl.direction == Direction::In {
                 let value = self.expr(&arg.value, Some(&param.ty));
-                let value = self.coerce(value, &param.ty, span);
+                let mut value = self.coerce(value, &param.ty, span);
                 if value.is_poison() {
                     continue;
+                }
+                if matches!(value.val, Val::Agg(_) | Val::Invalid) {
+                    let temp = self.temp(&param.ty, span);
+                    self.store(&temp, &param.ty, value, span);
+                    value = Elab::place(param.ty.clone(), temp, false);
                 }
                 let value = self.scalar_or_copy(&value, span);
                 copy_in.push(Assign {
@@ -350,11 +429,63 @@ impl<'a> Lowerer<'a> {
                 format!("`{}` is @tableonly and cannot be the default", path.name),
             );
         }
+        self.check_order(t, property, &path.name);
+        self.check_bound(list, index, args);
         let args = self.action_data(&info, args, e.at.span).unwrap_or_default();
         DefaultAction {
             action: index as u32,
             args,
             is_const,
+        }
+    }
+
+    /// The default action stands behind the list it chooses from.
+    fn check_order(&mut self, t: &'a ast::Table, property: &'a ast::TableProperty, name: &ast::Ident) {
+        let Some(actions) = t.property("actions") else {
+            return;
+        };
+        if property.at.span.start < actions.at.span.start {
+            let text = format!("`{name}` is not yet listed: the actions stand behind the default action");
+            self.report(
+                Diagnostic::error("table", property.at.span, text)
+                    .with_related(actions.name.span, "the list is here"),
+            );
+        }
+    }
+
+    /// Arguments for parameters with a direction repeat those of the list of actions.
+    pub(super) fn check_bound(&mut self, list: &ActionList<'a>, index: usize, args: &'a [ast::Arg]) {
+        let info = list.infos[index].clone();
+        if args.len() != info.params.len() {
+            return;
+        }
+        let directed = |p: &ast::Param| p.direction != Direction::None;
+        let mut listed = list.bound[index].iter();
+        for (i, param) in info.params.iter().enumerate() {
+            if !directed(param.decl) {
+                continue;
+            }
+            let Some(bound) = listed.next() else { return };
+            let given = args.iter().find(|a| a.name.as_ref() == Some(&param.decl.name));
+            let given = given.unwrap_or(&args[i]);
+            if same_shape(&given.value, &bound.value) {
+                continue;
+            }
+            let (_, (a, b)) = self.nested(|s| {
+                let a = s.expr(&given.value, Some(&param.ty));
+                (a, s.expr(&bound.value, Some(&param.ty)))
+            });
+            let same = matches!((a.as_int(), b.as_int()), (Some(x), Some(y)) if x == y);
+            if !same && !a.is_poison() && !b.is_poison() {
+                let text = format!(
+                    "the argument for `{}` is not the one in the list of actions",
+                    param.decl.name
+                );
+                self.report(
+                    Diagnostic::error("table", given.at.span, text)
+                        .with_related(bound.at.span, "bound to this in the list"),
+                );
+            }
         }
     }
 
@@ -364,7 +495,7 @@ impl<'a> Lowerer<'a> {
             Some(Entity::Value(Elab {
                 val: Val::Action(info),
                 ..
-            })) => match list.infos.iter().position(|i| i.id == info.id) {
+            })) if info.decl.params.is_empty() => match list.infos.iter().position(|i| i.id == info.id) {
                 Some(index) => index,
                 None => {
                     list.listed.push(TableAction {
@@ -378,6 +509,7 @@ impl<'a> Lowerer<'a> {
                         }],
                     });
                     list.infos.push(info);
+                    list.bound.push(&[]);
                     list.listed.len() - 1
                 }
             },
@@ -386,7 +518,7 @@ impl<'a> Lowerer<'a> {
                     Diagnostic::error(
                         "table",
                         None,
-                        "a table without default action runs `NoAction`, which is not declared",
+                        "a table without default action runs `NoAction`, which is not declared (or has parameters)",
                     )
                     .with_help("`#include <core.p4>`"),
                 );
@@ -452,6 +584,11 @@ impl<'a> Lowerer<'a> {
             }
             let slot = data.iter().position(|p| p.var == param.var)?;
             slots[slot] = self.constant_of(&value);
+            if slots[slot].is_none() {
+                let text = format!("action data of type `{}` is not supported", value.ty);
+                self.error("unsupported", arg.at.span, text);
+                return None;
+            }
         }
         for (slot, param) in slots.iter_mut().zip(&data) {
             if let (None, Some(default)) = (&slot, &param.decl.default) {
@@ -601,5 +738,18 @@ impl<'a> Lowerer<'a> {
             return None;
         }
         Some(id)
+    }
+}
+
+/// Whether two expressions are written alike; named fields may come in any order.
+fn same_shape(a: &ast::Expr, b: &ast::Expr) -> bool {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Struct { fields: x, dots: p }, ExprKind::Struct { fields: y, dots: q }) => {
+            let found = |f: &ast::NamedExpr| {
+                y.iter().any(|g| f.name == g.name && same_shape(&f.value, &g.value))
+            };
+            p == q && x.len() == y.len() && x.iter().all(found)
+        }
+        _ => a == b,
     }
 }

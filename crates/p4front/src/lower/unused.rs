@@ -2,11 +2,12 @@
 
 use p4ir::{Place, VarKind};
 
-use super::Lowerer;
-use super::call::Passing;
+use super::call::{Passing, is_optional};
 use super::instance::{BlockInstance, Bound};
 use super::value::{Elab, Object, Val};
-use crate::ast::{self, DeclKind, Direction};
+use super::{Body, BodyKind, Lowerer};
+use crate::ast::{self, AnnotationBody, DeclKind, Direction, MethodKind};
+use crate::diag::Diagnostic;
 use crate::types::Ty;
 
 impl<'a> Lowerer<'a> {
@@ -80,47 +81,159 @@ impl<'a> Lowerer<'a> {
             DeclKind::Function(f) => self.check_params(decl, targs, &f.prototype.params),
             DeclKind::ExternFunction(p) => self.check_params(decl, targs, &p.params),
             DeclKind::ExternObject(object) => {
-                for method in &object.methods {
-                    let names: Vec<_> = method
-                        .prototype
-                        .params
-                        .iter()
-                        .map(|p| p.name.clone())
-                        .collect();
-                    self.distinct(&names);
-                    let inner: Vec<_> = method
-                        .prototype
-                        .type_params
-                        .iter()
-                        .map(|p| p.name.clone())
-                        .collect();
-                    self.distinct(&inner);
-                }
+                self.check_methods(decl, object, targs);
             }
             _ => {}
         }
-        let is_main = decl.name().is_some_and(|n| &*n.name == "main");
-        if is_main && matches!(decl.kind, DeclKind::Function(_)) {
-            self.error(
-                "arch",
-                decl.at.span,
-                "`main` must be an instance of a package",
-            );
+        if let Some(name) = decl.name()
+            && &*name.name == "main"
+            && !matches!(decl.kind, DeclKind::Function(_) | DeclKind::Instance(_))
+        {
+            self.error("arch", name.span, "`main` must be an instance of a package");
+        }
+        self.bound_annotations(decl, targs);
+    }
+
+    /// Values of structured annotations at the top level are known at compile time.
+    fn bound_annotations(&mut self, decl: &'a ast::Decl, targs: &[Ty]) {
+        let mut values: Vec<&'a ast::Expr> = Vec::new();
+        for annotation in &decl.annotations {
+            match &annotation.body {
+                AnnotationBody::Expressions(all) => values.extend(all),
+                AnnotationBody::KeyValues(all) => values.extend(all.iter().map(|n| &n.value)),
+                _ => {}
+            }
+        }
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| {
+            s.bind_type_params(Self::type_params(decl), targs);
+            for value in values {
+                s.const_expr(value, None);
+            }
+        });
+    }
+
+    /// Constructors and methods of an extern object.
+    fn check_methods(&mut self, decl: &'a ast::Decl, object: &'a ast::ExternObject, targs: &[Ty]) {
+        let names = |m: &ast::Method| -> Vec<ast::Symbol> {
+            let params = m.prototype.params.iter();
+            params.map(|p| p.name.name.clone()).collect()
+        };
+        for (i, method) in object.methods.iter().enumerate() {
+            let name = &method.prototype.name;
+            if method.kind != MethodKind::Constructor && *name == object.name {
+                self.error("type", name.span, "a constructor has no result type");
+            }
+            let mut before = object.methods[..i].iter();
+            let same = before.find(|m| m.prototype.name == *name && names(m) == names(method));
+            if let Some(same) = same {
+                let text = format!("`{name}` with these parameters is declared twice");
+                self.report(
+                    Diagnostic::error("name", name.span, text)
+                        .with_related(same.prototype.name.span, "first declared here"),
+                );
+            }
+            let inner: Vec<_> = method.prototype.type_params.iter().map(|p| p.name.clone()).collect();
+            self.distinct(&inner);
+            let given: Vec<Ty> = method
+                .prototype
+                .type_params
+                .iter()
+                .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
+                .collect();
+            let tys = self.method_types(object, method, targs, &given);
+            self.check_typed_params(decl, &method.prototype.params, &tys);
+            for (param, ty) in method.prototype.params.iter().zip(&tys) {
+                self.check_extern_param(decl, object, param, ty);
+            }
         }
     }
 
+    fn check_extern_param(
+        &mut self,
+        decl: &'a ast::Decl,
+        object: &'a ast::ExternObject,
+        param: &'a ast::Param,
+        ty: &Ty,
+    ) {
+        if matches!(ty, Ty::Extern(id, ..) if *id == decl.at.id) {
+            let text = format!("a method of `{}` cannot take a `{}`", object.name, object.name);
+            self.error("type", param.at.span, text);
+        }
+        if matches!(ty, Ty::Block(..)) {
+            let text = format!("a method of an extern cannot take a `{ty}`");
+            self.error("type", param.at.span, text);
+        }
+        if let Some(default) = &param.default {
+            let body = Body {
+                kind: BodyKind::Constant,
+                result: None,
+                loops: 0,
+            };
+            self.detached(body, |s| {
+                let value = s.const_expr(default, Some(ty));
+                s.coerce(value, ty, default.at.span)
+            });
+        }
+    }
+
+    /// Types of a method's parameters.
+    pub(super) fn method_types(
+        &mut self,
+        object: &'a ast::ExternObject,
+        method: &'a ast::Method,
+        targs: &[Ty],
+        inner: &[Ty],
+    ) -> Vec<Ty> {
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| {
+            s.bind_type_params(&object.type_params, targs);
+            s.scoped(|s| {
+                s.bind_type_params(&method.prototype.type_params, inner);
+                s.ty(&method.prototype.result);
+                let params = method.prototype.params.iter();
+                params.map(|p| s.ty(&p.ty)).collect()
+            })
+        })
+    }
+
     fn check_params(&mut self, decl: &'a ast::Decl, targs: &[Ty], params: &'a [ast::Param]) {
-        let names: Vec<_> = params.iter().map(|p| p.name.clone()).collect();
-        self.distinct(&names);
         let tys = self.block_types(decl, targs, params);
+        self.check_typed_params(decl, params, &tys);
         let applied = matches!(decl.kind, DeclKind::Parser(_) | DeclKind::Control(_));
         for (param, ty) in params.iter().zip(&tys) {
-            let directed = param.direction != Direction::None;
-            let object = matches!(
-                ty,
-                Ty::Extern(..) | Ty::String | Ty::Int | Ty::Package(..) | Ty::Block(..)
-            );
-            if directed && object {
+            let constructor = std::ptr::eq(params, Self::apply_params(decl));
+            if applied && constructor && matches!(ty, Ty::Block(..) | Ty::Package(..)) {
+                self.error(
+                    "type",
+                    param.at.span,
+                    format!("a parameter of `apply` cannot have type `{ty}`"),
+                );
+            }
+            if applied && !constructor && is_optional(param) {
+                self.error(
+                    "type",
+                    param.at.span,
+                    "`@optional` is only possible for externs, packages and their types",
+                );
+            }
+        }
+    }
+
+    /// What holds for parameters everywhere.
+    fn check_typed_params(&mut self, decl: &'a ast::Decl, params: &'a [ast::Param], tys: &[Ty]) {
+        let names: Vec<_> = params.iter().map(|p| p.name.clone()).collect();
+        self.distinct(&names);
+        for (param, ty) in params.iter().zip(tys) {
+            if param.direction != Direction::None && !ty.can_be_directed() {
                 self.error(
                     "type",
                     param.at.span,
@@ -130,23 +243,26 @@ impl<'a> Lowerer<'a> {
             if *ty == Ty::Void {
                 self.error("type", param.at.span, "a parameter cannot be `void`");
             }
-            let constructor = std::ptr::eq(params, Self::apply_params(decl));
-            if applied && constructor && matches!(ty, Ty::Block(..) | Ty::Package(..)) {
-                self.error(
-                    "type",
-                    param.at.span,
-                    format!("a parameter of `apply` cannot have type `{ty}`"),
-                );
-            }
-            if param.default.is_some()
-                && matches!(param.direction, Direction::Out | Direction::InOut)
+            // A block with a body is no type for values; only bodiless types are.
+            if let Ty::Block(id, name, _) = ty
+                && let Some(block) = self.decls.get(id)
+                && matches!(block.kind, DeclKind::Parser(_) | DeclKind::Control(_))
             {
-                self.error(
-                    "type",
-                    param.at.span,
-                    "`out` and `inout` parameters have no default values",
-                );
+                let text = format!("a parameter cannot have type `{name}`, which has a body");
+                self.error("type", param.at.span, text);
             }
+            let bare = matches!(&param.ty.kind, ast::TypeKind::Name(_));
+            let generic = match ty {
+                Ty::Extern(id, _, args) if bare && *id != decl.at.id => {
+                    args.iter().any(|a| matches!(a, Ty::Var(_)))
+                }
+                _ => false,
+            };
+            if generic {
+                let text = format!("`{ty}` needs its type arguments here");
+                self.error("type", param.ty.at.span, text);
+            }
+            self.check_default(param);
         }
     }
 

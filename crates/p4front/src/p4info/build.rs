@@ -66,6 +66,11 @@ pub(crate) fn build<'a>(
         .filter(|a| in_tables.contains(&a.id) || reached.called.contains(&a.id))
         .collect();
     actions.sort_by_key(|a| (ir.actions[a.id].name.contains('.'), a.id));
+    let mut named = BTreeSet::new();
+    actions.retain(|a| {
+        let name = ir.actions[a.id].name.as_str();
+        named.insert((name, a.decl.at.id))
+    });
     let externs: Vec<_> = facts.externs.iter().collect();
     let sets: Vec<_> = facts
         .value_sets
@@ -125,8 +130,9 @@ fn duplicate_names(
         .map(|a| ("action", &ir.actions[a.id].name, a.decl));
     let mut seen: BTreeMap<(&str, &str), &ast::Decl> = BTreeMap::new();
     for (kind, name, decl) in tables.chain(actions) {
+        let fresh = !seen.contains_key(&(kind, name.as_str()));
         let first = *seen.entry((kind, name)).or_insert(decl);
-        if first.at.id != decl.at.id {
+        if first.at.id != decl.at.id || (kind == "table" && !fresh) {
             let text = format!("two {kind}s have the control-plane name `{name}`");
             diags.push(
                 Diagnostic::error("annotation", decl.at.span, text)

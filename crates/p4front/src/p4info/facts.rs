@@ -67,6 +67,17 @@ impl<'a> Facts<'a> {
         });
     }
 
+    /// `id` is `of` under another number.
+    pub(crate) fn same_action(&mut self, id: ActionId, of: ActionId) {
+        if let Some(known) = self.actions.iter().find(|a| a.id == of) {
+            let fact = ActionFact {
+                id,
+                ..known.clone()
+            };
+            self.actions.push(fact);
+        }
+    }
+
     pub(crate) fn table(
         &mut self,
         id: TableId,

@@ -12,6 +12,7 @@ impl Parser<'_> {
         while self.at(Punct::At) {
             out.push(self.annotation()?);
         }
+        annotations::check_list(&out, self.diags);
         Ok(out)
     }
 

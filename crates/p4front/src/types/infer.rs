@@ -3,7 +3,7 @@
 use super::Ty;
 
 /// Bindings of inference variables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Infer {
     vars: Vec<Option<Ty>>,
 }

@@ -233,6 +233,50 @@ impl Ty {
         }
     }
 
+    /// Whether a parameter with a direction can have this type.
+    pub(crate) fn can_be_directed(&self) -> bool {
+        !matches!(
+            self,
+            Ty::Extern(..) | Ty::String | Ty::Int | Ty::Package(..) | Ty::Block(..)
+        )
+    }
+
+    /// Whether a header can hold it: bits, and arrays and structs of them, but no headers.
+    pub(crate) fn fits_header(&self) -> bool {
+        match self {
+            Ty::Bits { .. } | Ty::Bool | Ty::Varbit(_) | Ty::New(_) => true,
+            Ty::Poison | Ty::Var(_) | Ty::Param(..) => true,
+            Ty::Enum(e) => e.repr.is_some(),
+            Ty::Stack(element, _) => element.fits_header(),
+            Ty::Record(r) => {
+                r.kind == RecordKind::Struct && r.fields.iter().all(|f| f.ty.fits_header())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an array or stack is inside.
+    pub(crate) fn has_array(&self) -> bool {
+        match self {
+            Ty::Stack(..) => true,
+            Ty::Record(r) => r.fields.iter().any(|f| f.ty.has_array()),
+            _ => false,
+        }
+    }
+
+    /// Whether the declaration `decl` occurs in the type.
+    pub(crate) fn mentions(&self, decl: NodeId) -> bool {
+        match self {
+            Ty::Stack(t, _) | Ty::List(t) => t.mentions(decl),
+            Ty::Tuple(all) => all.iter().any(|t| t.mentions(decl)),
+            Ty::Extern(id, _, args) | Ty::Block(id, _, args) | Ty::Package(id, _, args) => {
+                *id == decl || args.iter().any(|t| t.mentions(decl))
+            }
+            Ty::Record(r) => r.decl == decl || r.args.iter().any(|t| t.mentions(decl)),
+            _ => false,
+        }
+    }
+
     /// Whether a varbit is inside.
     pub(crate) fn has_varbit(&self) -> bool {
         match self {

@@ -1,0 +1,231 @@
+//! Abstract methods of extern objects, and what holds for methods once the object's types are known.
+//!
+//! A method that the program defines where it instantiates the object is checked like a function; `p4ir` has
+//! no place for it, because no target of this compiler calls one.
+
+use super::call::is_optional;
+use super::value::Elab;
+use super::{Body, BodyKind, Lowerer};
+use crate::ast::{self, DeclKind, MethodKind};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::types::Ty;
+
+impl<'a> Lowerer<'a> {
+    fn extern_object(&self, ty: &Ty) -> Option<&'a ast::ExternObject> {
+        let Ty::Extern(id, ..) = ty else {
+            return None;
+        };
+        match &self.decls.get(id)?.kind {
+            DeclKind::ExternObject(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Parameters with a direction hold data, with the object's type arguments in place.
+    pub(super) fn check_specialized(
+        &mut self,
+        object: &'a ast::ExternObject,
+        ty: &Ty,
+        span: Span,
+    ) {
+        let Ty::Extern(_, _, targs) = ty else { return };
+        if targs.is_empty() {
+            return;
+        }
+        for method in &object.methods {
+            let inner: Vec<Ty> = method
+                .prototype
+                .type_params
+                .iter()
+                .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
+                .collect();
+            let tys = self.method_types(object, method, targs, &inner);
+            self.check_settled(&method.prototype.params, &tys, span);
+            for (param, ty) in method.prototype.params.iter().zip(&tys) {
+                if matches!(self.infer.resolve(ty), Ty::Block(..)) {
+                    let text = format!("`{}` of an extern cannot be a `{ty}`", param.name);
+                    self.report(
+                        Diagnostic::error("type", span, text)
+                            .with_related(param.at.span, "the parameter is declared here"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// An object made in an expression has no place to define abstract methods.
+    pub(super) fn no_abstract_methods(&mut self, value: &Elab<'a>, span: Span) {
+        let Some(object) = self.extern_object(&value.ty) else {
+            return;
+        };
+        let mut methods = object.methods.iter();
+        if let Some(method) = methods.find(|m| must_be_defined(m)) {
+            let text = format!("`{}` has abstract methods", object.name);
+            self.report(
+                Diagnostic::error("type", span, text)
+                    .with_related(method.prototype.name.span, "this must be defined")
+                    .with_help(format!(
+                        "declare an instance: `{}(...) name = {{ ... }};`",
+                        object.name
+                    )),
+            );
+        }
+    }
+
+    /// The definitions `{ ... }` behind an instance.
+    pub(super) fn abstract_methods(&mut self, value: &Elab<'a>, i: &'a ast::Instance) {
+        let given = i.init.as_deref().unwrap_or(&[]);
+        if value.ty.is_poison() {
+            return;
+        }
+        let Some(object) = self.extern_object(&value.ty) else {
+            if let Some(first) = given.first() {
+                let text = format!("`{}` has no abstract methods", value.ty);
+                self.error("type", first.at.span, text);
+            }
+            return;
+        };
+        for method in object.methods.iter().filter(|m| must_be_defined(m)) {
+            let name = &method.prototype.name;
+            if !given.iter().any(|d| d.name() == Some(name)) {
+                let text = format!("`{}` does not define the abstract method `{name}`", i.name);
+                self.report(
+                    Diagnostic::error("type", i.name.span, text)
+                        .with_related(name.span, "declared here"),
+                );
+            }
+        }
+        let outer = self.this.replace(value.clone());
+        self.scoped(|s| {
+            for decl in given {
+                match &decl.kind {
+                    DeclKind::Function(f) => s.abstract_method(object, &value.ty, f),
+                    DeclKind::Instance(i) => s.local_instance(decl, i),
+                    _ => s.error("syntax", decl.at.span, "only methods and instances are defined here"),
+                }
+            }
+        });
+        self.this = outer;
+    }
+
+    fn abstract_method(&mut self, object: &'a ast::ExternObject, ty: &Ty, f: &'a ast::Function) {
+        let (name, params) = (&f.prototype.name, &f.prototype.params);
+        let mut declared = object.methods.iter();
+        let declared = declared.find(|m| {
+            m.kind == MethodKind::Abstract && m.prototype.name == *name && fits(m, params)
+        });
+        let Some(method) = declared else {
+            let text = format!("`{}` has no abstract method `{name}` with these parameters", object.name);
+            self.error("name", name.span, text);
+            return;
+        };
+        let targs = match ty {
+            Ty::Extern(_, _, targs) => targs.clone(),
+            _ => Vec::new(),
+        };
+        let wanted = self.method_types(object, method, &targs, &[]);
+        let wanted_result = self.method_result(object, method, &targs);
+        let body = Body {
+            kind: BodyKind::Function,
+            result: None,
+            loops: 0,
+        };
+        let outer = std::mem::replace(&mut self.body, body);
+        self.nested(|s| {
+            s.scoped(|s| {
+                let result = s.ty(&f.prototype.result);
+                s.meets(name.span, "result", &wanted_result, &result);
+                if result != Ty::Void {
+                    let var = s.new_var("result", &result, p4ir::VarKind::Result, name.span);
+                    s.body.result = Some((var, result));
+                }
+                let (passed, _) = s.value_params(params);
+                let all = method.prototype.params.iter().zip(&wanted);
+                let mut each = all.filter(|(p, _)| wants(p, params));
+                for (given, (_, ty, _)) in params.iter().zip(&passed) {
+                    let Some((declared, want)) = each.next() else {
+                        break;
+                    };
+                    if given.direction != declared.direction {
+                        let text = format!("parameter `{}` has another direction than declared", given.name);
+                        s.report(
+                            Diagnostic::error("type", given.at.span, text)
+                                .with_related(declared.at.span, "declared here"),
+                        );
+                    }
+                    s.meets(given.at.span, "parameter", want, ty);
+                }
+                s.scoped(|s| s.block(&f.body));
+            });
+        });
+        self.body = outer;
+    }
+
+    fn method_result(
+        &mut self,
+        object: &'a ast::ExternObject,
+        method: &'a ast::Method,
+        targs: &[Ty],
+    ) -> Ty {
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| {
+            s.bind_type_params(&object.type_params, targs);
+            s.ty(&method.prototype.result)
+        })
+    }
+
+    fn meets(&mut self, span: Span, what: &str, wanted: &Ty, given: &Ty) {
+        let (wanted, given) = (self.infer.resolve(wanted), self.infer.resolve(given));
+        if wanted != given && !wanted.is_poison() && !given.is_poison() {
+            let text = format!("the {what} is `{wanted}` where the method is declared, here `{given}`");
+            self.error("type", span, text);
+        }
+    }
+
+    /// Parameters of type `int` of an extern take numbers of any width, also at run time.
+    /// Returns which these are.
+    pub(super) fn open_ints(&mut self, tys: &mut [Ty]) -> Vec<bool> {
+        let ints: Vec<bool> = tys.iter().map(|t| *t == Ty::Int).collect();
+        for ty in tys.iter_mut().filter(|t| **t == Ty::Int) {
+            *ty = self.infer.fresh();
+        }
+        ints
+    }
+
+    /// After [`Self::open_ints`]: whether numbers were given.
+    pub(super) fn check_ints(
+        &mut self,
+        ints: &[bool],
+        tys: &[Ty],
+        bound: &[Option<&'a ast::Arg>],
+        span: Span,
+    ) {
+        for ((ty, arg), _) in tys.iter().zip(bound).zip(ints).filter(|(_, int)| **int) {
+            let given = self.infer.resolve(ty);
+            if !matches!(given, Ty::Int | Ty::Bits { .. } | Ty::Var(_) | Ty::Poison) {
+                let at = arg.map_or(span, |a| a.at.span);
+                self.error("type", at, format!("expected `int`, found `{given}`"));
+            }
+        }
+    }
+}
+
+/// Whether a definition has a declared parameter: optional ones may be left out, by name.
+fn wants(declared: &ast::Param, given: &[ast::Param]) -> bool {
+    !is_optional(declared) || given.iter().any(|p| p.name == declared.name)
+}
+
+fn fits(method: &ast::Method, given: &[ast::Param]) -> bool {
+    let declared = method.prototype.params.iter();
+    declared.filter(|p| wants(p, given)).count() == given.len()
+}
+
+fn must_be_defined(method: &ast::Method) -> bool {
+    let optional = |a: &ast::Annotation| &*a.name.name == "optional";
+    method.kind == MethodKind::Abstract && !method.annotations.iter().any(optional)
+}
