@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: drives a fuzz target over its kept corpus. See `bmv2_tests::fuzz`.
+//! `cargo xtask fuzz`: drives a fuzz target over its kept corpus, and over the inputs in the folder that the
+//! environment variable `FUZZ_SEEDS` names, if it is set. See `bmv2_tests::fuzz`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -70,6 +71,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         .join(target.name);
     let settings = Settings {
         corpus,
+        seeds: std::env::var_os("FUZZ_SEEDS").map(PathBuf::from),
         out: arguments.out.clone(),
         time: Duration::from_secs(arguments.seconds),
         seed: arguments.seed,

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Behaviour, Target};
+use super::{Behaviour, Parts, Target};
 use crate::random::Choices;
 
 /// How long, on what, where to.
@@ -22,6 +23,8 @@ use crate::random::Choices;
 pub struct Settings {
     /// Folder of kept inputs.
     pub corpus: PathBuf,
+    /// Another folder of inputs to begin with, which need not be kept.
+    pub seeds: Option<PathBuf>,
     /// Folder for findings and for what was new.
     pub out: PathBuf,
     /// For how long.
@@ -87,6 +90,9 @@ pub fn drive(
         Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(e) => return Err(e),
     };
+    if let Some(folder) = &settings.seeds {
+        inputs.extend(corpus(folder)?.into_iter().map(|(_, bytes)| bytes));
+    }
     let mut report = Report {
         corpus: inputs.len(),
         ..Report::default()
@@ -135,6 +141,12 @@ pub fn drive(
 fn mutant(target: &Target, inputs: &[Vec<u8>], choices: &mut Choices<'_>) -> Vec<u8> {
     let mut input = choices.pick(inputs).cloned().unwrap_or_default();
     for _ in 0..=choices.below(4) {
+        if let Some(parts) = target.parts
+            && !choices.one_in(4)
+        {
+            exchange(parts, &mut input, inputs, choices);
+            continue;
+        }
         let at = choices.below(input.len() + 1);
         match choices.below(9) {
             0 if at < input.len() => input[at] ^= 1 << choices.below(8),
@@ -184,6 +196,39 @@ fn mutant(target: &Target, inputs: &[Vec<u8>], choices: &mut Choices<'_>) -> Vec
     }
     input.truncate(target.max_len);
     input
+}
+
+/// Exchanges a word or subtree for another, drops it, or repeats it.
+fn exchange(parts: Parts, input: &mut Vec<u8>, inputs: &[Vec<u8>], choices: &mut Choices<'_>) {
+    let own = parts(input);
+    let Some(place) = choices.pick(&own).cloned() else {
+        return;
+    };
+    let first = input.get(place.start).copied();
+    let other = match choices.pick(inputs) {
+        Some(other) if !choices.one_in(3) => other.clone(),
+        _ => input.clone(),
+    };
+    // Mostly what begins alike: a block for a block, a word for a word.
+    let all = parts(&other);
+    let sort = |b: Option<u8>| b.map(|b| (b.is_ascii_alphanumeric(), b.is_ascii_punctuation()));
+    let alike: Vec<Range<usize>> = all
+        .iter()
+        .filter(|p| sort(other.get(p.start).copied()) == sort(first))
+        .cloned()
+        .collect();
+    let from = if choices.one_in(4) { &all } else { &alike };
+    let piece = choices.pick(from).map(|p| other[p.clone()].to_vec());
+    match (choices.below(6), piece) {
+        (0, _) => drop(input.drain(place)),
+        (1, Some(piece)) => drop(input.splice(place.end..place.end, piece)),
+        (2, _) => {
+            let own = input[place.clone()].to_vec();
+            drop(input.splice(place.end..place.end, own));
+        }
+        (_, Some(piece)) => drop(input.splice(place, piece)),
+        _ => {}
+    }
 }
 
 /// Ends the process when an input hangs or memory grows without end.
@@ -263,10 +308,12 @@ mod tests {
             about: "",
             run: touchy,
             words: &[b"no"],
+            parts: None,
             max_len: 64,
         };
         let settings = Settings {
             corpus,
+            seeds: None,
             out: folder.path().join("out"),
             time: Duration::from_secs(30),
             seed: 1,

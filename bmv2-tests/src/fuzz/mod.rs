@@ -12,9 +12,11 @@
 
 pub mod drive;
 mod packets;
+mod text;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher as _};
+use std::ops::Range;
 
 /// What an input made a target do, as a number: inputs that take the same way have the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +31,9 @@ impl Behaviour {
     }
 }
 
+/// Cuts an input into its words and subtrees.
+pub type Parts = fn(&[u8]) -> Vec<Range<usize>>;
+
 /// A function to be given anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
@@ -40,12 +45,20 @@ pub struct Target {
     pub run: fn(&[u8]) -> Behaviour,
     /// Pieces worth inserting.
     pub words: &'static [&'static [u8]],
+    /// Where the words and subtrees of an input lie, for targets with a grammar: they are exchanged whole.
+    pub parts: Option<Parts>,
     /// Inputs are not longer.
     pub max_len: usize,
 }
 
 /// All targets.
-pub const TARGETS: &[Target] = &[packets::TARGET];
+pub const TARGETS: &[Target] = &[
+    packets::TARGET,
+    text::LEXER,
+    text::PARSER,
+    text::COMPILE,
+    text::JSON,
+];
 
 /// The target of a name.
 #[must_use]

@@ -29,6 +29,7 @@ pub(super) const TARGET: Target = Target {
         &[0xff; 8],
         &[0x00; 8],
     ],
+    parts: None,
     max_len: 2048,
 };
 

@@ -417,10 +417,7 @@ mod tests {
     #[test]
     fn wrong_bodies_are_reported_while_parsing() {
         let message = |text: &str| annotations(text).1.join("; ");
-        assert_eq!(
-            message("@name"),
-            "annotation `@name` takes one string"
-        );
+        assert_eq!(message("@name"), "annotation `@name` takes one string");
         assert_eq!(
             message("@atomic(1)"),
             "annotation `@atomic` takes no arguments"

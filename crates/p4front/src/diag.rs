@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use crate::source::{SourceMap, Span};
 
 /// How bad it is. Only [`Severity::Error`] stops compilation.
@@ -169,6 +171,33 @@ impl Diagnostic {
         out
     }
 
+    /// The finding as data.
+    pub fn record(&self, map: &SourceMap) -> Record {
+        let place = |span: Span, message: &str| {
+            let at = map.location(span);
+            Place {
+                file: at.file.to_string(),
+                line: at.line,
+                column: at.column,
+                length: span.end.saturating_sub(span.start),
+                message: message.to_owned(),
+            }
+        };
+        Record {
+            severity: self.severity.word(),
+            code: self.code,
+            message: self.message.clone(),
+            place: self.span.map(|s| place(s, &self.label)),
+            related: self
+                .labels
+                .iter()
+                .map(|l| place(l.span, &l.message))
+                .collect(),
+            notes: self.notes.clone(),
+            help: self.help.clone(),
+        }
+    }
+
     fn gutter_width(&self, map: &SourceMap) -> usize {
         let own = self.span.into_iter();
         let def = own.clone().filter_map(|s| map.expansion_at(s)?.defined_at);
@@ -178,6 +207,40 @@ impl Diagnostic {
             .max()
             .unwrap_or(1)
     }
+}
+
+/// A [`Diagnostic`] as data: `p4 check --json` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// The stable class.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub place: Option<Place>,
+    /// Other places that explain it.
+    pub related: Vec<Place>,
+    /// More to know.
+    pub notes: Vec<String>,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+/// A piece of source text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// Bytes.
+    pub length: u32,
+    /// What this place has to do with the finding; may be empty.
+    pub message: String,
 }
 
 /// One quoted source line with its place and marks.

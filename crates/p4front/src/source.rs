@@ -196,7 +196,7 @@ impl SourceMap {
     /// [`SourceError`] if the file cannot be read or is too large.
     pub fn load(&mut self, path: &std::path::Path) -> Result<FileId, SourceError> {
         let name = path.to_string_lossy();
-        let bytes = std::fs::read(path).map_err(|source| SourceError::Read {
+        let bytes = read_bounded(path).map_err(|source| SourceError::Read {
             path: name.to_string(),
             source,
         })?;
@@ -308,6 +308,19 @@ impl SourceMap {
     pub fn expansion_at(&self, span: Span) -> Option<&Expansion> {
         self.expansions.get(&span)
     }
+}
+
+/// The bytes of a file, but no more than are needed to see that it is too large: some files never end.
+fn read_bounded(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

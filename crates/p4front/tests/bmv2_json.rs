@@ -149,7 +149,10 @@ fn a_small_program() {
 fn refusal(path: &str, new: Value) -> String {
     let mut p = program();
     *p.pointer_mut(path).unwrap() = new;
-    read(&p.to_string()).unwrap_err().to_string()
+    let text = read(&p.to_string()).unwrap_err().to_string();
+    // The whole file is one line here.
+    text.strip_prefix("line 1: ")
+        .map_or(text.clone(), str::to_owned)
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn wrong_files_are_refused() {
         read("{")
             .unwrap_err()
             .to_string()
-            .starts_with("not BMv2 JSON: EOF")
+            .starts_with("not BMv2 JSON: at `")
     );
     assert_eq!(
         read("{}").unwrap_err().to_string(),

@@ -10,6 +10,7 @@ mod subject;
 pub(super) use self::subject::of_build;
 
 use clap::{Args, Subcommand};
+use p4front::diag::Severity;
 use p4front::source::SourceMap;
 use serde::Serialize;
 
@@ -48,6 +49,8 @@ struct CheckFigures {
     accepted: bool,
     errors: usize,
     warnings: usize,
+    /// Everything found, in the order it was found.
+    diagnostics: Vec<p4front::diag::Record>,
 }
 
 impl P4 {
@@ -87,7 +90,11 @@ impl Source {
         let figures = CheckFigures {
             accepted,
             errors,
-            warnings: found.len() - errors,
+            warnings: found
+                .iter()
+                .filter(|d| d.severity == Severity::Warning)
+                .count(),
+            diagnostics: found.iter().map(|d| d.record(&map)).collect(),
         };
         terminal.result(&figures, || {
             let warnings = figures.warnings;

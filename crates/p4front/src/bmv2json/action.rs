@@ -264,6 +264,21 @@ impl Reader<'_> {
                 let data = self.listed(&json.learn_lists, Some(list))?;
                 self.call("digest", vec![receiver, data]);
             }
+            (_, [object @ Arg::Named(kind, name), rest @ ..]) if kind == "extern" => {
+                let instance = json.extern_instances.iter().find(|e| e.name == *name);
+                let instance = instance.ok_or_else(|| self.unknown("extern instance", name))?;
+                let method = op
+                    .strip_prefix('_')
+                    .and_then(|o| o.strip_prefix(&*instance.kind));
+                let method = method.and_then(|o| o.strip_prefix('_'));
+                let method = method.ok_or_else(|| self.unsupported(format!("primitive `{op}`")))?;
+                let args = rest.iter().map(|a| match a {
+                    Arg::Field(..) => Ok(ExternArg::InOut(self.field_arg(a)?.0)),
+                    _ => self.input(a),
+                });
+                let args = args.collect::<Read<_>>()?;
+                self.method(object, method, args)?;
+            }
             _ => return Err(self.unsupported(format!("primitive `{op}`"))),
         }
         Ok(())
@@ -298,18 +313,64 @@ impl Reader<'_> {
         let Arg::Named(_, name) = calculation else {
             return Err(self.malformed("a calculation is expected"));
         };
-        let (algorithm, data, _) = self.calculation(name)?;
-        let dst = self.output(dst)?;
-        let (base, size) = (self.input(base)?, self.input(size)?);
-        self.call(
-            "hash",
-            vec![dst, ExternArg::In(algorithm), base, data, size],
-        );
+        let (dst, base, size) = (self.output(dst)?, self.input(base)?, self.input(size)?);
+        let headers = self.calculated_headers(name, None)?;
+        self.by_validity(&headers, &mut Vec::new(), &mut |r, absent| {
+            let (algorithm, data, _) = r.calculation(name, absent)?;
+            let args = [&dst, &ExternArg::In(algorithm), &base, &data, &size];
+            r.call("hash", args.map(Clone::clone).to_vec());
+            Ok(())
+        })
+    }
+
+    /// Headers whose fields a calculation reads, apart from `known`.
+    pub(super) fn calculated_headers(&self, name: &str, known: Option<&str>) -> Read<Vec<String>> {
+        let calculations = &self.json.calculations;
+        let c = calculations.iter().find(|c| c.name == name);
+        let c = c.ok_or_else(|| self.unknown("calculation", name))?;
+        let place = format!("calculation `{name}`");
+        let mut headers = Vec::new();
+        for input in &c.input {
+            let Some(header) = header_name(&Arg::new(input, &place)?) else {
+                continue;
+            };
+            let packet = self.headers.get(&header).is_some_and(|h| !h.metadata);
+            if packet && known != Some(&*header) && !headers.contains(&header) {
+                headers.push(header);
+            }
+        }
+        // Beyond this all are taken to be there, to keep the program small.
+        headers.truncate(MAX_VALIDITIES);
+        Ok(headers)
+    }
+
+    /// Emits what `f` makes for each set of headers that can be invalid: BMv2 leaves these out of calculations.
+    pub(super) fn by_validity(
+        &mut self,
+        headers: &[String],
+        absent: &mut Vec<String>,
+        f: &mut dyn FnMut(&mut Self, &[String]) -> Read<()>,
+    ) -> Read<()> {
+        let Some((first, rest)) = headers.split_first() else {
+            return f(self, absent);
+        };
+        let place = self.header(first)?.place;
+        let cond = self.is_valid(place);
+        let then = self.block(|r| r.by_validity(rest, absent, f))?;
+        absent.push(first.clone());
+        let other = self.block(|r| r.by_validity(rest, absent, f))?;
+        absent.pop();
+        self.emit(StmtKind::If { cond, then, other });
         Ok(())
     }
 
     /// Algorithm and input of a calculation, and whether the payload belongs to it.
-    pub(super) fn calculation(&mut self, name: &str) -> Read<(ExprId, ExternArg, bool)> {
+    /// What belongs to the headers `absent` is left out.
+    pub(super) fn calculation(
+        &mut self,
+        name: &str,
+        absent: &[String],
+    ) -> Read<(ExprId, ExternArg, bool)> {
         let json = self.json;
         let c = json.calculations.iter().find(|c| c.name == name);
         let c = c.ok_or_else(|| self.unknown("calculation", name))?;
@@ -322,6 +383,7 @@ impl Reader<'_> {
         let before = input.len();
         input.retain(|a| !matches!(a, Arg::Named(kind, _) if kind == "payload"));
         let payload = input.len() < before;
+        input.retain(|a| header_name(a).is_none_or(|h| !absent.contains(&h)));
         let algorithm = self.algorithm(&c.algo)?;
         Ok((algorithm, self.data("", &input)?, payload))
     }
@@ -412,5 +474,17 @@ impl Reader<'_> {
         for (i, f) in (0u32..).zip(&fields) {
             values.push(self.read(h.place.field(i), f.ty));
         }
+    }
+}
+
+/// Headers of one calculation whose validity is looked at.
+const MAX_VALIDITIES: usize = 4;
+
+/// The header an operand belongs to.
+fn header_name(arg: &Arg) -> Option<String> {
+    match arg {
+        Arg::Field(header, _) => Some(header.clone()),
+        Arg::Named(kind, header) if kind == "header" => Some(header.clone()),
+        _ => None,
     }
 }

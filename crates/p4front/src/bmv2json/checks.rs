@@ -74,23 +74,42 @@ impl Reader<'_> {
                 self.condition(&Arg::new(v, &context)?)?
             }
         };
-        let (algorithm, data, payload) = self.calculation(&c.calculation)?;
         let (place, ty) = self.field_arg(&Arg::Field(c.target.0.clone(), c.target.1.clone()))?;
         let target = if verify {
             ExternArg::In(self.read(place, ty))
         } else {
             ExternArg::InOut(place)
         };
-        let name = match (verify, payload) {
-            (true, false) => "verify_checksum",
-            (true, true) => "verify_checksum_with_payload",
-            (false, false) => "update_checksum",
-            (false, true) => "update_checksum_with_payload",
-        };
-        self.call(
-            name,
-            vec![ExternArg::In(cond), data, target, ExternArg::In(algorithm)],
-        );
+        let holder = self.header(&c.target.0)?;
+        let headers = self.calculated_headers(&c.calculation, Some(&c.target.0))?;
+        let made = self.block(|r| {
+            r.by_validity(&headers, &mut Vec::new(), &mut |r, absent| {
+                let (algorithm, data, payload) = r.calculation(&c.calculation, absent)?;
+                let name = match (verify, payload) {
+                    (true, false) => "verify_checksum",
+                    (true, true) => "verify_checksum_with_payload",
+                    (false, false) => "update_checksum",
+                    (false, true) => "update_checksum_with_payload",
+                };
+                let algorithm = ExternArg::In(algorithm);
+                r.call(
+                    name,
+                    vec![ExternArg::In(cond), data, target.clone(), algorithm],
+                );
+                Ok(())
+            })
+        })?;
+        if holder.metadata {
+            self.out.extend(made);
+            return Ok(());
+        }
+        // BMv2 skips a checksum whose own header is invalid.
+        let cond = self.is_valid(holder.place);
+        self.emit(StmtKind::If {
+            cond,
+            then: made,
+            other: Vec::new(),
+        });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The storage: headers, stacks, unions and metadata, and the names under which the rest of the
 //! file refers to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use p4ir::{
     ActionId, Direction, Entity as _, ExternId, ExternInstance, Field, Param, Place, Program,
@@ -9,6 +9,8 @@ use p4ir::{
 };
 
 use super::model::{HeaderType, Json, SourceInfo};
+use crate::types::fold::MAX_BITS;
+
 use super::{Bmv2Error, Read};
 
 /// A header, and the other members if it is in a union.
@@ -73,9 +75,6 @@ impl<'j> Reader<'j> {
             span: Span::default(),
             context: "header_types".into(),
         };
-        if let Some(e) = json.extern_instances.first() {
-            return Err(r.unsupported(format!("extern instance `{}`", e.name)));
-        }
         r.errors()?;
         r.storage()?;
         Ok(r)
@@ -242,6 +241,11 @@ impl<'j> Reader<'j> {
             }
         }
         let standard = standard.ok_or_else(|| self.unknown("header", "standard_metadata"))?;
+        if let Some(name) = parts.duplicate().or_else(|| metadata.duplicate()) {
+            return Err(
+                self.malformed(format!("two headers, stacks or unions are called `{name}`"))
+            );
+        }
         let headers = self.program.types.intern(parts.record("headers"));
         let user = self.program.types.intern(metadata.record("metadata"));
         self.blocks = [
@@ -262,9 +266,15 @@ impl<'j> Reader<'j> {
         for f in &t.fields {
             let name = f.first().and_then(serde_json::Value::as_str);
             let name = name.ok_or_else(|| self.malformed("a field without a name"))?;
+            if fields.iter().any(|f: &Field| f.name == name) {
+                return Err(self.malformed(format!("two fields are called `{name}`")));
+            }
             let ty = match width(f) {
                 Some(w) => Type::Bits {
-                    width: u32::try_from(w).map_err(|_| self.malformed("a field too wide"))?,
+                    width: u32::try_from(w)
+                        .ok()
+                        .filter(|w| *w <= MAX_BITS)
+                        .ok_or_else(|| self.malformed(format!("field `{name}` is too wide")))?,
                     signed: f
                         .get(2)
                         .and_then(serde_json::Value::as_bool)
@@ -276,6 +286,9 @@ impl<'j> Reader<'j> {
                 None => {
                     let all = u64::from(t.max_length.unwrap_or(0)) * 8;
                     let max = u32::try_from(all.saturating_sub(fixed)).unwrap_or(u32::MAX);
+                    if max > MAX_BITS {
+                        return Err(self.malformed(format!("field `{name}` is too wide")));
+                    }
                     Type::Varbit { max }
                 }
             };
@@ -497,6 +510,13 @@ impl Parts {
             annotations: Vec::new(),
         });
         Projection::Field(i)
+    }
+
+    /// A name that occurs twice.
+    fn duplicate(&self) -> Option<&str> {
+        let mut seen = BTreeSet::new();
+        let mut names = self.fields.iter().map(|f| f.name.as_str());
+        names.find(|n| !seen.insert(*n))
     }
 
     fn record(&self, name: &str) -> Type {

@@ -13,7 +13,9 @@
 //!   the locals of all blocks are in there, as p4c puts them.
 //! * `transition reject` is the end of the parser in the JSON: the packet goes on to ingress.
 //!
-//! Not read: externs other than v1model's, P4_14's `register` operands and `calculated fields` of
+//! Extern objects of other architectures are read too; whether one can run is the executor's matter.
+//!
+//! Not read: extern functions, P4_14's `register` operands and `calculated fields` of
 //! other types than `generic`; such input is an error that names the construct.
 
 use p4ir::{ValidProgram, ValidationError};
@@ -33,8 +35,13 @@ mod table;
 #[derive(Debug, thiserror::Error)]
 pub enum Bmv2Error {
     /// It is no JSON, or not of the shape of BMv2 JSON.
-    #[error("not BMv2 JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    #[error("not BMv2 JSON: at `{path}`: {error}")]
+    Json {
+        /// Where, as a path of keys and indices.
+        path: String,
+        /// What is wrong, with line and column.
+        error: serde_json::Error,
+    },
     /// A name or number refers to nothing.
     #[error("{place}: there is no {kind} `{name}`")]
     Unknown {
@@ -73,10 +80,54 @@ type Read<T> = Result<T, Bmv2Error>;
 /// # Errors
 /// [`Bmv2Error`] says what, where.
 pub fn read(text: &str) -> Result<ValidProgram, Bmv2Error> {
-    let json: model::Json = serde_json::from_str(text)?;
-    let mut r = data::Reader::new(&json)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let json: model::Json = serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
+        let path = e.path().to_string();
+        let error = e.into_inner();
+        Bmv2Error::Json { path, error }
+    })?;
+    deserializer.end().map_err(|error| Bmv2Error::Json {
+        path: ".".into(),
+        error,
+    })?;
+    convert(&json).map_err(|e| e.located(text))
+}
+
+fn convert(json: &model::Json) -> Result<ValidProgram, Bmv2Error> {
+    let mut r = data::Reader::new(json)?;
     r.objects()?;
     r.parser()?;
     r.controls()?;
     p4ir::validate(r.program).map_err(Bmv2Error::Invalid)
+}
+
+impl Bmv2Error {
+    /// With the line of the file where the object of that name begins.
+    fn located(mut self, text: &str) -> Self {
+        let place = match &mut self {
+            Bmv2Error::Unknown { place, .. }
+            | Bmv2Error::Unsupported { place, .. }
+            | Bmv2Error::Malformed { place, .. } => place,
+            Bmv2Error::Json { .. } | Bmv2Error::Invalid(_) => return self,
+        };
+        if let Some(line) = line_of(text, place) {
+            *place = format!("line {line}: {place}");
+        }
+        self
+    }
+}
+
+/// The line where what `place` names stands: the value of a `name`, or else a key.
+fn line_of(text: &str, place: &str) -> Option<usize> {
+    let name = place.split('`').nth(1).unwrap_or(place);
+    let quoted = serde_json::to_string(name).ok()?;
+    let named = |at: usize| {
+        text[..at]
+            .trim_end()
+            .strip_suffix(':')
+            .is_some_and(|before| before.trim_end().ends_with("\"name\""))
+    };
+    let mut all = text.match_indices(&*quoted).map(|(at, _)| at);
+    let at = all.clone().find(|at| named(*at)).or_else(|| all.next())?;
+    Some(text[..at].matches('\n').count() + 1)
 }

@@ -30,12 +30,23 @@ pub(super) struct Json {
     pub(super) actions: Vec<Action>,
     pub(super) pipelines: Vec<Pipeline>,
     pub(super) checksums: Vec<Checksum>,
-    pub(super) extern_instances: Vec<Named>,
+    pub(super) extern_instances: Vec<ExternObject>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct ExternObject {
     pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) attribute_values: Vec<Attribute>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) value: Value,
 }
 
 #[derive(Debug, Deserialize)]

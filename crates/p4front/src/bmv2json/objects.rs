@@ -8,7 +8,8 @@ use p4ir::{
 
 use super::Read;
 use super::data::Reader;
-use super::model;
+use super::model::{self, Arg};
+use crate::types::fold::MAX_ELEMENTS;
 
 /// Members of v1model's `HashAlgorithm`.
 const ALGORITHMS: [&str; 8] = [
@@ -28,19 +29,22 @@ impl Reader<'_> {
         let json = self.json;
         for a in &json.counter_arrays {
             let kind = self.member("CounterType", &["packets", "bytes", "packets_and_bytes"], 2);
-            self.array(a, ["counter", "direct_counter"], kind);
+            self.array(a, ["counter", "direct_counter"], kind)?;
         }
         for a in &json.meter_arrays {
             let bytes = u32::from(a.kind.as_deref() == Some("bytes"));
             let kind = self.member("MeterType", &["packets", "bytes"], bytes);
-            self.array(a, ["meter", "direct_meter"], kind);
+            self.array(a, ["meter", "direct_meter"], kind)?;
         }
         for a in &json.register_arrays {
-            let size = self.size(a.size.unwrap_or(0));
+            let size = self.elements(a)?;
             let ty = self.bits(a.bitwidth.unwrap_or(32), false);
             let mut instance = instance(&a.name, "register", vec![("size", size)]);
             instance.type_args.push(ty);
             self.add_extern(instance);
+        }
+        for e in &json.extern_instances {
+            self.extern_object(e)?;
         }
         for p in json.pipelines.iter().flat_map(|p| &p.action_profiles) {
             self.profile(p)?;
@@ -63,6 +67,16 @@ impl Reader<'_> {
             self.value_sets.insert(v.name.clone(), id);
         }
         json.actions.iter().try_for_each(|a| self.action(a))
+    }
+
+    /// The number of elements of an array, which is what it costs to make one.
+    fn elements(&mut self, a: &model::Array) -> Read<ExprId> {
+        let n = a.size.unwrap_or(0);
+        if n > MAX_ELEMENTS {
+            self.context = format!("array `{}`", a.name);
+            return Err(self.malformed(format!("{n} elements are too many")));
+        }
+        Ok(self.size(n))
     }
 
     fn size(&mut self, n: u64) -> ExprId {
@@ -93,17 +107,40 @@ impl Reader<'_> {
         Ok(self.member("HashAlgorithm", &ALGORITHMS, index))
     }
 
-    fn array(&mut self, a: &model::Array, [indexed, direct]: [&str; 2], kind: ExprId) {
+    fn array(&mut self, a: &model::Array, [indexed, direct]: [&str; 2], kind: ExprId) -> Read<()> {
         if a.is_direct {
             self.add_extern(instance(&a.name, direct, vec![("type", kind)]));
         } else {
-            let size = self.size(a.size.unwrap_or(0));
+            let size = self.elements(a)?;
             self.add_extern(instance(
                 &a.name,
                 indexed,
                 vec![("size", size), ("type", kind)],
             ));
         }
+        Ok(())
+    }
+
+    /// An extern object of another architecture than v1model: for executors that know its type.
+    fn extern_object(&mut self, e: &model::ExternObject) -> Read<()> {
+        self.context = format!("extern instance `{}`", e.name);
+        let mut made = instance(&e.name, &e.kind, Vec::new());
+        for a in &e.attribute_values {
+            let value = match Arg::new(&a.value, &self.context)? {
+                Arg::Number(n) => {
+                    let width = u32::try_from(n.bits()).unwrap_or(u32::MAX).max(32);
+                    self.constant(&n, width, false)
+                }
+                Arg::Named(_, text) => {
+                    let ty = self.program.types.intern(Type::String);
+                    self.program.add_expr(ExprKind::Const(Const::Str(text)), ty)
+                }
+                _ => return Err(self.unsupported(format!("attribute `{}`", a.name))),
+            };
+            made.args.push((a.name.clone(), value));
+        }
+        self.add_extern(made);
+        Ok(())
     }
 
     fn profile(&mut self, p: &model::Profile) -> Read<()> {

@@ -113,7 +113,10 @@ impl<'a> Lowerer<'a> {
         params: &'a [ast::Param],
         args: &'a [ast::Arg],
     ) -> Result<Vec<Option<&'a ast::Arg>>, (Option<Span>, String)> {
-        if let Some(odd) = args.iter().find(|a| a.name.is_some() != args[0].name.is_some()) {
+        if let Some(odd) = args
+            .iter()
+            .find(|a| a.name.is_some() != args[0].name.is_some())
+        {
             let text = "either all arguments are named or none".into();
             return Err((Some(odd.at.span), text));
         }
@@ -311,7 +314,10 @@ impl<'a> Lowerer<'a> {
         for (param, ty) in params.iter().zip(tys) {
             let ty = self.infer.resolve(ty);
             if param.direction != Direction::None && !ty.can_be_directed() {
-                let text = format!("parameter `{}` has a direction and cannot be `{ty}`", param.name);
+                let text = format!(
+                    "parameter `{}` has a direction and cannot be `{ty}`",
+                    param.name
+                );
                 self.report(
                     Diagnostic::error("type", span, text)
                         .with_related(param.at.span, "the parameter is declared here"),
@@ -408,7 +414,8 @@ impl<'a> Lowerer<'a> {
         let Some(bound) = self.bind(&name, &proto.params, args, span) else {
             return Elab::poison();
         };
-        let Some((targs, mut tys, result)) = self.signature(proto, type_args, &[], &[], span) else {
+        let Some((targs, mut tys, result)) = self.signature(proto, type_args, &[], &[], span)
+        else {
             return Elab::poison();
         };
         let ints = match decl.kind {

@@ -173,9 +173,16 @@ impl<'a> Lowerer<'a> {
             return true;
         }
         match (&from, to) {
-            (Ty::Bits { width: a, signed: x }, Ty::Bits { width: b, signed: y }) => {
-                a == b || x == y
-            }
+            (
+                Ty::Bits {
+                    width: a,
+                    signed: x,
+                },
+                Ty::Bits {
+                    width: b,
+                    signed: y,
+                },
+            ) => a == b || x == y,
             (Ty::Bits { .. } | Ty::New(_) | Ty::Bool | Ty::Enum(_), Ty::New(n)) => {
                 n.underlying == from
             }

@@ -113,7 +113,10 @@ impl<'a> Lowerer<'a> {
         });
         self.body = outer;
         self.check_param_order(&a.params);
-        for param in infos.iter().filter(|p| matches!(p.ty, Ty::Int | Ty::String)) {
+        for param in infos
+            .iter()
+            .filter(|p| matches!(p.ty, Ty::Int | Ty::String))
+        {
             let text = format!("an action cannot have a parameter of type `{}`", param.ty);
             self.error("type", param.decl.ty.at.span, text);
         }

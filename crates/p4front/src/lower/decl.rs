@@ -21,7 +21,14 @@ impl<'a> Lowerer<'a> {
             return known.clone();
         }
         if !self.in_progress.insert(decl.at.id) {
-            self.error("name", decl.at.span, "this declaration depends on itself");
+            let (span, text) = match decl.name() {
+                Some(name) => (
+                    name.span,
+                    format!("`{name}` depends on itself; P4 has no recursion"),
+                ),
+                None => (decl.at.span, "this declaration depends on itself".into()),
+            };
+            self.error("name", span, text);
             return Entity::Poison;
         }
         let body = Body {
@@ -138,11 +145,16 @@ impl<'a> Lowerer<'a> {
     /// `const T name = value`: its value.
     pub(super) fn constant(&mut self, c: &'a ast::Constant) -> Elab<'a> {
         let ty = self.ty(&c.ty);
-        if matches!(ty, Ty::Void | Ty::Extern(..) | Ty::Block(..) | Ty::Package(..)) {
+        if matches!(
+            ty,
+            Ty::Void | Ty::Extern(..) | Ty::Block(..) | Ty::Package(..)
+        ) {
             let text = format!("a constant cannot have type `{ty}`");
             self.report(
-                Diagnostic::error("type", c.ty.at.span, text)
-                    .with_help(format!("an object is declared as an instance: `{ty}(...) {};`", c.name)),
+                Diagnostic::error("type", c.ty.at.span, text).with_help(format!(
+                    "an object is declared as an instance: `{ty}(...) {};`",
+                    c.name
+                )),
             );
             return Elab::poison();
         }
@@ -346,11 +358,17 @@ impl<'a> Lowerer<'a> {
         }
         if let DeclKind::Composite(c) = &decl.kind
             && args.iter().any(|a| matches!(a, Ty::Var(_)))
-            && c.fields.iter().any(|f| matches!(f.ty.kind, TypeKind::Tuple(_)))
+            && c.fields
+                .iter()
+                .any(|f| matches!(f.ty.kind, TypeKind::Tuple(_)))
             && self.body.kind == BodyKind::Constant
             && self.scopes.iter().all(Scope::is_empty)
         {
-            self.error("type", span, format!("the type arguments of `{name}` must be written here"));
+            self.error(
+                "type",
+                span,
+                format!("the type arguments of `{name}` must be written here"),
+            );
             return Ty::Poison;
         }
         if args.iter().any(|a| a.mentions(decl.at.id)) {
@@ -437,15 +455,23 @@ impl<'a> Lowerer<'a> {
                         _ => false,
                     };
                     if !known {
-                        self.error("annotation", a.at.span, "`@match` takes the name of a match kind");
+                        self.error(
+                            "annotation",
+                            a.at.span,
+                            "`@match` takes the name of a match kind",
+                        );
                     }
                 }
                 "length" => {
-                    for t in tokens.iter().filter(|t| t.kind == ast::AnnotationTokenKind::Word) {
+                    for t in tokens
+                        .iter()
+                        .filter(|t| t.kind == ast::AnnotationTokenKind::Word)
+                    {
                         let earlier = c.fields[..i].iter().any(|f| f.name.name == t.text);
                         if !earlier
                             && !matches!(&*t.text, "bit" | "int" | "bool" | "true" | "false")
-                            && !self.globals.contains_key(&t.text) {
+                            && !self.globals.contains_key(&t.text)
+                        {
                             let text = format!("`{}` is not declared before this field", t.text);
                             self.error("name", t.span, text);
                         }
@@ -473,8 +499,9 @@ impl<'a> Lowerer<'a> {
         if fits && kind == RecordKind::Header && ty.has_array() {
             let text = "arrays inside headers are not supported";
             self.report(
-                Diagnostic::error("unsupported", field.ty.at.span, text)
-                    .with_help("write one field for each element, or one wide field and slices of it"),
+                Diagnostic::error("unsupported", field.ty.at.span, text).with_help(
+                    "write one field for each element, or one wide field and slices of it",
+                ),
             );
             return Ty::Poison;
         }

@@ -95,7 +95,13 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Whether each set is one that its key's kind of match can hold.
-    fn check_possible(&mut self, keys: &[Key], tys: &[Ty], sets: &[KeySet], keyset: &'a ast::Keyset) {
+    fn check_possible(
+        &mut self,
+        keys: &[Key],
+        tys: &[Ty],
+        sets: &[KeySet],
+        keyset: &'a ast::Keyset,
+    ) {
         if !self.v1model() {
             return;
         }
@@ -108,7 +114,9 @@ impl<'a> Lowerer<'a> {
                 (MatchKind::Lpm, KeySet::Mask { mask, .. }) => {
                     let width = tys.get(i).and_then(|t| t.size_bits(true)).unwrap_or(0);
                     let prefix = is_prefix(mask, width);
-                    prefix.then_some(()).ok_or("a prefix: a mask of ones followed by zeros")
+                    prefix
+                        .then_some(())
+                        .ok_or("a prefix: a mask of ones followed by zeros")
                 }
                 (MatchKind::Lpm, KeySet::Range { .. }) => Err("a prefix, not a range"),
                 (MatchKind::Ternary, KeySet::Range { .. }) => Err("a value and mask, not a range"),
@@ -117,7 +125,11 @@ impl<'a> Lowerer<'a> {
             };
             if let Err(what) = ok {
                 let element = keyset.elements.get(i).map_or(keyset.at.span, |e| e.at.span);
-                let text = format!("key `{}` is matched as `{}` and takes {what}", key.name, key.kind.name());
+                let text = format!(
+                    "key `{}` is matched as `{}` and takes {what}",
+                    key.name,
+                    key.kind.name()
+                );
                 self.error("table", element, text);
             }
         }
@@ -134,8 +146,12 @@ impl<'a> Lowerer<'a> {
             let at = |i: usize| t.entries().get(i).map_or(t.name.span, |e| e.keyset.at.span);
             if ordered {
                 self.report(
-                    Diagnostic::warning("table", at(i), "this entry is never reached: an earlier one has the same key")
-                        .with_related(at(first), "the earlier one"),
+                    Diagnostic::warning(
+                        "table",
+                        at(i),
+                        "this entry is never reached: an earlier one has the same key",
+                    )
+                    .with_related(at(first), "the earlier one"),
                 );
             } else {
                 self.report(
@@ -187,10 +203,9 @@ impl<'a> Lowerer<'a> {
             };
             if !(0..=i64::from(i32::MAX)).contains(&value) {
                 let text = format!("the priority of an entry would be {value}");
-                self.report(
-                    Diagnostic::error("table", t.name.span, text)
-                        .with_help("give the first entry a larger priority, or a smaller `priority_delta`"),
-                );
+                self.report(Diagnostic::error("table", t.name.span, text).with_help(
+                    "give the first entry a larger priority, or a smaller `priority_delta`",
+                ));
                 return;
             }
             values.push(value);

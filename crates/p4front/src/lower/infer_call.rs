@@ -68,8 +68,7 @@ impl<'a> Lowerer<'a> {
         let mut settled = Vec::new();
         for (arg, param) in targs.iter().zip(&proto.type_params) {
             let ty = self.infer.resolve(arg);
-            let of_param =
-                |p: &ast::Param| matches!(&p.ty.kind, ast::TypeKind::Name(n) if n.name == param.name);
+            let of_param = |p: &ast::Param| matches!(&p.ty.kind, ast::TypeKind::Name(n) if n.name == param.name);
             if ty == Ty::Int {
                 let mut used = proto.params.iter().zip(bound);
                 let run_time = used.find(|(p, a)| {
@@ -77,13 +76,21 @@ impl<'a> Lowerer<'a> {
                 });
                 if let Some((_, Some(a))) = run_time {
                     self.report(
-                        Diagnostic::error("type", a.at.span, "the width of this number is not known")
-                            .with_help("give it one, for example `16w5` or `(bit<16>) 5`"),
+                        Diagnostic::error(
+                            "type",
+                            a.at.span,
+                            "the width of this number is not known",
+                        )
+                        .with_help("give it one, for example `16w5` or `(bit<16>) 5`"),
                     );
                     return None;
                 }
             }
-            let omitted = proto.params.iter().zip(bound).any(|(p, a)| of_param(p) && a.is_none());
+            let omitted = proto
+                .params
+                .iter()
+                .zip(bound)
+                .any(|(p, a)| of_param(p) && a.is_none());
             if !self.infer.known(&ty) && omitted {
                 // Only an optional parameter without argument has this type.
                 settled.push(Ty::bit(1));

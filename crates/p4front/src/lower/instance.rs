@@ -10,6 +10,7 @@ use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
+use crate::types::fold::MAX_ELEMENTS;
 
 /// A parser or control that was instantiated. Its body is elaborated where it is first applied.
 pub(super) struct BlockInstance<'a> {
@@ -172,6 +173,7 @@ impl<'a> Lowerer<'a> {
         };
         let ty = self.infer.resolve(ty);
         self.check_specialized(object, &ty, span);
+        self.check_elements(proto, &values, span);
         if !self.infer.known(&ty) {
             self.error(
                 "type",
@@ -204,6 +206,16 @@ impl<'a> Lowerer<'a> {
         let id = self.ir.externs.push(instance);
         self.facts.extern_instance(id, targs, annotations);
         Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
+    }
+
+    /// An array that could never be made is an error here, not when the program is loaded.
+    fn check_elements(&mut self, proto: &ast::Prototype, values: &[Elab<'a>], span: Span) {
+        let array = matches!(&*proto.name.name, "counter" | "meter" | "register");
+        let size = values.first().and_then(Elab::as_int);
+        if array && size.is_some_and(|n| *n > MAX_ELEMENTS.into()) {
+            let text = format!("an array may have {MAX_ELEMENTS} elements at most");
+            self.error("limit", span, text);
+        }
     }
 
     fn make_block(
@@ -477,7 +489,8 @@ impl<'a> Lowerer<'a> {
             && first.ty == Ty::Int
             && a != b
         {
-            let text = format!("this instance was applied with {a} for an `int` parameter, here with {b}");
+            let text =
+                format!("this instance was applied with {a} for an `int` parameter, here with {b}");
             self.report(
                 Diagnostic::error("unsupported", span, text)
                     .with_help("make an instance for each number"),

@@ -76,7 +76,12 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn value_leaves(&mut self, value: &Elab<'a>, e: &'a ast::Expr, out: &mut Vec<KeySet>) -> Option<()> {
+    fn value_leaves(
+        &mut self,
+        value: &Elab<'a>,
+        e: &'a ast::Expr,
+        out: &mut Vec<KeySet>,
+    ) -> Option<()> {
         match &value.val {
             Val::Poison => None,
             Val::Agg(all) => {

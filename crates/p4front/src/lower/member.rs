@@ -60,6 +60,9 @@ impl<'a> Lowerer<'a> {
                 let (element, size) = ((**element).clone(), *size);
                 self.stack_member(&value, &element, size, member, span)
             }
+            Ty::ApplyResult => {
+                self.no_member(&ty, member, ["hit", "miss", "action_run"].into_iter())
+            }
             _ => self.no_member(&ty, member, std::iter::empty()),
         }
     }
@@ -209,7 +212,7 @@ pub(super) fn closest<'n>(
     name: &str,
     candidates: impl Iterator<Item = &'n str>,
 ) -> Option<&'n str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = name.chars().count() / 3;
     candidates
         .map(|c| (edit_distance(name, c), c))
         .filter(|(d, _)| *d <= limit)

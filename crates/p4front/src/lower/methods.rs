@@ -23,12 +23,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Parameters with a direction hold data, with the object's type arguments in place.
-    pub(super) fn check_specialized(
-        &mut self,
-        object: &'a ast::ExternObject,
-        ty: &Ty,
-        span: Span,
-    ) {
+    pub(super) fn check_specialized(&mut self, object: &'a ast::ExternObject, ty: &Ty, span: Span) {
         let Ty::Extern(_, _, targs) = ty else { return };
         if targs.is_empty() {
             return;
@@ -102,7 +97,11 @@ impl<'a> Lowerer<'a> {
                 match &decl.kind {
                     DeclKind::Function(f) => s.abstract_method(object, &value.ty, f),
                     DeclKind::Instance(i) => s.local_instance(decl, i),
-                    _ => s.error("syntax", decl.at.span, "only methods and instances are defined here"),
+                    _ => s.error(
+                        "syntax",
+                        decl.at.span,
+                        "only methods and instances are defined here",
+                    ),
                 }
             }
         });
@@ -116,7 +115,10 @@ impl<'a> Lowerer<'a> {
             m.kind == MethodKind::Abstract && m.prototype.name == *name && fits(m, params)
         });
         let Some(method) = declared else {
-            let text = format!("`{}` has no abstract method `{name}` with these parameters", object.name);
+            let text = format!(
+                "`{}` has no abstract method `{name}` with these parameters",
+                object.name
+            );
             self.error("name", name.span, text);
             return;
         };
@@ -148,7 +150,10 @@ impl<'a> Lowerer<'a> {
                         break;
                     };
                     if given.direction != declared.direction {
-                        let text = format!("parameter `{}` has another direction than declared", given.name);
+                        let text = format!(
+                            "parameter `{}` has another direction than declared",
+                            given.name
+                        );
                         s.report(
                             Diagnostic::error("type", given.at.span, text)
                                 .with_related(declared.at.span, "declared here"),
@@ -182,7 +187,8 @@ impl<'a> Lowerer<'a> {
     fn meets(&mut self, span: Span, what: &str, wanted: &Ty, given: &Ty) {
         let (wanted, given) = (self.infer.resolve(wanted), self.infer.resolve(given));
         if wanted != given && !wanted.is_poison() && !given.is_poison() {
-            let text = format!("the {what} is `{wanted}` where the method is declared, here `{given}`");
+            let text =
+                format!("the {what} is `{wanted}` where the method is declared, here `{given}`");
             self.error("type", span, text);
         }
     }

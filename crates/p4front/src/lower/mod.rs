@@ -85,7 +85,6 @@ enum Role {
     Constructor,
 }
 
-
 /// What kind of body is being elaborated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyKind {
@@ -186,7 +185,13 @@ const CORE_ERRORS: [&str; 7] = [
 ];
 
 /// Names of `core.p4` that programs use without qualification.
-const CORE_NAMES: [&str; 5] = ["packet_in", "packet_out", "NoAction", "verify", "static_assert"];
+const CORE_NAMES: [&str; 5] = [
+    "packet_in",
+    "packet_out",
+    "NoAction",
+    "verify",
+    "static_assert",
+];
 
 /// Nesting of expressions, instances and calls that is followed before giving up.
 const MAX_DEPTH: u32 = 200;
@@ -448,7 +453,10 @@ impl<'a> Lowerer<'a> {
                     continue;
                 };
                 if self.sizing && declared.role == Role::Constructor {
-                    let (at, text) = (declared.at, "a type cannot depend on a constructor parameter");
+                    let (at, text) = (
+                        declared.at,
+                        "a type cannot depend on a constructor parameter",
+                    );
                     self.report(
                         Diagnostic::error("const", path.name.span, text)
                             .with_related(at, "the parameter is declared here"),
@@ -467,7 +475,10 @@ impl<'a> Lowerer<'a> {
     /// A match kind is a value too.
     fn match_kind(&self, name: &str) -> Option<Entity<'a>> {
         let index = self.match_kinds.get_index_of(name)? as u32;
-        Some(Entity::Value(Elab::new(Ty::MatchKind, value::Val::Enum(index))))
+        Some(Entity::Value(Elab::new(
+            Ty::MatchKind,
+            value::Val::Enum(index),
+        )))
     }
 
     fn global(&mut self, name: &str) -> Option<Entity<'a>> {

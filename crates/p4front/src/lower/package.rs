@@ -60,9 +60,8 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let mut used = callable.params.iter().zip(&tys).zip(&bound);
-        let open = used.find(|((p, ty), arg)| {
-            arg.is_none() && p.default.is_some() && !self.infer.known(ty)
-        });
+        let open = used
+            .find(|((p, ty), arg)| arg.is_none() && p.default.is_some() && !self.infer.known(ty));
         if let Some(((param, _), _)) = open {
             let text = format!("the type arguments of `{name}` cannot be inferred");
             self.report(
@@ -173,7 +172,11 @@ impl<'a> Lowerer<'a> {
     pub(super) fn block_fits(&mut self, wanted: &Ty, given: &Ty, span: Span) -> bool {
         let (Ty::Block(wid, wname, wargs), Ty::Block(gid, gname, gargs)) = (wanted, given) else {
             if !given.is_poison() {
-                self.error("type", span, format!("expected `{wanted}`, found `{given}`"));
+                self.error(
+                    "type",
+                    span,
+                    format!("expected `{wanted}`, found `{given}`"),
+                );
             }
             return false;
         };
@@ -187,7 +190,9 @@ impl<'a> Lowerer<'a> {
         let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
         let same_kind = is_parser(w) == is_parser(g);
         // The architecture does not pass what a block leaves out, if that has a default value.
-        let fewer = wp.get(gp.len()..).map(|rest| rest.iter().all(|p| p.default.is_some()));
+        let fewer = wp
+            .get(gp.len()..)
+            .map(|rest| rest.iter().all(|p| p.default.is_some()));
         if !same_kind || !fewer.unwrap_or(false) {
             let what = if same_kind {
                 format!("it has {} parameters, not {}", gp.len(), wp.len())
@@ -197,9 +202,16 @@ impl<'a> Lowerer<'a> {
                 "it is a parser, not a control".into()
             };
             self.report(
-                Diagnostic::error("type", span, format!("`{gname}` does not fit `{wname}`: {what}"))
-                    .with_related(g.name().map_or(g.at.span, |n| n.span), "declared here")
-                    .with_related(w.name().map_or(w.at.span, |n| n.span), "must have these parameters"),
+                Diagnostic::error(
+                    "type",
+                    span,
+                    format!("`{gname}` does not fit `{wname}`: {what}"),
+                )
+                .with_related(g.name().map_or(g.at.span, |n| n.span), "declared here")
+                .with_related(
+                    w.name().map_or(w.at.span, |n| n.span),
+                    "must have these parameters",
+                ),
             );
             return false;
         }

@@ -302,7 +302,11 @@ impl<'a> Lowerer<'a> {
                 }
             }
             Ty::Poison => {}
-            other if Self::is_scalar(other) && other.is_data() && !matches!(other, Ty::Int | Ty::String) => {
+            other
+                if Self::is_scalar(other)
+                    && other.is_data()
+                    && !matches!(other, Ty::Int | Ty::String) =>
+            {
                 let ty = self.ir_ty(other);
                 let kind = match annot::find(&decl.annotations, "match").map(|a| &a.body) {
                     Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {

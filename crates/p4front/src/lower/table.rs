@@ -216,10 +216,13 @@ impl<'a> Lowerer<'a> {
                 continue;
             }
             let outer = std::mem::replace(&mut self.body.kind, super::BodyKind::Action);
-            let (effects, (copy_in, copy_out)) =
-                self.nested(|s| s.bound_arguments(&info, action));
+            let (effects, (copy_in, copy_out)) = self.nested(|s| s.bound_arguments(&info, action));
             self.body.kind = outer;
-            for param in info.params.iter().filter(|p| p.decl.direction == Direction::None) {
+            for param in info
+                .params
+                .iter()
+                .filter(|p| p.decl.direction == Direction::None)
+            {
                 if !Self::is_scalar(&param.ty) && self.v1model() {
                     let text = format!(
                         "the control plane cannot give `{}` of action `{}`: its type is `{}`",
@@ -277,7 +280,11 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> p4ir::ActionId {
         let mut params = Vec::new();
-        for param in info.params.iter().filter(|p| p.decl.direction == Direction::None) {
+        for param in info
+            .params
+            .iter()
+            .filter(|p| p.decl.direction == Direction::None)
+        {
             let name = &param.decl.name;
             let var = self.new_var(&name.name, &param.ty, p4ir::VarKind::Param, name.span);
             params.push(p4ir::Param {
@@ -440,12 +447,18 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The default action stands behind the list it chooses from.
-    fn check_order(&mut self, t: &'a ast::Table, property: &'a ast::TableProperty, name: &ast::Ident) {
+    fn check_order(
+        &mut self,
+        t: &'a ast::Table,
+        property: &'a ast::TableProperty,
+        name: &ast::Ident,
+    ) {
         let Some(actions) = t.property("actions") else {
             return;
         };
         if property.at.span.start < actions.at.span.start {
-            let text = format!("`{name}` is not yet listed: the actions stand behind the default action");
+            let text =
+                format!("`{name}` is not yet listed: the actions stand behind the default action");
             self.report(
                 Diagnostic::error("table", property.at.span, text)
                     .with_related(actions.name.span, "the list is here"),
@@ -454,7 +467,12 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Arguments for parameters with a direction repeat those of the list of actions.
-    pub(super) fn check_bound(&mut self, list: &ActionList<'a>, index: usize, args: &'a [ast::Arg]) {
+    pub(super) fn check_bound(
+        &mut self,
+        list: &ActionList<'a>,
+        index: usize,
+        args: &'a [ast::Arg],
+    ) {
         let info = list.infos[index].clone();
         if args.len() != info.params.len() {
             return;
@@ -466,7 +484,9 @@ impl<'a> Lowerer<'a> {
                 continue;
             }
             let Some(bound) = listed.next() else { return };
-            let given = args.iter().find(|a| a.name.as_ref() == Some(&param.decl.name));
+            let given = args
+                .iter()
+                .find(|a| a.name.as_ref() == Some(&param.decl.name));
             let given = given.unwrap_or(&args[i]);
             if same_shape(&given.value, &bound.value) {
                 continue;
@@ -495,24 +515,26 @@ impl<'a> Lowerer<'a> {
             Some(Entity::Value(Elab {
                 val: Val::Action(info),
                 ..
-            })) if info.decl.params.is_empty() => match list.infos.iter().position(|i| i.id == info.id) {
-                Some(index) => index,
-                None => {
-                    list.listed.push(TableAction {
-                        action: info.id,
-                        copy_in: Vec::new(),
-                        copy_out: Vec::new(),
-                        scope: ActionScope::DefaultOnly,
-                        annotations: vec![p4ir::Annotation {
-                            name: "defaultonly".into(),
-                            values: Vec::new(),
-                        }],
-                    });
-                    list.infos.push(info);
-                    list.bound.push(&[]);
-                    list.listed.len() - 1
+            })) if info.decl.params.is_empty() => {
+                match list.infos.iter().position(|i| i.id == info.id) {
+                    Some(index) => index,
+                    None => {
+                        list.listed.push(TableAction {
+                            action: info.id,
+                            copy_in: Vec::new(),
+                            copy_out: Vec::new(),
+                            scope: ActionScope::DefaultOnly,
+                            annotations: vec![p4ir::Annotation {
+                                name: "defaultonly".into(),
+                                values: Vec::new(),
+                            }],
+                        });
+                        list.infos.push(info);
+                        list.bound.push(&[]);
+                        list.listed.len() - 1
+                    }
                 }
-            },
+            }
             _ => {
                 self.report(
                     Diagnostic::error(
@@ -746,7 +768,8 @@ fn same_shape(a: &ast::Expr, b: &ast::Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Struct { fields: x, dots: p }, ExprKind::Struct { fields: y, dots: q }) => {
             let found = |f: &ast::NamedExpr| {
-                y.iter().any(|g| f.name == g.name && same_shape(&f.value, &g.value))
+                y.iter()
+                    .any(|g| f.name == g.name && same_shape(&f.value, &g.value))
             };
             p == q && x.len() == y.len() && x.iter().all(found)
         }

@@ -137,7 +137,12 @@ impl<'a> Lowerer<'a> {
                         .with_related(same.prototype.name.span, "first declared here"),
                 );
             }
-            let inner: Vec<_> = method.prototype.type_params.iter().map(|p| p.name.clone()).collect();
+            let inner: Vec<_> = method
+                .prototype
+                .type_params
+                .iter()
+                .map(|p| p.name.clone())
+                .collect();
             self.distinct(&inner);
             let given: Vec<Ty> = method
                 .prototype
@@ -161,7 +166,10 @@ impl<'a> Lowerer<'a> {
         ty: &Ty,
     ) {
         if matches!(ty, Ty::Extern(id, ..) if *id == decl.at.id) {
-            let text = format!("a method of `{}` cannot take a `{}`", object.name, object.name);
+            let text = format!(
+                "a method of `{}` cannot take a `{}`",
+                object.name, object.name
+            );
             self.error("type", param.at.span, text);
         }
         if matches!(ty, Ty::Block(..)) {
