@@ -1,14 +1,30 @@
 //! Things under numbers that the control plane chose, found by one hash and kept in places that do not
 //! change: who looks often remembers the place.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use super::hash::{HashIndex, hash_words};
 
 /// See the module documentation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Shelf<T> {
     index: HashIndex,
     places: Vec<Option<(u32, T)>>,
     free: Vec<u32>,
+}
+
+/// What lies under which number: places and room left over are nobody's business.
+impl<T: fmt::Debug> fmt::Debug for Shelf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items: BTreeMap<u32, &T> = self
+            .places
+            .iter()
+            .flatten()
+            .map(|(id, item)| (*id, item))
+            .collect();
+        f.debug_map().entries(items).finish()
+    }
 }
 
 impl<T> Default for Shelf<T> {

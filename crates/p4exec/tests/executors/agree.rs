@@ -82,6 +82,17 @@ fn executors_move_between_threads_and_may_be_dropped_there() {
 
 #[test]
 fn the_code_of_a_dropped_program_is_freed() {
+    // In a process of its own: the other tests of this one take and free memory at the same time.
+    const NAME: &str = "agree::the_code_of_a_dropped_program_is_freed";
+    if std::env::var_os("ALONE").is_none() {
+        let test = std::env::current_exe().unwrap();
+        let alone = std::process::Command::new(test)
+            .args(["--exact", NAME])
+            .env("ALONE", "1")
+            .status();
+        assert!(alone.unwrap().success());
+        return;
+    }
     // Each program takes at least four pages of code; leaked, these would exceed any small limit.
     let program = program();
     let size = || {
