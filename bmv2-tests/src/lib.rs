@@ -10,6 +10,7 @@ mod compare;
 pub mod differ;
 mod executors;
 pub mod fuzz;
+pub mod many;
 mod names;
 pub mod random;
 mod run;

@@ -1,7 +1,7 @@
 //! Finding tables, actions, keys and objects by the names case files use: whole, or the end of one.
 
 use p4exec::RuntimeState;
-use p4ir::{ActionId, ExternId, TableId};
+use p4ir::{ActionId, ExternId, TableId, ValueSetId};
 
 /// The one of `names` that equals `wanted`, or else the only one that ends with it.
 fn find<T>(names: impl Iterator<Item = (T, String)>, wanted: &str) -> Result<T, String> {
@@ -50,6 +50,11 @@ pub(crate) fn object(state: &RuntimeState, kinds: &[&str], name: &str) -> Result
         .filter(|(_, e)| kinds.contains(&e.type_name.as_str()));
     find(of_kind.map(|(id, e)| (id, e.name.clone())), name)
         .map_err(|e| format!("{}: {e}", kinds[0]))
+}
+
+pub(crate) fn value_set(state: &RuntimeState, name: &str) -> Result<ValueSetId, String> {
+    let sets = state.program().value_sets.iter();
+    find(sets.map(|(id, set)| (id, set.name.clone())), name).map_err(|e| format!("value set: {e}"))
 }
 
 /// The position of the key a case file calls `wanted`: `$1` stands for `[1]`, `valid` for a

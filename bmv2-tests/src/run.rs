@@ -1,9 +1,12 @@
 //! Plays a case on an executor and says where they differ.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ours;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use p4exec::externs::counter::CounterCell;
+use p4exec::externs::digest::Digest;
 use p4exec::state::{CloneSession, ExternConfig, Replica};
 use p4exec::tables::{
     ActionCall, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
@@ -52,6 +55,8 @@ pub fn run(case: &Case, executor: &mut dyn Executor) -> Result<(), Vec<Failure>>
         groups: BTreeMap::new(),
         entries: BTreeMap::new(),
         sent: BTreeMap::new(),
+        queues: BTreeMap::new(),
+        digests: VecDeque::new(),
         failures: Vec::new(),
     };
     let mut expected: BTreeMap<u16, Vec<(usize, Option<&Pattern>)>> = BTreeMap::new();
@@ -100,6 +105,10 @@ struct Run<'e> {
     /// Entries that were given a name.
     entries: BTreeMap<String, (TableId, EntryHandle)>,
     sent: BTreeMap<u16, Vec<Vec<u8>>>,
+    /// The queue of the last packet out of each port.
+    queues: BTreeMap<u16, u8>,
+    /// Messages fetched and not checked yet.
+    digests: VecDeque<Digest>,
     failures: Vec<Failure>,
 }
 
@@ -129,10 +138,9 @@ impl Run<'_> {
                 self.executor
                     .process(Nanos::new(self.now), bytes, PortId::new(*port), &mut out);
                 for output in out.sent {
-                    self.sent
-                        .entry(output.port.get())
-                        .or_default()
-                        .push(output.bytes);
+                    let port = output.port.get();
+                    self.queues.insert(port, output.metadata.queue);
+                    self.sent.entry(port).or_default().push(output.bytes);
                 }
                 Ok(())
             }
@@ -188,6 +196,10 @@ impl Run<'_> {
             | Statement::MirrorGroup { .. }
             | Statement::MirrorDelete { .. }
             | Statement::MirrorGet { .. } => self.mirror(statement),
+            Statement::ValueSet { .. }
+            | Statement::CheckDigest { .. }
+            | Statement::NoDigest
+            | Statement::CheckQueue { .. } => self.ours(statement),
             _ => self.object(statement),
         }
     }

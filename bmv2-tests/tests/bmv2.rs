@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use bmv2_tests::bmv2::{Program, Trouble, missing_tool, play};
-use bmv2_tests::stf;
+use bmv2_tests::{many, stf};
 use p4front::Options;
 
 fn cases(folder: &Path) -> Vec<PathBuf> {
@@ -95,6 +95,20 @@ fn bmv2_agrees_with_our_cases() {
     };
     let report = judge_all(&all, &options);
     assert!(report.is_empty(), "{report}");
+}
+
+#[test]
+fn bmv2_agrees_with_large_tables() {
+    if let Some(tool) = missing_tool() {
+        return println!("skipped: {tool} is not installed");
+    }
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/many.p4");
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = folder.path().join("many.stf");
+    std::fs::write(&case, many::case(4, 1_000, 25)).expect("a writable folder");
+    let report = judge_all(&[(case, program)], &Options::default());
+    let first: Vec<&str> = report.lines().take(8).collect();
+    assert!(first.is_empty(), "{}", first.join("\n"));
 }
 
 #[test]

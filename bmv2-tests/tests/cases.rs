@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use bmv2_tests::{build, compile, run, stf};
+use bmv2_tests::{build, compile, many, run, stf};
 use p4front::Options;
 
 fn cases() -> Vec<PathBuf> {
@@ -26,16 +26,19 @@ fn program_of(case: &Path) -> PathBuf {
 
 /// Plays one case on every executor and returns what went wrong.
 fn play(path: &Path) -> String {
+    match std::fs::read_to_string(path) {
+        Ok(text) => play_text(&text, &program_of(path)),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn play_text(text: &str, program: &Path) -> String {
     let mut report = String::new();
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => return error.to_string(),
-    };
-    let case = match stf::parse(&text) {
+    let case = match stf::parse(text) {
         Ok(case) => case,
         Err(error) => return error.to_string(),
     };
-    let program = compile(&program_of(path), &Options::default());
+    let program = compile(program, &Options::default());
     let executors = match program.and_then(|program| build(&program)) {
         Ok(executors) => executors,
         Err(error) => return error.to_string(),
@@ -60,4 +63,15 @@ fn every_case_holds_on_every_executor() {
         }
     }
     assert!(report.is_empty(), "{report}");
+}
+
+/// Every entry of tables with thousands, on every executor.
+#[test]
+fn large_tables_hold_on_every_executor() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/many.p4");
+    for (seed, entries, packets) in [(1, 8_000, 600), (2, 2_000, 600), (3, 300, 600)] {
+        let report = play_text(&many::case(seed, entries, packets), &program);
+        let first: Vec<&str> = report.lines().take(8).collect();
+        assert!(first.is_empty(), "seed {seed}: {}", first.join("\n"));
+    }
 }

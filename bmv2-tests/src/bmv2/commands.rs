@@ -54,6 +54,12 @@ impl<'p> Commands<'p> {
             Statement::Wait { milliseconds } if *milliseconds > 5_000 => {
                 Some("be waited for so long".into())
             }
+            // `pvs_add` ends a simple_switch that was built with assertions.
+            Statement::ValueSet { .. } => Some("fill value sets".into()),
+            Statement::CheckDigest { .. } | Statement::NoDigest => {
+                Some("show digests on its command line".into())
+            }
+            Statement::CheckQueue { .. } => Some("show where a packet waited".into()),
             _ => None,
         }
     }

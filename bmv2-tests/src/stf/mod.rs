@@ -28,6 +28,10 @@
 //! add TABLE ... @member(ID)      add TABLE ... @group(ID)
 //! wait MILLISECONDS              port_down PORT     port_up PORT
 //! check_register NAME(INDEX) == N
+//! value_set NAME MATCH ...       (all that the set holds from now on; members of several fields: MATCH,MATCH)
+//! check_digest NAME VALUE ...    (the oldest message not checked yet)
+//! no_digest                      (no message waits)
+//! check_queue PORT QUEUE         (where the last packet out of the port waited)
 //! ```
 
 mod lex;
@@ -279,5 +283,18 @@ pub enum Statement {
     Port {
         port: u16,
         up: bool,
+    },
+    ValueSet {
+        set: String,
+        members: Vec<Vec<Match>>,
+    },
+    CheckDigest {
+        digest: String,
+        values: Vec<Number>,
+    },
+    NoDigest,
+    CheckQueue {
+        port: u16,
+        queue: u8,
     },
 }

@@ -286,8 +286,42 @@ impl Words {
                 port: self.integer()?,
                 up: keyword == "port_up",
             },
+            "value_set" => Statement::ValueSet {
+                set: self.word(name)?,
+                members: self.members()?,
+            },
+            "check_digest" => Statement::CheckDigest {
+                digest: self.word(name)?,
+                values: self.numbers()?,
+            },
+            "no_digest" => Statement::NoDigest,
+            "check_queue" => Statement::CheckQueue {
+                port: self.integer()?,
+                queue: self.integer()?,
+            },
             other => return self.fail(format!("`{other}` is not a statement")),
         })
+    }
+
+    fn numbers(&mut self) -> Result<Vec<Number>, ParseError> {
+        let mut list = Vec::new();
+        while self.peek(0).is_some() {
+            list.push(self.number()?);
+        }
+        Ok(list)
+    }
+
+    /// Members of a value set: one match each, or as many as the set has fields, with commas.
+    fn members(&mut self) -> Result<Vec<Vec<Match>>, ParseError> {
+        let mut members = Vec::new();
+        while self.peek(0).is_some() {
+            let mut member = vec![self.key_match()?];
+            while self.sign(",") {
+                member.push(self.key_match()?);
+            }
+            members.push(member);
+        }
+        Ok(members)
     }
 
     fn add(&mut self) -> Result<Statement, ParseError> {

@@ -75,7 +75,8 @@
 //! table-bound copies of [`TableAction`]). It then stores `hit` (an entry matched; the default action is a miss) and
 //! `action_run` (index into [`Table::actions`]) where the program asks for them. They are stored even if
 //! the action exits, but nobody can see that. A selector or profile that leads to an empty group runs
-//! no action member: the executor runs the default action, and reports a hit.
+//! no action member: the executor runs the default action, and reports a hit. A selector picks by the low 32 bits of
+//! its hash modulo the number of live places, as BMv2 does: the `outputWidth` of its constructor means nothing.
 //!
 //! Initial entries: [`Entry::priority`] is normalised so that the *larger number wins*, whatever
 //! the source said; entries of a table that needs no priorities have 0. For LPM tables the longer prefix wins.

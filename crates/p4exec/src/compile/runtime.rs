@@ -15,7 +15,8 @@ use crate::externs::meter::Colour;
 use crate::interp::MAX_ROUNDS;
 use crate::path::Requests;
 use crate::state::{
-    ControlState, DataState, ExternConfig, ExternState, RuntimeState, TableCells, hash_algorithm,
+    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, TableCells,
+    hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
 use crate::v1model::{V1Info, enum_member, leaf_width};
@@ -463,7 +464,7 @@ fn resolve<'c>(
         Some(hash) => hash,
         None => data.random.next_u64(),
     };
-    let hash = state.cut(hash);
+    let hash = ProfileState::cut(hash);
     let word = ActionWord(table.action_row(slot)[0]);
     match word.kind() {
         RowKind::Call => None,

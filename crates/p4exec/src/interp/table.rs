@@ -6,7 +6,7 @@ use super::machine::{Flow, Machine};
 use crate::bitio::BitWriter;
 use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
-use crate::state::ExternConfig;
+use crate::state::{ExternConfig, ProfileState};
 use crate::tables::{ActionCall, EntryAction, EntryHandle, MemberId};
 use crate::trace::{EntryTrace, TableTrace, TraceEvent};
 use crate::value::Bits;
@@ -138,7 +138,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The selector's hash of its key fields, cut to the width the program gives it.
+    /// The selector's hash of its key fields.
     fn selector_hash(&mut self, profile: ExternId, selector: &[Bits]) -> u64 {
         let Ok(state) = self.state.control.profile_state(profile) else {
             return 0;
@@ -148,9 +148,7 @@ impl Machine<'_> {
         for bits in selector {
             writer.push(bits);
         }
-        let hash = self.hash(algorithm, &writer.into_bytes());
-        let state = self.state.control.profile_state(profile);
-        state.map_or(0, |state| state.cut(hash))
+        ProfileState::cut(self.hash(algorithm, &writer.into_bytes()))
     }
 
     /// The hash of some bytes; random numbers come from the state's generator.

@@ -221,12 +221,8 @@ fn build_extern(
     let name = instance.name.clone();
     let kind = |index| member(program, instance, index);
     let array = |size| ExternConfig::Array { size };
-    let profile = |profile, algorithm, hash_width| {
-        let state = ProfileState {
-            profile,
-            algorithm,
-            hash_width,
-        };
+    let profile = |profile, algorithm| {
+        let state = ProfileState { profile, algorithm };
         (ExternConfig::Profile(Box::new(state)), ExternState::None)
     };
     Ok(match instance.type_name.as_str() {
@@ -252,14 +248,12 @@ fn build_extern(
         "action_profile" => profile(
             ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
             HashAlgorithm::Crc16,
-            64,
         ),
         "action_selector" => profile(
             ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
             kind(0)
                 .and_then(hash_algorithm)
                 .unwrap_or(HashAlgorithm::Crc16),
-            number(program, instance, 2).clamp(1, 64) as u32,
         ),
         "direct_counter" => {
             let kind = counter_kind(kind(0));

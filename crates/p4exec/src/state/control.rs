@@ -29,19 +29,13 @@ pub struct ProfileState {
     pub profile: ActionProfile,
     /// How the selector hashes.
     pub algorithm: HashAlgorithm,
-    /// How many bits of the hash count.
-    pub hash_width: u32,
 }
 
 impl ProfileState {
-    /// The bits of a hash that count.
+    /// The bits of a selector's hash that count: 32, whatever width the program asks for, as in BMv2.
     #[must_use]
-    pub const fn cut(&self, hash: u64) -> u64 {
-        if self.hash_width < 64 {
-            hash & ((1 << self.hash_width) - 1)
-        } else {
-            hash
-        }
+    pub const fn cut(hash: u64) -> u64 {
+        hash & 0xffff_ffff
     }
 }
 
