@@ -10,6 +10,12 @@ use std::sync::Arc;
 
 use bmv2_tests::{build, run, stf};
 
+/// The programs that cannot run, and why.
+const EXCEPTED: [&str; 1] = [
+    // Calls an extern function of its own, which simple_switch loads from a shared library.
+    "extern-funcs-bmv2",
+];
+
 fn play(json: &Path, case: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(json).unwrap();
     let program = p4front::bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
@@ -53,12 +59,9 @@ fn compiled_programs_pass_their_cases() {
     for f in &failed {
         println!("{f}");
     }
-    let allowed = std::env::var("BMV2_JSON_MAY_FAIL")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    assert!(
-        failed.len() <= allowed.unwrap_or(0),
-        "{} fail",
-        failed.len()
-    );
+    let unexpected: Vec<_> = failed
+        .iter()
+        .filter(|f| !EXCEPTED.iter().any(|name| f.starts_with(name)))
+        .collect();
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
 }

@@ -343,7 +343,7 @@ fn verdict(what: &str, found: u64, comparison: Comparison, wanted: u64) -> Done 
 }
 
 /// Runs a command; the words of the command line that mean failure are an error.
-fn ask(switch: &mut Switch, line: &str) -> Result<String, String> {
+pub(super) fn ask(switch: &mut Switch, line: &str) -> Result<String, String> {
     let answer = switch.command(line).map_err(|e| e.to_string())?;
     let bad = ["Error", "Invalid", "Unknown", "*** "];
     if bad.iter().any(|word| answer.contains(word)) {

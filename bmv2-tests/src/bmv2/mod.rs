@@ -185,6 +185,41 @@ pub fn play(program: &Program, case: &Case) -> Result<(), Trouble> {
     }
 }
 
+/// What comes out of a switch of its own, by port: `commands` are lines of `simple_switch_CLI`, carried out before the
+/// first packet; `ports` are all that may send.
+///
+/// # Errors
+/// [`Trouble::Tool`]; [`Trouble::Failures`] with the commands that the switch refuses.
+pub fn observe(
+    program: &Program,
+    commands: &str,
+    packets: &[(u16, Vec<u8>)],
+    ports: &BTreeSet<u16>,
+) -> Result<BTreeMap<u16, Vec<Vec<u8>>>, Trouble> {
+    let tool = |e: std::io::Error| Trouble::Tool(e.to_string());
+    let folder = tempfile::tempdir().map_err(tool)?;
+    let ports: Vec<u16> = ports.iter().copied().collect();
+    let mut switch = Switch::start(&program.json, folder.path(), &ports, packets).map_err(tool)?;
+    let mut failures = Vec::new();
+    for (index, line) in commands.lines().enumerate() {
+        let words = line.split('#').next().unwrap_or_default().trim();
+        if !words.is_empty()
+            && let Err(message) = commands::ask(&mut switch, words)
+        {
+            let line = index + 1;
+            failures.push(Failure { line, message });
+        }
+    }
+    if !failures.is_empty() {
+        return Err(Trouble::Failures(failures));
+    }
+    for (port, _) in packets {
+        switch.send(*port).map_err(tool)?;
+    }
+    switch.settle(Duration::from_millis(300));
+    switch.sent().map_err(tool)
+}
+
 /// What came out; a busy machine gets some time to deliver as many packets as are expected.
 fn patient<T>(
     switch: &Switch,

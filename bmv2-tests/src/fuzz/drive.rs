@@ -66,7 +66,10 @@ const MAX_FINDINGS: usize = 20;
 pub fn corpus(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
-        paths.push(entry?.path());
+        let path = entry?.path();
+        if path.is_file() {
+            paths.push(path);
+        }
     }
     paths.sort();
     let read = |path: PathBuf| fs::read(&path).map(|bytes| (path, bytes));

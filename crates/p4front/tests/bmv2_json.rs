@@ -300,3 +300,66 @@ proptest! {
         }
     }
 }
+
+/// Members of stacks and unions, and what the parser extracts, are headers of the types they say.
+#[test]
+fn headers_in_stacks_and_unions_are_checked() {
+    let types = json!([
+        { "name": "scalars_t", "id": 0, "fields": [] },
+        { "name": "sm", "id": 1, "fields": [["ingress_port", 9, false]] },
+        { "name": "H", "id": 2, "fields": [["a", 8, false]] },
+        { "name": "G", "id": 3, "fields": [["b", 8, false]] },
+    ]);
+    let headers = json!([
+        { "name": "standard_metadata", "id": 0, "header_type": "sm", "metadata": true },
+        { "name": "h[0]", "id": 1, "header_type": "H", "metadata": false },
+        { "name": "g", "id": 2, "header_type": "G", "metadata": false },
+    ]);
+    let file = |changes: &[(&str, Value)]| {
+        let mut file = program();
+        file["header_types"] = types.clone();
+        file["headers"] = headers.clone();
+        file["header_stacks"] = json!([]);
+        for (key, value) in changes {
+            file[*key] = value.clone();
+        }
+        read(&file.to_string()).unwrap_err().to_string()
+    };
+    let stack = |ids: Value| json!([{ "name": "h", "id": 0, "header_type": "H", "size": 1, "header_ids": ids }]);
+    for id in [0, 2] {
+        let found = file(&[("header_stacks", stack(json!([id])))]);
+        assert!(found.contains("is not a header of type `H`"), "{found}");
+    }
+    let union_type = |members: Value| json!([{ "name": "U", "id": 0, "headers": members }]);
+    let union =
+        |ids: Value| json!([{ "name": "u", "id": 0, "union_type": "U", "header_ids": ids }]);
+    let found = file(&[(
+        "header_union_types",
+        union_type(json!([["x", "H"], ["x", "G"]])),
+    )]);
+    assert!(
+        found.contains("two members of `U` are called `x`"),
+        "{found}"
+    );
+    let members = union_type(json!([["x", "H"]]));
+    let found = file(&[
+        ("header_union_types", members.clone()),
+        ("header_unions", union(json!([2]))),
+    ]);
+    assert!(found.contains("is not a header of type `H`"), "{found}");
+    let found = file(&[
+        ("header_union_types", members),
+        ("header_unions", union(json!([1, 2]))),
+    ]);
+    assert!(found.contains("more headers than its type"), "{found}");
+}
+
+#[test]
+fn metadata_is_not_extracted() {
+    let mut file = program();
+    let states = file["parsers"][0]["parse_states"].as_array_mut().unwrap();
+    let operand = json!({ "type": "regular", "value": "standard_metadata" });
+    states[0]["parser_ops"] = json!([{ "op": "extract", "parameters": [operand] }]);
+    let found = read(&file.to_string()).unwrap_err().to_string();
+    assert!(found.contains("is metadata, not a header"), "{found}");
+}

@@ -324,10 +324,22 @@ impl<'j> Reader<'j> {
                 let h = by_id
                     .get(id)
                     .ok_or_else(|| self.unknown("header", id.to_string()))?;
+                self.check_member(*h, &s.header_type, &s.name)?;
                 placed.insert(*h, vec![at, Projection::Index(i)]);
             }
         }
         Ok(())
+    }
+
+    /// A header of a stack or union has the type that is said there.
+    fn check_member(&self, header: usize, header_type: &str, of: &str) -> Read<()> {
+        match self.json.headers.get(header) {
+            Some(h) if h.metadata || h.header_type != header_type => Err(self.malformed(format!(
+                "`{}` in `{of}` is not a header of type `{header_type}`",
+                h.name
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn union_parts(
@@ -338,12 +350,19 @@ impl<'j> Reader<'j> {
         placed: &mut BTreeMap<usize, Vec<Projection>>,
     ) -> Read<()> {
         let mut union_types = BTreeMap::new();
+        let mut member_types = BTreeMap::new();
         for u in &self.json.header_union_types {
             let mut fields = Vec::new();
             for (name, header_type) in &u.headers {
                 let &(ty, _) = types
                     .get(header_type.as_str())
                     .ok_or_else(|| self.unknown("header type", header_type.as_str()))?;
+                if fields.iter().any(|f: &Field| f.name == *name) {
+                    let union = &u.name;
+                    return Err(
+                        self.malformed(format!("two members of `{union}` are called `{name}`"))
+                    );
+                }
                 fields.push(Field {
                     name: name.clone(),
                     ty,
@@ -357,6 +376,7 @@ impl<'j> Reader<'j> {
                 fields,
             };
             union_types.insert(u.name.as_str(), self.program.types.intern(ty));
+            member_types.insert(u.name.as_str(), &u.headers);
         }
         let union_type = |r: &Self, name: &str| {
             union_types
@@ -380,10 +400,16 @@ impl<'j> Reader<'j> {
                 Some(p) => p.clone(),
                 None => vec![parts.add(&u.name, ty)],
             };
+            let members = member_types.get(u.union_type.as_str());
             for (i, id) in (0u32..).zip(&u.header_ids) {
                 let h = by_id
                     .get(id)
                     .ok_or_else(|| self.unknown("header", id.to_string()))?;
+                let member = members.and_then(|list| list.get(i as usize));
+                let (_, header_type) = member.ok_or_else(|| {
+                    self.malformed(format!("`{}` has more headers than its type", u.name))
+                })?;
+                self.check_member(*h, header_type, &u.name)?;
                 let mut path = path.clone();
                 path.push(Projection::Field(i));
                 placed.insert(*h, path);

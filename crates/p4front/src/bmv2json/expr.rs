@@ -117,7 +117,13 @@ impl Reader<'_> {
     /// The header that `arg` names or computes.
     pub(super) fn header_arg(&mut self, arg: &Arg) -> Read<HeaderRef> {
         match arg {
-            Arg::Named(kind, name) if kind == "header" || kind == "regular" => self.header(name),
+            Arg::Named(kind, name) if kind == "header" || kind == "regular" => {
+                let found = self.header(name)?;
+                match found.metadata {
+                    true => Err(self.malformed(format!("`{name}` is metadata, not a header"))),
+                    false => Ok(found),
+                }
+            }
             Arg::StackField(stack, last) if last == "last" => {
                 let (place, ty) = self.last(stack)?;
                 let others = self.union_siblings(&place);
