@@ -14,13 +14,15 @@ use std::slice;
 
 use cranelift_jit::JITModule;
 use p4ir::LeafKind;
-use units::Bytes;
+use units::{Bytes, PortId};
 
 use super::frame::Slot;
 use super::runtime::{Runtime, WideOp};
 use super::site::Site;
+use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
 use crate::path::Pass;
+use crate::state::ExternState;
 
 /// What compiled code and helpers share during a call, besides the frame.
 #[repr(C)]
@@ -38,8 +40,43 @@ pub(super) struct Ctx {
     args: *const u64,
     /// Whether the last table application hit.
     hit: u64,
+    /// By table: the address of its image, or 0 (see [`super::image`]).
+    images: *const u64,
+    /// By extern object: the cells of a counter.
+    counters: *const Cells,
+    /// What counters count of the packet.
+    length: u64,
+    /// The time in microseconds.
+    now_us: u64,
+    /// Whether the packet asked for a clone or the like.
+    requested: u64,
+    /// Where the packet goes when ingress sends it on, and its replica number.
+    port: u64,
+    rid: u64,
     /// A [`Runtime`].
     runtime: *mut Runtime<'static>,
+}
+
+/// Where the cells of a counter are, and how many.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Cells {
+    at: u64,
+    count: u64,
+}
+
+/// The layout of [`Cells`] and of what it leads to.
+pub(super) mod cells {
+    use super::{Bytes, Cells, CounterCell, offset_of};
+
+    pub(in crate::compile) const SIZE: usize = size_of::<Cells>();
+    pub(in crate::compile) const AT: usize = offset_of!(Cells, at);
+    pub(in crate::compile) const COUNT: usize = offset_of!(Cells, count);
+    pub(in crate::compile) const CELL: usize = size_of::<CounterCell>();
+    pub(in crate::compile) const PACKETS: usize = offset_of!(CounterCell, packets);
+    pub(in crate::compile) const BYTES: usize = offset_of!(CounterCell, bytes);
+
+    const _: () = assert!(size_of::<Bytes>() == size_of::<u64>());
 }
 
 /// Offsets of the fields that compiled code uses.
@@ -53,6 +90,13 @@ pub(super) mod field {
     pub(in crate::compile) const ROUNDS: i32 = offset_of!(Ctx, rounds) as i32;
     pub(in crate::compile) const ARGS: i32 = offset_of!(Ctx, args) as i32;
     pub(in crate::compile) const HIT: i32 = offset_of!(Ctx, hit) as i32;
+    pub(in crate::compile) const IMAGES: i32 = offset_of!(Ctx, images) as i32;
+    pub(in crate::compile) const COUNTERS: i32 = offset_of!(Ctx, counters) as i32;
+    pub(in crate::compile) const LENGTH: i32 = offset_of!(Ctx, length) as i32;
+    pub(in crate::compile) const NOW_US: i32 = offset_of!(Ctx, now_us) as i32;
+    pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
+    pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
+    pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
 }
 
 /// A compiled block. It returns 0, or 1 if it aborted the packet; the parser returns its error.
@@ -62,6 +106,8 @@ pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
 pub(super) struct Code {
     module: Option<JITModule>,
     blocks: [Block; 4],
+    /// All four in one, with what is between them for a packet that asks for nothing special.
+    whole: Option<Block>,
 }
 
 /// Which block to run.
@@ -75,16 +121,57 @@ pub(super) enum BlockKind {
     Deparser,
 }
 
+/// How the function of all blocks ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Way {
+    /// The packet is written.
+    Sent,
+    /// It was aborted.
+    Aborted,
+    /// Ingress dropped it.
+    DroppedInIngress,
+    /// Egress dropped it.
+    DroppedInEgress,
+    /// It asked for something, or goes to a group, when ingress ended.
+    AfterIngress,
+    /// It asked for something when egress ended.
+    AfterEgress,
+}
+
+impl Way {
+    fn from_code(code: u64) -> Self {
+        use Way::*;
+        let all = [
+            Sent,
+            Aborted,
+            DroppedInIngress,
+            DroppedInEgress,
+            AfterIngress,
+            AfterEgress,
+        ];
+        all.into_iter()
+            .find(|way| *way as u64 == code)
+            .unwrap_or(Aborted)
+    }
+}
+
 impl Code {
-    /// Takes over a finished module and the addresses of its four blocks.
-    pub(super) fn new(module: JITModule, blocks: [*const u8; 4]) -> Self {
+    /// Takes over a finished module and the addresses of its four blocks and of the function of all.
+    pub(super) fn new(module: JITModule, blocks: [*const u8; 4], whole: Option<*const u8>) -> Self {
         // SAFETY: the generator declared these functions with this signature, and they stay where
         // they are until `module` is freed, which `Drop` does.
-        let blocks = blocks.map(|at| unsafe { std::mem::transmute::<*const u8, Block>(at) });
+        let block = |at| unsafe { std::mem::transmute::<*const u8, Block>(at) };
         Self {
             module: Some(module),
-            blocks,
+            blocks: blocks.map(block),
+            whole: whole.map(block),
         }
+    }
+
+    /// Whether there is a function of all blocks.
+    pub(super) const fn has_whole(&self) -> bool {
+        self.whole.is_some()
     }
 }
 
@@ -114,7 +201,21 @@ pub(super) struct Ended {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(code: &'a Code, runtime: Runtime<'a>) -> Self {
+    pub(super) fn new(
+        code: &'a Code,
+        runtime: Runtime<'a>,
+        images: &'a [u64],
+        counters: &'a mut Vec<Cells>,
+    ) -> Self {
+        counters.clear();
+        let externs = runtime.state.data.externs_mut().iter_mut();
+        counters.extend(externs.map(|state| match state {
+            ExternState::Counter(counter) => Cells {
+                at: counter.cells.as_mut_ptr().expose_provenance() as u64,
+                count: counter.cells.len() as u64,
+            },
+            _ => Cells { at: 0, count: 0 },
+        }));
         let ctx = Ctx {
             packet: std::ptr::null(),
             packet_len: 0,
@@ -123,6 +224,13 @@ impl<'a> Session<'a> {
             rounds: 0,
             args: std::ptr::null(),
             hit: 0,
+            images: images.as_ptr(),
+            counters: counters.as_ptr(),
+            length: 0,
+            now_us: 0,
+            requested: 0,
+            port: 0,
+            rid: 0,
             runtime: std::ptr::null_mut(),
         };
         Self { code, ctx, runtime }
@@ -148,7 +256,43 @@ impl<'a> Session<'a> {
         ended
     }
 
+    /// Runs all blocks of a program that has a function for that, and appends the packet to `out`
+    /// if it is sent: headers of at most `room` bytes, then the payload. Where it goes is in
+    /// [`Session::forwarded`], and how much the parser took is returned.
+    pub(super) fn run_whole(
+        &mut self,
+        pass: Pass<'_>,
+        out: &mut Vec<u8>,
+        room: usize,
+    ) -> (Way, usize) {
+        let Some(whole) = self.code.whole else {
+            return (Way::Aborted, 0);
+        };
+        out.reserve(room + 8 + pass.bytes.len());
+        let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
+        let (ended, end) = self.run_block(whole, pass, start);
+        let way = Way::from_code(ended.code);
+        if way == Way::Sent {
+            // SAFETY: as in `run_deparser`.
+            unsafe {
+                let written = usize::try_from(end.offset_from(start)).unwrap_or(0);
+                out.set_len(out.len() + written);
+            }
+            out.extend_from_slice(pass.bytes.get(ended.parsed / 8..).unwrap_or_default());
+        }
+        (way, ended.parsed)
+    }
+
+    /// The port and replica number with which the last packet left ingress.
+    pub(super) const fn forwarded(&self) -> (PortId, u16) {
+        (PortId::new(self.ctx.port as u16), self.ctx.rid as u16)
+    }
+
     fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
+        self.run_block(self.code.blocks[kind as usize], pass, out)
+    }
+
+    fn run_block(&mut self, block: Block, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
         self.runtime.now = pass.now;
         self.runtime.length = Bytes::new(pass.length as u64);
         self.runtime.scratch.start_block();
@@ -159,10 +303,13 @@ impl<'a> Session<'a> {
         self.ctx.cursor = pass.parsed as u64;
         self.ctx.out = out;
         self.ctx.rounds = 0;
+        self.ctx.length = pass.length as u64;
+        self.ctx.now_us = pass.now.get() / 1000;
+        self.ctx.requested = 0;
         self.ctx.runtime = (&raw mut self.runtime).cast();
         let ctx = &raw mut self.ctx;
         // SAFETY: see the module documentation; the frame has the length the code was made for.
-        let code = unsafe { self.code.blocks[kind as usize](ctx, frame) };
+        let code = unsafe { block(ctx, frame) };
         let ended = Ended {
             code,
             parsed: self.ctx.cursor as usize,
@@ -271,15 +418,12 @@ helpers! {
             Some(Site::Extern { call, args: slots, arg_words, out_words }) => {
                 let args = slice::from_raw_parts(args, *arg_words);
                 let out = slice::from_raw_parts_mut(out, *out_words);
-                runtime.call(call, slots, args, out, Ctx::packet(ctx))
+                let answer = runtime.call(call, slots, args, out, Ctx::packet(ctx));
+                (*ctx).requested = u64::from(runtime.scratch.requested);
+                answer
             }
             _ => 0,
         }
-    }
-    /// Counts in a cell of a counter.
-    Count = count(ctx: *mut Ctx, counter: u64, index: u64) {
-        Ctx::runtime(ctx).count(counter as usize, index);
-        0
     }
     /// Whether a value set holds a key.
     ValueSet = value_set(ctx: *mut Ctx, set: u64, key: *const u64) {

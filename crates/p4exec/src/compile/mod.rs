@@ -32,11 +32,14 @@
 
 mod codegen;
 mod frame;
+mod image;
 mod jit;
 mod memo;
 mod plan;
 mod runtime;
 mod site;
+
+pub use codegen::Listing;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -53,7 +56,8 @@ use crate::trace::Tracer;
 use crate::v1model::{DROP_PORT, V1Info, instance_type};
 use crate::value::Bits;
 use frame::FrameLayout;
-use jit::{BlockKind, Code, Session};
+use image::Images;
+use jit::{BlockKind, Cells, Code, Session, Way};
 use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
@@ -74,6 +78,8 @@ pub struct Compiled {
     frame: Vec<u64>,
     scratch: Scratch,
     memo: Memo,
+    images: Images,
+    counters: Vec<Cells>,
     batch: Batch,
     code: Code,
 }
@@ -145,13 +151,15 @@ impl Compiled {
         let interpreter = Interpreter::new(Arc::clone(&program))?;
         let info = interpreter.shared_info();
         let layout = FrameLayout::new(&program, &info);
-        let made = codegen::compile(&interpreter.state().control, &info, &layout)?;
+        let made = codegen::compile(&interpreter.state().control, &info, &layout, None)?;
         Ok(Self {
             interpreter,
             fields: Fields::new(&info, &layout),
             frame: vec![0; layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(program.tables.len()),
+            images: Images::new(&program, made.looked_up),
+            counters: Vec::new(),
             batch: Batch::default(),
             sites: made.sites,
             out_room: made.out_room,
@@ -162,7 +170,23 @@ impl Compiled {
         })
     }
 
+    /// The functions of a program as they are written, in Cranelift IR and as machine code.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn listing(program: Arc<ValidProgram>) -> Result<Vec<Listing>, BuildError> {
+        let interpreter = Interpreter::new(Arc::clone(&program))?;
+        let info = interpreter.shared_info();
+        let layout = FrameLayout::new(&program, &info);
+        let mut listing = Vec::new();
+        let control = &interpreter.state().control;
+        codegen::compile(control, &info, &layout, Some(&mut listing))?;
+        Ok(listing)
+    }
+
     fn machine(&mut self) -> Machine<'_> {
+        let state = self.interpreter.state();
+        self.images.refresh(&self.program, state);
         Machine {
             session: Session::new(
                 &self.code,
@@ -178,7 +202,10 @@ impl Compiled {
                     now: Nanos::default(),
                     length: units::Bytes::default(),
                 },
+                self.images.addresses(),
+                &mut self.counters,
             ),
+            in_one: self.code.has_whole().then_some(self.out_room).flatten(),
             fields: self.fields,
             info: &self.info,
             out_room: self.out_room,
@@ -241,6 +268,8 @@ struct Machine<'a> {
     fields: Fields,
     info: &'a Arc<V1Info>,
     out_room: Option<usize>,
+    /// The same, if all blocks are one function.
+    in_one: Option<usize>,
 }
 
 impl Machine<'_> {
@@ -253,6 +282,9 @@ impl Machine<'_> {
             length: bytes.len(),
         };
         self.enter(now, bytes.len(), port);
+        if let Some(room) = self.in_one {
+            return self.forward_in_one(pass, port, room, out);
+        }
         let (error, parsed) = self.run_parser(pass);
         pass.parsed = parsed;
         let fields = self.fields;
@@ -297,6 +329,43 @@ impl Machine<'_> {
             range: start..out.bytes.len(),
             metadata,
         });
+    }
+
+    /// The same where all blocks are one function.
+    fn forward_in_one(&mut self, mut pass: Pass<'_>, port: PortId, room: usize, out: &mut Batch) {
+        let start = out.bytes.len();
+        let (way, parsed) = self.session.run_whole(pass, &mut out.bytes, room);
+        pass.parsed = parsed;
+        match way {
+            Way::Sent => {
+                let (port, rid) = self.session.forwarded();
+                let metadata = self.output_metadata(rid);
+                out.sent.push(Departure {
+                    arrival: out.arrival,
+                    port,
+                    range: start..out.bytes.len(),
+                    metadata,
+                });
+            }
+            Way::Aborted => {
+                let reason = self.aborted();
+                out.dropped(reason);
+            }
+            Way::DroppedInIngress => out.dropped(DropReason::Ingress),
+            Way::DroppedInEgress => out.dropped(DropReason::Egress),
+            Way::AfterIngress => {
+                let requests = self.take_requests();
+                let info = Arc::clone(self.info);
+                let job = IngressJob::received(pass.bytes, port);
+                path::resume_after_ingress(self, info, pass.now, &job, parsed, requests, out);
+            }
+            Way::AfterEgress => {
+                let requests = self.take_requests();
+                let info = Arc::clone(self.info);
+                let forwarded = self.session.forwarded();
+                path::resume_after_egress(self, info, pass, forwarded, requests, out);
+            }
+        }
     }
 
     fn frame(&mut self) -> &mut [u64] {

@@ -15,8 +15,7 @@ use crate::externs::meter::Colour;
 use crate::interp::MAX_ROUNDS;
 use crate::path::Requests;
 use crate::state::{
-    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, TableCells,
-    hash_algorithm,
+    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
 use crate::v1model::{V1Info, enum_member, leaf_width};
@@ -70,40 +69,8 @@ impl Runtime<'_> {
     // ----- tables -----
 
     /// Looks a dense key up, counts, and finds the action to run.
-    #[inline]
     pub(super) fn apply(&mut self, table: usize, key: &[u64], selector: &[u8]) -> Applied<'_> {
         let id = TableId::new(table);
-        if let Some(slot) = self.plain_row(id, key) {
-            let table = self.state.control.known_table(id);
-            let row = table.and_then(|table| match slot {
-                Some(slot) => Some(table.action_row(slot)),
-                None => table.default_row(),
-            });
-            return Applied {
-                hit: slot.is_some(),
-                action: row.map(|row| (ActionWord(row[0]).position() as usize, &row[1..])),
-            };
-        }
-        self.apply_any(id, key, selector)
-    }
-
-    /// The entry, if any, that a key finds in a table of few entries that keeps nothing for them, if what it
-    /// names is an action.
-    #[inline]
-    fn plain_row(&self, id: TableId, key: &[u64]) -> Option<Option<EntrySlot>> {
-        let RuntimeState { control, data } = &*self.state;
-        let table = control.known_table(id)?;
-        let slot = table.lookup_few(key)?;
-        if data.cells(id).is_some_and(TableCells::keeps) {
-            return None;
-        }
-        let calls = |slot| ActionWord(table.action_row(slot)[0]).kind() == RowKind::Call;
-        slot.is_none_or(calls).then_some(slot)
-    }
-
-    /// The same for every table.
-    #[inline(never)]
-    fn apply_any(&mut self, id: TableId, key: &[u64], selector: &[u8]) -> Applied<'_> {
         let RuntimeState { control, data } = &mut *self.state;
         let Some(table) = control.known_table(id) else {
             return Applied {
@@ -114,7 +81,7 @@ impl Runtime<'_> {
         let slot = if table.is_quick() {
             table.lookup_dense(key)
         } else {
-            let place = (id.index(), table.revision());
+            let place = (id.index(), table.revision().number());
             self.memo.find(place, key, || table.lookup_dense(key))
         };
         let program = &self.program.tables[id];
@@ -173,15 +140,6 @@ impl Runtime<'_> {
         match self.state.control.hashers.compute(algorithm, data) {
             Some(hash) => hash,
             None => self.state.data.random.next_u64(),
-        }
-    }
-
-    /// Counts the packet in a cell of a counter.
-    pub(super) fn count(&mut self, counter: usize, index: u64) {
-        let length = self.length;
-        let counter = self.state.data.extern_mut(ExternId::new(counter));
-        if let Some(ExternState::Counter(counter)) = counter {
-            counter.count(usize::try_from(index).unwrap_or(usize::MAX), length);
         }
     }
 

@@ -50,6 +50,23 @@ pub(super) enum Call {
     Assertion(String),
 }
 
+impl Call {
+    /// Whether the switch is asked for something that it does when a block has ended.
+    pub(super) const fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::CloneKept
+                | Self::CloneList
+                | Self::ResubmitKept
+                | Self::ResubmitList
+                | Self::RecirculateKept
+                | Self::RecirculateList
+                | Self::Truncate
+                | Self::Digest(_)
+        )
+    }
+}
+
 /// Whether a hash covers the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {

@@ -14,7 +14,8 @@ pub enum CounterKind {
     PacketsAndBytes,
 }
 
-/// One counter.
+/// One counter. Compiled code counts in it by itself.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CounterCell {
     /// Packets counted.

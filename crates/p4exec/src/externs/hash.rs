@@ -78,20 +78,53 @@ fn slice_tables(config: CrcConfig) -> Option<Box<[[u32; 256]; 8]>> {
     if !config.reflect_input || !config.reflect_output || config.width > 32 {
         return None;
     }
+    Some(Box::new(reflected_tables(config)))
+}
+
+/// Table *k* of a reflected CRC moves a byte past *k* more bytes.
+const fn reflected_tables<const N: usize>(config: CrcConfig) -> [[u32; 256]; N] {
     let polynomial = (config.polynomial.reverse_bits() >> (64 - config.width)) as u32;
-    let mut tables = Box::new([[0; 256]; 8]);
-    for (byte, place) in (0u32..).zip(tables[0].iter_mut()) {
-        *place = (0..8).fold(byte, |rest, _| {
-            (rest >> 1) ^ if rest & 1 == 1 { polynomial } else { 0 }
-        });
-    }
-    for k in 1..8 {
-        for byte in 0..256 {
-            let before = tables[k - 1][byte];
-            tables[k][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+    let mut tables = [[0; 256]; N];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut rest = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            rest = (rest >> 1) ^ if rest & 1 == 1 { polynomial } else { 0 };
+            bit += 1;
         }
+        tables[0][byte] = rest;
+        byte += 1;
     }
-    Some(tables)
+    let mut k = 1;
+    while k < N {
+        let mut byte = 0;
+        while byte < 256 {
+            let before: u32 = tables[k - 1][byte];
+            tables[k][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        k += 1;
+    }
+    tables
+}
+
+/// Tables with which compiled code takes sixteen bytes at a time.
+pub(crate) type WideTables = [[u32; 256]; 16];
+
+static CRC16_TABLES: WideTables = reflected_tables(CrcConfig::CRC16);
+static CRC32_TABLES: WideTables = reflected_tables(CrcConfig::CRC32);
+
+/// The tables of the CRCs whose parameters never change, with the remainder at the start and what is
+/// exclusive-ored at the end (both the same in either direction).
+pub(crate) const fn fixed_crc(
+    algorithm: HashAlgorithm,
+) -> Option<(&'static WideTables, CrcConfig)> {
+    match algorithm {
+        HashAlgorithm::Crc16 => Some((&CRC16_TABLES, CrcConfig::CRC16)),
+        HashAlgorithm::Crc32 => Some((&CRC32_TABLES, CrcConfig::CRC32)),
+        _ => None,
+    }
 }
 
 /// Moves a reflected remainder over some bytes.

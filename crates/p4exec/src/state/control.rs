@@ -32,10 +32,13 @@ pub struct ProfileState {
 }
 
 impl ProfileState {
-    /// The bits of a selector's hash that count: 32, whatever width the program asks for, as in BMv2.
+    /// How many bits of a selector's hash count, whatever width the program asks for, as in BMv2.
+    pub const HASH_BITS: u32 = 32;
+
+    /// The bits of a selector's hash that count.
     #[must_use]
     pub const fn cut(hash: u64) -> u64 {
-        hash & 0xffff_ffff
+        hash & ((1 << Self::HASH_BITS) - 1)
     }
 }
 

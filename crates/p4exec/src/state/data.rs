@@ -15,6 +15,7 @@ use crate::externs::random::RandomSource;
 use crate::externs::register::RegisterArray;
 use crate::ports::PortSet;
 use crate::tables::Slot;
+use crate::tables::revision::Revision;
 use crate::value::Bits;
 
 /// The cells of one extern object.
@@ -213,6 +214,7 @@ pub struct DataState {
     /// Messages not yet fetched.
     pub digests: DigestQueue,
     ports: PortSet,
+    ports_revision: Revision,
     port_count: u16,
 }
 
@@ -224,6 +226,7 @@ impl DataState {
             random: RandomSource::new(0),
             digests: DigestQueue::default(),
             ports: PortSet::default(),
+            ports_revision: Revision::new(),
             port_count: u16::MAX,
         }
     }
@@ -251,6 +254,11 @@ impl DataState {
     #[must_use]
     pub fn extern_mut(&mut self, id: ExternId) -> Option<&mut ExternState> {
         self.externs.get_mut(id.index())
+    }
+
+    /// The cells of all extern objects.
+    pub(crate) fn externs_mut(&mut self) -> &mut [ExternState] {
+        &mut self.externs
     }
 
     /// An indexed counter.
@@ -296,6 +304,13 @@ impl DataState {
     /// program's port status changes with the next packet.
     pub fn set_port_up(&mut self, port: PortId, up: bool) {
         self.ports.set_up(port, up);
+        self.ports_revision = Revision::new();
+    }
+
+    /// Changes with the ports that are up.
+    #[inline]
+    pub(crate) const fn ports_revision(&self) -> Revision {
+        self.ports_revision
     }
 
     /// Whether a port is up. Ports are up until they are said to be down.

@@ -57,6 +57,23 @@ impl Few {
         Self::Two(slots.iter().map(entry).collect(), slots)
     }
 
+    /// The entries, winners first, each with its slot: masks, then values. `None` if they are many.
+    pub(crate) fn entries(&self) -> Option<Vec<(&[u64], Slot)>> {
+        fn pairs<'a, const N: usize>(
+            entries: &'a [[u64; N]],
+            slots: &[Slot],
+        ) -> Vec<(&'a [u64], Slot)> {
+            let entries = entries.iter().map(<[u64; N]>::as_slice);
+            entries.zip(slots.iter().copied()).collect()
+        }
+        match self {
+            Self::Never => Some(Vec::new()),
+            Self::One(entries, slots) => Some(pairs(entries, slots)),
+            Self::Two(entries, slots) => Some(pairs(entries, slots)),
+            Self::Many => None,
+        }
+    }
+
     /// The winner for a dense key, if that can be said from here.
     #[inline]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Option<Slot>> {

@@ -25,6 +25,7 @@ mod merge;
 mod packing;
 pub mod profile;
 mod records;
+pub(crate) mod revision;
 mod shelf;
 pub mod table;
 mod tuple;

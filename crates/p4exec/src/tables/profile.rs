@@ -10,6 +10,7 @@ use thiserror::Error;
 use units::PortId;
 
 use super::entry::ActionCall;
+use super::revision::Revision;
 use super::shelf::Shelf;
 use crate::ports::PortSet;
 
@@ -200,6 +201,18 @@ impl Choice {
         })
     }
 
+    /// The live places in their order, each with its weight.
+    pub(crate) fn live<'a>(
+        &'a self,
+        ports: &'a PortSet,
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let places = self.places.iter().enumerate();
+        let is_live = |watch: &Option<PortId>| watch.is_none_or(|port| ports.is_up(port));
+        places
+            .filter(move |(_, (_, _, watch))| is_live(watch))
+            .map(|(index, (weight, _, _))| (index, *weight))
+    }
+
     fn pick_live(&self, hash: u64, ports: &PortSet) -> Option<usize> {
         let weight = |p: &(u32, u32, Option<PortId>)| {
             let live = p.2.is_none_or(|port| ports.is_up(port));
@@ -231,6 +244,8 @@ pub struct ActionProfile {
     member_uses: BTreeMap<MemberId, (usize, usize)>,
     /// How many entries name a group.
     group_uses: BTreeMap<GroupId, usize>,
+    /// Changes with members and groups.
+    revision: Revision,
 }
 
 impl ActionProfile {
@@ -247,6 +262,7 @@ impl ActionProfile {
             picks: Shelf::default(),
             member_uses: BTreeMap::new(),
             group_uses: BTreeMap::new(),
+            revision: Revision::new(),
         }
     }
 
@@ -416,6 +432,7 @@ impl ActionProfile {
 
     /// Puts a member in place of the old one (or none) and returns that.
     pub(crate) fn put_member(&mut self, id: MemberId, member: Option<Member>) -> Option<Member> {
+        self.revision = Revision::new();
         match member {
             Some(member) => {
                 self.rows.put(id.0, member.row.as_slice().into());
@@ -430,6 +447,7 @@ impl ActionProfile {
 
     /// Puts a group in place of the old one (or none) and returns that.
     pub(crate) fn put_group(&mut self, id: GroupId, group: Option<Group>) -> Option<Group> {
+        self.revision = Revision::new();
         for member in group.iter().flat_map(|g| &g.members) {
             self.member_uses.entry(member.member).or_default().0 += 1;
         }
@@ -519,6 +537,28 @@ impl ActionProfile {
         let group = self.picks.get(id.0)?;
         let (member, place) = group.members[group.choice.pick(hash, ports)?];
         Some((member, self.rows.at(place)?))
+    }
+
+    /// The rows of the live members of a group in their order, each with its weight; none if there is
+    /// no such group.
+    pub(crate) fn group_rows<'a>(
+        &'a self,
+        id: GroupId,
+        ports: &'a PortSet,
+    ) -> impl Iterator<Item = (u32, &'a [u64])> {
+        self.picks.get(id.0).into_iter().flat_map(|group| {
+            let live = group.choice.live(ports);
+            live.filter_map(|(index, weight)| {
+                let (_, place) = group.members[index];
+                Some((weight, &**self.rows.at(place)?))
+            })
+        })
+    }
+
+    /// What packets pick depends on this, the hash and the ports alone.
+    #[inline]
+    pub(crate) const fn revision(&self) -> Revision {
+        self.revision
     }
 }
 

@@ -1,7 +1,5 @@
 //! A table: its entries, its default action, and the match structure that finds the winner.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use p4ir::{ActionId, Entity as _};
 use units::Nanos;
 
@@ -18,6 +16,7 @@ use super::layout::{KeyForm, KeyLayout, PackedKey};
 use super::lpm::LpmIndex;
 use super::profile::Choice;
 use super::records::{self, Records};
+use super::revision::Revision;
 use super::tuple_space::TupleSpace;
 use crate::ports::PortSet;
 
@@ -56,8 +55,8 @@ pub struct Table {
     layout: KeyLayout,
     index: Index,
     few: Few,
-    /// Changes with the set of entries; the same in copies that hold the same.
-    revision: u64,
+    /// Changes with what lookups find.
+    revision: Revision,
     records: Records,
     /// By slot; only as long as the last slot that has one.
     sides: Vec<Option<Box<Side>>>,
@@ -96,7 +95,7 @@ impl Table {
             layout,
             index,
             few: Few::default(),
-            revision: 0,
+            revision: Revision::new(),
             sides: Vec::new(),
             default_row: None,
             arg_words,
@@ -243,6 +242,19 @@ impl Table {
         let one_shot = self.side(slot)?.one_shot.as_ref()?;
         let index = one_shot.choice.pick(hash, ports)?;
         Some(&one_shot.rows[index])
+    }
+
+    /// The rows of the live members of a one-shot set in their order, each with its weight.
+    pub(crate) fn one_shot_rows<'a>(
+        &'a self,
+        slot: Slot,
+        ports: &'a PortSet,
+    ) -> impl Iterator<Item = (u32, &'a [u64])> {
+        let one_shot = self.side(slot).and_then(|side| side.one_shot.as_ref());
+        one_shot.into_iter().flat_map(|set| {
+            let live = set.choice.live(ports);
+            live.map(|(index, weight)| (weight, &*set.rows[index]))
+        })
     }
 
     fn side(&self, slot: Slot) -> Option<&Side> {
@@ -549,6 +561,7 @@ impl Table {
         let (given, rest) = place.split_at_mut(row.len());
         given.copy_from_slice(row);
         rest.fill(0);
+        self.revision = Revision::new();
     }
 
     /// Replaces the side record of a slot and returns the old one.
@@ -558,6 +571,7 @@ impl Table {
             side.as_ref()?;
             self.sides.resize(at + 1, None);
         }
+        self.revision = Revision::new();
         std::mem::replace(&mut self.sides[at], side)
     }
 
@@ -568,6 +582,7 @@ impl Table {
 
     /// Replaces the default row and returns the old one.
     pub(crate) fn replace_default(&mut self, row: Option<Vec<u64>>) -> Option<Vec<u64>> {
+        self.revision = Revision::new();
         std::mem::replace(&mut self.default_row, row)
     }
 
@@ -684,7 +699,7 @@ impl Table {
     ) -> Result<Option<ActionCall>, TableError> {
         let row = self.check_default(call)?;
         let old = self.default_action();
-        self.default_row = row;
+        self.replace_default(row);
         Ok(old)
     }
 
@@ -772,10 +787,9 @@ impl Table {
         self.lookup_dense(dense)
     }
 
-    /// What [`Table::lookup_dense`] finds, if the entries are few.
-    #[inline]
-    pub(crate) fn lookup_few(&self, key: &[u64]) -> Option<Option<Slot>> {
-        self.few.lookup(key)
+    /// The entries, if they are compared one and all.
+    pub(crate) const fn few(&self) -> &Few {
+        &self.few
     }
 
     /// The winning entry for dense words (see [`KeyLayout::densify`]).
@@ -804,16 +818,14 @@ impl Table {
         !matches!(self.few, Few::Many) || matches!(self.index, Index::Exact(_))
     }
 
-    /// What lookups find depends on this and the key alone.
+    /// What lookups find, and the actions that those entries name, depends on this and the key alone.
     #[inline]
-    pub(crate) const fn revision(&self) -> u64 {
+    pub(crate) const fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// No two sets of entries in this process have the same revision.
     fn entries_changed(&mut self) {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        self.revision = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        self.revision = Revision::new();
         self.few = Few::new(&self.layout, &self.records);
     }
 

@@ -1,18 +1,18 @@
 //! Calls of v1model's extern functions and methods.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value};
+use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
 use p4ir::{
     Const, Entity as _, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type,
 };
 
 use super::place::Spot;
 use super::words::Words;
-use super::{Gen, Helper};
+use super::{FLAGS, Gen, Helper};
 use crate::compile::frame::Slot;
-use crate::compile::jit::hash_number;
+use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
-use crate::externs::hash::HashAlgorithm;
+use crate::externs::hash::{CrcConfig, HashAlgorithm, WideTables, fixed_crc};
 use crate::state::hash_algorithm;
 use crate::v1model::{DROP_PORT, enum_member};
 
@@ -111,6 +111,9 @@ impl Gen<'_, '_> {
 
     /// Calls out for a site; its answer words, if it has any, and what it returned.
     fn call_site(&mut self, call: Call, args: SiteArgs, out_words: usize) -> (Value, Value) {
+        if call.is_request() {
+            self.unit.requests += 1;
+        }
         let site = self.site(Site::Extern {
             call,
             arg_words: args.words.len(),
@@ -306,8 +309,16 @@ impl Gen<'_, '_> {
             let (value, width, _) = self.datum(*expr);
             fields.push((value, width));
         }
+        self.hash_of(algorithm, &fields)
+    }
+
+    /// The hash of values of some widths laid side by side.
+    pub(super) fn hash_of(&mut self, algorithm: HashAlgorithm, fields: &[(Words, u32)]) -> Value {
         let bits: u32 = fields.iter().map(|(_, width)| width).sum();
-        let words = self.joined(&fields);
+        let words = self.joined(fields);
+        if let (Some((tables, config)), true) = (fixed_crc(algorithm), bits > 24) {
+            return self.crc((tables, config), &words, bits.div_ceil(8));
+        }
         if algorithm == HashAlgorithm::Csum16 {
             return self.internet_checksum(&words);
         }
@@ -316,6 +327,47 @@ impl Gen<'_, '_> {
         let number = self.imm_u(hash_number(algorithm));
         let len = self.imm(i64::from(bits.div_ceil(8)));
         self.call_helper(Helper::Hash, &[self.ctx, number, bytes, len])
+    }
+
+    /// A reflected CRC of at least four bytes. A byte's share in the result depends on how many
+    /// follow it, and the shares are summed, so all bytes of a chunk are looked up at once.
+    fn crc(
+        &mut self,
+        (tables, config): (&'static WideTables, CrcConfig),
+        words: &[Value],
+        bytes: u32,
+    ) -> Value {
+        let base = self.imm(tables.as_ptr().expose_provenance() as i64);
+        let ones = |value: u64| value.reverse_bits() >> (64 - config.width);
+        let mut rest = self.imm_u(ones(config.initial));
+        for start in (0..bytes).step_by(tables.len()) {
+            let count = (bytes - start).min(tables.len() as u32);
+            // The remainder so far goes into the first four bytes, its low byte first.
+            let into = self.b.ins().bswap(rest);
+            let mut sum = if count < 4 {
+                self.shr_imm(rest, 8 * count)
+            } else {
+                self.imm(0)
+            };
+            for byte in 0..count {
+                let word = words[((start + byte) / 8) as usize];
+                let word = if byte < 4 {
+                    self.b.ins().bxor(word, into)
+                } else {
+                    word
+                };
+                let index = self.shr_imm(word, 56 - 8 * (byte % 8));
+                let index = self.and_imm(index, 0xff);
+                let offset = self.shl_imm(index, 2);
+                let at = self.b.ins().iadd(base, offset);
+                let table = (count - 1 - byte) as usize * size_of_val(&tables[0]);
+                let share = self.b.ins().uload32(FLAGS, at, table as i32);
+                sum = self.b.ins().bxor(sum, share);
+            }
+            rest = sum;
+        }
+        let end = self.imm_u(config.final_xor);
+        self.b.ins().bxor(rest, end)
     }
 
     /// RFC 1071 over words whose 16-bit parts are the data: halves are summed first, because the
@@ -412,8 +464,7 @@ impl Gen<'_, '_> {
         match (type_name, call.name.as_str()) {
             ("counter", "count") => {
                 let index = self.number_arg(&args, 0);
-                let counter = self.imm(id.index() as i64);
-                self.call_helper(Helper::Count, &[self.ctx, counter, index]);
+                self.count(id, index);
             }
             ("meter", "execute_meter") => {
                 let mut words = SiteArgs::default();
@@ -452,6 +503,29 @@ impl Gen<'_, '_> {
             // Direct counters count when their table is applied.
             _ => {}
         }
+    }
+
+    /// Counts the packet in a cell; an index out of range counts nothing.
+    fn count(&mut self, id: ExternId, index: Value) {
+        let counters = self.load_ctx(field::COUNTERS);
+        let entry = id.index() * cells::SIZE;
+        let (at, count) = ((entry + cells::AT) as i32, (entry + cells::COUNT) as i32);
+        let count = self.b.ins().load(I64, FLAGS, counters, count);
+        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
+        let done = self.label();
+        self.branch_unless(within, done);
+        let at = self.b.ins().load(I64, FLAGS, counters, at);
+        let offset = self.b.ins().imul_imm_s(index, cells::CELL as i64);
+        let cell = self.b.ins().iadd(at, offset);
+        let one = self.imm(1);
+        let length = self.load_ctx(field::LENGTH);
+        for (more, field) in [(one, cells::PACKETS), (length, cells::BYTES)] {
+            let before = self.b.ins().load(I64, FLAGS, cell, field as i32);
+            let after = self.b.ins().iadd(before, more);
+            self.b.ins().store(FLAGS, after, cell, field as i32);
+        }
+        self.goto(done);
+        self.bind(done);
     }
 
     fn read_register(&mut self, id: ExternId, args: &Args<'_>) {

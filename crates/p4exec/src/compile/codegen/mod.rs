@@ -1,5 +1,5 @@
-//! Writes a program as Cranelift IR, one function per block of the pipeline and per callable that is
-//! too large to be copied to its callers.
+//! Writes a program as Cranelift IR: one function per block of the pipeline, one of all blocks
+//! (`whole.rs`), and one per callable that is too large to be copied to its callers.
 //!
 //! Everything is stored through to the frame at once, so helpers and other functions find it there;
 //! but a function remembers which value each word of the frame holds ([`Gen::cache`]), so that it
@@ -12,9 +12,10 @@ mod parser;
 mod place;
 mod stmt;
 mod table;
+mod whole;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cranelift_codegen::cursor::{Cursor as _, FuncCursor};
 use cranelift_codegen::ir::{
@@ -25,7 +26,7 @@ use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
-use p4ir::{Callee, ValidProgram};
+use p4ir::{Callee, TableId, ValidProgram};
 
 use super::frame::FrameLayout;
 use super::jit::{Code, Helper, field};
@@ -56,6 +57,23 @@ struct Unit<'p> {
     /// Functions of callables, and those among them not written yet.
     functions: HashMap<(Callee, Kind), FuncId>,
     waiting: Vec<(Callee, Kind, FuncId)>,
+    /// Places so far that ask the switch for a clone or the like.
+    requests: usize,
+    /// Tables that compiled code looks up by itself while their entries are few.
+    looked_up: BTreeSet<TableId>,
+    /// What was written, if somebody wants to read it.
+    listing: Option<&'p mut Vec<Listing>>,
+}
+
+/// A function as it was written.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The block of the pipeline, or the callable.
+    pub name: String,
+    /// Cranelift IR.
+    pub ir: String,
+    /// What became of it, in the notation of Cranelift's own assembler.
+    pub assembly: String,
 }
 
 /// A program as machine code.
@@ -64,6 +82,8 @@ pub(super) struct Compiled {
     pub(super) sites: Vec<Site>,
     /// See [`Plan::out_room`].
     pub(super) out_room: Option<usize>,
+    /// Tables that are looked up through images.
+    pub(super) looked_up: Vec<TableId>,
 }
 
 /// The errors of the code generator are ours, not the program's; they are told all the same.
@@ -72,12 +92,52 @@ fn broken(error: impl std::fmt::Display) -> BuildError {
 }
 
 /// Compiles a program.
-pub(super) fn compile(
-    control: &ControlState,
-    info: &V1Info,
-    layout: &FrameLayout,
+pub(super) fn compile<'p>(
+    control: &'p ControlState,
+    info: &'p V1Info,
+    layout: &'p FrameLayout,
+    listing: Option<&'p mut Vec<Listing>>,
 ) -> Result<Compiled, BuildError> {
     let program = &**control.program();
+    let mut unit = Unit {
+        program,
+        control,
+        info,
+        layout,
+        plan: Plan::new(program, info, layout),
+        sites: Vec::new(),
+        module: module()?,
+        functions: HashMap::new(),
+        waiting: Vec::new(),
+        requests: 0,
+        looked_up: BTreeSet::new(),
+        listing,
+    };
+    let mut context = FunctionBuilderContext::new();
+    let (blocks, in_one) = unit.blocks(&mut context)?;
+    let whole = if in_one {
+        let id = unit.declare()?;
+        unit.define(&mut context, "whole", id, Kind::Parser, |generator| {
+            generator.whole();
+        })?;
+        unit.define_waiting(&mut context)?;
+        Some(id)
+    } else {
+        None
+    };
+    unit.module.finalize_definitions().map_err(broken)?;
+    let address = |id| unit.module.get_finalized_function(id);
+    let (blocks, whole) = (blocks.map(address), whole.map(address));
+    Ok(Compiled {
+        out_room: unit.plan.out_room,
+        code: Code::new(unit.module, blocks, whole),
+        sites: unit.sites,
+        looked_up: unit.looked_up.into_iter().collect(),
+    })
+}
+
+/// An empty module for this machine.
+fn module() -> Result<JITModule, BuildError> {
     let mut flags = settings::builder();
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
@@ -98,56 +158,10 @@ pub(super) fn compile(
     }
     let isa = cranelift_native::builder().map_err(broken)?;
     let isa = isa.finish(settings::Flags::new(flags)).map_err(broken)?;
-    let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-    let mut unit = Unit {
-        program,
-        control,
-        info,
-        layout,
-        plan: Plan::new(program, info, layout),
-        sites: Vec::new(),
-        module,
-        functions: HashMap::new(),
-        waiting: Vec::new(),
-    };
-    let view = info.view;
-    let mut context = FunctionBuilderContext::new();
-    let tops: [(Kind, &[Callee]); 4] = [
-        (Kind::Parser, &[Callee::Parser(view.parser)]),
-        (
-            Kind::Control,
-            &[
-                Callee::Control(view.verify_checksum),
-                Callee::Control(view.ingress),
-            ],
-        ),
-        (Kind::Control, &[Callee::Control(view.egress)]),
-        (
-            Kind::Deparser,
-            &[
-                Callee::Control(view.compute_checksum),
-                Callee::Control(view.deparser),
-            ],
-        ),
-    ];
-    let mut ids = Vec::new();
-    for (kind, callees) in tops {
-        let id = unit.declare()?;
-        unit.define(&mut context, id, kind, |generator| generator.top(callees))?;
-        ids.push(id);
-    }
-    while let Some((callee, kind, id)) = unit.waiting.pop() {
-        unit.define(&mut context, id, kind, |generator| {
-            generator.callable(callee)
-        })?;
-    }
-    unit.module.finalize_definitions().map_err(broken)?;
-    let blocks = [0, 1, 2, 3].map(|i| unit.module.get_finalized_function(ids[i]));
-    Ok(Compiled {
-        out_room: unit.plan.out_room,
-        code: Code::new(unit.module, blocks),
-        sites: unit.sites,
-    })
+    Ok(JITModule::new(JITBuilder::with_isa(
+        isa,
+        default_libcall_names(),
+    )))
 }
 
 impl Unit<'_> {
@@ -165,6 +179,62 @@ impl Unit<'_> {
             .map_err(broken)
     }
 
+    /// Writes the four blocks, and says whether they may also be written as one: packets are read and
+    /// written in whole bytes, only ingress and egress ask the switch for anything, and no block reads what
+    /// a direct meter said in another.
+    fn blocks(
+        &mut self,
+        context: &mut FunctionBuilderContext,
+    ) -> Result<([FuncId; 4], bool), BuildError> {
+        let view = self.info.view;
+        let tops: [(&str, Kind, Vec<Callee>); 4] = [
+            ("parser", Kind::Parser, vec![Callee::Parser(view.parser)]),
+            (
+                "ingress",
+                Kind::Control,
+                [view.verify_checksum, view.ingress]
+                    .map(Callee::Control)
+                    .into(),
+            ),
+            ("egress", Kind::Control, vec![Callee::Control(view.egress)]),
+            (
+                "deparser",
+                Kind::Deparser,
+                [view.compute_checksum, view.deparser]
+                    .map(Callee::Control)
+                    .into(),
+            ),
+        ];
+        let mut in_one = self.plan.whole_bytes
+            && self.plan.out_room.is_some()
+            && !self
+                .program
+                .externs
+                .values()
+                .any(|object| object.type_name == "direct_meter");
+        let mut ids = Vec::new();
+        for (name, kind, callees) in tops {
+            let id = self.declare()?;
+            let asked = self.requests;
+            self.define(context, name, id, kind, |generator| generator.top(&callees))?;
+            self.define_waiting(context)?;
+            in_one &= kind == Kind::Control || self.requests == asked;
+            ids.push(id);
+        }
+        Ok(([ids[0], ids[1], ids[2], ids[3]], in_one))
+    }
+
+    /// Writes the functions of callables that others call.
+    fn define_waiting(&mut self, context: &mut FunctionBuilderContext) -> Result<(), BuildError> {
+        while let Some((callee, kind, id)) = self.waiting.pop() {
+            let name = format!("{callee:?}");
+            self.define(context, &name, id, kind, |generator| {
+                generator.callable(callee);
+            })?;
+        }
+        Ok(())
+    }
+
     /// The function of a callable, to be written later if it is new.
     fn function(&mut self, callee: Callee, kind: Kind) -> Option<FuncId> {
         if let Some(id) = self.functions.get(&(callee, kind)) {
@@ -179,6 +249,7 @@ impl Unit<'_> {
     fn define(
         &mut self,
         context: &mut FunctionBuilderContext,
+        name: &str,
         id: FuncId,
         kind: Kind,
         body: impl FnOnce(&mut Gen<'_, '_>),
@@ -191,9 +262,20 @@ impl Unit<'_> {
         body(&mut generator);
         generator.b.seal_all_blocks();
         generator.b.finalize(target);
+        let ir = self.listing.as_ref().map(|_| function.func.to_string());
+        function.set_disasm(self.listing.is_some());
         self.module
             .define_function(id, &mut function)
-            .map_err(broken)
+            .map_err(broken)?;
+        if let (Some(listing), Some(ir)) = (&mut self.listing, ir) {
+            let assembly = function.compiled_code().and_then(|code| code.vcode.clone());
+            listing.push(Listing {
+                name: name.to_owned(),
+                ir,
+                assembly: assembly.unwrap_or_default(),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -350,23 +432,9 @@ impl<'u, 'p> Gen<'u, 'p> {
     /// A block of the pipeline: its callables one after the other. Exits end one, aborts all.
     fn top(&mut self, callees: &[Callee]) {
         let abort = self.label();
-        for callee in callees {
-            let next = self.label();
-            self.exits = Exits {
-                done: next,
-                exit: next,
-                reject: next,
-                // A parser that aborts ends like one that accepts.
-                abort: if self.kind == Kind::Parser {
-                    next
-                } else {
-                    abort
-                },
-            };
-            self.body(*callee);
-            self.goto(next);
-            self.bind(next);
-        }
+        // A parser that aborts ends like one that accepts.
+        let stop = (self.kind != Kind::Parser).then_some(abort);
+        self.in_turn(callees, stop);
         if self.live {
             self.save_position();
             let code = if self.kind == Kind::Parser {
@@ -380,6 +448,25 @@ impl<'u, 'p> Gen<'u, 'p> {
         if self.live {
             let code = self.imm(1);
             self.b.ins().return_(&[code]);
+        }
+    }
+
+    /// Callables one after the other; aborts go to `abort`, or to the next callable.
+    fn in_turn(&mut self, callees: &[Callee], abort: Option<Label>) {
+        for callee in callees {
+            if !self.live {
+                return;
+            }
+            let next = self.label();
+            self.exits = Exits {
+                done: next,
+                exit: next,
+                reject: next,
+                abort: abort.unwrap_or(next),
+            };
+            self.body(*callee);
+            self.goto(next);
+            self.bind(next);
         }
     }
 
@@ -503,6 +590,13 @@ impl<'u, 'p> Gen<'u, 'p> {
                 self.live = true;
             }
             None => self.live = false,
+        }
+    }
+
+    /// The code that follows is rarely run.
+    fn set_cold(&mut self) {
+        if let (Some(block), true) = (self.b.current_block(), self.live) {
+            self.b.set_cold_block(block);
         }
     }
 

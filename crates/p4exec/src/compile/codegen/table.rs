@@ -1,13 +1,41 @@
-//! Applying a table: keys are packed and laid out on the stack, a helper finds the action, and the code of each
-//! action takes its data straight from the words it found.
+//! Applying a table: keys are packed; a table of few entries is compared with them here, through its
+//! image (see [`image`](crate::compile::image)), any other by a helper that gets the keys on the
+//! stack. The code of each action takes its data straight from the words that were found.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
+use cranelift_frontend::Variable;
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
+use super::words::Words;
+use super::{Exits, FLAGS, Gen, Helper, field};
+use crate::compile::image;
+use crate::externs::hash::HashAlgorithm;
+use crate::state::ProfileState;
 use crate::tables::Table;
 
-use super::{Exits, FLAGS, Gen, Helper, field};
+/// Values with their widths.
+type Fields = Vec<(Words, u32)>;
+
+/// What a lookup came to.
+#[derive(Clone, Copy)]
+struct Found {
+    /// The place of the action in the table's list.
+    position: Variable,
+    /// Where its data is.
+    args: Variable,
+    /// Whether an entry matched.
+    hit: Variable,
+}
+
+/// How a group of a table's profile is picked from.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// The table has none.
+    Direct,
+    /// By a hash.
+    Hash(HashAlgorithm),
+}
 
 impl Gen<'_, '_> {
     pub(super) fn apply_table(
@@ -22,7 +50,8 @@ impl Gen<'_, '_> {
         if !self.live {
             return;
         }
-        let position = self.look_up(id);
+        let found = self.look_up(id);
+        let position = self.b.use_var(found.position);
         let done = self.label();
         let mut arms = Vec::new();
         for (index, _) in table.actions.iter().enumerate() {
@@ -39,13 +68,13 @@ impl Gen<'_, '_> {
         self.goto(done);
         for (index, arm) in arms.into_iter().enumerate() {
             self.bind(arm);
-            self.run_action(id, index);
+            self.run_action(id, index, found.args);
             self.store_index(action_run, index);
             self.goto(done);
         }
         self.bind(done);
         if let (Some(var), true) = (hit, self.live) {
-            let value = self.load_ctx(field::HIT);
+            let value = self.b.use_var(found.hit);
             self.store_word(self.unit.layout.base(var), value);
         }
     }
@@ -57,10 +86,10 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Looks the keys up; the place of the action to run in the table's list.
-    fn look_up(&mut self, id: TableId) -> Value {
+    /// Looks the keys up.
+    fn look_up(&mut self, id: TableId) -> Found {
         let program = self.unit.program;
-        let (mut key, mut selector) = (Vec::new(), Vec::new());
+        let (mut key, mut selector) = (Vec::new(), Fields::new());
         for field in &program.tables[id].keys {
             let width = self.width(program.expr_type(field.expr));
             let value = self.eval(field.expr);
@@ -71,15 +100,163 @@ impl Gen<'_, '_> {
             }
         }
         let key = self.packed(id, &key);
+        let [position, args, hit] = [(); 3].map(|()| self.b.declare_var(I64));
+        let found = Found {
+            position,
+            args,
+            hit,
+        };
+        let Some(choice) = self.choice_here(id) else {
+            self.look_up_outside(id, &key, &selector, found);
+            return found;
+        };
+        let images = self.load_ctx(field::IMAGES);
+        let place = id.index() as i32 * 8;
+        let image = self.b.ins().load(I64, FLAGS, images, place);
+        let (here, outside, done) = (self.label(), self.label(), self.label());
+        self.branch(image, here, outside);
+        self.bind(here);
+        self.look_up_here(image, &key, (choice, &selector), found);
+        self.goto(done);
+        self.bind(outside);
+        self.set_cold();
+        self.look_up_outside(id, &key, &selector, found);
+        self.goto(done);
+        self.bind(done);
+        found
+    }
+
+    /// Whether and how a table may be looked up by compiled code when its entries are few.
+    fn choice_here(&mut self, id: TableId) -> Option<Choice> {
+        let (program, control) = (self.unit.program, self.unit.control);
+        let table = &program.tables[id];
+        let layout = control.known_table(id)?.layout();
+        let short = layout.fields().is_empty() || matches!(layout.dense_words(), 1 | 2);
+        if !short || !layout.ranges().is_empty() || !table.direct.is_empty() {
+            return None;
+        }
+        let choice = match table.implementation {
+            None => Choice::Direct,
+            Some(profile) => match control.profile_state(profile).ok()?.algorithm {
+                HashAlgorithm::Random => return None,
+                algorithm => Choice::Hash(algorithm),
+            },
+        };
+        self.unit.looked_up.insert(id);
+        Some(choice)
+    }
+
+    /// Asks a helper.
+    fn look_up_outside(&mut self, id: TableId, key: &[Value], selector: &Fields, found: Found) {
         let key_len = self.imm(key.len() as i64);
-        let key = self.spill(&key);
+        let key = self.spill(key);
         let bits: u32 = selector.iter().map(|(_, width)| width).sum();
-        let joined = self.joined(&selector);
+        let joined = self.joined(selector);
         let bytes = self.slot(joined.len());
         self.store_joined(&joined, bytes);
         let table = self.imm(id.index() as i64);
         let len = self.imm(i64::from(bits.div_ceil(8)));
-        self.call_helper(Helper::Apply, &[self.ctx, table, key, key_len, bytes, len])
+        let position =
+            self.call_helper(Helper::Apply, &[self.ctx, table, key, key_len, bytes, len]);
+        self.b.def_var(found.position, position);
+        let args = self.load_ctx(field::ARGS);
+        self.b.def_var(found.args, args);
+        let hit = self.load_ctx(field::HIT);
+        self.b.def_var(found.hit, hit);
+    }
+
+    /// Compares the key with the entries of an image.
+    fn look_up_here(
+        &mut self,
+        image: Value,
+        key: &[Value],
+        (choice, selector): (Choice, &Fields),
+        found: Found,
+    ) {
+        let miss = self.b.ins().load(I64, FLAGS, image, image::MISS);
+        let best = self.b.declare_var(I64);
+        self.b.def_var(best, miss);
+        if !key.is_empty() {
+            self.compare_all(image, key, best);
+        }
+        let best = self.b.use_var(best);
+        let hit = self.b.ins().icmp(IntCC::NotEqual, best, miss);
+        let hit = self.b.ins().uextend(I64, hit);
+        self.b.def_var(found.hit, hit);
+        let mut row = self.b.ins().iadd(image, best);
+        if let Choice::Hash(algorithm) = choice {
+            let hash = self.hash_of(algorithm, selector);
+            let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
+            row = self.pick(image, row, hash);
+        }
+        let position = self.b.ins().load(I64, FLAGS, row, 0);
+        self.b.def_var(found.position, position);
+        let args = self.b.ins().iadd_imm_s(row, 8);
+        self.b.def_var(found.args, args);
+    }
+
+    /// Sets `best` to what the last entry of an image that matches comes to. No branch depends on the key.
+    fn compare_all(&mut self, image: Value, key: &[Value], best: Variable) {
+        let end = self.b.ins().load(I64, FLAGS, image, image::END);
+        let end = self.b.ins().iadd(image, end);
+        let at = self.b.declare_var(I64);
+        let first = self.b.ins().iadd_imm_s(image, image::ENTRIES as i64);
+        self.b.def_var(at, first);
+        let [head, body, done] = [(); 3].map(|()| self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let entry = self.b.use_var(at);
+        let over = self.b.ins().icmp(IntCC::Equal, entry, end);
+        self.b.ins().brif(over, done, &[], body, &[]);
+        self.b.switch_to_block(body);
+        let words = key.len();
+        let stride = (2 * words + 1) * 8;
+        let mut target = self.b.use_var(best);
+        for nth in 0..image::UNROLLED {
+            let word = |index: usize| (nth * stride + index * 8) as i32;
+            let mut differ = None;
+            for (i, key) in key.iter().enumerate() {
+                let mask = self.b.ins().load(I64, FLAGS, entry, word(i));
+                let value = self.b.ins().load(I64, FLAGS, entry, word(words + i));
+                let masked = self.b.ins().band(*key, mask);
+                let other = self.b.ins().bxor(masked, value);
+                differ = Some(match differ {
+                    Some(before) => self.b.ins().bor(before, other),
+                    None => other,
+                });
+            }
+            let differ = differ.unwrap_or(target);
+            let same = self.b.ins().icmp_imm_s(IntCC::Equal, differ, 0);
+            let own = self.b.ins().load(I64, FLAGS, entry, word(2 * words));
+            target = self.b.ins().select(same, own, target);
+        }
+        self.b.def_var(best, target);
+        let next = self
+            .b
+            .ins()
+            .iadd_imm_s(entry, (image::UNROLLED * stride) as i64);
+        self.b.def_var(at, next);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(done);
+    }
+
+    /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places,
+    /// by two multiplications (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019).
+    fn pick(&mut self, image: Value, places: Value, hash: Value) -> Value {
+        const {
+            assert!(
+                ProfileState::HASH_BITS <= 32,
+                "the two multiplications are exact up to 32"
+            )
+        };
+        let count = self.b.ins().load(I64, FLAGS, places, 0);
+        let inverse = self.b.ins().load(I64, FLAGS, places, 8);
+        let fraction = self.b.ins().imul(inverse, hash);
+        let place = self.b.ins().umulhi(fraction, count);
+        let offset = self.shl_imm(place, 3);
+        let at = self.b.ins().iadd(places, offset);
+        let row = self.b.ins().load(I64, FLAGS, at, 16);
+        self.b.ins().iadd(image, row)
     }
 
     /// Key words moved beside each other as the table stores them.
@@ -100,13 +277,13 @@ impl Gen<'_, '_> {
         dense.into_iter().flatten().collect()
     }
 
-    fn run_action(&mut self, id: TableId, index: usize) {
+    fn run_action(&mut self, id: TableId, index: usize, args: Variable) {
         let program = self.unit.program;
         let bound = &program.tables[id].actions[index];
         let action = &program.actions[bound.action];
         let mut params = action.data_params().peekable();
         if params.peek().is_some() {
-            let args = self.load_ctx(field::ARGS);
+            let args = self.b.use_var(args);
             let mut offset = 0;
             for param in params {
                 let first = self.unit.layout.base(param.var);

@@ -1,0 +1,239 @@
+//! Small tables as compiled code reads them by itself: a copy of the entries, and of the actions they
+//! come to, in one run of words.
+//!
+//! An image is a copy so that compiled code holds no pointer into the state, which the control plane
+//! changes and swaps between two calls. It is made anew when the [`Revision`] of what it was made
+//! from has changed; a table that does not suit has none, and compiled code calls
+//! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
+//!
+//! ```text
+//! word 0     byte offset of the end of the entries
+//! word 1     byte offset of what a miss comes to
+//! from 2     entries, worst first: masks, values, byte offset of what a hit comes to.
+//!            A multiple of [`UNROLLED`] of them; those that fill up match nothing
+//! then       what entries come to. Without a profile, a row: the action's place in the table's
+//!            list ([`NOTHING`] for none), then its data. With a profile, a pick: the number of
+//!            places, 2^64 divided by it (rounded up), the byte offset of the row of each place
+//! ```
+
+use p4ir::{Entity as _, TableId, ValidProgram};
+
+use crate::state::{ControlState, RuntimeState, TableCells};
+use crate::tables::revision::Revision;
+use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot, Table};
+
+/// Entries that compiled code compares in one go.
+pub(super) const UNROLLED: usize = 4;
+
+/// The place of no action.
+pub(super) const NOTHING: u64 = u64::MAX;
+
+/// Images beyond so many words are not made: copying them would cost more than it gains.
+const MOST_WORDS: usize = 1 << 14;
+
+/// Word 0 of an image, in bytes.
+pub(super) const END: i32 = 0;
+/// Word 1 of an image, in bytes.
+pub(super) const MISS: i32 = 8;
+/// Where entries begin, in bytes.
+pub(super) const ENTRIES: usize = 16;
+
+/// What an image was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    table: Revision,
+    /// Profile and ports, if the table has a profile.
+    choice: Option<(Revision, Revision)>,
+}
+
+#[derive(Debug, Default)]
+struct Image {
+    stamp: Option<Stamp>,
+    words: Vec<u64>,
+}
+
+/// The images of the tables of a program.
+#[derive(Debug)]
+pub(super) struct Images {
+    /// The tables that compiled code looks up by itself, if they have an image.
+    tables: Vec<(TableId, Image)>,
+    /// By table: where its image is, 0 if it has none.
+    addresses: Vec<u64>,
+}
+
+impl Images {
+    /// Images, not made yet, of these tables.
+    pub(super) fn new(program: &ValidProgram, tables: Vec<TableId>) -> Self {
+        Self {
+            addresses: vec![0; program.tables.len()],
+            tables: tables
+                .into_iter()
+                .map(|id| (id, Image::default()))
+                .collect(),
+        }
+    }
+
+    /// Brings the images in line with the state. Costs a comparison per table if nothing changed.
+    pub(super) fn refresh(&mut self, program: &ValidProgram, state: &RuntimeState) {
+        let RuntimeState { control, data } = state;
+        for (id, image) in &mut self.tables {
+            let Some(table) = control.known_table(*id) else {
+                continue;
+            };
+            let profile = program.tables[*id].implementation;
+            let profile = profile.and_then(|profile| control.profile_state(profile).ok());
+            let stamp = Stamp {
+                table: table.revision(),
+                choice: profile.map(|p| (p.profile.revision(), data.ports_revision())),
+            };
+            if image.stamp == Some(stamp) {
+                continue;
+            }
+            image.stamp = Some(stamp);
+            image.words.clear();
+            let keeps = data.cells(*id).is_some_and(TableCells::keeps);
+            let made = !keeps && draw(&mut image.words, (*id, table), state, control).is_some();
+            self.addresses[id.index()] = if made && image.words.len() <= MOST_WORDS {
+                image.words.as_ptr().expose_provenance() as u64
+            } else {
+                0
+            };
+        }
+    }
+
+    /// The address of each table's image, 0 for none.
+    pub(super) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+}
+
+/// Draws a table; `None` if it does not suit.
+fn draw(
+    words: &mut Vec<u64>,
+    (id, table): (TableId, &Table),
+    state: &RuntimeState,
+    control: &ControlState,
+) -> Option<()> {
+    let entries = table.few().entries()?;
+    let length = entries.first().map_or(0, |(entry, _)| entry.len());
+    words.extend([0, 0]);
+    // Worst first, so that the last match is the winner.
+    for (entry, _) in entries.iter().rev() {
+        words.extend_from_slice(entry);
+        words.push(0);
+    }
+    let filling = entries.len().next_multiple_of(UNROLLED) - entries.len();
+    for _ in 0..filling {
+        // No key has a bit under a mask of zero.
+        words.extend(std::iter::repeat_n(0, length / 2));
+        words.extend(std::iter::repeat_n(1, length / 2));
+        words.push(0);
+    }
+    words[0] = bytes(words.len());
+    let program = control.program();
+    let profile = program.tables[id].implementation;
+    let mut artist = Artist {
+        table,
+        profile: profile.and_then(|profile| control.profile_state(profile).ok()),
+        state,
+        words,
+    };
+    let miss = artist.default_row();
+    let miss = artist.target(&[(1, miss)]);
+    artist.words[1] = miss;
+    for (nth, (_, slot)) in entries.iter().rev().enumerate() {
+        let target = artist.entry(*slot)?;
+        artist.words[2 + nth * (length + 1) + length] = target;
+    }
+    Some(())
+}
+
+/// A byte offset.
+const fn bytes(words: usize) -> u64 {
+    words as u64 * 8
+}
+
+struct Artist<'a> {
+    table: &'a Table,
+    profile: Option<&'a crate::state::ProfileState>,
+    state: &'a RuntimeState,
+    words: &'a mut Vec<u64>,
+}
+
+impl<'a> Artist<'a> {
+    /// Draws a row; where it is.
+    fn row(&mut self, position: Option<u32>, args: &[u64]) -> u64 {
+        let at = bytes(self.words.len());
+        self.words.push(position.map_or(NOTHING, u64::from));
+        self.words.extend_from_slice(args);
+        at
+    }
+
+    /// The same for a row of the table's own.
+    fn own_row(&mut self, row: &[u64]) -> u64 {
+        match row {
+            [word, args @ ..] => self.row(Some(ActionWord(*word).position()), args),
+            [] => self.row(None, &[]),
+        }
+    }
+
+    fn default_row(&mut self) -> u64 {
+        let table = self.table;
+        self.own_row(table.default_row().unwrap_or_default())
+    }
+
+    /// What an entry or a miss comes to, from rows with their weights.
+    fn target(&mut self, rows: &[(u32, u64)]) -> u64 {
+        if let (None, [(_, row)]) = (self.profile, rows) {
+            return *row;
+        }
+        let at = bytes(self.words.len());
+        let places: u64 = rows.iter().map(|(weight, _)| u64::from(*weight)).sum();
+        self.words.push(places);
+        self.words.push((u64::MAX / places.max(1)).wrapping_add(1));
+        for (weight, row) in rows {
+            let places = std::iter::repeat_n(*row, *weight as usize);
+            self.words.extend(places);
+        }
+        at
+    }
+
+    /// What an entry comes to; `None` if that cannot be drawn.
+    fn entry(&mut self, slot: Slot) -> Option<u64> {
+        let (table, ports) = (self.table, self.state.data.ports());
+        let row = table.action_row(slot);
+        let word = ActionWord(row[0]);
+        let Some(state) = self.profile else {
+            return (word.kind() == RowKind::Call).then(|| self.own_row(row));
+        };
+        let rows: Vec<(u32, &'a [u64])> = match word.kind() {
+            RowKind::Call => return None,
+            RowKind::Member => {
+                let row = state.profile.member_row(MemberId(word.id()));
+                row.map(|row| (1, row)).into_iter().collect()
+            }
+            RowKind::Group => {
+                let group = GroupId(word.id());
+                state.profile.group_rows(group, ports).collect()
+            }
+            RowKind::OneShot => table.one_shot_rows(slot, ports).collect(),
+        };
+        let places: u64 = rows.iter().map(|(weight, _)| u64::from(*weight)).sum();
+        if places == 0 {
+            // Nobody lives: the default action.
+            let row = self.default_row();
+            return Some(self.target(&[(1, row)]));
+        }
+        if places as usize + self.words.len() > MOST_WORDS {
+            return None;
+        }
+        let rows: Vec<(u32, u64)> = rows
+            .into_iter()
+            .map(|(weight, row)| {
+                let position = table.position_in_list(ActionWord(row[0]));
+                (weight, self.row(position, &row[1..]))
+            })
+            .collect();
+        Some(self.target(&rows))
+    }
+}
