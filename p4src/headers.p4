@@ -12,17 +12,24 @@ header ethernet_t {
 }
 
 // The fixed part of the fabric's own header, between Ethernet and what Ethernet carried. Hosts never
-// see it. `tagger` uses the lossless tag alone; the other fields are zero until a failover family
-// fills them, and both route counts zero mean that no hops follow.
+// see it. `tagger` uses the lossless tag alone and leaves the other fields zero; `failover` uses all
+// the others. The hops of both routes follow it, the forward route first.
 header shim_t {
     bit<8>       version;          // which of two installed plans forwards the packet
     bit<8>       multipath;        // path choice of the edge
     bit<16>      destination;      // virtual destination
     bit<24>      resilience;       // failures met, or the route in use
     bit<8>       lossless_tag;     // the Tagger tag
+    bit<8>       tree;             // the tree that the packet is on, from 1; 0: none
+    bit<8>       hop_limit;        // switches that it may still cross
     bit<8>       forward_hops;     // number of hops of the forward route that follow
     bit<8>       reverse_hops;     // number of hops of the reverse route that follow
     ether_type_t ether_type;       // of what follows
+}
+
+// A hop of a route in the shim: a port of the switch that uses it (Axon).
+header hop_t {
+    bit<8>       port;
 }
 
 header vlan_t {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::{P4InfoIndex, to_text};
-use switchwright::plan::layout::{Features, Layout, MatchKind};
+use switchwright::plan::layout::{FailoverFeatures, Features, HeaderState, MatchKind};
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
 use switchwright::program::{Program, generate_for, p4info};
 
@@ -28,7 +28,24 @@ fn programs() -> Vec<Program> {
                 form,
                 port_bits,
             };
-            programs.push(generate_for(&features).expect("the templates render"));
+            programs.push(generate_for(&features.into()).expect("the templates render"));
+        }
+    }
+    for state in [
+        HeaderState::ReverseRoute,
+        HeaderState::Tag,
+        HeaderState::Trees,
+    ] {
+        for source_routes in [false, true] {
+            let features = FailoverFeatures {
+                state,
+                source_routes,
+                stack: 16,
+                port_bits: 128,
+                multipath: source_routes,
+                rules: 1 << 20,
+            };
+            programs.push(generate_for(&features.into()).expect("the templates render"));
         }
     }
     programs
@@ -39,7 +56,7 @@ fn the_layout_is_what_the_program_says() {
     for program in programs() {
         let info = p4info::of(&program).expect("our own program compiles");
         let index = P4InfoIndex::new(info).expect("ids and names are unique");
-        let layout = Layout::tagger(program.features);
+        let layout = program.layout();
         for table in &layout.tables {
             let found = index.table(table.name).expect("a table of the layout");
             assert_eq!(found.id(), table.id, "{}", table.name);

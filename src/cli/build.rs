@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::check;
 use super::fault::{Fault, Status};
 use super::terminal::{self, Terminal};
+use crate::entries::failover::DEFAULT_VERSION;
 use crate::measure::timed;
 use crate::plan::CheckedPlan;
-use crate::target::{self, BuildError, BuildFault, BuildReport, TargetKind};
+use crate::target::{self, BuildError, BuildFault, BuildOptions, BuildReport, TargetKind};
 
 /// Arguments of `switchwright build`.
 #[derive(Debug, Args)]
@@ -23,6 +24,10 @@ pub(super) struct Build {
     /// The directory to make; an earlier build there is replaced.
     #[arg(short, long, value_name = "DIR")]
     output: String,
+    /// Version that packets are stamped with, in plans of failover tables. A build of another version can take over
+    /// from this one without a packet lost (`push --versioned`).
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_VERSION)]
+    plan_version: u8,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -49,7 +54,10 @@ impl Build {
         let target = match self.target {
             TargetName::V1model => TargetKind::V1model,
         };
-        let (report, seconds) = timed(|| make(&plan, target, &self.output, terminal));
+        let options = BuildOptions {
+            version: self.plan_version,
+        };
+        let (report, seconds) = timed(|| make_with(&plan, target, &self.output, options, terminal));
         let report = report?;
         let figures = Figures {
             directory: &self.output,
@@ -74,8 +82,18 @@ pub(super) fn make(
     directory: &str,
     terminal: &Terminal,
 ) -> Result<BuildReport, Fault> {
+    make_with(plan, target, directory, BuildOptions::default(), terminal)
+}
+
+fn make_with(
+    plan: &CheckedPlan,
+    target: TargetKind,
+    directory: &str,
+    options: BuildOptions,
+    terminal: &Terminal,
+) -> Result<BuildReport, Fault> {
     let bar = terminal.counter("building switches", plan.topology().switches().len());
-    let built = target::build(plan, target, Path::new(directory), &|done| {
+    let built = target::build_with(plan, target, Path::new(directory), &options, &|done| {
         bar.inc(done as u64)
     });
     bar.finish_and_clear();

@@ -18,6 +18,7 @@
 use p4runtime::{BytestringError, NameError, TextError};
 
 pub mod commands;
+pub mod failover;
 mod model;
 mod resolve;
 pub mod runtime_json;
@@ -26,6 +27,7 @@ pub mod tagger;
 mod tests;
 pub(crate) mod value_text;
 pub mod write_request;
+mod writer;
 
 pub use model::{
     ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Name,
@@ -186,6 +188,9 @@ pub enum Problem {
     /// A multicast group or clone session has an id that its kind cannot have, or has it twice.
     #[error("{0}")]
     Replication(&'static str),
+    /// A failover table says what the program's header or tables cannot hold.
+    #[error("{0}")]
+    Failover(String),
     /// Forwarding contradicts itself or is too large.
     #[error("{0}")]
     Forwarding(&'static str),

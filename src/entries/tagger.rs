@@ -20,11 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use p4runtime::Bits;
 use units::PortId;
 
-use super::model::{
-    ActionCall, EntryAction, Group, Key, MatchValue, Member, SwitchEntries, TableEntry,
-};
+use super::model::{ActionCall, EntryAction, Group, Key, MatchValue, Member, SwitchEntries};
+use super::writer::{Writer, number};
 use super::{EntriesError, Problem};
-use crate::plan::layout::{self, Layout, MatchKind, Table, action, table};
+use crate::plan::layout::{self, Layout, MatchKind, action, table};
 use crate::plan::{CheckedPlan, ClassId, NewTag, PortSet, TagRule};
 use crate::routes::forwarding::{ForwardAction, Forwarding, NextHop};
 use crate::topology::{NodeId, SwitchId};
@@ -45,20 +44,15 @@ pub fn generate(
     forwarding: &Forwarding,
     switch: SwitchId,
 ) -> Result<SwitchEntries, EntriesError> {
-    let name = plan.topology().switch(switch).name.clone();
     let mut build = Build {
         plan,
-        layout,
         switch,
-        entries: SwitchEntries {
-            switch: name,
-            ..Default::default()
-        },
+        to: Writer::new(layout, &plan.topology().switch(switch).name),
     };
     match build.all(forwarding) {
-        Ok(()) => Ok(build.entries),
+        Ok(()) => Ok(build.to.entries),
         Err(problem) => Err(EntriesError::Unfit {
-            at: build.entries.switch,
+            at: build.to.entries.switch,
             problem,
         }),
     }
@@ -66,9 +60,8 @@ pub fn generate(
 
 struct Build<'a> {
     plan: &'a CheckedPlan,
-    layout: &'a Layout,
     switch: SwitchId,
-    entries: SwitchEntries,
+    to: Writer<'a>,
 }
 
 impl Build<'_> {
@@ -86,11 +79,12 @@ impl Build<'_> {
         let ports: Vec<PortId> = topology.peers(self.switch).filter_map(faces_host).collect();
         for &port in &ports {
             let mac = topology.port_mac(self.switch, port);
-            let key = self.exact(table::HOST_PORT, "port", port.get())?;
-            let call = self.call(action::FACE_HOST, &[number(mac)])?;
-            self.push(table::HOST_PORT, vec![key], None, EntryAction::Direct(call));
+            let key = self.to.exact(table::HOST_PORT, "port", port.get())?;
+            let call = self.to.call(action::FACE_HOST, &[number(mac)])?;
+            self.to
+                .push(table::HOST_PORT, vec![key], None, EntryAction::Direct(call));
         }
-        if !self.layout.features.has_edge() {
+        if !self.to.layout.table(table::HOST_PORT_OUT).is_some() {
             return Ok(());
         }
         for (class, spec) in (0..).map(ClassId::new).zip(&self.plan.tagging().classes) {
@@ -99,9 +93,13 @@ impl Build<'_> {
                 .carrier()
                 .code(class, NewTag::Lossless(spec.initial));
             let code = code.ok_or_else(|| no_code(&spec.initial))?;
-            let key = self.exact(table::EDGE_CLASS, "dscp", layout::edge_dscp(class))?;
-            let call = self.call(action::SET_INITIAL_CODE, &[code.get().into()])?;
-            self.push(
+            let key = self
+                .to
+                .exact(table::EDGE_CLASS, "dscp", layout::edge_dscp(class))?;
+            let call = self
+                .to
+                .call(action::SET_INITIAL_CODE, &[code.get().into()])?;
+            self.to.push(
                 table::EDGE_CLASS,
                 vec![key],
                 None,
@@ -109,9 +107,9 @@ impl Build<'_> {
             );
         }
         for &port in &ports {
-            let key = self.exact(table::HOST_PORT_OUT, "port", port.get())?;
-            let call = self.call(action::STRIP_CARRIER, &[])?;
-            self.push(
+            let key = self.to.exact(table::HOST_PORT_OUT, "port", port.get())?;
+            let call = self.to.call(action::STRIP_CARRIER, &[])?;
+            self.to.push(
                 table::HOST_PORT_OUT,
                 vec![key],
                 None,
@@ -138,7 +136,7 @@ impl Build<'_> {
                 if id == next {
                     let action = self.next_hop(hop)?;
                     let profile = layout::ECMP_SELECTOR.into();
-                    self.entries.members.push(Member {
+                    self.to.entries.members.push(Member {
                         profile,
                         id,
                         action,
@@ -146,16 +144,20 @@ impl Build<'_> {
                 }
                 ids.push(id);
             }
-            let id = count(self.entries.groups.len())?;
+            let id = count(self.to.entries.groups.len())?;
             let profile = layout::ECMP_SELECTOR.into();
-            self.entries.groups.push(Group {
+            self.to.entries.groups.push(Group {
                 profile,
                 id,
                 members: ids,
             });
-            let key = self.exact(table::ECMP_GROUP, "group", id)?;
-            self.push(table::ECMP_GROUP, vec![key], None, EntryAction::Group(id));
-            actions.push(self.call(action::ECMP, &[id.into(), self.hash_shift().into()])?);
+            let key = self.to.exact(table::ECMP_GROUP, "group", id)?;
+            self.to
+                .push(table::ECMP_GROUP, vec![key], None, EntryAction::Group(id));
+            actions.push(
+                self.to
+                    .call(action::ECMP, &[id.into(), self.hash_shift().into()])?,
+            );
         }
         for &(prefix, action) in &forwarding.ipv4 {
             let address = u32::from(prefix.address());
@@ -188,10 +190,10 @@ impl Build<'_> {
         action: ForwardAction,
         groups: &[ActionCall],
     ) -> Result<(), Problem> {
-        let value = self.value(table, "dst_addr", address)?;
+        let value = self.to.value(table, "dst_addr", address)?;
         let value = MatchValue::lpm(&value, length.into());
         let call = match action {
-            ForwardAction::Discard => self.call(action::DISCARD, &[])?,
+            ForwardAction::Discard => self.to.call(action::DISCARD, &[])?,
             ForwardAction::Group(group) => {
                 let group = usize::try_from(group).ok().and_then(|at| groups.get(at));
                 let missing = || Problem::Forwarding("a route names a group that is not there");
@@ -202,14 +204,15 @@ impl Build<'_> {
             field: "dst_addr".into(),
             value,
         });
-        self.push(table, keys.collect(), None, EntryAction::Direct(call));
+        self.to
+            .push(table, keys.collect(), None, EntryAction::Direct(call));
         Ok(())
     }
 
     fn next_hop(&self, hop: NextHop) -> Result<ActionCall, Problem> {
         let source = self.plan.topology().port_mac(self.switch, hop.port);
         let values = [hop.port.get().into(), number(source), number(hop.mac)];
-        self.call(action::NEXT_HOP, &values)
+        self.to.call(action::NEXT_HOP, &values)
     }
 
     /// Which bits of the flow hash this switch uses: other ones than the layers below and above,
@@ -230,7 +233,7 @@ impl Build<'_> {
         let rules = plan.tagging().rules.get(self.switch.index());
         let rules = rules.map_or(&[][..], Vec::as_slice);
         for name in [table::CLASSIFY, table::REWRITE] {
-            let has_priority = self.table(name)?.has_priority();
+            let has_priority = self.to.table(name)?.has_priority();
             // Two rules may say the same; a table holds a key once.
             let mut seen = BTreeSet::new();
             for rule in rules {
@@ -241,12 +244,12 @@ impl Build<'_> {
                 let priority = has_priority.then(|| i32::from(rule.precedence) + 1);
                 for port_keys in self.port_keys(name, rule)? {
                     let code = self.tag_code(rule.tag)?;
-                    let mut keys = vec![self.exact(name, "tag", code)?];
+                    let mut keys = vec![self.to.exact(name, "tag", code)?];
                     keys.extend(port_keys);
                     keys.extend(self.class_key(name, rule.class)?);
                     if seen.insert((keys.clone(), priority)) {
                         let call = EntryAction::Direct(call.clone());
-                        self.push(name, keys, priority, call);
+                        self.to.push(name, keys, priority, call);
                     }
                 }
             }
@@ -258,20 +261,20 @@ impl Build<'_> {
     fn classify(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
         let tagging = self.plan.tagging();
         match rule.new_tag {
-            NewTag::Lossy => self.call(action::LOSSY, &[]),
+            NewTag::Lossy => self.to.call(action::LOSSY, &[]),
             NewTag::Lossless(_) => {
                 let arriving = tagging.priority(NewTag::Lossless(rule.tag));
                 let leaving = tagging.priority(rule.new_tag);
                 let values = [arriving.get().into(), leaving.get().into()];
-                self.call(action::SET_PRIORITIES, &values)
+                self.to.call(action::SET_PRIORITIES, &values)
             }
         }
     }
 
     fn rewrite(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
         match rule.new_tag {
-            NewTag::Lossy => self.call(action::SET_LOSSY_CODE, &[]),
-            NewTag::Lossless(tag) => self.call(action::SET_TAG, &[self.tag_code(tag)?.into()]),
+            NewTag::Lossy => self.to.call(action::SET_LOSSY_CODE, &[]),
+            NewTag::Lossless(tag) => self.to.call(action::SET_TAG, &[self.tag_code(tag)?.into()]),
         }
     }
 
@@ -284,7 +287,7 @@ impl Build<'_> {
     /// The key over the class bits; none for a rule of any class.
     fn class_key(&self, name: &str, class: Option<ClassId>) -> Result<Option<Key>, Problem> {
         let Some(class) = class else { return Ok(None) };
-        let value = self.value(name, "class", class.get().into())?;
+        let value = self.to.value(name, "class", class.get().into())?;
         let value = MatchValue::ternary(&value, Bits::ones(value.width()));
         Ok(value.map(|value| Key {
             field: "class".into(),
@@ -294,7 +297,7 @@ impl Build<'_> {
 
     /// The keys over both ports: one lot for sets, a lot for every two ports in exact form.
     fn port_keys(&self, name: &str, rule: &TagRule) -> Result<Vec<Vec<Key>>, Problem> {
-        let in_field = self.table(name)?.field("in_port");
+        let in_field = self.to.table(name)?.field("in_port");
         if in_field.is_some_and(|field| field.kind == MatchKind::Ternary) {
             let in_key = self.port_set(name, "in_port", &rule.in_ports)?;
             let out_key = self.port_set(name, "out_port", &rule.out_ports)?;
@@ -303,8 +306,11 @@ impl Build<'_> {
         let mut pairs = Vec::with_capacity(rule.exact_count());
         for in_port in rule.in_ports.iter() {
             for out_port in rule.out_ports.iter() {
-                let in_key = self.exact(name, "in_port", in_port.get())?;
-                pairs.push(vec![in_key, self.exact(name, "out_port", out_port.get())?]);
+                let in_key = self.to.exact(name, "in_port", in_port.get())?;
+                pairs.push(vec![
+                    in_key,
+                    self.to.exact(name, "out_port", out_port.get())?,
+                ]);
             }
         }
         Ok(pairs)
@@ -317,7 +323,7 @@ impl Build<'_> {
         field: &'static str,
         ports: &PortSet,
     ) -> Result<Option<Key>, Problem> {
-        let width = self.value(name, field, 0)?.width();
+        let width = self.to.value(name, field, 0)?.width();
         if let Some(last) = ports.last().filter(|last| u32::from(last.get()) >= width) {
             let found = u32::from(last.get()) + 1;
             return Err(Problem::Width {
@@ -340,70 +346,6 @@ impl Build<'_> {
             value,
         }))
     }
-
-    fn table(&self, name: &str) -> Result<&Table, Problem> {
-        self.layout
-            .table(name)
-            .ok_or_else(|| Problem::P4Info(format!("there is no table {name}")))
-    }
-
-    fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
-        let missing = || Problem::P4Info(format!("{name} has no key {field}"));
-        let field = self.table(name)?.field(field).ok_or_else(missing)?;
-        Bits::from_uint(value, field.bits.into()).map_err(|source| Problem::Value {
-            what: format!("{} of {name}", field.name),
-            source,
-        })
-    }
-
-    fn exact(
-        &self,
-        name: &str,
-        field: &'static str,
-        value: impl Into<u128>,
-    ) -> Result<Key, Problem> {
-        let value = MatchValue::Exact(self.value(name, field, value.into())?);
-        Ok(Key {
-            field: field.into(),
-            value,
-        })
-    }
-
-    /// An action with values for its parameters, in order.
-    fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
-        let missing = || Problem::P4Info(format!("there is no action {name}"));
-        let action = self.layout.action(name).ok_or_else(missing)?;
-        let mut params = Vec::with_capacity(values.len());
-        for (param, &value) in action.params.iter().zip(values) {
-            let value =
-                Bits::from_uint(value, param.bits.into()).map_err(|source| Problem::Value {
-                    what: format!("{} of {name}", param.name),
-                    source,
-                })?;
-            params.push((param.name.into(), value));
-        }
-        Ok(ActionCall {
-            action: name.into(),
-            params,
-        })
-    }
-
-    fn push(
-        &mut self,
-        table: &'static str,
-        keys: Vec<Key>,
-        priority: Option<i32>,
-        action: EntryAction,
-    ) {
-        let entry = TableEntry {
-            table: table.into(),
-            keys,
-            priority,
-            action,
-            is_default: false,
-        };
-        self.entries.tables.push(entry);
-    }
 }
 
 /// The number that follows so many, counted from 1.
@@ -414,11 +356,6 @@ fn count(others: usize) -> Result<u32, Problem> {
     next.ok_or(Problem::Forwarding(
         "there are more groups or next hops than can be numbered",
     ))
-}
-
-fn number(mac: [u8; 6]) -> u128 {
-    mac.iter()
-        .fold(0, |value, &byte| value << 8 | u128::from(byte))
 }
 
 fn no_code(tag: &crate::plan::Tag) -> Problem {

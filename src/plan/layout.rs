@@ -5,7 +5,11 @@
 //! needs, [`Layout`] what its tables look like. `p4src/layout.p4` carries the same ids and sizes for the
 //! P4 side, and tests hold this file against it and against the P4Info of the rendered programs.
 
+mod failover;
+
 use serde::Serialize;
+
+pub use failover::{FailoverFeatures, HeaderState, MOST_SWITCHES, NO_PORT};
 
 use super::{CarrierKind, CheckedPlan, ClassId, RuleForm, TagCode};
 
@@ -20,6 +24,9 @@ pub const HASH_SHIFT_MAX: u8 = 16;
 /// The most ports that a one-hot bitmap may stand for (port numbers 0 to 253). The shift that makes the
 /// bitmap takes 8 bits on BMv2, and the numbers that are no port (510: CPU, 511: drop) must fall outside.
 pub const BITMAP_BITS_MAX: u16 = 254;
+
+/// Bytes of the fabric's own header, without the hops of routes.
+pub const SHIM_BYTES: u16 = 14;
 
 /// The DSCP with which a host picks a lossless class where the carrier is not the DSCP itself: class 0
 /// is 1, class 1 is 2, and so on. (Where it is, hosts send the code of the class's initial tag.)
@@ -46,6 +53,27 @@ pub mod table {
     pub const REWRITE: &str = "egress.rewrite";
     /// Out port -> is the carrier taken off. Not in `dscp` programs.
     pub const HOST_PORT_OUT: &str = "egress.host_port_out";
+
+    /// `failover`: without key; its default action carries the port status where the switch does not.
+    pub const PORT_STATUS: &str = "ingress.port_status";
+    /// `failover`: in port -> from a host, with the version that it stamps, or from a switch.
+    pub const ISLAND_IN: &str = "ingress.island_in";
+    /// `failover`: what hosts may not send.
+    pub const SECURITY: &str = "ingress.security";
+    /// `failover`: IPv4 address that a host asks for -> MAC address.
+    pub const NEIGHBOR: &str = "ingress.neighbor";
+    /// `failover`: version, destination MAC address -> virtual destination.
+    pub const ENCAP: &str = "ingress.encap";
+    /// `failover` with source routes: version, next hop, port status -> follow or abandon the route.
+    pub const SRC_FORWARD: &str = "ingress.src_forward";
+    /// `failover`: version, virtual destination, MAC address, port status -> the host's port.
+    pub const LOCAL_HOST: &str = "ingress.local_host";
+    /// `failover`: the plan's rules.
+    pub const RES_FORWARD: &str = "ingress.res_forward";
+    /// `failover` with routes in the header: pops and pushes; its entries are part of the program.
+    pub const SRC_UPDATE: &str = "ingress.src_update";
+    /// `failover`: out port -> is the header taken off.
+    pub const ISLAND_OUT: &str = "egress.island_out";
 }
 
 /// Full names of the actions.
@@ -74,6 +102,33 @@ pub mod action {
     pub const STRIP_CARRIER: &str = "egress.strip_carrier";
     /// Default of the tables that may miss.
     pub const NO_ACTION: &str = "NoAction";
+
+    /// `up`: the ports that are up.
+    pub const SET_PORT_STATUS: &str = "ingress.set_port_status";
+    /// `version`: this port faces a host; packets get this version.
+    pub const FROM_HOST: &str = "ingress.from_host";
+    /// This port leads to a switch.
+    pub const FROM_FABRIC: &str = "ingress.from_fabric";
+    /// Drop what a host sends.
+    pub const DENY: &str = "ingress.deny";
+    /// `mac`: answer the ARP request.
+    pub const ANSWER: &str = "ingress.answer";
+    /// `destination`: put the header on.
+    pub const ENCAPSULATE: &str = "ingress.encapsulate";
+    /// `destination`, `ways`: put the header on; the flow chooses one of so many destinations that follow.
+    pub const ENCAPSULATE_FLOW: &str = "ingress.encapsulate_flow";
+    /// `port`: follow the forward route.
+    pub const FOLLOW: &str = "ingress.follow";
+    /// Discard the forward route.
+    pub const ABANDON: &str = "ingress.abandon";
+    /// `port`: hand the packet to the host.
+    pub const DELIVER: &str = "ingress.deliver";
+    /// Drop: the host is not here.
+    pub const NO_HOST: &str = "ingress.no_host";
+    /// Drop: no way is left.
+    pub const NO_WAY: &str = "ingress.no_way";
+    /// Take the header off.
+    pub const DECAPSULATE: &str = "egress.decapsulate";
 }
 
 /// Full name of the action selector of [`table::ECMP_GROUP`].
@@ -107,11 +162,25 @@ pub enum DropReason {
     ByRoute = 7,
     /// A host sent the shim.
     ForeignShim = 8,
+    /// A switch sent a packet without the shim.
+    NoShim = 9,
+    /// It came in by a port that the plan does not know.
+    UnknownPort = 10,
+    /// The security table says so.
+    Denied = 11,
+    /// It has arrived, but the host is not here or its port is down.
+    NoHost = 12,
+    /// A source route names a port that leads to no switch.
+    NoSuchPort = 13,
+    /// A rule sends it out of a port that is down.
+    DeadPort = 14,
+    /// Its reverse route no longer fits the header.
+    TooLong = 15,
 }
 
 impl DropReason {
     /// All reasons, in the order of their index.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 16] = [
         Self::Malformed,
         Self::Checksum,
         Self::MacControl,
@@ -121,6 +190,13 @@ impl DropReason {
         Self::NoRoute,
         Self::ByRoute,
         Self::ForeignShim,
+        Self::NoShim,
+        Self::UnknownPort,
+        Self::Denied,
+        Self::NoHost,
+        Self::NoSuchPort,
+        Self::DeadPort,
+        Self::TooLong,
     ];
 
     /// The constant of `layout.p4`.
@@ -136,11 +212,66 @@ impl DropReason {
             Self::NoRoute => "DROP_NO_ROUTE",
             Self::ByRoute => "DROP_BY_ROUTE",
             Self::ForeignShim => "DROP_FOREIGN_SHIM",
+            Self::NoShim => "DROP_NO_SHIM",
+            Self::UnknownPort => "DROP_UNKNOWN_PORT",
+            Self::Denied => "DROP_DENIED",
+            Self::NoHost => "DROP_NO_HOST",
+            Self::NoSuchPort => "DROP_NO_SUCH_PORT",
+            Self::DeadPort => "DROP_DEAD_PORT",
+            Self::TooLong => "DROP_TOO_LONG",
         }
     }
 }
 
-/// What a program depends on. Two plans with equal features have the same program.
+/// What a program depends on, by its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramFeatures {
+    /// Lossless tags over any routing.
+    Tagger(Features),
+    /// Local fast failover.
+    Failover(FailoverFeatures),
+}
+
+impl ProgramFeatures {
+    /// The features that a plan uses: failover tables forward instead of routes.
+    #[must_use]
+    pub fn of(plan: &CheckedPlan) -> Self {
+        FailoverFeatures::of(plan).map_or_else(|| Self::Tagger(Features::of(plan)), Self::Failover)
+    }
+
+    /// A name that tells all programs apart.
+    #[must_use]
+    pub fn program_name(&self) -> String {
+        match self {
+            Self::Tagger(features) => features.program_name(),
+            Self::Failover(features) => features.program_name(),
+        }
+    }
+
+    /// The most bytes that packets grow by inside the fabric.
+    #[must_use]
+    pub fn carrier_bytes(&self) -> u16 {
+        match self {
+            Self::Tagger(features) => features.carrier_bytes(),
+            Self::Failover(features) => features.carrier_bytes(),
+        }
+    }
+}
+
+impl From<Features> for ProgramFeatures {
+    fn from(features: Features) -> Self {
+        Self::Tagger(features)
+    }
+}
+
+impl From<FailoverFeatures> for ProgramFeatures {
+    fn from(features: FailoverFeatures) -> Self {
+        Self::Failover(features)
+    }
+}
+
+/// What a `tagger` program depends on. Two plans with equal features have the same program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Features {
     /// Where tags travel.
@@ -205,7 +336,7 @@ impl Features {
         match self.carrier {
             CarrierKind::Dscp => 0,
             CarrierKind::VlanPcp | CarrierKind::VlanVid => 4,
-            CarrierKind::Shim => 12,
+            CarrierKind::Shim => SHIM_BYTES,
         }
     }
 
@@ -307,12 +438,12 @@ impl Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// What the program depends on.
-    pub features: Features,
+    pub features: ProgramFeatures,
     /// The tables, in id order.
     pub tables: Vec<Table>,
     /// The actions, in id order.
     pub actions: Vec<Action>,
-    /// Id of [`ECMP_SELECTOR`].
+    /// Id of [`ECMP_SELECTOR`]; 0 in a program that has none.
     pub selector_id: u32,
     /// Most members of the selector, over all groups.
     pub selector_size: u32,
@@ -321,6 +452,15 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The layout of the program with these features.
+    #[must_use]
+    pub fn of(features: &ProgramFeatures) -> Self {
+        match features {
+            ProgramFeatures::Tagger(features) => Self::tagger(*features),
+            ProgramFeatures::Failover(features) => Self::failover(*features),
+        }
+    }
+
     /// The layout of the `tagger` program with these features.
     #[must_use]
     pub fn tagger(features: Features) -> Self {
@@ -336,7 +476,7 @@ impl Layout {
         tables.sort_by_key(|t| t.id);
         actions.sort_by_key(|a| a.id);
         Self {
-            features,
+            features: ProgramFeatures::Tagger(features),
             tables,
             actions,
             selector_id: 0x1100_0001,
@@ -566,6 +706,24 @@ mod tests {
             .collect()
     }
 
+    fn failover_layouts() -> impl Iterator<Item = Layout> {
+        let states = [
+            HeaderState::ReverseRoute,
+            HeaderState::Tag,
+            HeaderState::Trees,
+        ];
+        states.into_iter().map(|state| {
+            Layout::failover(FailoverFeatures {
+                state,
+                source_routes: state != HeaderState::Trees,
+                stack: 4,
+                port_bits: 33,
+                multipath: true,
+                rules: 16_384,
+            })
+        })
+    }
+
     fn all_layouts() -> impl Iterator<Item = Layout> {
         let carriers = [
             CarrierKind::Dscp,
@@ -623,6 +781,22 @@ mod tests {
             assert_eq!(p4.get("ECMP_SELECTOR_SIZE"), Some(&layout.selector_size));
             assert_eq!(p4.get("ECMP_GROUP_MEMBERS"), Some(&layout.group_members));
         }
+        for layout in failover_layouts() {
+            for t in &layout.tables {
+                let id = p4.get(&constant("ID_TABLE_", t.name));
+                assert_eq!(id, Some(&t.id), "{}", t.name);
+                // The status has no entries, and the room for rules is the plan's.
+                if ![table::PORT_STATUS, table::RES_FORWARD].contains(&t.name) {
+                    assert_eq!(p4.get(&size(t.name)), Some(&t.size), "{}", t.name);
+                }
+            }
+            for a in layout.actions.iter().filter(|a| !a.name.contains("send_")) {
+                let id = p4.get(&constant("ID_ACTION_", a.name));
+                assert_eq!(id, Some(&a.id), "{}", a.name);
+            }
+        }
+        assert_eq!(p4.get("NO_PORT"), Some(&u32::from(NO_PORT)));
+        assert_eq!(p4.get("MOST_SWITCHES"), Some(&u32::from(MOST_SWITCHES)));
         assert_eq!(
             p4.get("LOSSY_PRIORITY"),
             Some(&u32::from(super::super::LOSSY_PRIORITY.get()))
@@ -638,9 +812,9 @@ mod tests {
 
     #[test]
     fn every_action_of_a_table_exists() {
-        for layout in all_layouts() {
+        for layout in all_layouts().chain(failover_layouts()) {
             for t in &layout.tables {
-                for a in &t.actions {
+                for a in t.actions.iter().filter(|a| **a != action::NO_ACTION) {
                     assert!(layout.action(a).is_some(), "{} of {}", a, t.name);
                 }
             }
@@ -652,7 +826,10 @@ mod tests {
         let layouts: Vec<Layout> = all_layouts().collect();
         let with_class = layouts
             .iter()
-            .filter(|l| l.features.class_bits() > 0)
+            .filter(|l| {
+                l.table(table::CLASSIFY)
+                    .is_some_and(|t| t.field("class").is_some())
+            })
             .collect::<Vec<_>>();
         assert_eq!(with_class.len(), 2);
         for layout in with_class {

@@ -4,11 +4,12 @@
 //! template needs is a field, already in its final spelling. Types and ids that all programs share
 //! are plain P4 under `p4src/` and go into the program's directory as includes.
 
+mod failover;
 pub mod p4info;
 mod tagger;
 
 use crate::plan::CheckedPlan;
-use crate::plan::layout::Features;
+use crate::plan::layout::{Layout, ProgramFeatures};
 
 /// A file of P4 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +23,10 @@ pub struct SourceFile {
 /// A P4 program: the main file and what it includes beside the target's own files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Name of the family (`tagger`); the main file is `NAME.p4`.
+    /// Name of the family (`tagger`, `failover`); the main file is `NAME.p4`.
     pub name: &'static str,
     /// What the program depends on.
-    pub features: Features,
+    pub features: ProgramFeatures,
     /// The main file.
     pub main: SourceFile,
     /// The included files.
@@ -37,6 +38,12 @@ impl Program {
     pub fn files(&self) -> impl Iterator<Item = &SourceFile> {
         std::iter::once(&self.main).chain(&self.includes)
     }
+
+    /// What its tables look like.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::of(&self.features)
+    }
 }
 
 /// The program of a plan.
@@ -44,15 +51,18 @@ impl Program {
 /// # Errors
 /// [`ProgramError`] if a template cannot be rendered (our bug).
 pub fn generate(plan: &CheckedPlan) -> Result<Program, ProgramError> {
-    tagger::render(&Features::of(plan))
+    generate_for(&ProgramFeatures::of(plan))
 }
 
 /// The program with the given features.
 ///
 /// # Errors
 /// [`ProgramError`] if a template cannot be rendered (our bug).
-pub fn generate_for(features: &Features) -> Result<Program, ProgramError> {
-    tagger::render(features)
+pub fn generate_for(features: &ProgramFeatures) -> Result<Program, ProgramError> {
+    match features {
+        ProgramFeatures::Tagger(features) => tagger::render(features),
+        ProgramFeatures::Failover(features) => failover::render(features),
+    }
 }
 
 /// Why there is no program text. Features come from a checked plan, so this is never the user's fault.

@@ -4,7 +4,7 @@
 use askama::Template;
 
 use super::{Program, ProgramError, SourceFile, shared_includes};
-use crate::plan::layout::Features;
+use crate::plan::layout::{Features, ProgramFeatures};
 use crate::plan::{CarrierKind, RuleForm};
 
 /// What the carriers' templates read. Every field is P4 text in its final form.
@@ -112,7 +112,7 @@ pub(super) fn render(features: &Features) -> Result<Program, ProgramError> {
     }?;
     Ok(Program {
         name: "tagger",
-        features: *features,
+        features: ProgramFeatures::Tagger(*features),
         main: SourceFile {
             name: "tagger.p4".to_owned(),
             text,

@@ -156,6 +156,12 @@ impl Capabilities {
                     layout::table::CLASSIFY | layout::table::REWRITE => {
                         "plan with port sets, which take far fewer rules than exact ports"
                     }
+                    layout::table::RES_FORWARD => {
+                        "plan with --compress, --multipath or less resilience, which takes fewer rules"
+                    }
+                    layout::table::ENCAP
+                    | layout::table::NEIGHBOR
+                    | layout::table::LOCAL_HOST => "split the network: a switch knows every host",
                     _ => "address the hosts of one switch from one prefix, so that routes merge",
                 },
             )

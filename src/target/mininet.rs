@@ -119,11 +119,21 @@ impl Entries {
     }
 }
 
+/// How hosts reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// By their switch, which routes.
+    Gateway,
+    /// As on one Ethernet: they ask for each other's address, and the switch answers.
+    Direct,
+}
+
 /// The file's contents. `entries` names the file with each switch's entries.
 pub(super) fn topology_json(
     topology: &Topology,
     priority_queues: u16,
     carrier_bytes: u16,
+    reach: Reach,
     entries: impl Fn(SwitchId) -> Entries,
 ) -> serde_json::Result<Vec<u8>> {
     let names = Names::new(topology);
@@ -132,7 +142,7 @@ pub(super) fn topology_json(
         .map(|id| {
             let name = names.host(id);
             let own_name = Names::own(&topology.host(id).name, &name);
-            (name, host(topology, id, own_name, carrier_bytes))
+            (name, host(topology, id, own_name, carrier_bytes, reach))
         })
         .collect();
     let switches = topology
@@ -170,8 +180,26 @@ pub(super) fn topology_json(
     Ok(bytes)
 }
 
-fn host(topology: &Topology, id: HostId, own_name: Option<String>, carrier_bytes: u16) -> Host {
+fn host(
+    topology: &Topology,
+    id: HostId,
+    own_name: Option<String>,
+    carrier_bytes: u16,
+    reach: Reach,
+) -> Host {
     let host = topology.host(id);
+    if reach == Reach::Direct {
+        let mtu = MININET_MTU - carrier_bytes;
+        return Host {
+            own_name,
+            ip: format!("{}/32", host.ipv4),
+            mac: mac(host.mac),
+            commands: vec![
+                format!("ip link set dev eth0 mtu {mtu}"),
+                "ip route replace default dev eth0 scope link".to_owned(),
+            ],
+        };
+    }
     let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end);
     let (subnet, gateway_mac) = match uplink.map(|end| (end.node, end.port)) {
         Some((NodeId::Switch(switch), port)) => (

@@ -8,6 +8,7 @@ pub mod capabilities;
 pub mod conform;
 mod directory;
 pub mod embedded;
+mod failover_page;
 mod manifest;
 mod mininet;
 mod page;
@@ -23,9 +24,9 @@ use thiserror::Error;
 pub use capabilities::{Capabilities, Refusal};
 pub use directory::{Digest, DirectoryError};
 pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError, SwitchFiles};
-pub use report::{BuildReport, SwitchReport};
+pub use report::{BuildReport, FailoverReport, SwitchReport};
 
-use crate::entries::EntriesError;
+use crate::entries::{EntriesError, Problem};
 use crate::plan::CheckedPlan;
 use crate::program::ProgramError;
 use crate::program::p4info::P4InfoError;
@@ -80,12 +81,15 @@ pub enum BuildError {
     /// The target lacks something.
     #[error("{}", Lines(.0))]
     Refused(Vec<Refusal>),
-    /// The plan forwards by failover tables.
+    /// The plan has lossless tags and failover tables.
     #[error(
-        "target {0} has no program for failover tables yet: such plans can be proven with `check`, not built; plan with \
-         --scheme tagger or ttl to build"
+        "target {0} has no program yet that both keeps tags lossless and fails over: such plans can be proven with \
+         `check`, not built; plan with one of the two to build"
     )]
-    Failover(&'static str),
+    Both(&'static str),
+    /// The plan's failover tables are not what the header can carry.
+    #[error("the plan's failover tables do not fit the packets' header: {0}")]
+    Header(EntriesError),
     /// The directory cannot be written.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -97,7 +101,7 @@ pub enum BuildError {
     Routes(#[from] RouteError),
     /// Entries do not fit the program.
     #[error("entries and program disagree: {0}; this is a bug of Switchwright")]
-    Entries(#[from] EntriesError),
+    Entries(EntriesError),
     /// The program has no P4Info.
     #[error(transparent)]
     ProgramInfo(#[from] P4InfoError),
@@ -120,9 +124,37 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) | Self::Failover(_) => BuildFault::Target,
-            Self::Directory(_) | Self::Routes(_) => BuildFault::Input,
+            Self::Refused(_) | Self::Both(_) => BuildFault::Target,
+            Self::Directory(_) | Self::Routes(_) | Self::Header(_) => BuildFault::Input,
             _ => BuildFault::Bug,
+        }
+    }
+}
+
+impl From<EntriesError> for BuildError {
+    fn from(error: EntriesError) -> Self {
+        match &error {
+            EntriesError::Unfit {
+                problem: Problem::Failover(_),
+                ..
+            } => Self::Header(error),
+            _ => Self::Entries(error),
+        }
+    }
+}
+
+/// What can be chosen about a build.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildOptions {
+    /// The version that packets are stamped with in a failover program, and that its entries are for (003 section
+    /// 4.6.4). Two builds of different versions can stand in the switches side by side.
+    pub version: u8,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self {
+            version: crate::entries::failover::DEFAULT_VERSION,
         }
     }
 }
@@ -154,12 +186,26 @@ pub fn build(
     directory: &Path,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
-    if plan.tables().failover.is_some() {
-        return Err(BuildError::Failover(target.capabilities().target));
+    build_with(plan, target, directory, &BuildOptions::default(), progress)
+}
+
+/// Builds a plan with options; see [`build()`].
+///
+/// # Errors
+/// As [`build()`].
+pub fn build_with(
+    plan: &CheckedPlan,
+    target: TargetKind,
+    directory: &Path,
+    options: &BuildOptions,
+    progress: Progress<'_>,
+) -> Result<BuildReport, BuildError> {
+    if plan.tables().failover.is_some() && plan.tables().has_tags() {
+        return Err(BuildError::Both(target.capabilities().target));
     }
     let staging = Staging::beside(directory)?;
     let report = match target {
-        TargetKind::V1model => v1model::build(plan, &staging, progress),
+        TargetKind::V1model => v1model::build(plan, &staging, options, progress),
     }?;
     staging.commit()?;
     Ok(report)

@@ -36,9 +36,9 @@ struct Page {
     queues: u16,
 }
 
-struct Card {
-    figure: String,
-    label: &'static str,
+pub(super) struct Card {
+    pub(super) figure: String,
+    pub(super) label: &'static str,
 }
 
 struct Tag {
@@ -119,7 +119,7 @@ pub(super) struct Files<'a> {
     pub(super) queues: u16,
 }
 
-fn scheme(report: &BuildReport) -> String {
+pub(super) fn scheme(report: &BuildReport) -> String {
     let made = &report.provenance;
     match made.algorithm.as_str() {
         "" => made.scheme.clone(),
@@ -234,15 +234,38 @@ fn headroom_text(plan: &CheckedPlan) -> String {
 
 /// One row per layer; where there are no layers, one row.
 fn roles(report: &BuildReport) -> Vec<Role> {
+    by_layer(report)
+        .into_iter()
+        .map(|(name, switches)| role(name, &switches))
+        .collect()
+}
+
+/// The switches of every layer under its name; where there are no layers, all under one.
+pub(super) fn by_layer(report: &BuildReport) -> Vec<(String, Vec<&SwitchReport>)> {
     let mut layers: BTreeMap<Option<u8>, Vec<&SwitchReport>> = BTreeMap::new();
     for switch in &report.switches {
         layers.entry(switch.layer).or_default().push(switch);
     }
     let top = report.switches.iter().filter_map(|s| s.layer).max();
     layers
-        .iter()
-        .map(|(layer, switches)| role(layer_name(*layer, top), switches))
+        .into_iter()
+        .map(|(layer, switches)| (layer_name(layer, top), switches))
         .collect()
+}
+
+/// The lowest and the highest of a figure, as text.
+pub(super) fn range(
+    switches: &[&SwitchReport],
+    of: &dyn Fn(&SwitchReport) -> u64,
+    show: fn(u64) -> String,
+) -> String {
+    let low = switches.iter().map(|s| of(s)).min().unwrap_or(0);
+    let high = switches.iter().map(|s| of(s)).max().unwrap_or(0);
+    if low == high {
+        show(low)
+    } else {
+        format!("{} to {}", show(low), show(high))
+    }
 }
 
 fn layer_name(layer: Option<u8>, top: Option<u8>) -> String {
@@ -255,15 +278,7 @@ fn layer_name(layer: Option<u8>, top: Option<u8>) -> String {
 }
 
 fn role(name: String, switches: &[&SwitchReport]) -> Role {
-    let range = |of: &dyn Fn(&SwitchReport) -> u64, show: fn(u64) -> String| {
-        let low = switches.iter().map(|s| of(s)).min().unwrap_or(0);
-        let high = switches.iter().map(|s| of(s)).max().unwrap_or(0);
-        if low == high {
-            show(low)
-        } else {
-            format!("{} to {}", show(low), show(high))
-        }
-    };
+    let range = |of: &dyn Fn(&SwitchReport) -> u64, show| range(switches, of, show);
     let count = |table| move |s: &SwitchReport| s.tables.get(table).copied().unwrap_or(0);
     let routes = |s: &SwitchReport| count(table::IPV4_ROUTE)(s) + count(table::IPV6_ROUTE)(s);
     Role {
@@ -282,7 +297,7 @@ fn role(name: String, switches: &[&SwitchReport]) -> Role {
 }
 
 /// A number with thin spaces between its thousands.
-fn number(value: u64) -> String {
+pub(super) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() * 2);
     for (index, digit) in digits.chars().enumerate() {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::entries::SwitchEntries;
+use crate::plan::failover::{Element, LabelKind, Output, StateCounts};
 use crate::plan::layout::edge_dscp;
 use crate::plan::{
     CarrierKind, CheckReport, CheckedPlan, ClassId, NewTag, Provenance, RuleCounts, SwitchHeadroom,
@@ -35,6 +36,9 @@ pub struct BuildReport {
     pub classes: Vec<ClassReport>,
     /// Tag rules over all switches.
     pub rules: RulesReport,
+    /// The failover tables, where the plan has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverReport>,
     /// Entries over all switches: table entries, selector members and groups.
     pub entries_total: u64,
     /// Every switch, in topology order.
@@ -99,6 +103,54 @@ pub struct RulesReport {
     pub tcam_bits_max: u64,
 }
 
+/// The failover tables in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailoverReport {
+    /// What the header says of failures.
+    pub label: LabelKind,
+    /// What rules put out.
+    pub output: Output,
+    /// Failures that the plan survives.
+    pub resilience: u32,
+    /// Of what.
+    pub element: Element,
+    /// The version that packets are stamped with.
+    pub version: u8,
+    /// Destinations in headers.
+    pub destinations: u64,
+    /// Most hops of a route in the header.
+    pub stack: u8,
+    /// Rules of all switches.
+    pub rules_total: u64,
+    /// Rules of the switch that has most.
+    pub rules_max_per_switch: u64,
+    /// TCAM bits of the switch that needs most, as 003 counts them.
+    pub tcam_bits_max: u64,
+    /// The same as Tofino 1 would allot them.
+    pub tofino_bits_max: u64,
+}
+
+impl FailoverReport {
+    fn of(plan: &CheckedPlan, version: u8) -> Option<Self> {
+        let failover = plan.tables().failover.as_ref()?;
+        let counts = failover.counts();
+        let most = |of: fn(&StateCounts) -> u64| counts.iter().map(of).max().unwrap_or(0);
+        Some(Self {
+            label: failover.label,
+            output: failover.output,
+            resilience: failover.claim.failures,
+            element: failover.claim.element,
+            version,
+            destinations: failover.destinations.len() as u64,
+            stack: failover.stack,
+            rules_total: counts.iter().map(|c| c.rules).sum(),
+            rules_max_per_switch: most(|c| c.rules),
+            tcam_bits_max: most(|c| c.tcam_bits),
+            tofino_bits_max: most(|c| c.tofino.bits),
+        })
+    }
+}
+
 /// What one switch holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SwitchReport {
@@ -150,6 +202,7 @@ impl BuildReport {
         plan: &CheckedPlan,
         target: &str,
         program: String,
+        version: u8,
         switches: Vec<SwitchReport>,
     ) -> Self {
         let summary = plan.summary(0.0);
@@ -177,6 +230,7 @@ impl BuildReport {
                 key_bits: summary.key_bits,
                 tcam_bits_max: summary.tcam_bits_max,
             },
+            failover: FailoverReport::of(plan, version),
             entries_total: switches.iter().map(SwitchReport::entries).sum(),
             switches,
         }

@@ -7,10 +7,10 @@ use super::capabilities::Refusal;
 use super::directory::{Staging, file_name};
 use super::manifest::{MANIFEST, MadeFrom, Manifest, ProgramFiles, SwitchFiles};
 use super::report::{BuildReport, SwitchReport};
-use super::{BuildError, Progress, TargetKind, mininet, page};
+use super::{BuildError, BuildOptions, Progress, TargetKind, failover_page, mininet, page};
 use crate::entries::{self, SwitchEntries, commands, runtime_json, write_request};
 use crate::plan::CheckedPlan;
-use crate::plan::layout::Layout;
+use crate::plan::layout::{Layout, ProgramFeatures};
 use crate::program;
 use crate::routes::forwarding::{Forwarding, Reroute};
 use crate::topology::{SwitchId, Topology};
@@ -24,23 +24,29 @@ const PLAN: &str = "plan.json";
 pub(super) fn build(
     plan: &CheckedPlan,
     staging: &Staging,
+    options: &BuildOptions,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
     let target = TargetKind::V1model;
     refuse(target.capabilities().refusals(plan))?;
     let program = program::generate(plan)?;
-    let layout = Layout::tagger(program.features);
+    let layout = program.layout();
+    let forwards = match layout.features {
+        ProgramFeatures::Failover(_) => Forwards::Failover,
+        ProgramFeatures::Tagger(_) => Forwards::Routes(Forwarding::new(
+            plan.topology(),
+            &plan.tables().forwarding,
+            Reroute::Converged,
+        )?),
+    };
     let info = program::p4info::of(&program)?;
     let index = p4runtime::P4InfoIndex::new(info.clone()).map_err(BuildError::P4Info)?;
     let job = Job {
         plan,
         staging,
         layout,
-        forwarding: Forwarding::new(
-            plan.topology(),
-            &plan.tables().forwarding,
-            Reroute::Converged,
-        )?,
+        options: *options,
+        forwards,
         index,
         files: ProgramFiles {
             name: program.features.program_name(),
@@ -64,11 +70,20 @@ struct Job<'a> {
     plan: &'a CheckedPlan,
     staging: &'a Staging,
     layout: Layout,
-    forwarding: Forwarding,
+    options: BuildOptions,
+    forwards: Forwards,
     index: p4runtime::P4InfoIndex,
     files: ProgramFiles,
     bmv2_json: String,
     progress: Progress<'a>,
+}
+
+/// What forwards packets.
+enum Forwards {
+    /// Routes.
+    Routes(Forwarding),
+    /// The plan's failover tables.
+    Failover,
 }
 
 impl Job<'_> {
@@ -82,11 +97,16 @@ impl Job<'_> {
         let target = TargetKind::V1model;
         let queues = target.capabilities().priorities;
         let carrier_bytes = self.layout.features.carrier_bytes();
-        let topology = mininet::topology_json(plan.topology(), queues, carrier_bytes, |id| {
-            let files = self.switch_files(id, 0);
-            let groups = switches.get(id.index()).map_or(0, |s| s.groups);
-            mininet::Entries::new(&files, groups > 0)
-        })?;
+        let reach = match self.forwards {
+            Forwards::Routes(_) => mininet::Reach::Gateway,
+            Forwards::Failover => mininet::Reach::Direct,
+        };
+        let topology =
+            mininet::topology_json(plan.topology(), queues, carrier_bytes, reach, |id| {
+                let files = self.switch_files(id, 0);
+                let groups = switches.get(id.index()).map_or(0, |s| s.groups);
+                mininet::Entries::new(&files, groups > 0)
+            })?;
         self.staging.write("topology.json", &topology)?;
         self.staging
             .write(PLAN, plan.tables().to_json().as_bytes())?;
@@ -95,14 +115,24 @@ impl Job<'_> {
             .zip(&switches)
             .map(|(id, report)| self.switch_files(*id, report.entries()))
             .collect();
-        let report = BuildReport::new(plan, target.name(), self.files.name.clone(), switches);
+        let report = BuildReport::new(
+            plan,
+            target.name(),
+            self.files.name.clone(),
+            self.options.version,
+            switches,
+        );
         self.staging.write("report.json", &json_file(&report)?)?;
         let files = page::Files {
             main: &self.files.main,
             bmv2_json: &self.bmv2_json,
             queues,
         };
-        let page = page::render(plan, &report, &files, &picture(plan.topology()))?;
+        let picture = picture(plan.topology());
+        let page = match &report.failover {
+            Some(failover) => failover_page::render(plan, &report, failover, &files, &picture)?,
+            None => page::render(plan, &report, &files, &picture)?,
+        };
         self.staging.write("report.html", page.as_bytes())?;
         let manifest = Manifest::new(
             target.name(),
@@ -123,7 +153,14 @@ impl Job<'_> {
 
     /// Generates and writes the entries of one switch.
     fn switch(&self, id: SwitchId) -> Result<SwitchReport, BuildError> {
-        let entries = entries::tagger::generate(self.plan, &self.layout, &self.forwarding, id)?;
+        let entries = match &self.forwards {
+            Forwards::Routes(forwarding) => {
+                entries::tagger::generate(self.plan, &self.layout, forwarding, id)?
+            }
+            Forwards::Failover => {
+                entries::failover::generate(self.plan, &self.layout, id, self.options.version)?
+            }
+        };
         let report = SwitchReport::new(self.plan, id, &entries);
         self.refuse_too_many(id, &report)?;
         let files = self.switch_files(id, report.entries());

@@ -48,6 +48,8 @@
         headers.shim.multipath = 0;
         headers.shim.destination = 0;
         headers.shim.resilience = 0;
+        headers.shim.tree = 0;
+        headers.shim.hop_limit = 0;
         headers.shim.forward_hops = 0;
         headers.shim.reverse_hops = 0;
         headers.shim.ether_type = headers.ethernet.ether_type;

@@ -3,10 +3,12 @@
 //! The program text is parsed by `p4front`, every switch gets the entries that its files hold, and packets go through
 //! the executor. There is no second pipeline: what is traced here is what ships.
 
+mod fleet;
 mod load;
 mod network;
 mod walk;
 
+pub use fleet::{Arrival, Fleet, Trail, TrailEnd};
 pub use load::{LoadError, install};
 pub use network::{Network, NetworkError, Probe, Reroute};
 pub use walk::{Hop, TableStep, Walk, WalkEnd};

@@ -16,7 +16,7 @@ use units::PortId;
 
 use super::load::{self, LoadError};
 use crate::entries::{self, EntriesError, SwitchEntries, write_request};
-use crate::plan::layout::{Layout, edge_dscp};
+use crate::plan::layout::{Layout, ProgramFeatures, edge_dscp};
 use crate::plan::{CarrierKind, CheckedPlan, ClassId, NewTag};
 use crate::program::{self, ProgramError};
 use crate::routes::RouteError;
@@ -43,10 +43,10 @@ enum Source {
         directory: Box<BuildDirectory>,
         index: Box<P4InfoIndex>,
     },
-    /// The plan, with this forwarding.
+    /// The plan, with this forwarding; with its failover tables if there is none.
     Plan {
         layout: Box<Layout>,
-        forwarding: Box<Forwarding>,
+        forwarding: Option<Box<Forwarding>>,
     },
 }
 
@@ -155,8 +155,15 @@ impl Network {
         let program = compile(&mut SourceMap::new(), &options, |map| {
             map.add(&main.name, &main.text)
         })?;
-        let layout = Box::new(Layout::tagger(generated.features));
-        let forwarding = Box::new(forwarding(&plan, plan.topology(), Reroute::Converged)?);
+        let layout = Box::new(generated.layout());
+        let forwarding = match layout.features {
+            ProgramFeatures::Failover(_) => None,
+            ProgramFeatures::Tagger(_) => Some(Box::new(forwarding(
+                &plan,
+                plan.topology(),
+                Reroute::Converged,
+            )?)),
+        };
         Ok(Self::start(
             plan,
             program,
@@ -174,23 +181,32 @@ impl Network {
         }
     }
 
-    /// The same network after these links failed and routing reacted. Tags and their rules stay as they are.
+    /// The same network after these links failed and routing reacted; failover tables stay as they are. Tags and
+    /// their rules stay as they are.
     ///
     /// # Errors
     /// [`NetworkError::Routes`].
     pub fn after_failures(self, failed: &[LinkId], reroute: Reroute) -> Result<Self, NetworkError> {
         let topology = self.topology.with_failed_links(failed);
-        let forwarding = Box::new(forwarding(&self.plan, &topology, reroute)?);
-        let layout = Box::new(Layout::tagger(crate::plan::layout::Features::of(
-            &self.plan,
-        )));
-        let source = Source::Plan { layout, forwarding };
+        let source = match ProgramFeatures::of(&self.plan) {
+            ProgramFeatures::Failover(_) => self.source,
+            features @ ProgramFeatures::Tagger(_) => Source::Plan {
+                layout: Box::new(Layout::of(&features)),
+                forwarding: Some(Box::new(forwarding(&self.plan, &topology, reroute)?)),
+            },
+        };
         Ok(Self {
             topology,
             source,
             devices: BTreeMap::new(),
             ..self
         })
+    }
+
+    /// The program that all switches run.
+    #[must_use]
+    pub const fn program(&self) -> &Arc<ValidProgram> {
+        &self.program
     }
 
     /// The plan that the network runs.
@@ -247,9 +263,17 @@ impl Network {
                 let text = directory.read_text(&directory.switch(name)?.entries_txtpb())?;
                 Ok(write_request::read_text(name, &text, index)?)
             }
-            Source::Plan { layout, forwarding } => Ok(entries::tagger::generate(
-                &self.plan, layout, forwarding, switch,
-            )?),
+            Source::Plan { layout, forwarding } => Ok(match forwarding {
+                Some(forwarding) => {
+                    entries::tagger::generate(&self.plan, layout, forwarding, switch)?
+                }
+                None => entries::failover::generate(
+                    &self.plan,
+                    layout,
+                    switch,
+                    entries::failover::DEFAULT_VERSION,
+                )?,
+            }),
         }
     }
 
@@ -270,8 +294,12 @@ impl Network {
         let NodeId::Switch(switch) = peer.end.node else {
             return Err(unplugged());
         };
-        let gateway = self.topology.port_mac(switch, peer.end.port);
-        let packet = PacketBuilder::new().mac(MacAddr(host.mac), MacAddr(gateway));
+        // Failover tables carry Ethernet; other programs route, and hosts address their switch.
+        let next = match self.plan.tables().failover {
+            Some(_) => target.mac,
+            None => self.topology.port_mac(switch, peer.end.port),
+        };
+        let packet = PacketBuilder::new().mac(MacAddr(host.mac), MacAddr(next));
         let packet = if probe.ipv6 {
             packet.ipv6(host.ipv6, target.ipv6)
         } else {
@@ -289,6 +317,9 @@ impl Network {
     /// The DSCP with which hosts send a class: the tag itself where the DSCP carries it, else the class's number.
     fn sent_dscp(&self, class: Option<ClassId>) -> Result<u8, NetworkError> {
         let carrier = self.plan.carrier();
+        if !self.plan.tables().has_tags() {
+            return Ok(0);
+        }
         let Some(class) = class else {
             let lossy = if carrier.kind == CarrierKind::Dscp {
                 carrier.lossy.get()
@@ -311,6 +342,34 @@ impl Network {
             .and_then(|code| u8::try_from(code.get()).ok())
             .unwrap_or_default())
     }
+}
+
+/// An Ethernet frame from one host to another, as [`Fleet`](super::Fleet) sends them, and the switch port that it
+/// arrives at.
+///
+/// # Errors
+/// [`NetworkError::Unplugged`], [`NetworkError::Probe`].
+pub(super) fn probe_bytes(
+    topology: &Topology,
+    from: HostId,
+    to: HostId,
+    content: &[u8],
+) -> Result<(Vec<u8>, SwitchId, PortId), NetworkError> {
+    let (host, target) = (topology.host(from), topology.host(to));
+    let mut uplinks = topology.uplinks(from).iter();
+    let live = uplinks.find(|(_, peer)| topology.is_live(peer.link));
+    let unplugged = || NetworkError::Unplugged(host.name.clone());
+    let (_, peer) = live.ok_or_else(unplugged)?;
+    let NodeId::Switch(switch) = peer.end.node else {
+        return Err(unplugged());
+    };
+    let bytes = PacketBuilder::new()
+        .mac(MacAddr(host.mac), MacAddr(target.mac))
+        .ipv4(host.ipv4, target.ipv4)
+        .udp(49152, 4791)
+        .payload(content)
+        .build()?;
+    Ok((bytes, switch, peer.end.port))
 }
 
 fn forwarding(

@@ -23,7 +23,7 @@ use crate::topology::Topology;
 
 use explore::{Explorer, Findings};
 pub(super) use shape::shape;
-pub use survey::{Fate, Flow, Survey};
+pub use survey::{Fate, Flow, Survey, TableWalk};
 use walk::World;
 
 /// What the proof of failover tables is asked for.

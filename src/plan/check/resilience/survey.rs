@@ -38,6 +38,15 @@ impl Fate {
     }
 }
 
+/// A packet's way through the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableWalk {
+    /// The links between switches that it crossed, each with its direction (whether from the link's first end).
+    pub links: Vec<(LinkId, bool)>,
+    /// Whether it arrived.
+    pub arrived: bool,
+}
+
 /// Failover tables, ready to be walked again and again.
 pub struct Survey<'a> {
     world: World<'a>,
@@ -61,6 +70,32 @@ impl<'a> Survey<'a> {
             ..FailureOptions::default()
         };
         sample::draw(self.world.topology, &self.world, size, &options)
+    }
+
+    /// How many destinations there are.
+    #[must_use]
+    pub fn destinations(&self) -> usize {
+        self.world.failover.destinations.len()
+    }
+
+    /// The ways of packets from these switches to one destination, as the tables alone say. A packet that goes in
+    /// circles is followed for as long as it takes to see it.
+    #[must_use]
+    pub fn walks(
+        &self,
+        failed: &[u32],
+        destination: usize,
+        sources: &[SwitchId],
+    ) -> Vec<TableWalk> {
+        let mut lane = Lane::new(&self.world, destination);
+        let walk = |&source: &SwitchId| {
+            let (end, links) = lane.links(source, failed);
+            TableWalk {
+                links,
+                arrived: matches!(end, End::Delivered(_)),
+            }
+        };
+        sources.iter().map(walk).collect()
     }
 
     /// The fates of packets under a set of failures, in the order of the packets.

@@ -1,0 +1,74 @@
+//! Failover plans as programs: what the executed P4 does is what the tables say, builds hold the same entries in every
+//! format, and the entries of the three-switch examples are kept as goldens.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod agreement;
+mod build;
+
+use switchwright::plan::check::{FailureOptions, Options};
+use switchwright::plan::failover::Output;
+use switchwright::plan::{CheckedPlan, check};
+use switchwright::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
+use switchwright::topology::Topology;
+
+/// A plan by all schemes, hop by hop and with source routes, compressed and not, with its name.
+pub(crate) fn variants() -> Vec<(&'static str, FailoverOptions)> {
+    let base = FailoverOptions::new;
+    let routed = |scheme| FailoverOptions {
+        output: Output::SourceRoutes,
+        ..base(scheme)
+    };
+    vec![
+        ("plinko", base(FailoverScheme::Plinko)),
+        ("plinko-routes", routed(FailoverScheme::Plinko)),
+        (
+            "plinko-routes-compressed",
+            FailoverOptions {
+                compress: true,
+                paths: PathPolicy::Common,
+                ..routed(FailoverScheme::Plinko)
+            },
+        ),
+        (
+            "plinko-compressed-multipath",
+            FailoverOptions {
+                compress: true,
+                multipath: Some(3),
+                ..base(FailoverScheme::Plinko)
+            },
+        ),
+        ("fcp", base(FailoverScheme::Fcp)),
+        (
+            "fcp-routes-compressed",
+            FailoverOptions {
+                compress: true,
+                ..routed(FailoverScheme::Fcp)
+            },
+        ),
+        ("mpls-frr", base(FailoverScheme::MplsFrr)),
+        ("mpls-frr-routes", routed(FailoverScheme::MplsFrr)),
+        ("edst", base(FailoverScheme::Edst)),
+        ("adst", base(FailoverScheme::Adst)),
+        (
+            "adst-default-tree",
+            FailoverOptions {
+                default_tree: true,
+                multipath: Some(1),
+                ..base(FailoverScheme::Adst)
+            },
+        ),
+    ]
+}
+
+/// A proven plan; the proof is kept short, for other tests are about it.
+pub(crate) fn plan(topology: &Topology, options: &FailoverOptions) -> CheckedPlan {
+    let tables = failover(topology, options).unwrap();
+    let short = Options {
+        failures: FailureOptions {
+            failures: Some(0),
+            ..FailureOptions::default()
+        },
+        ..Options::default()
+    };
+    check(tables, &short).unwrap()
+}
