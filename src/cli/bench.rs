@@ -1,6 +1,7 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
 mod failover;
+mod p4runtime;
 mod ports;
 mod programs;
 
@@ -24,6 +25,9 @@ pub(super) struct Bench {
     /// Only the cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Entries of each table (p4runtime).
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    entries: u32,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
@@ -37,6 +41,8 @@ enum Area {
     P4,
     /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
     Ports,
+    /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
+    P4runtime,
     /// State, compression, stretch, losses and trees of the failover schemes, with 003's figures beside.
     Failover,
 }
@@ -63,6 +69,7 @@ impl Bench {
             Area::Plan => self.plan(terminal),
             Area::P4 => programs::run(self.only.as_deref(), terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
+            Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Failover => {
                 let python = (!self.no_peer).then_some(self.python.as_str());
                 failover::run(self.only.as_deref(), python, terminal)

@@ -7,8 +7,10 @@ use clap::{Args, ValueEnum};
 use super::fault::{Fault, Status};
 use super::push::runtime;
 use super::terminal::{self, Terminal};
-use crate::target::conform::{self, ConformError, ConformOptions, Conformance, Finding, Verdict};
-use crate::target::remote::{ConfigFormat, Endpoint};
+use crate::target::conform::{
+    self, ConformError, ConformOptions, Conformance, Finding, FuzzOptions, Fuzzing, Verdict,
+};
+use crate::target::remote::{ConfigFormat, Endpoint, Tls};
 
 /// Arguments of `switchwright conform`.
 #[derive(Debug, Args)]
@@ -37,9 +39,49 @@ pub(super) struct Conform {
     /// Print the conformance program and do nothing else.
     #[arg(long)]
     print_program: bool,
+    /// After the checks, write so many random updates, valid and not, and compare every answer and the state with a model.
+    #[arg(long, value_name = "UPDATES")]
+    fuzz: Option<usize>,
+    /// Same seed, same updates.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    tls: TlsArguments,
     /// Show every check, not only those that did not pass.
     #[arg(long)]
     all: bool,
+}
+
+/// An encrypted connection.
+#[derive(Debug, Args)]
+struct TlsArguments {
+    /// Encrypt calls; any of the following does so too.
+    #[arg(long)]
+    tls: bool,
+    /// The authority that signed the server's certificate (PEM).
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// Our own certificate (PEM), for servers that ask for one.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of our certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// The name in the server's certificate, where it is not the address.
+    #[arg(long, value_name = "NAME")]
+    tls_name: Option<String>,
+}
+
+impl TlsArguments {
+    fn read(&self) -> Option<Tls> {
+        let identity = self.tls_cert.clone().zip(self.tls_key.clone());
+        let tls = Tls {
+            ca: self.tls_ca.clone(),
+            identity,
+            name: self.tls_name.clone(),
+        };
+        (self.tls || tls != Tls::default()).then_some(tls)
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -59,7 +101,10 @@ impl Conform {
             return Ok(());
         }
         let address = self.address.as_deref().unwrap_or_default();
-        let endpoint = Endpoint::plain(address, self.device_id);
+        let endpoint = Endpoint {
+            tls: self.tls.read(),
+            ..Endpoint::plain(address, self.device_id)
+        };
         let &[one, two] = self.ports.as_slice() else {
             return Err(Fault::input("--ports takes two ports"));
         };
@@ -73,6 +118,10 @@ impl Conform {
                 Config::Bmv2Json => ConfigFormat::Bmv2Json,
             },
             config_file: self.config_file.clone(),
+            fuzz: self.fuzz.map(|updates| FuzzOptions {
+                seed: self.seed,
+                updates,
+            }),
         };
         let bar = terminal.progress("trying the server");
         let watched = bar.clone();
@@ -106,6 +155,9 @@ fn describe(report: &Conformance, all: bool) -> String {
             finding.spec
         ));
     }
+    if let Some(fuzzing) = &report.fuzzing {
+        text.push_str(&describe_fuzzing(fuzzing));
+    }
     text + &format!(
         "{}: P4Runtime {}; {} checks passed, {} failed, {} lacking, {} skipped\n",
         report.address,
@@ -114,6 +166,25 @@ fn describe(report: &Conformance, all: bool) -> String {
         report.count(Verdict::Fail),
         report.count(Verdict::Lacks),
         report.count(Verdict::Skip)
+    )
+}
+
+fn describe_fuzzing(fuzzing: &Fuzzing) -> String {
+    let faulty = |kind: &&&str| kind.starts_with(char::is_uppercase);
+    let mut text = String::new();
+    for disagreement in &fuzzing.disagreements {
+        text.push_str(&format!("disagreement: {disagreement}\n"));
+    }
+    text + &format!(
+        "random updates (seed {}): {} sent, {} of {} kinds of faults among them, {} taken, {} reads compared, {} disagreements ({:.1} s)\n",
+        fuzzing.seed,
+        fuzzing.updates,
+        fuzzing.kinds.keys().filter(faulty).count(),
+        switchd::fuzz::invalid::FAULTS.len(),
+        fuzzing.accepted,
+        fuzzing.reads,
+        fuzzing.disagreements.len(),
+        fuzzing.seconds
     )
 }
 

@@ -16,7 +16,7 @@ use crate::target::remote::push::{Step, Survey, Told};
 use crate::target::remote::push::{push, rollback, survey};
 use crate::target::remote::report::{Outcome, SwitchOutcome, SwitchReport};
 use crate::target::remote::{
-    ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport,
+    ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport, Stop,
 };
 
 /// Above this many switches only those that changed are listed.
@@ -124,6 +124,7 @@ impl Push {
                 Some(path) => path.clone(),
                 None => self.network.journal()?,
             },
+            stop: Stop::default(),
         };
         let (what, steps): (_, &[Step]) = if self.rollback {
             ("rolling back", &[Step::Restored])
@@ -134,6 +135,7 @@ impl Push {
         let told = tell(&bar, steps);
         let (done, seconds) = timed(|| {
             runtime.block_on(async {
+                listen(*terminal, self.rollback, options.stop.clone());
                 if self.rollback {
                     rollback(&desired, &devices, &options, &told).await
                 } else {
@@ -144,11 +146,56 @@ impl Push {
         bar.finish_and_clear();
         conclude(
             &done.map_err(|error| refuse(&error))?,
-            self.rollback,
-            seconds,
+            &How {
+                rollback: self.rollback,
+                interrupted: options.stop.asked(),
+                seconds,
+            },
             terminal,
         )
     }
+}
+
+/// Waits for Ctrl-C and SIGTERM beside the work. The first lets a push bring every switch back; the second ends the process.
+fn listen(terminal: Terminal, rollback: bool, stop: Stop) {
+    tokio::spawn(async move {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Without handlers the signals end the process, as ever.
+        let (Ok(mut interrupt), Ok(mut terminate)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
+            return;
+        };
+        let mut next = async || {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        next().await;
+        terminal.note(if rollback {
+            "interrupted: switches are being brought back already; once more ends that"
+        } else {
+            "interrupted: every switch is brought back; once more ends that"
+        });
+        stop.ask();
+        next().await;
+        Fault::with(
+            Status::Target,
+            "interrupted while switches were being brought back: some may hold the new state and some the old",
+        )
+        .help("`switchwright push` brings all to the new state, `switchwright push --rollback` to the old")
+        .print();
+        std::process::exit(Status::Target as i32);
+    });
+}
+
+/// How a push went about it.
+struct How {
+    rollback: bool,
+    interrupted: bool,
+    seconds: f64,
 }
 
 /// A listener that moves a bar.
@@ -163,7 +210,9 @@ fn tell(bar: &ProgressBar, steps: &[Step]) -> Told {
 
 fn refuse(error: &PushError) -> Fault {
     match error {
-        PushError::Journal(JournalError::Busy(_)) | PushError::Before(_) => {
+        PushError::Journal(JournalError::Busy(_))
+        | PushError::Before(_)
+        | PushError::Interrupted => {
             Fault::with(Status::Target, error)
         }
         PushError::Journal(_) => Fault::input(error),
@@ -178,12 +227,12 @@ struct Figures<'a> {
     seconds: f64,
 }
 
-fn conclude(
-    report: &PushReport,
-    rollback: bool,
-    seconds: f64,
-    terminal: &Terminal,
-) -> Result<(), Fault> {
+fn conclude(report: &PushReport, how: &How, terminal: &Terminal) -> Result<(), Fault> {
+    let &How {
+        rollback,
+        interrupted,
+        seconds,
+    } = how;
     let figures = Figures { report, seconds };
     terminal.result(&figures, || describe(report, rollback, seconds))?;
     let failed = report
@@ -195,6 +244,9 @@ fn conclude(
         .collect();
     let lines = lines.join("\n");
     let refused = match report.outcome {
+        Outcome::RolledBack if !rollback && interrupted && lines.is_empty() => {
+            "interrupted; all switches are as they were"
+        }
         Outcome::RolledBack if !rollback => "a switch refused; all switches are as they were",
         Outcome::Mixed if rollback => "not every switch could be brought back; try again",
         Outcome::Mixed => {

@@ -60,6 +60,12 @@ pub fn resident_memory() -> Option<Bytes> {
     kibibytes("/proc/self/status", "VmRSS")
 }
 
+/// The memory that another process holds now, where the kernel tells (Linux).
+#[must_use]
+pub fn resident_memory_of(process: u32) -> Option<Bytes> {
+    kibibytes(&format!("/proc/{process}/status"), "VmRSS")
+}
+
 /// Starts [`peak_memory`] anew, where the kernel lets us (Linux: `/proc/self/clear_refs`).
 pub fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");

@@ -31,12 +31,6 @@ impl Kind {
 
     /// The first tool that it needs and that is not here.
     pub(crate) fn missing(self) -> Option<&'static str> {
-        if self == Self::Ours {
-            let help = Command::new(env!("CARGO_BIN_EXE_switchwright"))
-                .args(["switch", "--help"])
-                .output();
-            return (!help.unwrap().status.success()).then_some("switchwright switch");
-        }
         let tools: &[&str] = match self {
             Self::Ours => &[],
             Self::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
@@ -57,11 +51,13 @@ impl Kind {
         self == Self::Ours
     }
 
-    /// How many pushers are killed on it.
+    /// At how many moments pushers and switches are killed: `PUSH_KILLS` for ours, fewer for BMv2, which is slow to come up.
     pub(crate) fn kills(self) -> usize {
+        let asked = std::env::var("PUSH_KILLS").ok();
+        let ours = asked.and_then(|n| n.parse().ok()).unwrap_or(50);
         match self {
-            Self::Ours => 50,
-            Self::Bmv2 => 8,
+            Self::Ours => ours,
+            Self::Bmv2 => ours.min(8),
         }
     }
 
@@ -80,6 +76,7 @@ impl Kind {
             }
         };
         command
+            .args(if self == Self::Ours { more } else { &[] })
             .args([
                 "--no-p4",
                 "--device-id",
@@ -88,7 +85,6 @@ impl Kind {
                 "--grpc-server-addr",
                 &address,
             ])
-            .args(more)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let process = command.spawn().unwrap();
@@ -109,6 +105,8 @@ impl Kind {
 pub(crate) struct Fabric {
     kind: Kind,
     folder: TempDir,
+    /// Whether switches keep their state on disk.
+    kept: bool,
     switches: RefCell<BTreeMap<&'static str, (Child, u16)>>,
 }
 
@@ -136,6 +134,7 @@ impl Fabric {
         let fabric = Self {
             kind,
             folder: TempDir::new().unwrap(),
+            kept: false,
             switches: RefCell::default(),
         };
         fabric.make(&[
@@ -171,16 +170,36 @@ impl Fabric {
 
     /// The same with more arguments for each, and more text at the head of the devices file.
     pub(crate) fn start_with(kind: Kind, more: &[&str], head: &str) -> Self {
-        let fabric = Self::with_files(kind);
+        Self::start_all(Self::with_files(kind), more, head)
+    }
+
+    /// Our switches with a state directory each.
+    pub(crate) fn start_kept() -> Self {
+        let mut fabric = Self::with_files(Kind::Ours);
+        fabric.kept = true;
+        Self::start_all(fabric, &[], "")
+    }
+
+    fn start_all(fabric: Self, more: &[&str], head: &str) -> Self {
         let mut devices = format!("format: switchwright-devices\nversion: 1\n{head}switches:\n");
         for (device_id, name) in SWITCHES.into_iter().enumerate() {
             let port = free_port();
-            let process = kind.start(device_id, port, more);
+            let state = fabric.state_arguments(name);
+            let more: Vec<&str> = more.iter().copied().chain(state.iter().map(String::as_str)).collect();
+            let process = fabric.kind.start(device_id, port, &more);
             fabric.switches.borrow_mut().insert(name, (process, port));
             devices.push_str(&format!("  {name}: {{address: \"127.0.0.1:{port}\"}}\n"));
         }
         fabric.write("devices.yaml", &devices);
         fabric
+    }
+
+    fn state_arguments(&self, name: &str) -> Vec<String> {
+        if !self.kept {
+            return Vec::new();
+        }
+        let folder = self.path().join(format!("state-{name}"));
+        vec!["--state-dir".to_owned(), folder.to_str().unwrap().to_owned()]
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -265,12 +284,14 @@ impl Fabric {
         process.wait().unwrap();
     }
 
-    /// Starts a switch again, where it was and without a program.
+    /// Starts a switch again, where it was; without a program unless it was kept.
     pub(crate) fn start_again(&self, name: &'static str) {
         let device_id = SWITCHES.iter().position(|switch| *switch == name).unwrap();
         let mut switches = self.switches.borrow_mut();
         let (process, port) = switches.get_mut(name).unwrap();
-        *process = self.kind.start(device_id, *port, &[]);
+        let state = self.state_arguments(name);
+        let more: Vec<&str> = state.iter().map(String::as_str).collect();
+        *process = self.kind.start(device_id, *port, &more);
     }
 
     /// Makes a switch of a build refuse: the entry refers to a group that nobody makes. The manifest is put right.

@@ -223,7 +223,7 @@ fn a_killed_switch_is_mended_by_the_next_push() {
         let start = Instant::now();
         fabric.json(0, &["push", "one"]);
         let whole = start.elapsed();
-        for round in 0..fabric.kind().kills() / 2 {
+        for round in 0..fabric.kind().kills() {
             let build = ["two", "one"][round % 2];
             let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
             let mut pusher = fabric.start_push(build);
@@ -246,11 +246,71 @@ fn a_killed_switch_is_mended_by_the_next_push() {
     });
 }
 
+/// The same with switches that keep their state: one that was killed comes back with whole batches, never with half of one.
+#[test]
+fn a_killed_switch_comes_back_with_whole_batches() {
+    let fabric = Fabric::start_kept();
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    fabric.json(0, &["push", "two"]);
+    let start = Instant::now();
+    fabric.json(0, &["push", "one"]);
+    let whole = start.elapsed();
+    for round in 0..fabric.kind().kills() {
+        let build = ["two", "one"][round % 2];
+        let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
+        let mut pusher = fabric.start_push(build);
+        std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.0)));
+        fabric.stop(victim);
+        let status = pusher.wait().unwrap().code();
+        assert!(matches!(status, Some(0 | 3)), "{status:?}");
+        fabric.start_again(victim);
+        fabric.holds_one_of(["one", "two"]);
+        let after = fabric.json(0, &["push", build]);
+        assert!(
+            matches!(after["outcome"].as_str().unwrap(), "pushed" | "unchanged"),
+            "{after}"
+        );
+        assert_eq!(
+            fabric.json(0, &["drift", build])["drifted"],
+            false,
+            "round {round}"
+        );
+    }
+}
+
+/// Ctrl-C at any moment: all switches hold the new state and the push says so, or all hold the old.
+#[test]
+fn an_interrupted_push_is_done_or_undone() {
+    on_every_kind(|fabric| {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        fabric.json(0, &["push", "two"]);
+        let start = Instant::now();
+        fabric.json(0, &["push", "one"]);
+        let whole = start.elapsed();
+        let mut now = "one";
+        for round in 0..fabric.kind().kills().min(12) {
+            let next = if now == "one" { "two" } else { "one" };
+            let mut pusher = fabric.start_push(next);
+            std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.1)));
+            let pid = nix::unistd::Pid::from_raw(pusher.id() as i32);
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
+            match pusher.wait().unwrap().code() {
+                Some(0) => now = next,
+                // Interrupted, or before it listened.
+                Some(3) | None => {}
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(
+                fabric.json(0, &["drift", now])["drifted"],
+                false,
+                "round {round}"
+            );
+        }
+    });
+}
+
 #[test]
 fn encrypted_and_with_certificates_on_both_sides() {
-    if let Some(tool) = Kind::Ours.missing() {
-        return println!("skipped: {tool} is not there");
-    }
     let own = |name: &str| rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let (server, client, stranger) = (own("localhost"), own("client"), own("client"));
     let place = tempfile::tempdir().unwrap();

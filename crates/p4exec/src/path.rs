@@ -358,12 +358,12 @@ impl<E: Engine> Path<'_, E> {
         let egress_spec = self.get(self.info.standard.egress_spec);
         // BMv2 copies packets without their truncation, so multicast copies are whole.
         let (replicas, kind, truncate) = if group != 0 {
-            match self.engine.state_mut().control.replication.group(group) {
-                Some(replicas) if !replicas.is_empty() => {
-                    (replicas.to_vec(), instance_type::REPLICATED, None)
-                }
-                _ => return self.discard(DropReason::EmptyMulticastGroup(group)),
+            let state = self.engine.state_mut();
+            let copies = state.control.replication.copies(group, state.data.ports());
+            if copies.is_empty() {
+                return self.discard(DropReason::EmptyMulticastGroup(group));
             }
+            (copies, instance_type::REPLICATED, None)
         } else if egress_spec == DROP_PORT {
             return self.discard(DropReason::Ingress);
         } else {
@@ -398,11 +398,13 @@ impl<E: Engine> Path<'_, E> {
     /// A clone of the packet as it came to this ingress, parsed again. BMv2 parses it with the
     /// ingress port alone, then zeroes all metadata but the fields kept.
     fn clone_ingress(&mut self, job: &IngressJob, session: u32, kept: &[usize]) {
-        let replication = &self.engine.state_mut().control.replication;
-        let Some(session) = replication.session(session).cloned() else {
+        let state = self.engine.state_mut();
+        let Some((session, replicas)) =
+            state.control.replication.clones(session, state.data.ports())
+        else {
             return;
         };
-        let replicas = replication.clones(&session);
+        let truncate = session.truncate_to.map(|n| n as usize);
         let Some(first) = replicas.first().copied() else {
             return;
         };
@@ -420,7 +422,7 @@ impl<E: Engine> Path<'_, E> {
             replica: first,
             instance_type: instance_type::INGRESS_CLONE,
             length: job.bytes.len(),
-            truncate: session.truncate_to.map(|n| n as usize),
+            truncate,
         };
         self.enqueue(&clone, &replicas);
         self.engine.restore(&original);
@@ -498,18 +500,20 @@ impl<E: Engine> Path<'_, E> {
 
     /// A clone with the headers as egress left them, back to the start of egress.
     fn clone_egress(&mut self, job: &EgressJob<E::Snapshot>, session: u32, kept: &[usize]) {
-        let replication = &self.engine.state_mut().control.replication;
-        let Some(session) = replication.session(session).cloned() else {
+        let state = self.engine.state_mut();
+        let Some((session, replicas)) =
+            state.control.replication.clones(session, state.data.ports())
+        else {
             return;
         };
-        let replicas = replication.clones(&session);
+        let truncate = session.truncate_to.map(|n| n as usize);
         let original = self.engine.save();
         let preserved = self.preserved(kept);
         self.reset_metadata(&preserved);
         let clone = EgressJob {
             leaves: self.engine.save(),
             instance_type: instance_type::EGRESS_CLONE,
-            truncate: session.truncate_to.map(|n| n as usize),
+            truncate,
             ..job.clone()
         };
         self.enqueue(&clone, &replicas);

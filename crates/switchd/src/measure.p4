@@ -1,4 +1,4 @@
-// One LPM table for a million entries.
+// A table by longest prefix and one by exact match, for a million entries each.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -19,7 +19,13 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
         default_action = drop();
         size = 1048576;
     }
-    apply { routes.apply(); }
+    table hosts {
+        key = { h.h.to: exact; }
+        actions = { send; drop; }
+        default_action = drop();
+        size = 1048576;
+    }
+    apply { if (!hosts.apply().hit) { routes.apply(); } }
 }
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
 control D(packet_out b, in H h) { apply { b.emit(h.h); } }

@@ -2,17 +2,59 @@
 
 use std::time::{Duration, Instant};
 
+use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::field_match::{self, FieldMatchType};
 use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
+use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::table_action;
 use p4runtime::p4::v1::update::Type;
-use tonic::Status;
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
+use tonic::{Status, Streaming};
 
-/// A program with one LPM table of a million entries, to be measured on any v1model target.
+/// A program with a table of each [`Kind`] for a million entries, to be measured on any v1model target.
 pub const PROGRAM: &str = include_str!("measure.p4");
+
+/// With this id we write.
+const ELECTION: v1::Uint128 = v1::Uint128 { high: 0, low: 1 };
+
+/// How long a server may take to listen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Which table is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Prefixes of 32 bits, by longest prefix match.
+    Lpm,
+    /// Values of 32 bits, by exact match.
+    Exact,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Lpm, Self::Exact];
+
+    /// As P4 calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lpm => "lpm",
+            Self::Exact => "exact",
+        }
+    }
+
+    const fn table(self) -> &'static str {
+        match self {
+            Self::Lpm => "routes",
+            Self::Exact => "hosts",
+        }
+    }
+}
 
 /// Figures of one run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,45 +70,256 @@ pub struct Rates {
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
+    /// Which table is filled.
+    pub kind: Kind,
     /// Entries in all.
     pub entries: usize,
     /// Entries in one batch.
     pub batch: usize,
     /// Batches under way at a time.
     pub in_flight: usize,
-    /// The device.
-    pub device_id: u64,
-    /// The primary's election id.
-    pub election_id: v1::Uint128,
-    /// The table, its only match field being field 1, LPM over 32 bits.
-    pub table_id: u32,
-    /// An action with one parameter of 9 bits.
-    pub action_id: u32,
 }
 
-fn entry(load: &Load, number: u32) -> v1::Update {
-    // Every address once, scattered over the space: the odd constant makes multiplication a permutation.
-    let address = number.wrapping_mul(0x9e37_79b1);
+/// Why there are no figures.
+#[derive(Debug, Error)]
+pub enum RateError {
+    /// The server cannot be reached.
+    #[error("{address}: {source}")]
+    Unreachable {
+        /// Where it should be.
+        address: String,
+        /// Why not.
+        source: tonic::transport::Error,
+    },
+    /// The server refuses.
+    #[error("{0}: {1}")]
+    Refused(&'static str, Box<Status>),
+    /// The server holds something else than was written.
+    #[error("{read} of {written} entries came back")]
+    Lost {
+        /// Entries read.
+        read: usize,
+        /// Entries written.
+        written: usize,
+    },
+    /// No threads, or a program of ours that does not compile.
+    #[error("{0}")]
+    Here(String),
+}
+
+fn refused(what: &'static str) -> impl Fn(Status) -> RateError {
+    move |status| RateError::Refused(what, Box::new(status))
+}
+
+/// The P4Info of [`PROGRAM`].
+///
+/// # Errors
+/// [`RateError::Here`] if it does not compile, which is our fault.
+pub fn info() -> Result<P4Info, RateError> {
+    let here = |error: &dyn std::fmt::Display| RateError::Here(error.to_string());
+    let mut map = p4front::source::SourceMap::new();
+    let main = map.add("measure.p4", PROGRAM).map_err(|e| here(&e))?;
+    let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
+    let compiled = compiled.map_err(|findings| RateError::Here(findings.render(&map)))?;
+    Ok(crate::p4info::message(&compiled.p4info))
+}
+
+/// A server whose primary we are, and on which [`PROGRAM`] runs.
+pub struct Session {
+    rpc: P4RuntimeClient<Channel>,
+    device_id: u64,
+    info: P4Info,
+    // The stream keeps us primary while it is open.
+    _requests: mpsc::Sender<v1::StreamMessageRequest>,
+    _answers: Streaming<v1::StreamMessageResponse>,
+}
+
+impl Session {
+    /// Opens a session and loads the program; the server has some time to come up.
+    ///
+    /// # Errors
+    /// [`RateError`].
+    pub async fn open(
+        address: &str,
+        device_id: u64,
+        device_config: Vec<u8>,
+    ) -> Result<Self, RateError> {
+        let unreachable = |source| RateError::Unreachable {
+            address: address.to_owned(),
+            source,
+        };
+        let endpoint = Channel::from_shared(format!("http://{address}"))
+            .map_err(|error| RateError::Here(error.to_string()))?
+            .tcp_nodelay(true)
+            .initial_stream_window_size(8 << 20)
+            .initial_connection_window_size(64 << 20);
+        let deadline = Instant::now() + PATIENCE;
+        let channel = loop {
+            match endpoint.connect().await {
+                Err(_) if Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                done => break done.map_err(unreachable)?,
+            }
+        };
+        let mut rpc = P4RuntimeClient::new(channel).max_decoding_message_size(64 << 20);
+        let (requests, receiver) = mpsc::channel(4);
+        let arbitration = v1::MasterArbitrationUpdate {
+            device_id,
+            election_id: Some(ELECTION),
+            ..Default::default()
+        };
+        // Some servers answer nothing, not even headers, before they were asked: the question goes first.
+        let _ = requests
+            .send(v1::StreamMessageRequest {
+                update: Some(Asked::Arbitration(arbitration)),
+            })
+            .await;
+        let opened = rpc.stream_channel(ReceiverStream::new(receiver)).await;
+        let mut answers = opened.map_err(refused("StreamChannel"))?.into_inner();
+        answers.message().await.map_err(refused("StreamChannel"))?;
+        let info = info()?;
+        rpc.set_forwarding_pipeline_config(v1::SetForwardingPipelineConfigRequest {
+            device_id,
+            election_id: Some(ELECTION),
+            action: Action::VerifyAndCommit.into(),
+            config: Some(v1::ForwardingPipelineConfig {
+                p4info: Some(info.clone()),
+                p4_device_config: device_config,
+                cookie: None,
+            }),
+            ..Default::default()
+        })
+        .await
+        .map_err(refused("SetForwardingPipelineConfig"))?;
+        Ok(Self {
+            rpc,
+            device_id,
+            info,
+            _requests: requests,
+            _answers: answers,
+        })
+    }
+
+    fn table(&self, kind: Kind) -> u32 {
+        let heads = self.info.tables.iter().filter_map(|t| t.preamble.as_ref());
+        let mut named = heads.filter(|p| p.alias == kind.table());
+        named.next().map_or(0, |p| p.id)
+    }
+
+    fn action(&self) -> u32 {
+        let heads = self.info.actions.iter().filter_map(|a| a.preamble.as_ref());
+        let mut named = heads.filter(|p| p.alias == "send");
+        named.next().map_or(0, |p| p.id)
+    }
+
+    /// Writes the entries, batches made beforehand, and reads them back.
+    ///
+    /// # Errors
+    /// The first refusal; [`RateError::Lost`] if fewer entries come back than were written.
+    pub async fn measure(&self, load: &Load) -> Result<Rates, RateError> {
+        let writing = self.write(load).await?;
+        let (reading, read) = self.read(load).await?;
+        if read < load.entries {
+            let written = load.entries;
+            return Err(RateError::Lost { read, written });
+        }
+        let rate = |time: Duration| load.entries as f64 / time.as_secs_f64().max(1e-9);
+        Ok(Rates {
+            entries: load.entries,
+            writes: rate(writing),
+            reads: rate(reading),
+        })
+    }
+
+    async fn write(&self, load: &Load) -> Result<Duration, RateError> {
+        let (table, action) = (self.table(load.kind), self.action());
+        let mut numbers = 0..u32::try_from(load.entries).unwrap_or(u32::MAX);
+        let mut requests: Vec<v1::WriteRequest> = Vec::new();
+        while !numbers.is_empty() {
+            let batch = numbers.by_ref().take(load.batch.max(1));
+            requests.push(v1::WriteRequest {
+                device_id: self.device_id,
+                election_id: Some(ELECTION),
+                updates: batch
+                    .map(|n| entry(load.kind, table, action, n))
+                    .collect(),
+                ..Default::default()
+            });
+        }
+        requests.reverse();
+        let began = Instant::now();
+        let mut tasks = tokio::task::JoinSet::new();
+        let take = |done: Result<Result<(), Status>, tokio::task::JoinError>| match done {
+            Ok(done) => done.map_err(refused("Write")),
+            Err(error) => Err(RateError::Here(error.to_string())),
+        };
+        while let Some(request) = requests.pop() {
+            if tasks.len() >= load.in_flight.max(1)
+                && let Some(done) = tasks.join_next().await
+            {
+                take(done)?;
+            }
+            let mut rpc = self.rpc.clone();
+            tasks.spawn(async move { rpc.write(request).await.map(|_| ()) });
+        }
+        while let Some(done) = tasks.join_next().await {
+            take(done)?;
+        }
+        Ok(began.elapsed())
+    }
+
+    async fn read(&self, load: &Load) -> Result<(Duration, usize), RateError> {
+        let filter = v1::TableEntry {
+            table_id: self.table(load.kind),
+            ..Default::default()
+        };
+        let request = v1::ReadRequest {
+            device_id: self.device_id,
+            role: String::new(),
+            entities: vec![v1::Entity {
+                entity: Some(Entity::TableEntry(filter)),
+            }],
+        };
+        let began = Instant::now();
+        let opened = self.rpc.clone().read(request).await;
+        let mut answers = opened.map_err(refused("Read"))?.into_inner();
+        let mut read = 0;
+        while let Some(answer) = answers.message().await.map_err(refused("Read"))? {
+            read += answer.entities.len();
+        }
+        Ok((began.elapsed(), read))
+    }
+}
+
+/// Every value once, scattered over the space: the odd constant makes multiplication a permutation.
+fn entry(kind: Kind, table_id: u32, action_id: u32, number: u32) -> v1::Update {
+    let value = number.wrapping_mul(0x9e37_79b1).to_be_bytes().to_vec();
+    let matched = match kind {
+        Kind::Lpm => FieldMatchType::Lpm(field_match::Lpm {
+            value,
+            prefix_len: 32,
+        }),
+        Kind::Exact => FieldMatchType::Exact(field_match::Exact { value }),
+    };
+    let action = v1::Action {
+        action_id,
+        params: vec![v1::action::Param {
+            param_id: 1,
+            value: vec![(number % 250) as u8 + 1],
+        }],
+    };
     v1::Update {
         r#type: Type::Insert.into(),
         entity: Some(v1::Entity {
             entity: Some(Entity::TableEntry(v1::TableEntry {
-                table_id: load.table_id,
+                table_id,
                 r#match: vec![v1::FieldMatch {
                     field_id: 1,
-                    field_match_type: Some(FieldMatchType::Lpm(field_match::Lpm {
-                        value: address.to_be_bytes().to_vec(),
-                        prefix_len: 32,
-                    })),
+                    field_match_type: Some(matched),
                 }],
                 action: Some(v1::TableAction {
-                    r#type: Some(table_action::Type::Action(v1::Action {
-                        action_id: load.action_id,
-                        params: vec![v1::action::Param {
-                            param_id: 1,
-                            value: vec![(number % 250) as u8 + 1],
-                        }],
-                    })),
+                    r#type: Some(table_action::Type::Action(action)),
                 }),
                 ..Default::default()
             })),
@@ -74,67 +327,24 @@ fn entry(load: &Load, number: u32) -> v1::Update {
     }
 }
 
-/// Writes the entries, batches made beforehand, and reads them back.
+/// Measures a server from a thread that is not a task; `loaded` is called when the program is there and no entry yet.
 ///
 /// # Errors
-/// The first status that is not OK; UNKNOWN if fewer entries come back than were written.
-pub async fn measure(rpc: &P4RuntimeClient<Channel>, load: &Load) -> Result<Rates, Status> {
-    let count = u32::try_from(load.entries).unwrap_or(u32::MAX);
-    let mut numbers = 0..count;
-    let mut requests: Vec<v1::WriteRequest> = Vec::new();
-    while !numbers.is_empty() {
-        let batch = numbers.by_ref().take(load.batch.max(1));
-        requests.push(v1::WriteRequest {
-            device_id: load.device_id,
-            election_id: Some(load.election_id),
-            updates: batch.map(|n| entry(load, n)).collect(),
-            ..Default::default()
-        });
-    }
-    requests.reverse();
-    let began = Instant::now();
-    let mut tasks = tokio::task::JoinSet::new();
-    while let Some(request) = requests.pop() {
-        if tasks.len() >= load.in_flight.max(1)
-            && let Some(done) = tasks.join_next().await
-        {
-            done.map_err(|e| Status::internal(e.to_string()))??;
-        }
-        let mut rpc = rpc.clone();
-        tasks.spawn(async move { rpc.write(request).await.map(|_| ()) });
-    }
-    while let Some(done) = tasks.join_next().await {
-        done.map_err(|e| Status::internal(e.to_string()))??;
-    }
-    let writing = began.elapsed();
-    let filter = v1::TableEntry {
-        table_id: load.table_id,
-        ..Default::default()
-    };
-    let request = v1::ReadRequest {
-        device_id: load.device_id,
-        role: String::new(),
-        entities: vec![v1::Entity {
-            entity: Some(Entity::TableEntry(filter)),
-        }],
-    };
-    let began = Instant::now();
-    let mut answers = rpc.clone().read(request).await?.into_inner();
-    let mut read = 0;
-    while let Some(answer) = answers.message().await? {
-        read += answer.entities.len();
-    }
-    let reading = began.elapsed();
-    if read < load.entries {
-        return Err(Status::unknown(format!(
-            "{read} of {} entries came back",
-            load.entries
-        )));
-    }
-    let rate = |time: Duration| load.entries as f64 / time.as_secs_f64().max(1e-9);
-    Ok(Rates {
-        entries: load.entries,
-        writes: rate(writing),
-        reads: rate(reading),
+/// [`RateError`].
+pub fn run(
+    address: &str,
+    device_id: u64,
+    device_config: Vec<u8>,
+    load: &Load,
+    loaded: impl FnOnce(),
+) -> Result<Rates, RateError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| RateError::Here(error.to_string()))?;
+    runtime.block_on(async {
+        let session = Session::open(address, device_id, device_config).await?;
+        loaded();
+        session.measure(load).await
     })
 }

@@ -18,7 +18,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 pub(super) use super::answer::{CALL, Heard, Outcome, name, timed};
-use super::{ConformError, ConformOptions, Conformance, Finding, Verdict};
+use super::{ConformError, ConformOptions, Conformance, Finding, Fuzzing, Verdict};
 use crate::target::remote::apply::{self, Abilities};
 use crate::target::remote::desired::DesiredPipeline;
 use crate::target::remote::{Client, Device, ElectionId, Endpoint, RemoteError};
@@ -49,6 +49,7 @@ pub(super) struct Bench {
     next_id: ElectionId,
     api_version: String,
     findings: Vec<Finding>,
+    pub(super) fuzzing: Option<Fuzzing>,
     dead: bool,
 }
 
@@ -144,6 +145,7 @@ impl Bench {
             next_id: ElectionId(endpoint.election_id.0.max(100_000)),
             api_version,
             findings: Vec::new(),
+            fuzzing: None,
             dead: false,
         })
     }
@@ -485,12 +487,21 @@ impl Bench {
 
     pub(super) fn into_report(mut self) -> Conformance {
         self.findings.sort_by_key(|finding| finding.point);
+        let agrees = |fuzzing: &Fuzzing| fuzzing.disagreements.is_empty();
         Conformance {
             address: self.endpoint.address.clone(),
             api_version: self.api_version,
-            conforms: self.findings.iter().all(|f| f.verdict != Verdict::Fail),
+            conforms: self.findings.iter().all(|f| f.verdict != Verdict::Fail)
+                && self.fuzzing.as_ref().is_none_or(agrees),
             findings: self.findings,
+            fuzzing: self.fuzzing,
         }
+    }
+
+    /// Whether a check of a point came out so.
+    pub(super) fn has(&self, point: u8, verdict: Verdict) -> bool {
+        let mut findings = self.findings.iter();
+        findings.any(|f| f.point == point && f.verdict == verdict)
     }
 
     /// The version that the server names.

@@ -17,6 +17,7 @@ mod answer;
 mod batches;
 mod bench;
 mod entries;
+mod fuzzing;
 mod groups;
 mod packets;
 mod pipeline;
@@ -34,6 +35,7 @@ use super::remote::desired::{ConfigFormat, DesiredPipeline};
 use super::remote::{Endpoint, RemoteError};
 use crate::program::p4info;
 use bench::Bench;
+pub use fuzzing::{FuzzOptions, Fuzzing};
 
 /// The program.
 pub const PROGRAM: &str = include_str!("conform.p4");
@@ -124,6 +126,8 @@ pub struct Conformance {
     pub conforms: bool,
     /// The checks, by point.
     pub findings: Vec<Finding>,
+    /// Random updates, where they were asked for.
+    pub fuzzing: Option<Fuzzing>,
 }
 
 impl Conformance {
@@ -150,6 +154,8 @@ pub struct ConformOptions {
     pub config: ConfigFormat,
     /// A device config of [`PROGRAM`] made beforehand.
     pub config_file: Option<PathBuf>,
+    /// Random updates after the checks.
+    pub fuzz: Option<FuzzOptions>,
 }
 
 /// Why nothing could be tried.
@@ -203,6 +209,11 @@ pub async fn run(
     watch("configuration");
     bench.refresh().await?;
     pipeline::check(&mut bench).await;
+    if let Some(fuzz) = options.fuzz {
+        watch("random updates");
+        bench.refresh().await?;
+        bench.fuzzing = Some(fuzzing::check(&mut bench, fuzz).await);
+    }
     Ok(bench.into_report())
 }
 

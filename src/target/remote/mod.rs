@@ -24,7 +24,7 @@ pub mod drift;
 pub mod entity;
 mod error;
 pub mod journal;
-mod p4c;
+pub(crate) mod p4c;
 pub mod push;
 pub mod report;
 pub mod state;
@@ -37,7 +37,7 @@ pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
 pub(crate) use error::{code_name, update_failures};
-pub use push::{PushError, PushOptions};
+pub use push::{PushError, PushOptions, Stop};
 pub use report::PushReport;
 pub use state::SwitchState;
 

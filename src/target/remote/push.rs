@@ -41,6 +41,25 @@ pub struct PushOptions {
     pub take_over: bool,
     /// The journal's directory.
     pub journal: PathBuf,
+    /// Ends the push early.
+    pub stop: Stop,
+}
+
+/// Asks a push to end: before anything was changed it ends there, later it brings every switch back.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks; from any thread.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 /// Called with the name of a switch that is done with a step, from any thread.
@@ -63,6 +82,9 @@ pub enum PushError {
     /// Switches could not be asked, or would refuse.
     #[error("nothing was changed: {}", each_line(.0))]
     Before(Vec<(String, RemoteError)>),
+    /// Somebody asked it to end.
+    #[error("interrupted; nothing was changed")]
+    Interrupted,
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -149,6 +171,9 @@ pub async fn push(
                 .map(|r| switch_report(r, SwitchOutcome::Unchanged, None)),
         );
         return Ok(PushReport::new(desired, report, Outcome::Unchanged, 0));
+    }
+    if options.stop.asked() {
+        return Err(PushError::Interrupted);
     }
     let snapshots = before(&journal, &ready, interrupted)?;
     journal.begin(&snapshots)?;
@@ -271,15 +296,20 @@ async fn write_all(
 ) -> (Vec<Written>, bool) {
     let failed = Arc::new(AtomicBool::new(false));
     let (pipeline, told) = (Arc::clone(&desired.pipeline), Arc::clone(told));
-    let stop = Arc::clone(&failed);
+    let (stop, asked) = (Arc::clone(&failed), options.stop.clone());
     let done = each(
         std::mem::take(ready),
         options.jobs,
         move |mut ready: Ready| {
             let (pipeline, told, failed) =
                 (Arc::clone(&pipeline), Arc::clone(&told), Arc::clone(&stop));
+            let asked = asked.clone();
             async move {
-                let written = if ready.diff.is_empty() || failed.load(Ordering::SeqCst) {
+                let written = if ready.diff.is_empty() {
+                    Written::Skipped
+                } else if asked.asked() || failed.load(Ordering::SeqCst) {
+                    // Left out: what others were given has to go again.
+                    failed.store(true, Ordering::SeqCst);
                     Written::Skipped
                 } else {
                     match write_one(&mut ready, &pipeline).await {

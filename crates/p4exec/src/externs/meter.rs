@@ -5,6 +5,8 @@
 
 use units::{Bytes, Nanos};
 
+use super::counter::CounterCell;
+
 /// The outcome, numbered as v1model numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Colour {
@@ -14,6 +16,27 @@ pub enum Colour {
     Yellow = 1,
     /// Beyond the peak rate.
     Red = 2,
+}
+
+/// What a meter has marked, by colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Marked {
+    /// Within the committed rate.
+    pub green: CounterCell,
+    /// Within the peak rate.
+    pub yellow: CounterCell,
+    /// Beyond the peak rate.
+    pub red: CounterCell,
+}
+
+impl Marked {
+    fn count(&mut self, colour: Colour, length: Bytes) {
+        match colour {
+            Colour::Green => self.green.count(length),
+            Colour::Yellow => self.yellow.count(length),
+            Colour::Red => self.red.count(length),
+        }
+    }
 }
 
 /// What a meter measures.
@@ -87,6 +110,7 @@ struct Running {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
     running: Option<Running>,
+    marked: Marked,
 }
 
 impl Meter {
@@ -106,8 +130,26 @@ impl Meter {
         self.running.map(|r| r.config)
     }
 
-    /// Meters one packet (RFC 2698, section 3). Time that runs backwards earns nothing.
+    /// What was marked so far; a new configuration leaves it.
+    #[must_use]
+    pub const fn marked(&self) -> &Marked {
+        &self.marked
+    }
+
+    /// Says what was marked so far.
+    pub const fn set_marked(&mut self, marked: Marked) {
+        self.marked = marked;
+    }
+
+    /// Meters one packet and counts it by its colour.
     pub fn execute(&mut self, now: Nanos, kind: MeterKind, length: Bytes) -> Colour {
+        let colour = self.mark(now, kind, length);
+        self.marked.count(colour, length);
+        colour
+    }
+
+    /// RFC 2698, section 3. Time that runs backwards earns nothing.
+    fn mark(&mut self, now: Nanos, kind: MeterKind, length: Bytes) -> Colour {
         let Some(running) = &mut self.running else {
             return Colour::Green;
         };
@@ -195,6 +237,12 @@ mod tests {
     fn bursts_then_rates() {
         let mut m = meter();
         assert_eq!(run(&mut m, 0, 6), [Green, Green, Yellow, Yellow, Red, Red]);
+        let packets = |m: &Meter| {
+            let marked = m.marked();
+            [marked.green, marked.yellow, marked.red].map(|cell| cell.packets)
+        };
+        assert_eq!(packets(&m), [2, 2, 2]);
+        assert_eq!(m.marked().red.bytes, Bytes::new(128));
         // Half a second: one peak token, half a committed one.
         assert_eq!(run(&mut m, 500, 2), [Yellow, Red]);
         // Another half: the committed bucket has its first whole token.

@@ -10,7 +10,7 @@ use super::control::{Binding, ControlState, no_such};
 use super::{Delta, StateError};
 use crate::externs::counter::{CounterArray, CounterCell};
 use crate::externs::digest::DigestQueue;
-use crate::externs::meter::{Colour, Meter, MeterArray, MeterConfig, MeterKind};
+use crate::externs::meter::{Colour, Marked, Meter, MeterArray, MeterConfig, MeterKind};
 use crate::externs::random::RandomSource;
 use crate::externs::register::RegisterArray;
 use crate::ports::PortSet;
@@ -129,6 +129,18 @@ impl TableCells {
         cells.get(slot as usize).and_then(Meter::config)
     }
 
+    /// What the direct meter of an entry, or of the default action, has marked.
+    #[must_use]
+    pub fn marked(&self, slot: Option<Slot>) -> Marked {
+        let Some(slot) = slot else {
+            return *self.default_meter.marked();
+        };
+        let cells = self.meters.as_deref().unwrap_or_default();
+        cells
+            .get(slot as usize)
+            .map_or_else(Marked::default, |meter| *meter.marked())
+    }
+
     /// When a packet last hit an entry (or it was installed); `None` if the table keeps no times.
     #[must_use]
     pub fn last_hit(&self, slot: Slot) -> Option<Nanos> {
@@ -172,6 +184,14 @@ impl TableCells {
         }
     }
 
+    fn set_marked(&mut self, slot: Option<Slot>, marked: Marked) {
+        match (slot, &mut self.meters) {
+            (None, _) => self.default_meter.set_marked(marked),
+            (Some(slot), Some(meters)) => at(meters, slot).set_marked(marked),
+            (Some(_), None) => {}
+        }
+    }
+
     /// Bytes on the heap.
     fn bytes(&self) -> usize {
         let counters = self
@@ -199,8 +219,10 @@ pub(super) enum DataOp {
     Touch(TableId, Slot),
     DirectCounter(TableId, Option<Slot>, CounterCell),
     DirectMeter(TableId, Option<Slot>, Option<MeterConfig>),
+    DirectMarked(TableId, Option<Slot>, Box<Marked>),
     Counter(ExternId, usize, CounterCell),
     Meter(ExternId, usize, Option<MeterConfig>),
+    Marked(ExternId, usize, Box<Marked>),
     Register(ExternId, usize, Bits),
 }
 
@@ -374,6 +396,11 @@ impl DataState {
                     cells.set_meter(*slot, *config);
                 }
             }
+            DataOp::DirectMarked(table, slot, marked) => {
+                if let Some(cells) = self.cells_mut(*table) {
+                    cells.set_marked(*slot, **marked);
+                }
+            }
             DataOp::Counter(id, index, value) => {
                 if let Some(ExternState::Counter(counter)) = self.extern_mut(*id)
                     && let Some(cell) = counter.cells.get_mut(*index)
@@ -386,6 +413,13 @@ impl DataState {
                     && let Some(cell) = meter.cells.get_mut(*index)
                 {
                     cell.configure(*config);
+                }
+            }
+            DataOp::Marked(id, index, marked) => {
+                if let Some(ExternState::Meter(meter)) = self.extern_mut(*id)
+                    && let Some(cell) = meter.cells.get_mut(*index)
+                {
+                    cell.set_marked(**marked);
                 }
             }
             DataOp::Register(id, index, value) => {

@@ -36,7 +36,7 @@ pub use build::BuildError;
 pub(crate) use build::{const_bits, hash_algorithm};
 pub use control::{ControlState, ExternConfig, ProfileState, ValueSetState};
 pub use data::{DataState, ExternState, TableCells};
-pub use replication::{CloneSession, Replica, Replication};
+pub use replication::{CloneSession, Copies, Replica, Replication};
 pub use transaction::{Delta, Mark, Transaction};
 pub use update::{EntryRef, Update};
 

@@ -4,7 +4,7 @@ use p4ir::{Entity as _, ExternId, TableId, ValueSetId};
 
 use super::control::{ControlState, no_such};
 use super::data::DataOp;
-use super::replication::{CloneSession, Replica};
+use super::replication::{CloneSession, Copies, Replica};
 use super::update::{EntryRef, Update};
 use super::{ExternConfig, StateError};
 use crate::tables::profile::{Group, Member};
@@ -49,6 +49,11 @@ enum Change {
         id: u32,
         old: Option<CloneSession>,
         new: Option<CloneSession>,
+    },
+    Backups {
+        of: Copies,
+        old: Vec<Vec<Replica>>,
+        new: Vec<Vec<Replica>>,
     },
     ValueSet {
         set: usize,
@@ -104,6 +109,10 @@ impl Change {
             Self::Session { id, old, new } => {
                 let session = choose(old, new, forward);
                 control.replication.set_session(*id, session);
+            }
+            Self::Backups { of, old, new } => {
+                let backups = choose(old, new, forward);
+                control.replication.set_backups(*of, backups);
             }
             Self::ValueSet { set, old, new } => {
                 control.value_sets[*set].put(choose(old, new, forward));
@@ -356,6 +365,22 @@ impl Transaction<'_> {
                     .push(DataOp::DirectMeter(table, slot, config));
                 Ok(())
             }
+            Update::SetDirectMarked {
+                table,
+                entry,
+                marked,
+            } => {
+                let slot = self.cell(table, &entry, "direct meter", |b| b.meter)?;
+                self.delta
+                    .data
+                    .push(DataOp::DirectMarked(table, slot, marked));
+                Ok(())
+            }
+            Update::SetBackups { of, backups: new } => {
+                let old = self.control.replication.backups(of).to_vec();
+                self.change(Change::Backups { of, old, new });
+                Ok(())
+            }
             Update::SetMulticastGroup { group, replicas } => self.set_group(group, replicas),
             Update::SetCloneSession { session, config } => self.set_session(session, config),
             Update::SetCounter {
@@ -374,6 +399,15 @@ impl Transaction<'_> {
             } => {
                 self.check_index(meter, index, "meter")?;
                 self.delta.data.push(DataOp::Meter(meter, index, config));
+                Ok(())
+            }
+            Update::SetMarked {
+                meter,
+                index,
+                marked,
+            } => {
+                self.check_index(meter, index, "meter")?;
+                self.delta.data.push(DataOp::Marked(meter, index, marked));
                 Ok(())
             }
             Update::SetRegister {

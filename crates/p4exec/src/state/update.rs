@@ -3,10 +3,10 @@
 use p4ir::{ExternId, TableId, ValueSetId};
 use units::Nanos;
 
-use super::replication::{CloneSession, Replica};
+use super::replication::{CloneSession, Copies, Replica};
 use super::{Delta, RuntimeState, StateError, Transaction};
 use crate::externs::counter::CounterCell;
-use crate::externs::meter::MeterConfig;
+use crate::externs::meter::{Marked, MeterConfig};
 use crate::tables::{
     ActionCall, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
     GroupMember, MemberId, NewEntry,
@@ -72,6 +72,12 @@ pub enum Update {
         entry: EntryRef,
         config: Option<MeterConfig>,
     },
+    /// Says what the direct meter of an entry or of the default action has marked.
+    SetDirectMarked {
+        table: TableId,
+        entry: EntryRef,
+        marked: Box<Marked>,
+    },
     /// Adds a member to an action profile.
     InsertMember {
         profile: ExternId,
@@ -110,6 +116,12 @@ pub enum Update {
         session: u32,
         config: Option<CloneSession>,
     },
+    /// Says, for each of the copies, which replicas take its place while its port is down, in the order in which they
+    /// are tried; an empty list takes all away.
+    SetBackups {
+        of: Copies,
+        backups: Vec<Vec<Replica>>,
+    },
     /// Sets a cell of a counter.
     SetCounter {
         counter: ExternId,
@@ -121,6 +133,12 @@ pub enum Update {
         meter: ExternId,
         index: usize,
         config: Option<MeterConfig>,
+    },
+    /// Says what a cell of a meter has marked.
+    SetMarked {
+        meter: ExternId,
+        index: usize,
+        marked: Box<Marked>,
     },
     /// Sets a cell of a register.
     SetRegister {

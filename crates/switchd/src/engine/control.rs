@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use p4exec::RuntimeState;
 use p4exec::externs::counter::CounterCell;
-use p4exec::externs::meter::MeterConfig;
+use p4exec::externs::meter::{Marked, MeterConfig};
 use p4exec::state::{ControlState, Delta, Transaction};
 use p4exec::tables::Slot;
 use p4ir::TableId;
@@ -23,6 +23,8 @@ pub struct EntryData {
     pub counter: CounterCell,
     /// The configuration of its direct meter.
     pub meter: Option<MeterConfig>,
+    /// What the direct meter has marked, by colour.
+    pub marked: Marked,
     /// How long ago a packet last hit it, or it was installed.
     pub since_hit: Nanos,
 }
@@ -163,6 +165,7 @@ impl Control {
                 EntryData {
                     counter: cells.counter(*slot),
                     meter: cells.meter_config(*slot),
+                    marked: cells.marked(*slot),
                     since_hit: Nanos::new(now.get().saturating_sub(hit.get())),
                 }
             };

@@ -33,7 +33,10 @@ fn requests(book: &Book) -> Vec<Entity> {
         Entity::ValueSetEntry(v1::ValueSetEntry::default()),
         Entity::DigestEntry(v1::DigestEntry::default()),
         Entity::CounterEntry(v1::CounterEntry::default()),
-        Entity::MeterEntry(v1::MeterEntry::default()),
+        Entity::MeterEntry(v1::MeterEntry {
+            counter_data: Some(v1::MeterCounterData::default()),
+            ..Default::default()
+        }),
         Entity::RegisterEntry(v1::RegisterEntry::default()),
     ];
     for schema in book.schema.tables.values() {
@@ -41,12 +44,12 @@ fn requests(book: &Book) -> Vec<Entity> {
             table_id: schema.id,
             counter_data: schema.counter.map(|_| v1::CounterData::default()),
             meter_config: schema.meter.map(|_| v1::MeterConfig::default()),
+            meter_counter_data: schema.meter.map(|_| v1::MeterCounterData::default()),
             ..Default::default()
         };
         let default = v1::TableEntry {
-            table_id: schema.id,
             is_default_action: true,
-            ..Default::default()
+            ..filter.clone()
         };
         requests.push(Entity::TableEntry(filter));
         if !schema.const_default && schema.profile.is_none() {
@@ -54,6 +57,12 @@ fn requests(book: &Book) -> Vec<Entity> {
         }
     }
     requests
+}
+
+fn unmarked(meter: &v1::MeterEntry) -> bool {
+    let nothing = |cell: &Option<v1::CounterData>| cell.is_none_or(|c| c == Default::default());
+    let marked = meter.counter_data.as_ref();
+    marked.is_none_or(|m| [m.green, m.yellow, m.red].iter().all(nothing))
 }
 
 /// The update that writes an entity again; `None` for what is as a fresh program has it.
@@ -67,7 +76,7 @@ fn rewrite(entity: Entity) -> Option<v1::Update> {
         Entity::CounterEntry(entry) if entry.data == Some(v1::CounterData::default()) => {
             return None;
         }
-        Entity::MeterEntry(entry) if entry.config.is_none() => return None,
+        Entity::MeterEntry(entry) if entry.config.is_none() && unmarked(entry) => return None,
         Entity::ValueSetEntry(entry) if entry.members.is_empty() => return None,
         Entity::RegisterEntry(entry) if is_zero(entry.data.as_ref()) => return None,
         Entity::CounterEntry(_)

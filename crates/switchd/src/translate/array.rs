@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use p4exec::externs::counter::CounterCell;
-use p4exec::externs::meter::MeterConfig;
+use p4exec::externs::meter::{Marked, MeterConfig};
 use p4exec::state::{ControlState, ExternConfig};
 use p4exec::{RuntimeState, StateError, Update};
 use p4ir::ExternId;
@@ -67,10 +67,25 @@ pub fn meter_message(config: &MeterConfig) -> v1::MeterConfig {
     }
 }
 
-/// Counters per colour are optional (P4Runtime 1.5, section 9.4.3).
+/// What a meter has marked by colour (P4Runtime 1.5, section 9.4.3); a colour that is left out has marked nothing.
 #[must_use]
-pub fn no_meter_counters() -> Refusal {
-    Refusal::unimplemented("meters do not count per colour; leave the meter's counter data out")
+pub fn marked(given: &v1::MeterCounterData) -> Box<Marked> {
+    let cell = |data: &Option<v1::CounterData>| data.as_ref().map_or_else(Default::default, cell);
+    Box::new(Marked {
+        green: cell(&given.green),
+        yellow: cell(&given.yellow),
+        red: cell(&given.red),
+    })
+}
+
+/// The message of what a meter has marked.
+#[must_use]
+pub fn marked_message(marked: &Marked) -> v1::MeterCounterData {
+    v1::MeterCounterData {
+        green: Some(counter_data(&marked.green)),
+        yellow: Some(counter_data(&marked.yellow)),
+        red: Some(counter_data(&marked.red)),
+    }
 }
 
 fn find<'a>(
@@ -151,17 +166,25 @@ pub fn write_counter(
 pub fn write_meter(book: &View<'_>, verb: Verb, entry: &v1::MeterEntry) -> Result<Steps, Refusal> {
     verb.only_modify("meter")?;
     let array = find(&book.schema.meters, "meter", entry.meter_id)?;
-    if entry.counter_data.is_some() {
-        return Err(no_meter_counters());
-    }
     let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
     let config = entry.config.as_ref().map(meter_config).transpose()?;
     let meter = array.object;
-    Ok(each(range, |index| Update::SetMeter {
+    let mut steps = each(range.clone(), |index| Update::SetMeter {
         meter,
         index,
         config,
-    }))
+    });
+    if let Some(given) = &entry.counter_data {
+        let marked = marked(given);
+        for index in range {
+            steps.push(Step::Update(Update::SetMarked {
+                meter,
+                index,
+                marked: marked.clone(),
+            }));
+        }
+    }
+    Ok(steps)
 }
 
 /// Sets registers.
@@ -265,22 +288,23 @@ pub fn read_meters(
     filter: &v1::MeterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    if filter.counter_data.is_some() {
-        return Err(no_meter_counters());
-    }
     for array in selected(&book.schema.meters, "meter", filter.meter_id)? {
         let range = cells(
             array,
             array_size(book.state(), array),
             filter.index.as_ref(),
         )?;
-        let look = |state: &RuntimeState, id, i: usize| Ok(state.meter(id)?.cells[i].config());
-        stretch(book, array.object, range, look, |index, config| {
+        let look = |state: &RuntimeState, id, i: usize| {
+            let cell = &state.meter(id)?.cells[i];
+            Ok((cell.config(), *cell.marked()))
+        };
+        let asked = filter.counter_data.is_some();
+        stretch(book, array.object, range, look, |index, (config, marked)| {
             sink(Entity::MeterEntry(v1::MeterEntry {
                 meter_id: array.id,
                 index: Some(index),
                 config: config.as_ref().map(meter_message),
-                counter_data: None,
+                counter_data: asked.then(|| marked_message(&marked)),
             }));
         })?;
     }

@@ -16,13 +16,15 @@ use super::{Sink, Steps, Verb, array, missing};
 enum Resource {
     Counter,
     Meter,
+    /// A meter, with what it has marked by colour.
+    CountingMeter,
 }
 
 impl Resource {
     fn check(self, table: &TableSchema) -> Result<(), Refusal> {
         let (there, name) = match self {
             Self::Counter => (table.counter.is_some(), "counter"),
-            Self::Meter => (table.meter.is_some(), "meter"),
+            Self::Meter | Self::CountingMeter => (table.meter.is_some(), "meter"),
         };
         if there {
             return Ok(());
@@ -87,16 +89,21 @@ pub fn write_meter(
     entry: &v1::DirectMeterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct meter")?;
-    if entry.counter_data.is_some() {
-        return Err(array::no_meter_counters());
-    }
     let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Meter)?;
     let config = entry.config.as_ref().map(array::meter_config).transpose()?;
-    Ok(Steps::one(Step::Update(Update::SetDirectMeter {
+    let mut steps = Steps::one(Step::Update(Update::SetDirectMeter {
         table: table.table,
-        entry: name,
+        entry: name.clone(),
         config,
-    })))
+    }));
+    if let Some(given) = &entry.counter_data {
+        steps.push(Step::Update(Update::SetDirectMarked {
+            table: table.table,
+            entry: name,
+            marked: array::marked(given),
+        }));
+    }
+    Ok(steps)
 }
 
 /// The entries a read is about, as a filter of entries that asks for the resource.
@@ -117,6 +124,10 @@ fn entries(
     match resource {
         Resource::Counter => filter.counter_data = Some(v1::CounterData::default()),
         Resource::Meter => filter.meter_config = Some(v1::MeterConfig::default()),
+        Resource::CountingMeter => {
+            filter.meter_config = Some(v1::MeterConfig::default());
+            filter.meter_counter_data = Some(v1::MeterCounterData::default());
+        }
     }
     let tables: Vec<_> = if given.table_id == 0 {
         let all = book.schema.tables.values();
@@ -189,19 +200,22 @@ pub fn read_meters(
     filter: &v1::DirectMeterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    if filter.counter_data.is_some() {
-        return Err(array::no_meter_counters());
-    }
+    let resource = if filter.counter_data.is_some() {
+        Resource::CountingMeter
+    } else {
+        Resource::Meter
+    };
     entries(
         book,
         filter.table_entry.as_ref(),
-        Resource::Meter,
+        resource,
         &mut |mut entry| {
             let config = entry.meter_config.take();
+            let counter_data = entry.meter_counter_data.take();
             sink(Entity::DirectMeterEntry(v1::DirectMeterEntry {
                 table_entry: key_of(entry),
                 config,
-                counter_data: None,
+                counter_data,
             }));
         },
     )

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use p4exec::Update;
-use p4exec::state::{CloneSession, Replica};
+use p4exec::state::{CloneSession, Copies, Replica};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type;
@@ -15,50 +15,107 @@ use super::refusal::Refusal;
 use super::value::{port, port_bytes, port_number};
 use super::{Sink, Steps, Verb};
 
-fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Vec<Replica>, Refusal> {
+/// Copies, and for each those that take its place while its port is down; no lists at all if there are no backups.
+#[derive(Default)]
+struct Given {
+    replicas: Vec<Replica>,
+    backups: Vec<Vec<Replica>>,
+}
+
+impl Given {
+    /// The step that sets the backups, if there are or were any.
+    fn backups(self, book: &View<'_>, of: Copies) -> Option<Step> {
+        let any = !self.backups.is_empty() || !book.state().replication.backups(of).is_empty();
+        any.then(|| {
+            Step::Update(Update::SetBackups {
+                of,
+                backups: self.backups,
+            })
+        })
+    }
+}
+
+fn rid(instance: u32) -> Result<u16, Refusal> {
+    u16::try_from(instance).map_err(|_| {
+        Refusal::invalid(format!(
+            "instance {instance} exceeds 65535, the largest egress_rid"
+        ))
+    })
+}
+
+/// The backups of a replica: each on a port of its own (P4Runtime 1.5, section 9.5).
+fn backups(
+    around: &Surroundings<'_>,
+    primary: Replica,
+    given: &[v1::BackupReplica],
+) -> Result<Vec<Replica>, Refusal> {
+    let mut ports = BTreeSet::from([primary.port]);
+    let mut backups = Vec::with_capacity(given.len());
+    for (index, backup) in given.iter().enumerate() {
+        let here = |r: Refusal| r.at(&format!("backup {index}"));
+        let replica = Replica {
+            port: port(&backup.port, around.cpu_port).map_err(here)?,
+            rid: rid(backup.instance).map_err(here)?,
+        };
+        if !ports.insert(replica.port) {
+            return Err(here(Refusal::invalid(format!(
+                "port {} is tried twice: a backup needs a port of its own",
+                replica.port
+            ))));
+        }
+        backups.push(replica);
+    }
+    Ok(backups)
+}
+
+fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, Refusal> {
     let mut seen = BTreeSet::new();
     let mut replicas = Vec::with_capacity(given.len());
+    let mut backed = Vec::with_capacity(given.len());
     for (index, replica) in given.iter().enumerate() {
         let here = |r: Refusal| r.at(&format!("replica {index}"));
-        if !replica.backup_replicas.is_empty() {
-            return Err(here(Refusal::unimplemented(
-                "backup replicas are not supported",
-            )));
-        }
         #[allow(deprecated)]
         let port = match &replica.port_kind {
             None => return Err(here(super::missing("port"))),
             Some(PortKind::Port(bytes)) => port(bytes, around.cpu_port),
             Some(PortKind::EgressPort(number)) => port_number(*number, around.cpu_port),
         };
-        let Ok(rid) = u16::try_from(replica.instance) else {
-            return Err(here(Refusal::invalid(format!(
-                "instance {} exceeds 65535, the largest egress_rid",
-                replica.instance
-            ))));
-        };
-        let replica = Replica {
+        let copy = Replica {
             port: port.map_err(here)?,
-            rid,
+            rid: rid(replica.instance).map_err(here)?,
         };
-        if !seen.insert(replica) {
+        if !seen.insert(copy) {
             return Err(here(Refusal::invalid(format!(
-                "port {} with instance {rid} is there twice",
-                replica.port
+                "port {} with instance {} is there twice",
+                copy.port, copy.rid
             ))));
         }
-        replicas.push(replica);
+        backed.push(backups(around, copy, &replica.backup_replicas).map_err(here)?);
+        replicas.push(copy);
     }
-    Ok(replicas)
+    if backed.iter().all(Vec::is_empty) {
+        backed.clear();
+    }
+    Ok(Given {
+        replicas,
+        backups: backed,
+    })
 }
 
-fn messages(replicas: &[Replica]) -> Vec<v1::Replica> {
-    let message = |replica: &Replica| v1::Replica {
+fn messages(replicas: &[Replica], backups: &[Vec<Replica>]) -> Vec<v1::Replica> {
+    let backup = |replica: &Replica| v1::BackupReplica {
+        port: port_bytes(replica.port),
+        instance: replica.rid.into(),
+    };
+    let message = |(index, replica): (usize, &Replica)| v1::Replica {
         port_kind: Some(PortKind::Port(port_bytes(replica.port))),
         instance: replica.rid.into(),
-        backup_replicas: Vec::new(),
+        backup_replicas: backups
+            .get(index)
+            .map(|backups| backups.iter().map(backup).collect())
+            .unwrap_or_default(),
     };
-    replicas.iter().map(message).collect()
+    replicas.iter().enumerate().map(message).collect()
 }
 
 /// Whether the thing is there, and may be as the verb wants it.
@@ -94,6 +151,8 @@ pub fn write_group(
     let there = book.state().replication.group(group).is_some();
     check_there(there, verb, &what)?;
     let key = NoteKey::Multicast(group);
+    let of = Copies::Group(group);
+    let mut copies = Given::default();
     let (new, note) = if verb == Verb::Delete {
         (None, None)
     } else {
@@ -101,13 +160,17 @@ pub fn write_group(
             metadata: given.metadata.clone(),
             ..Note::default()
         };
-        let replicas = replicas(around, &given.replicas).map_err(|r| r.at(&what))?;
+        copies = replicas(around, &given.replicas).map_err(|r| r.at(&what))?;
+        let replicas = std::mem::take(&mut copies.replicas);
         (Some(replicas), (!note.metadata.is_empty()).then_some(note))
     };
     let mut steps = Steps::one(Step::Update(Update::SetMulticastGroup {
         group,
         replicas: new,
     }));
+    if let Some(step) = copies.backups(book, of) {
+        steps.push(step);
+    }
     steps.push(Step::Note(key, note));
     Ok(steps)
 }
@@ -131,6 +194,7 @@ pub fn write_session(
     }
     let there = book.state().replication.session(session).is_some();
     check_there(there, verb, &what)?;
+    let mut copies = Given::default();
     let (config, note) = if verb == Verb::Delete {
         (None, None)
     } else {
@@ -146,8 +210,9 @@ pub fn write_session(
                 given.class_of_service
             )));
         }
+        copies = replicas(around, &given.replicas).map_err(|r| r.at(&what))?;
         let config = CloneSession {
-            replicas: replicas(around, &given.replicas).map_err(|r| r.at(&what))?,
+            replicas: std::mem::take(&mut copies.replicas),
             multicast_group: None,
             truncate_to: (length > 0).then_some(length),
         };
@@ -158,6 +223,9 @@ pub fn write_session(
         (Some(config), (given.class_of_service > 0).then_some(note))
     };
     let mut steps = Steps::one(Step::Update(Update::SetCloneSession { session, config }));
+    if let Some(step) = copies.backups(book, Copies::Session(session)) {
+        steps.push(step);
+    }
     steps.push(Step::Note(NoteKey::Session(session), note));
     Ok(steps)
 }
@@ -180,7 +248,10 @@ pub fn read_groups(
             let note = book.note(NoteKey::Multicast(*group));
             sink(entity(Type::MulticastGroupEntry(v1::MulticastGroupEntry {
                 multicast_group_id: (*group).into(),
-                replicas: messages(replicas),
+                replicas: messages(
+                    replicas,
+                    book.state().replication.backups(Copies::Group(*group)),
+                ),
                 metadata: note.map(|n| n.metadata.clone()).unwrap_or_default(),
             })));
         }
@@ -203,7 +274,10 @@ pub fn read_sessions(
             let length = session.truncate_to.unwrap_or(0);
             sink(entity(Type::CloneSessionEntry(v1::CloneSessionEntry {
                 session_id: *id,
-                replicas: messages(&session.replicas),
+                replicas: messages(
+                    &session.replicas,
+                    book.state().replication.backups(Copies::Session(*id)),
+                ),
                 class_of_service: note.map_or(0, |n| n.class_of_service),
                 packet_length_bytes: i32::try_from(length).unwrap_or(i32::MAX),
             })));

@@ -116,8 +116,10 @@ fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refus
             "meter_config is set, but the table has no direct meter",
         ));
     }
-    if entry.meter_counter_data.is_some() {
-        return Err(array::no_meter_counters());
+    if entry.meter_counter_data.is_some() && table.meter.is_none() {
+        return Err(Refusal::invalid(
+            "meter_counter_data is set, but the table has no direct meter",
+        ));
     }
     Ok(())
 }
@@ -149,6 +151,17 @@ fn options(
         counter: entry.counter_data.as_ref().map(array::cell),
         meter,
     })
+}
+
+/// Says what the meter of an entry has marked, if the message says so.
+fn set_marked(steps: &mut Steps, table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) {
+    if let Some(given) = &entry.meter_counter_data {
+        steps.push(Step::Update(Update::SetDirectMarked {
+            table: table.table,
+            entry: name,
+            marked: array::marked(given),
+        }));
+    }
 }
 
 trait Cookie {
@@ -207,6 +220,10 @@ fn insert(
     let (action, explicit) = decode_table_action(around, table, action)?;
     let note = note(entry, explicit);
     let noted = (note != Note::default()).then(|| (key.clone(), note));
+    let name = EntryRef::Key {
+        key: key.clone(),
+        priority,
+    };
     let mut steps = Steps::one(Step::Update(Update::InsertEntry {
         table: table.table,
         entry: NewEntry {
@@ -220,6 +237,7 @@ fn insert(
     if let Some((key, note)) = noted {
         steps.push(Step::NoteEntry(table.table, key, priority, note));
     }
+    set_marked(&mut steps, table, name, entry);
     Ok(steps)
 }
 
@@ -261,6 +279,10 @@ fn modify(
             (action, note.is_some_and(|n| n.explicit))
         }
     };
+    let reference = EntryRef::Key {
+        key: name.key.clone(),
+        priority: name.priority,
+    };
     let mut steps = Steps::one(Step::Update(Update::ModifyEntry {
         table: table.table,
         key: name.key.clone(),
@@ -274,6 +296,7 @@ fn modify(
         name.priority,
         note(entry, explicit),
     ));
+    set_marked(&mut steps, table, reference, entry);
     Ok(steps)
 }
 
@@ -291,10 +314,11 @@ fn direct(table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) -> Result
     if let Some(value) = options.counter {
         steps.push(Step::Update(Update::SetDirectCounter {
             table: table.table,
-            entry: name,
+            entry: name.clone(),
             value,
         }));
     }
+    set_marked(&mut steps, table, name, entry);
     Ok(steps)
 }
 
@@ -340,11 +364,6 @@ fn default_entry(
     check_fields(table, entry)?;
     if table.const_default {
         return Err(Refusal::denied("the default action is const"));
-    }
-    if entry.counter_data.is_some() || entry.meter_config.is_some() {
-        return Err(Refusal::unimplemented(
-            "direct resources of the default entry cannot be set",
-        ));
     }
     let call = match entry.action.as_ref().map(|a| a.r#type.as_ref()) {
         None => None,
@@ -428,9 +447,6 @@ fn read_table(
     filter: &v1::TableEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    if filter.meter_counter_data.is_some() {
-        return Err(array::no_meter_counters());
-    }
     let state = book.state().table(table.table)?;
     let mut reader = Reader {
         book,
@@ -438,6 +454,7 @@ fn read_table(
         filter,
         wants_data: (filter.counter_data.is_some() && table.counter.is_some())
             || (filter.meter_config.is_some() && table.meter.is_some())
+            || (filter.meter_counter_data.is_some() && table.meter.is_some())
             || (filter.time_since_last_hit.is_some() && table.idle_timeout),
         waiting: Vec::new(),
         sink,
@@ -549,6 +566,9 @@ impl Reader<'_, '_> {
         }
         if self.filter.meter_config.is_some() {
             message.meter_config = data.meter.as_ref().map(array::meter_message);
+        }
+        if self.filter.meter_counter_data.is_some() && self.table.meter.is_some() {
+            message.meter_counter_data = Some(array::marked_message(&data.marked));
         }
         if self.filter.time_since_last_hit.is_some()
             && self.table.idle_timeout

@@ -1,5 +1,5 @@
-//! p4runtime-shell from PyPI, unmodified. It is installed in an environment of the test's own the first time; where that cannot be
-//! done the test says so.
+//! p4runtime-shell from PyPI, unmodified. `P4RUNTIME_CLIENTS` names a Python that has it (CI makes one); otherwise it is installed
+//! in an environment of the test's own the first time, and where that cannot be done the test says so.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,6 +8,9 @@ use crate::support::{PROGRAM, Rig, info_of};
 
 /// A Python with p4runtime-shell; `None`, said aloud, if there is none to be had.
 fn python() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("P4RUNTIME_CLIENTS") {
+        return Some(named.into());
+    }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("p4runtime-clients");
     let python = folder.join("bin/python");
     let works = || {

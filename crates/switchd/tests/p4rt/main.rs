@@ -8,6 +8,7 @@
     unreachable_pub
 )]
 
+mod bad_input;
 mod batches;
 mod clients;
 mod config;
@@ -15,6 +16,7 @@ mod encoding;
 mod entries;
 mod fuzz;
 mod process;
+mod serial;
 mod session;
 mod stream;
 mod support;
