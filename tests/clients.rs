@@ -80,8 +80,7 @@ impl Drop for Switch {
 fn play(python: &Path, switch: &Switch, folder: &Path, platform: &[String]) {
     let info = folder.join("router.p4info.txtpb");
     let made = Command::new(COMMAND)
-        .args(["p4", "info", PROGRAM, "-o"])
-        .arg(&info)
+        .args(["p4", "info", PROGRAM])
         .output()
         .unwrap();
     assert!(
@@ -89,6 +88,7 @@ fn play(python: &Path, switch: &Switch, folder: &Path, platform: &[String]) {
         "{}",
         String::from_utf8_lossy(&made.stderr)
     );
+    std::fs::write(&info, &made.stdout).unwrap();
     let parameters = format!(
         "grpc='{}';p4info='{}';config='{PROGRAM}'",
         switch.address,
@@ -166,12 +166,7 @@ fn ptf_over_veth_pairs() {
         let ports = (1..=3).map(|number| format!("{number}@p{number}"));
         let switch = Switch::start(folder.path(), &ports.collect::<Vec<_>>());
         let ends = (1..=3).flat_map(|number| ["-i".to_owned(), format!("{number}@t{number}")]);
-        play(
-            &python,
-            &switch,
-            folder.path(),
-            &ends.collect::<Vec<_>>(),
-        );
+        play(&python, &switch, folder.path(), &ends.collect::<Vec<_>>());
     })
     .unwrap();
 }

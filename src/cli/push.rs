@@ -212,9 +212,7 @@ fn refuse(error: &PushError) -> Fault {
     match error {
         PushError::Journal(JournalError::Busy(_))
         | PushError::Before(_)
-        | PushError::Interrupted => {
-            Fault::with(Status::Target, error)
-        }
+        | PushError::Interrupted => Fault::with(Status::Target, error),
         PushError::Journal(_) => Fault::input(error),
     }
 }

@@ -18,5 +18,5 @@ pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, time
 pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
-pub use switchd::measure::PROGRAM as RUNTIME_PROGRAM;
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
+pub use switchd::measure::PROGRAM as RUNTIME_PROGRAM;

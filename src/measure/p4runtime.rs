@@ -101,14 +101,13 @@ impl Running {
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut line)?;
         }
-        let ready: serde_json::Value =
-            serde_json::from_str(&line).map_err(|e| RuntimeError::Start(format!("{e}: {line}")));
         let mut running = Self {
             child,
             address: String::new(),
         };
-        let address = ready?["address"].as_str().unwrap_or_default().to_owned();
-        running.address = address;
+        let ready: serde_json::Value = serde_json::from_str(&line)
+            .map_err(|error| RuntimeError::Start(format!("{error}: {line}")))?;
+        running.address = ready["address"].as_str().unwrap_or_default().to_owned();
         Ok(running)
     }
 

@@ -185,7 +185,11 @@ impl Fabric {
         for (device_id, name) in SWITCHES.into_iter().enumerate() {
             let port = free_port();
             let state = fabric.state_arguments(name);
-            let more: Vec<&str> = more.iter().copied().chain(state.iter().map(String::as_str)).collect();
+            let more: Vec<&str> = more
+                .iter()
+                .copied()
+                .chain(state.iter().map(String::as_str))
+                .collect();
             let process = fabric.kind.start(device_id, port, &more);
             fabric.switches.borrow_mut().insert(name, (process, port));
             devices.push_str(&format!("  {name}: {{address: \"127.0.0.1:{port}\"}}\n"));
@@ -199,7 +203,10 @@ impl Fabric {
             return Vec::new();
         }
         let folder = self.path().join(format!("state-{name}"));
-        vec!["--state-dir".to_owned(), folder.to_str().unwrap().to_owned()]
+        vec![
+            "--state-dir".to_owned(),
+            folder.to_str().unwrap().to_owned(),
+        ]
     }
 
     pub(crate) fn kind(&self) -> Kind {

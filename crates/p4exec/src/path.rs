@@ -399,8 +399,10 @@ impl<E: Engine> Path<'_, E> {
     /// ingress port alone, then zeroes all metadata but the fields kept.
     fn clone_ingress(&mut self, job: &IngressJob, session: u32, kept: &[usize]) {
         let state = self.engine.state_mut();
-        let Some((session, replicas)) =
-            state.control.replication.clones(session, state.data.ports())
+        let Some((session, replicas)) = state
+            .control
+            .replication
+            .clones(session, state.data.ports())
         else {
             return;
         };
@@ -501,8 +503,10 @@ impl<E: Engine> Path<'_, E> {
     /// A clone with the headers as egress left them, back to the start of egress.
     fn clone_egress(&mut self, job: &EgressJob<E::Snapshot>, session: u32, kept: &[usize]) {
         let state = self.engine.state_mut();
-        let Some((session, replicas)) =
-            state.control.replication.clones(session, state.data.ports())
+        let Some((session, replicas)) = state
+            .control
+            .replication
+            .clones(session, state.data.ports())
         else {
             return;
         };

@@ -241,9 +241,7 @@ impl Session {
             requests.push(v1::WriteRequest {
                 device_id: self.device_id,
                 election_id: Some(ELECTION),
-                updates: batch
-                    .map(|n| entry(load.kind, table, action, n))
-                    .collect(),
+                updates: batch.map(|n| entry(load.kind, table, action, n)).collect(),
                 ..Default::default()
             });
         }

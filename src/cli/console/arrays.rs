@@ -85,7 +85,7 @@ impl Session {
                     .table_by_id(table_id)
                     .map_err(|e| e.to_string())?;
                 let (name, wanted) = (table.name().to_owned(), at);
-                let table_entry = Some(self.at_handle(&name, wanted)?);
+                let table_entry = Some(Box::new(self.at_handle(&name, wanted)?));
                 let entry = v1::DirectCounterEntry {
                     table_entry,
                     data: None,

@@ -184,7 +184,7 @@ async fn constants(bench: &mut Bench) {
             CONSTANT,
         );
         let counter = Kind::DirectCounterEntry(v1::DirectCounterEntry {
-            table_entry: Some(key),
+            table_entry: Some(Box::new(key)),
             data: Some(v1::CounterData {
                 byte_count: 0,
                 packet_count: 42,

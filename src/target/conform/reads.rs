@@ -272,16 +272,16 @@ async fn direct(bench: &mut Bench, config: v1::MeterConfig) {
         .put(update::Type::Insert, Kind::TableEntry(entry))
         .await;
     let meter = v1::DirectMeterEntry {
-        table_entry: Some(lpm),
+        table_entry: Some(Box::new(lpm)),
         config: Some(config),
         counter_data: None,
     };
     written_and_read(bench, "a direct meter", Kind::DirectMeterEntry(meter)).await;
     let counter = v1::DirectCounterEntry {
-        table_entry: Some(v1::TableEntry {
+        table_entry: Some(Box::new(v1::TableEntry {
             action: None,
             ..bench.exact(&[1], &[1], 1)
-        }),
+        })),
         data: Some(v1::CounterData {
             byte_count: 77,
             packet_count: 7,

@@ -3,6 +3,8 @@
 //! Direct counters, direct meters and times of last hits are kept per table and slot here, beside
 //! the arrays of the extern objects; the entries themselves are in the control part.
 
+use std::ops::Range;
+
 use p4ir::{Entity as _, ExternId, TableId};
 use units::{Bytes, Nanos, PortId};
 
@@ -430,10 +432,17 @@ impl DataState {
         }
     }
 
-    /// The entries of a table that have gone their idle timeout without a hit since they were last
-    /// reported (or installed, changed or hit), in slot order; each is reported again after another
-    /// timeout (P4Runtime 1.5, section 9.1.8).
-    pub fn take_idle(&mut self, control: &ControlState, table: TableId, now: Nanos) -> Vec<Slot> {
+    /// The entries in some slots of a table that have gone their idle timeout without a hit since
+    /// they were last reported (or installed, changed or hit), in slot order; each is reported again
+    /// after another timeout (P4Runtime 1.5, section 9.1.8). Takes time by the number of slots, so
+    /// that who must not be held up long asks for a few at a time.
+    pub fn take_idle(
+        &mut self,
+        control: &ControlState,
+        table: TableId,
+        now: Nanos,
+        slots: Range<Slot>,
+    ) -> Vec<Slot> {
         let Ok(entries) = control.table(table) else {
             return Vec::new();
         };
@@ -441,12 +450,15 @@ impl DataState {
             return Vec::new();
         };
         let mut idle = Vec::new();
-        for entry in entries.iter() {
+        for entry in entries.iter_from(slots.start) {
+            let slot = entry.handle().0;
+            if slot >= slots.end {
+                break;
+            }
             let timeout = entry.idle_timeout().get();
             if timeout == 0 {
                 continue;
             }
-            let slot = entry.handle().0;
             let times = at(times, slot);
             let since = times.last_hit.max(times.reported);
             if now.get().saturating_sub(since.get()) >= timeout {

@@ -95,7 +95,7 @@ pub(crate) fn with_selector(kind: MatchKind) -> Arc<ValidProgram> {
         size: None,
         implementation: Some(selector),
         direct: vec![direct],
-        idle_timeout: false,
+        idle_timeout: true,
         annotations: vec![],
         span: Span::default(),
     });
@@ -284,4 +284,72 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
             "{error}"
         );
     }
+}
+
+/// Idle entries are told once per timeout, hits put that off, and slots may be asked for in parts.
+#[test]
+fn idle_entries_are_told_again_after_each_timeout() {
+    let ms = |n: u64| Nanos::new(n * 1_000_000);
+    let mut switch = executor(ExecutorKind::Interp, with_selector(MatchKind::Exact)).unwrap();
+    let state = switch.state_mut();
+    let table = state.table_named("t").unwrap();
+    let mut updates = selector_updates(state);
+    updates.pop();
+    // Entries 0, 2 and 4 age in 10 ms, 6 in 25 ms, the others never.
+    for op in 0..8u64 {
+        let timeout = match op {
+            0 | 2 | 4 => 10,
+            6 => 25,
+            _ => 0,
+        };
+        updates.push(Update::InsertEntry {
+            table,
+            entry: NewEntry {
+                key: key(op),
+                options: EntryOptions {
+                    idle_timeout: ms(timeout),
+                    ..EntryOptions::default()
+                },
+                ..group_entry()
+            },
+        });
+    }
+    state.apply_batch(updates, ms(1)).unwrap();
+    let slots: Vec<u32> = {
+        let entries = state.table(table).unwrap();
+        let find = |op| entries.find(&key(op), EntryPriority(0)).unwrap().0;
+        (0..8).map(find).collect()
+    };
+    let told = |state: &mut RuntimeState, now: u64, step: u32| -> Vec<u32> {
+        let RuntimeState { control, data } = state;
+        let parts = (0..16u32).step_by(step as usize);
+        parts
+            .flat_map(|start| data.take_idle(control, table, ms(now), start..start + step))
+            .collect()
+    };
+    let of = |ops: &[usize]| ops.iter().map(|op| slots[*op]).collect::<Vec<u32>>();
+    assert_eq!(told(state, 10, 16), of(&[]));
+    // A packet hits entry 2 meanwhile.
+    state.data.cells_mut(table).unwrap().hit(slots[2], ms(8));
+    assert_eq!(told(state, 11, 3), of(&[0, 4]));
+    assert_eq!(told(state, 12, 16), of(&[]), "told already");
+    assert_eq!(told(state, 18, 1), of(&[2]));
+    assert_eq!(told(state, 21, 16), of(&[0, 4]), "another timeout has gone");
+    assert_eq!(told(state, 26, 16), of(&[6]));
+    // A change starts the time anew; without a timeout nothing is told.
+    let change = |op: u64, timeout: u64| Update::ModifyEntry {
+        table,
+        key: key(op),
+        priority: EntryPriority(0),
+        action: EntryAction::Group(GroupId(1)),
+        options: Some(EntryOptions {
+            idle_timeout: ms(timeout),
+            ..EntryOptions::default()
+        }),
+    };
+    state
+        .apply_batch(vec![change(0, 10), change(4, 0)], ms(30))
+        .unwrap();
+    assert_eq!(told(state, 39, 16), of(&[2]));
+    assert_eq!(told(state, 40, 16), of(&[0]));
 }

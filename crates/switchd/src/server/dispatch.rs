@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use p4exec::tables::EntryHandle;
+use p4exec::tables::{EntryHandle, Slot};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use tokio::sync::mpsc;
@@ -25,6 +25,9 @@ const SCAN_AT_MOST: Duration = Duration::from_millis(10);
 
 /// And this often at least, if any can be idle.
 const SCAN_AT_LEAST: Duration = Duration::from_secs(1);
+
+/// Slots that are looked at in one visit of the data plane: packets wait that long, some ten microseconds.
+const VISIT: Slot = 1024;
 
 /// Nothing is due.
 const LONG: Duration = Duration::from_secs(3600);
@@ -144,13 +147,18 @@ impl Dispatch {
         let mut idle = Vec::new();
         for schema in book.schema.tables.values().filter(|t| t.idle_timeout) {
             let table = schema.table;
-            let found = book.control.visit(move |state, now| {
-                let p4exec::RuntimeState { control, data } = state;
-                data.take_idle(control, table, now)
-            });
-            let (Ok(slots), Ok(state)) = (found, book.state().table(table)) else {
+            let Ok(state) = book.state().table(table) else {
                 continue;
             };
+            let last = Slot::try_from(state.slots()).unwrap_or(Slot::MAX);
+            let mut slots = Vec::new();
+            for start in (0..last).step_by(VISIT as usize) {
+                let found = book.control.visit(move |state, now| {
+                    let p4exec::RuntimeState { control, data } = state;
+                    data.take_idle(control, table, now, start..start.saturating_add(VISIT))
+                });
+                slots.extend(found.unwrap_or_default());
+            }
             let entries = slots
                 .into_iter()
                 .filter_map(|slot| state.view(EntryHandle(slot)));

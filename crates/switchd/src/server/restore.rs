@@ -44,7 +44,7 @@ fn requests(book: &Book) -> Vec<Entity> {
             table_id: schema.id,
             counter_data: schema.counter.map(|_| v1::CounterData::default()),
             meter_config: schema.meter.map(|_| v1::MeterConfig::default()),
-            meter_counter_data: schema.meter.map(|_| v1::MeterCounterData::default()),
+            meter_counter_data: schema.meter.map(|_| Box::default()),
             ..Default::default()
         };
         let default = v1::TableEntry {

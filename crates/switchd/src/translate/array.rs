@@ -299,14 +299,20 @@ pub fn read_meters(
             Ok((cell.config(), *cell.marked()))
         };
         let asked = filter.counter_data.is_some();
-        stretch(book, array.object, range, look, |index, (config, marked)| {
-            sink(Entity::MeterEntry(v1::MeterEntry {
-                meter_id: array.id,
-                index: Some(index),
-                config: config.as_ref().map(meter_message),
-                counter_data: asked.then(|| marked_message(&marked)),
-            }));
-        })?;
+        stretch(
+            book,
+            array.object,
+            range,
+            look,
+            |index, (config, marked)| {
+                sink(Entity::MeterEntry(v1::MeterEntry {
+                    meter_id: array.id,
+                    index: Some(index),
+                    config: config.as_ref().map(meter_message),
+                    counter_data: asked.then(|| marked_message(&marked)),
+                }));
+            },
+        )?;
     }
     Ok(())
 }

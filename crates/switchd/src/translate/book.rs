@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use p4exec::Update;
 use p4exec::state::{ControlState, Delta, Mark, Transaction};
 use p4exec::tables::{
     EntryAction, EntryHandle, EntryPriority, FieldMatch, PackedAction, PackedKey,
 };
+use p4exec::{StateError, Update};
 use p4ir::{ExternId, TableId};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry;
@@ -332,7 +332,19 @@ impl<'b> Staging<'b> {
     fn change(&mut self, update: Update) -> Result<(), Refusal> {
         let aside = self.aside(&update);
         let gone = self.deleted(&update);
-        self.transaction().apply(update)?;
+        let whose = match &update {
+            Update::InsertEntry { table, .. } | Update::ModifyEntry { table, .. } => Some(*table),
+            _ => None,
+        };
+        if let Err(error) = self.transaction().apply(update) {
+            // What a profile refuses says nothing of the entry.
+            let table = whose.filter(|_| matches!(error, StateError::Profile(_)));
+            let table = table.and_then(|table| self.view().state().table(table).ok());
+            return Err(match table {
+                Some(table) => Refusal::from(error).at(&format!("table `{}`", table.spec().name)),
+                None => error.into(),
+            });
+        }
         if let Some((table, was, is)) = aside
             && was != is
         {

@@ -67,7 +67,7 @@ pub fn write_counter(
     entry: &v1::DirectCounterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct counter")?;
-    let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Counter)?;
+    let (table, name) = named(book, entry.table_entry.as_deref(), Resource::Counter)?;
     let Some(data) = &entry.data else {
         // Nothing is to change; that the entry is there was seen to.
         return Ok(Steps::default());
@@ -89,7 +89,7 @@ pub fn write_meter(
     entry: &v1::DirectMeterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct meter")?;
-    let (table, name) = named(book, entry.table_entry.as_ref(), Resource::Meter)?;
+    let (table, name) = named(book, entry.table_entry.as_deref(), Resource::Meter)?;
     let config = entry.config.as_ref().map(array::meter_config).transpose()?;
     let mut steps = Steps::one(Step::Update(Update::SetDirectMeter {
         table: table.table,
@@ -126,7 +126,7 @@ fn entries(
         Resource::Meter => filter.meter_config = Some(v1::MeterConfig::default()),
         Resource::CountingMeter => {
             filter.meter_config = Some(v1::MeterConfig::default());
-            filter.meter_counter_data = Some(v1::MeterCounterData::default());
+            filter.meter_counter_data = Some(Box::default());
         }
     }
     let tables: Vec<_> = if given.table_id == 0 {
@@ -158,14 +158,14 @@ fn entries(
 }
 
 /// The key alone, as a direct entry names it.
-fn key_of(entry: v1::TableEntry) -> Option<v1::TableEntry> {
-    Some(v1::TableEntry {
+fn key_of(entry: v1::TableEntry) -> Option<Box<v1::TableEntry>> {
+    Some(Box::new(v1::TableEntry {
         table_id: entry.table_id,
         r#match: entry.r#match,
         priority: entry.priority,
         is_default_action: entry.is_default_action,
         ..Default::default()
-    })
+    }))
 }
 
 /// Hands out direct counters.
@@ -179,7 +179,7 @@ pub fn read_counters(
 ) -> Result<(), Refusal> {
     entries(
         book,
-        filter.table_entry.as_ref(),
+        filter.table_entry.as_deref(),
         Resource::Counter,
         &mut |mut entry| {
             let data = entry.counter_data.take();
@@ -207,11 +207,11 @@ pub fn read_meters(
     };
     entries(
         book,
-        filter.table_entry.as_ref(),
+        filter.table_entry.as_deref(),
         resource,
         &mut |mut entry| {
             let config = entry.meter_config.take();
-            let counter_data = entry.meter_counter_data.take();
+            let counter_data = entry.meter_counter_data.take().map(|data| *data);
             sink(Entity::DirectMeterEntry(v1::DirectMeterEntry {
                 table_entry: key_of(entry),
                 config,

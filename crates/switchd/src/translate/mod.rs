@@ -194,7 +194,7 @@ pub fn read(book: &Book, entity: Option<&Entity>, sink: &mut Sink<'_>) -> Result
 /// The id of the P4Info object that an entity is part of, by which roles divide the switch; `None` for the replication engine.
 #[must_use]
 pub fn subject(entity: &Entity) -> Option<u32> {
-    let table = |entry: &Option<v1::TableEntry>| entry.as_ref().map(|e| e.table_id);
+    let table = |entry: &Option<Box<v1::TableEntry>>| entry.as_ref().map(|e| e.table_id);
     match entity {
         Entity::TableEntry(e) => Some(e.table_id),
         Entity::ActionProfileMember(e) => Some(e.action_profile_id),

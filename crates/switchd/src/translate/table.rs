@@ -568,7 +568,7 @@ impl Reader<'_, '_> {
             message.meter_config = data.meter.as_ref().map(array::meter_message);
         }
         if self.filter.meter_counter_data.is_some() && self.table.meter.is_some() {
-            message.meter_counter_data = Some(array::marked_message(&data.marked));
+            message.meter_counter_data = Some(Box::new(array::marked_message(&data.marked)));
         }
         if self.filter.time_since_last_hit.is_some()
             && self.table.idle_timeout

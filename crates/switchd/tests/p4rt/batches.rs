@@ -465,13 +465,13 @@ async fn p24_direct_counters_and_meters() {
     };
     let counter = |entry: &v1::TableEntry, data| {
         Entity::DirectCounterEntry(v1::DirectCounterEntry {
-            table_entry: Some(key(entry)),
+            table_entry: Some(Box::new(key(entry))),
             data,
         })
     };
     let meter = |entry: &v1::TableEntry, config| {
         Entity::DirectMeterEntry(v1::DirectMeterEntry {
-            table_entry: Some(key(entry)),
+            table_entry: Some(Box::new(key(entry))),
             config,
             counter_data: None,
         })

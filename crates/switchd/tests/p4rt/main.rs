@@ -15,6 +15,7 @@ mod config;
 mod encoding;
 mod entries;
 mod fuzz;
+mod optional;
 mod process;
 mod serial;
 mod session;

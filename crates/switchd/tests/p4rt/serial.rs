@@ -54,13 +54,7 @@ impl Change {
         } else {
             &[self.key]
         };
-        let entry = rig.entry(
-            "exact_one",
-            vec![exact(1, key)],
-            0,
-            "send",
-            &[&[self.port]],
-        );
+        let entry = rig.entry("exact_one", vec![exact(1, key)], 0, "send", &[&[self.port]]);
         update(self.verb, Entity::TableEntry(entry))
     }
 
