@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use p4exec::exec::Batch;
+use p4exec::state::ExternState;
+use p4exec::trace::Tracer;
 use p4exec::{BuildError, Executor, Output, Outputs, RuntimeState, Update};
 use p4ir::ValidProgram;
 use units::{Nanos, PortId};
@@ -66,18 +68,62 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Runs a scenario on both, from the program's first state.
-///
-/// # Errors
-/// An executor that cannot run the program.
-pub fn compare(
-    program: &Arc<ValidProgram>,
-    scenario: &Scenario,
+/// Two executors of one program, made once for many scenarios.
+pub struct Pair {
     engines: (Engine, Engine),
-) -> Result<Result<Tally, Disagreement>, BuildError> {
-    let mut first = engines.0.start(program)?;
-    let mut second = engines.1.start(program)?;
-    Ok(play(scenario, engines, first.as_mut(), second.as_mut()))
+    first: Box<dyn Executor>,
+    second: Box<dyn Executor>,
+    initial: RuntimeState,
+}
+
+impl Pair {
+    /// Starts both.
+    ///
+    /// # Errors
+    /// An executor that cannot run the program.
+    pub fn new(program: &Arc<ValidProgram>, engines: (Engine, Engine)) -> Result<Self, BuildError> {
+        let first = engines.0.start(program)?;
+        Ok(Self {
+            engines,
+            initial: first.state().clone(),
+            first,
+            second: engines.1.start(program)?,
+        })
+    }
+
+    /// Runs a scenario on both, from the program's first state.
+    ///
+    /// # Errors
+    /// Where they differ.
+    pub fn compare(&mut self, scenario: &Scenario) -> Result<Tally, Disagreement> {
+        let (first, second) = (self.first.as_mut(), self.second.as_mut());
+        first.state_mut().clone_from(&self.initial);
+        second.state_mut().clone_from(&self.initial);
+        play(scenario, self.engines, first, second)
+    }
+
+    /// Runs a scenario on the first alone, traced, from the program's first state.
+    pub fn trace(&mut self, scenario: &Scenario, tracer: &mut dyn Tracer) {
+        let executor = self.first.as_mut();
+        executor.state_mut().clone_from(&self.initial);
+        let mut now = Nanos::new(1_000_000);
+        let mut out = Outputs::default();
+        for step in &scenario.steps {
+            now = Nanos::new(now.get() + TICK);
+            match step {
+                Step::Update(update) => {
+                    // What is refused changes nothing.
+                    let _ = apply(executor, update, now);
+                }
+                Step::Port { port, up } => executor.state_mut().set_port_up(*port, *up),
+                Step::Wait(time) => now = Nanos::new(now.get() + time.get()),
+                Step::Packet { port, bytes } => {
+                    out.clear();
+                    executor.process_traced(now, bytes, *port, &mut out, tracer);
+                }
+            }
+        }
+    }
 }
 
 fn play(
@@ -181,16 +227,43 @@ pub fn snapshot(state: &RuntimeState) -> Vec<String> {
     }
     for (id, instance) in program.externs.iter() {
         let name = &instance.name;
-        lines.push(format!("{name} {:?}", state.extern_state(id)));
+        lines.extend(
+            state
+                .extern_state(id)
+                .map(|state| format!("{name} {}", cells(state))),
+        );
     }
     lines.push(format!("digests {:?}", state.data.digests));
     lines.push(format!("random {:?}", state.data.random));
     lines
 }
 
+/// The cells of an extern object that are not as they were at the start: arrays are long, and what packets
+/// touch is little.
+fn cells(state: &ExternState) -> String {
+    fn show<T: fmt::Debug>(cells: &[T], is_touched: impl Fn(&T) -> bool) -> String {
+        let touched = cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| is_touched(cell));
+        touched.fold(String::new(), |text, (index, cell)| {
+            format!("{text} {index}: {cell:?}")
+        })
+    }
+    match state {
+        ExternState::Counter(counter) => show(&counter.cells, |c| *c != Default::default()),
+        ExternState::Meter(meter) => show(&meter.cells, |m| m.config().is_some()),
+        ExternState::Register(register) => show(register.cells(), |value| !value.is_zero()),
+        ExternState::None => String::new(),
+    }
+}
+
 /// The least part of a disagreement's scenario that still shows one, as far as removing pieces goes.
 #[must_use]
 pub fn shrink(program: &Arc<ValidProgram>, found: Disagreement) -> Disagreement {
+    let Ok(mut pair) = Pair::new(program, found.engines) else {
+        return found;
+    };
     let mut best = found;
     let mut runs = 0;
     let mut size = best.scenario.steps.len() / 2;
@@ -201,9 +274,9 @@ pub fn shrink(program: &Arc<ValidProgram>, found: Disagreement) -> Disagreement 
             let mut steps = best.scenario.steps.clone();
             let end = (start + size).min(steps.len());
             steps.drain(start..end);
-            match compare(program, &Scenario { steps }, best.engines) {
-                Ok(Err(smaller)) => best = smaller,
-                _ => start += size,
+            match pair.compare(&Scenario { steps }) {
+                Err(smaller) => best = smaller,
+                Ok(_) => start += size,
             }
         }
         size /= 2;
@@ -223,6 +296,7 @@ pub fn soak(
     per_scenario: usize,
     seed: u64,
 ) -> Result<Result<Tally, Box<Disagreement>>, BuildError> {
+    let mut pair = Pair::new(program, engines)?;
     let mut tally = Tally::default();
     let mut round = 0_u64;
     while tally.packets < packets {
@@ -230,7 +304,7 @@ pub fn soak(
         round += 1;
         let left = usize::try_from(packets - tally.packets).unwrap_or(usize::MAX);
         let scenario = Scenario::new(program, per_scenario.min(left), &mut choices)?;
-        match compare(program, &scenario, engines)? {
+        match pair.compare(&scenario) {
             Ok(more) => tally += more,
             Err(found) => return Ok(Err(Box::new(shrink(program, found)))),
         }

@@ -37,7 +37,8 @@ pub(super) struct Bench {
 enum Area {
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
-    /// Packets per second of the executors, in memory on one core: the generated program, and a large ternary table.
+    /// Packets per second of the executors, in memory on one core: the generated program, and large tables; the peer is
+    /// BMv2's simple_switch.
     P4,
     /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
     Ports,
@@ -67,7 +68,7 @@ impl Bench {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         match self.area {
             Area::Plan => self.plan(terminal),
-            Area::P4 => programs::run(self.only.as_deref(), terminal),
+            Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Failover => {

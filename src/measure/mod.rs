@@ -3,17 +3,17 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
-mod access_list;
 pub mod failover;
 mod forwarding;
+mod large_table;
 mod machine;
 mod p4runtime;
 mod peer;
 mod planning;
 mod ports;
 
-pub use access_list::{ACCESS_LIST, fill_access_list};
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
+pub use large_table::LargeTable;
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};

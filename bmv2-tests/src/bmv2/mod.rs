@@ -50,6 +50,9 @@ pub enum Trouble {
     Tool(String),
 }
 
+/// Ports of a switch that is measured, if none of its packets comes in at a higher one.
+const PACE_PORTS: u16 = 63;
+
 /// The first tool that is not installed.
 #[must_use]
 pub fn missing_tool() -> Option<&'static str> {
@@ -200,24 +203,85 @@ pub fn observe(
     let folder = tempfile::tempdir().map_err(tool)?;
     let ports: Vec<u16> = ports.iter().copied().collect();
     let mut switch = Switch::start(&program.json, folder.path(), &ports, packets).map_err(tool)?;
-    let mut failures = Vec::new();
-    for (index, line) in commands.lines().enumerate() {
-        let words = line.split('#').next().unwrap_or_default().trim();
-        if !words.is_empty()
-            && let Err(message) = commands::ask(&mut switch, words)
-        {
-            let line = index + 1;
-            failures.push(Failure { line, message });
-        }
-    }
-    if !failures.is_empty() {
-        return Err(Trouble::Failures(failures));
-    }
+    carry_out(&mut switch, commands)?;
     for (port, _) in packets {
         switch.send(*port).map_err(tool)?;
     }
     switch.settle(Duration::from_millis(300));
     switch.sent().map_err(tool)
+}
+
+/// How fast a switch of its own forwards.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Pace {
+    /// Packets given, all at one port.
+    pub given: usize,
+    /// Packets that came out.
+    pub sent: usize,
+    /// From the first packet given until the last came out.
+    pub seconds: f64,
+    /// Packets that came out per second.
+    pub packets_per_second: f64,
+}
+
+/// Gives a switch of its own `count` packets as fast as it takes them: those of the port that has the most, over and
+/// over. `commands` are lines of `simple_switch_CLI`, carried out before.
+///
+/// # Errors
+/// [`Trouble::Tool`]; [`Trouble::Failures`] with the commands that the switch refuses.
+pub fn pace(
+    program: &Program,
+    commands: &str,
+    packets: &[(u16, Vec<u8>)],
+    count: usize,
+) -> Result<Pace, Trouble> {
+    let tool = |e: std::io::Error| Trouble::Tool(e.to_string());
+    let mut counts: BTreeMap<u16, usize> = BTreeMap::new();
+    for (port, _) in packets {
+        *counts.entry(*port).or_default() += 1;
+    }
+    let busiest = counts.iter().max_by_key(|(_, count)| **count);
+    let busiest = busiest.map_or(0, |(port, _)| *port);
+    let own: Vec<(u16, Vec<u8>)> = packets
+        .iter()
+        .filter(|(port, _)| *port == busiest)
+        .cycle()
+        .take(count)
+        .cloned()
+        .collect();
+    let folder = tempfile::tempdir().map_err(tool)?;
+    let ports: Vec<u16> = (0..=busiest.max(PACE_PORTS)).collect();
+    let mut switch = Switch::start(&program.json, folder.path(), &ports, &own).map_err(tool)?;
+    carry_out(&mut switch, commands)?;
+    // No queue may overflow: what is dropped is not forwarded.
+    carry_out(&mut switch, &format!("set_queue_depth {count}"))?;
+    let (sent, time) = switch.flood(busiest).map_err(tool)?;
+    let seconds = time.as_secs_f64();
+    Ok(Pace {
+        given: own.len(),
+        sent,
+        seconds,
+        packets_per_second: sent as f64 / seconds.max(f64::MIN_POSITIVE),
+    })
+}
+
+/// Carries out lines of `simple_switch_CLI`.
+fn carry_out(switch: &mut Switch, commands: &str) -> Result<(), Trouble> {
+    let mut failures = Vec::new();
+    for (index, line) in commands.lines().enumerate() {
+        let words = line.split('#').next().unwrap_or_default().trim();
+        if !words.is_empty()
+            && let Err(message) = commands::ask(switch, words)
+        {
+            let line = index + 1;
+            failures.push(Failure { line, message });
+        }
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(Trouble::Failures(failures))
+    }
 }
 
 /// What came out; a busy machine gets some time to deliver as many packets as are expected.

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A switch that has written nothing for so long is done with the packet.
 const QUIET: Duration = Duration::from_millis(80);
+/// A switch under load that has written nothing for so long has forwarded all there was.
+const FLOOD_QUIET: Duration = Duration::from_secs(1);
 /// What the command line writes when it waits for a command.
 const PROMPT: &str = "RuntimeCmd: ";
 
@@ -139,14 +141,9 @@ impl Switch {
         let Some(pipe) = self.pipes.get_mut(&port) else {
             return Ok(());
         };
-        let length = (bytes.len() as u32).to_le_bytes();
-        let mut record = Vec::with_capacity(16 + bytes.len());
-        record.extend(((index + 1) as u32).to_le_bytes());
-        record.extend([0; 4]);
-        record.extend(length);
-        record.extend(length);
-        record.extend(bytes);
-        pipe.write_all(&record)
+        let mut written = Vec::new();
+        record(index, &bytes, &mut written);
+        pipe.write_all(&written)
     }
 
     /// Lets the next packet of the case in, which enters at `port`, and waits until the switch is
@@ -159,17 +156,46 @@ impl Switch {
         Ok(())
     }
 
+    /// Lets all packets of a port in as fast as the switch takes them. How many packets came out, and how
+    /// long that took.
+    pub(super) fn flood(&mut self, port: u16) -> io::Result<(usize, Duration)> {
+        let mut records = Vec::new();
+        for (index, bytes) in self.waiting.remove(&port).unwrap_or_default() {
+            record(index, &bytes, &mut records);
+        }
+        let pipe = self.pipes.remove(&port);
+        let start = Instant::now();
+        let writer = std::thread::spawn(move || pipe.map_or(Ok(()), |mut p| p.write_all(&records)));
+        let (mut size, mut last) = (self.written(), start);
+        while last.elapsed() < FLOOD_QUIET && start.elapsed() < PATIENCE {
+            sleep(Duration::from_millis(2));
+            let now = self.written();
+            if now != size {
+                (size, last) = (now, Instant::now());
+            }
+        }
+        if !writer.is_finished() {
+            return Err(io::Error::other("simple_switch does not take the packets"));
+        }
+        let ended = writer.join();
+        ended.map_err(|_| io::Error::other("writing the packets failed"))??;
+        let sent = self.sent()?.values().map(Vec::len).sum();
+        Ok((sent, last.duration_since(start)))
+    }
+
+    /// Bytes that came out so far.
+    fn written(&self) -> u64 {
+        let length = |port: &u16| fs::metadata(self.out(*port)).map_or(0, |m| m.len());
+        self.ports.iter().map(length).sum()
+    }
+
     /// Waits until nothing more is written.
     pub(super) fn settle(&self, quiet: Duration) {
-        let size = || -> u64 {
-            let length = |port: &u16| fs::metadata(self.out(*port)).map_or(0, |m| m.len());
-            self.ports.iter().map(length).sum()
-        };
         let deadline = Instant::now() + PATIENCE;
-        let (mut last, mut since) = (size(), Instant::now());
+        let (mut last, mut since) = (self.written(), Instant::now());
         while since.elapsed() < quiet && Instant::now() < deadline {
             sleep(Duration::from_millis(5));
-            let now = size();
+            let now = self.written();
             if now != last {
                 (last, since) = (now, Instant::now());
             }
@@ -190,6 +216,16 @@ impl Switch {
     pub(super) fn command(&mut self, line: &str) -> io::Result<String> {
         self.cli.run(line)
     }
+}
+
+/// Appends a packet as a pcap file has it, its position in the case for a time.
+fn record(index: usize, bytes: &[u8], out: &mut Vec<u8>) {
+    let length = (bytes.len() as u32).to_le_bytes();
+    out.extend(((index + 1) as u32).to_le_bytes());
+    out.extend([0; 4]);
+    out.extend(length);
+    out.extend(length);
+    out.extend(bytes);
 }
 
 /// The packets of a pcap file of this machine's byte order.

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bmv2_tests::Engine;
+use bmv2_tests::{Engine, bmv2};
 use p4exec::Executor;
+use p4front::Options;
 use p4front::source::SourceMap;
 use serde::Serialize;
 use tempfile::TempDir;
@@ -13,12 +14,11 @@ use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
-    ACCESS_LIST, Budget, ForwardingFigure, Machine, Traffic, TrafficSpec, fill_access_list,
-    forward, traffic,
+    Budget, ForwardingFigure, LargeTable, Machine, Traffic, TrafficSpec, forward, traffic,
 };
 use crate::plan::check;
 use crate::scheme::{self, TaggerOptions};
-use crate::target::{self, TargetKind, embedded};
+use crate::target::{self, BuildDirectory, TargetKind, embedded};
 use crate::topology::generate::{Cables, FatTree};
 
 /// Different packets of a case.
@@ -33,9 +33,12 @@ const BUDGET: Budget = Budget {
     seconds: 1.0,
 };
 
-/// Entries of the ternary table, and their different masks.
+/// Entries of the large tables, and the different masks of the ternary one.
 const ENTRIES: usize = 100_000;
 const MASKS: usize = 200;
+
+/// Packets given to the peer.
+const PEER_PACKETS: usize = 60_000;
 
 #[derive(Serialize)]
 struct Report {
@@ -52,9 +55,11 @@ struct Case {
     compile: ForwardingFigure,
     /// Packets per second, compiled over interpreted.
     ratio: f64,
+    /// The same entries in BMv2's simple_switch, on as many cores as it takes.
+    simple_switch: Option<bmv2::Pace>,
 }
 
-pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
+pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result<(), Fault> {
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
     let scratch = TempDir::new().input("temporary directory")?;
     let bar = terminal.progress("programs");
@@ -68,14 +73,20 @@ pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> 
             let name = named(layer);
             if wanted(&name) {
                 bar.set_message(name.clone());
-                cases.push(tagger(name, &directory, switch, terminal)?);
+                cases.push(tagger(name, &directory, switch, peer, terminal)?);
             }
         }
     }
-    let name = format!("access list {ENTRIES} ternary, {MASKS} masks");
-    if wanted(&name) {
-        bar.set_message(name.clone());
-        cases.push(access_list(name)?);
+    let ternary = format!("{ENTRIES} ternary entries, {MASKS} masks");
+    for (name, table) in [
+        (ternary, LargeTable::AccessList { masks: MASKS }),
+        (format!("{ENTRIES} exact entries"), LargeTable::Flows),
+        (format!("{ENTRIES} prefixes"), LargeTable::Routes),
+    ] {
+        if wanted(&name) {
+            bar.set_message(name.clone());
+            cases.push(large_table(name, table)?);
+        }
     }
     bar.finish_and_clear();
     let report = Report {
@@ -104,6 +115,7 @@ fn tagger(
     name: String,
     directory: &Path,
     switch: &str,
+    peer: bool,
     terminal: &Terminal,
 ) -> Result<Case, Fault> {
     let (subject, entries) = of_build(directory, Some(switch), terminal)?;
@@ -118,20 +130,46 @@ fn tagger(
         seed: 1,
     };
     let packets = traffic(&subject.program, start(Engine::Interp)?.state(), spec);
-    case(name, &packets, start)
+    let mut case = case(name, &packets, start)?;
+    if peer && bmv2::missing_tool().is_none() {
+        let build = BuildDirectory::open(directory).input("build directory")?;
+        case.simple_switch = Some(simple_switch(&build, switch, &packets)?);
+    }
+    Ok(case)
 }
 
-fn access_list(name: String) -> Result<Case, Fault> {
+/// The same program, entries and packets through `simple_switch`.
+fn simple_switch(
+    build: &BuildDirectory,
+    switch: &str,
+    packets: &Traffic,
+) -> Result<bmv2::Pace, Fault> {
+    let main = build.path(&build.manifest().program.main);
+    let scratch = TempDir::new().input("temporary directory")?;
+    let program = bmv2::Program::compile(&main, &Options::default(), scratch.path());
+    let program = program.map_err(Fault::input)?;
+    let files = build.switch(switch).input(switch)?;
+    let commands = build.read_text(&files.commands_txt()).input(switch)?;
+    let packets: Vec<(u16, Vec<u8>)> = packets
+        .iter()
+        .map(|(port, bytes)| (port.get(), bytes.clone()))
+        .collect();
+    bmv2::pace(&program, &commands, &packets, PEER_PACKETS).map_err(Fault::input)
+}
+
+fn large_table(name: String, table: LargeTable) -> Result<Case, Fault> {
+    let (text, defined) = table.program();
+    let mut options = Options::default();
+    let defined = defined.map(|name| (name.to_owned(), "1".to_owned()));
+    options.defines.extend(defined);
     let mut map = SourceMap::new();
-    let main = map
-        .add("access_list.p4", ACCESS_LIST)
-        .map_err(Fault::input)?;
-    let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
+    let main = map.add("large_table.p4", text).map_err(Fault::input)?;
+    let compiled = p4front::compile(&mut map, main, &options);
     let compiled = compiled.map_err(|found| Fault::input(found.render(&map)))?;
     let program = Arc::new(compiled.ir);
     let fill = |engine: Engine| {
         let mut executor = engine.start(&program).map_err(Fault::input)?;
-        let packets = fill_access_list(executor.state_mut(), ENTRIES, MASKS, FLOWS, 1);
+        let packets = table.fill(executor.state_mut(), ENTRIES, FLOWS, 1);
         Ok::<_, Fault>((executor, packets.map_err(Fault::input)?))
     };
     let (_, packets) = fill(Engine::Interp)?;
@@ -164,6 +202,7 @@ fn case(
         interp,
         compile,
         ratio,
+        simple_switch: None,
     })
 }
 
@@ -173,6 +212,10 @@ fn describe(report: &Report) -> String {
         (Some(before), Some(after)) => (after.get().saturating_sub(before.get()) >> 10).to_string(),
         _ => "-".to_owned(),
     };
+    let peer = |case: &Case| match &case.simple_switch {
+        Some(pace) => format!("{:.3}", pace.packets_per_second / 1e6),
+        None => "-".to_owned(),
+    };
     let row = |case: &Case| {
         vec![
             case.name.clone(),
@@ -180,6 +223,7 @@ fn describe(report: &Report) -> String {
             million(&case.compile),
             format!("{:.0} x", case.ratio),
             growth(&case.compile),
+            peer(case),
         ]
     };
     let rows: Vec<Vec<String>> = report.p4.iter().map(row).collect();
@@ -189,11 +233,12 @@ fn describe(report: &Report) -> String {
         "compile M/s",
         "ratio",
         "growth KiB",
+        "simple_switch M/s",
     ];
     format!(
         "{}, one core, {} different packets of 64 bytes\n{}",
         report.machine.processor,
         report.flows,
-        terminal::table(&header, &[1, 2, 3, 4], &rows)
+        terminal::table(&header, &[1, 2, 3, 4, 5], &rows)
     )
 }

@@ -1,8 +1,10 @@
 //! `switchwright p4 explain`: the program after each pass.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use p4exec::compile::Listing;
 use p4exec::v1model::{V1Info, leaf_width};
 use p4front::diag::Diagnostics;
 use p4front::lex::{Token, TokenKind};
@@ -44,16 +46,22 @@ enum Pass {
     Tables,
     /// What the control plane sees.
     P4info,
+    /// The functions of the compiled executor in Cranelift IR.
+    Compiled,
+    /// The same as machine code of this machine.
+    Assembly,
 }
 
 impl Pass {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Preprocessed,
         Self::Parsed,
         Self::Ir,
         Self::Storage,
         Self::Tables,
         Self::P4info,
+        Self::Compiled,
+        Self::Assembly,
     ];
 
     const fn name(self) -> &'static str {
@@ -64,6 +72,8 @@ impl Pass {
             Self::Storage => "storage",
             Self::Tables => "tables",
             Self::P4info => "p4info",
+            Self::Compiled => "compiled",
+            Self::Assembly => "assembly",
         }
     }
 
@@ -75,6 +85,8 @@ impl Pass {
             Self::Storage => "where every field lies in the executors' storage",
             Self::Tables => "match keys, actions and sizes of the tables",
             Self::P4info => "what the control plane sees",
+            Self::Compiled => "the compiled executor's functions in Cranelift IR",
+            Self::Assembly => "the same as machine code (asked for by name only)",
         }
     }
 }
@@ -86,7 +98,10 @@ impl Explain {
             terminal::emit(&Pass::ALL.map(line).concat());
             return Ok(());
         }
-        let wanted = |pass: Pass| self.pass.is_none_or(|only| only == pass);
+        let wanted = |pass: Pass| match self.pass {
+            Some(only) => only == pass,
+            None => pass != Pass::Assembly,
+        };
         let mut text = String::new();
         let mut section = |pass: Pass, body: String| {
             if self.pass.is_none() {
@@ -144,6 +159,16 @@ impl Explain {
             let shown = p4runtime::to_text(&message).input(self.source.program.display())?;
             section(Pass::P4info, shown);
         }
+        if wanted(Pass::Compiled) || wanted(Pass::Assembly) {
+            let listing = p4exec::Compiled::listing(Arc::new(program));
+            let listing = listing.input(self.source.program.display())?;
+            if wanted(Pass::Compiled) {
+                section(Pass::Compiled, functions(&listing, |f| &f.ir));
+            }
+            if wanted(Pass::Assembly) {
+                section(Pass::Assembly, functions(&listing, |f| &f.assembly));
+            }
+        }
         terminal::emit(&text);
         Ok(())
     }
@@ -182,6 +207,12 @@ impl Explain {
 /// Whether a file is one of those that are built in.
 fn is_builtin(map: &SourceMap, file: p4front::source::FileId) -> bool {
     map.file(file).is_some_and(|f| f.builtin)
+}
+
+/// The functions of the compiled executor, each with its text.
+fn functions(listing: &[Listing], text: impl Fn(&Listing) -> &str) -> String {
+    let function = |f: &Listing| format!("; {}\n{}\n", f.name, text(f).trim_end());
+    listing.iter().map(function).collect::<Vec<_>>().join("\n")
 }
 
 /// Leaves of headers and metadata with their widths.

@@ -314,13 +314,17 @@ impl Gen<'_, '_> {
 
     /// The hash of values of some widths laid side by side.
     pub(super) fn hash_of(&mut self, algorithm: HashAlgorithm, fields: &[(Words, u32)]) -> Value {
+        if algorithm == HashAlgorithm::Csum16 {
+            return self.internet_checksum(fields);
+        }
         let bits: u32 = fields.iter().map(|(_, width)| width).sum();
         let words = self.joined(fields);
         if let (Some((tables, config)), true) = (fixed_crc(algorithm), bits > 24) {
             return self.crc((tables, config), &words, bits.div_ceil(8));
         }
-        if algorithm == HashAlgorithm::Csum16 {
-            return self.internet_checksum(&words);
+        if let (HashAlgorithm::Identity, [word, ..]) = (algorithm, &*words) {
+            // The first eight bytes as a number.
+            return self.shr_imm(*word, 64 - 8 * bits.div_ceil(8).min(8));
         }
         let bytes = self.slot(words.len());
         self.store_joined(&words, bytes);
@@ -370,17 +374,30 @@ impl Gen<'_, '_> {
         self.b.ins().bxor(rest, end)
     }
 
-    /// RFC 1071 over words whose 16-bit parts are the data: halves are summed first, because the
-    /// sum of all parts modulo 2^16 - 1 does not depend on how they are grouped.
-    fn internet_checksum(&mut self, words: &[Value]) -> Value {
+    /// RFC 1071. The sum of all 16-bit parts modulo 2^16 - 1 does not depend on how they are grouped, so
+    /// every field is added as it is, moved to where it stands in its part.
+    fn internet_checksum(&mut self, fields: &[(Words, u32)]) -> Value {
         let mut sum = self.imm(0);
-        for word in words {
-            let high = self.shr_imm(*word, 32);
-            let low = self.and_imm(*word, u64::from(u32::MAX));
-            sum = self.b.ins().iadd(sum, high);
-            sum = self.b.ins().iadd(sum, low);
+        let mut end = 0;
+        for (value, width) in fields {
+            end += width;
+            let shift = (16 - end % 16) % 16;
+            for (i, word) in value.iter().enumerate() {
+                let bits = width.saturating_sub(64 * i as u32).min(64);
+                // In halves where a whole word could overflow the sum.
+                let halves = if bits > 32 {
+                    let low = self.and_imm(*word, u64::from(u32::MAX));
+                    vec![low, self.shr_imm(*word, 32)]
+                } else {
+                    vec![*word]
+                };
+                for half in halves {
+                    let moved = self.shl_imm(half, shift);
+                    sum = self.b.ins().iadd(sum, moved);
+                }
+            }
         }
-        for shift in [32, 32, 16, 16, 16] {
+        for shift in [32, 16, 16, 16] {
             let high = self.shr_imm(sum, shift);
             let low = self.and_imm(sum, (1 << shift) - 1);
             sum = self.b.ins().iadd(high, low);

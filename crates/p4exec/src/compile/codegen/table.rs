@@ -214,19 +214,13 @@ impl Gen<'_, '_> {
         let mut target = self.b.use_var(best);
         for nth in 0..image::UNROLLED {
             let word = |index: usize| (nth * stride + index * 8) as i32;
-            let mut differ = None;
+            let (mut masked, mut values) = (Vec::new(), Vec::new());
             for (i, key) in key.iter().enumerate() {
                 let mask = self.b.ins().load(I64, FLAGS, entry, word(i));
-                let value = self.b.ins().load(I64, FLAGS, entry, word(words + i));
-                let masked = self.b.ins().band(*key, mask);
-                let other = self.b.ins().bxor(masked, value);
-                differ = Some(match differ {
-                    Some(before) => self.b.ins().bor(before, other),
-                    None => other,
-                });
+                masked.push(self.b.ins().band(*key, mask));
+                values.push(self.b.ins().load(I64, FLAGS, entry, word(words + i)));
             }
-            let differ = differ.unwrap_or(target);
-            let same = self.b.ins().icmp_imm_s(IntCC::Equal, differ, 0);
+            let same = self.equal(&masked, &values);
             let own = self.b.ins().load(I64, FLAGS, entry, word(2 * words));
             target = self.b.ins().select(same, own, target);
         }

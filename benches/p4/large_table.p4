@@ -1,4 +1,5 @@
-// A router whose one table is an access list over the five-tuple, for measuring large ternary tables.
+// A router whose one table is large, for measuring: flows by their five-tuple (EXACT), routes (ROUTES), or else an
+// access list over the five-tuple.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -28,16 +29,25 @@ control V(inout headers_t h, inout metadata_t m) { apply {} }
 control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     action deny() { mark_to_drop(s); }
     action permit(bit<9> port) { s.egress_spec = port; }
-    table access_list {
+    table large {
+#if defined(EXACT)
+        key = {
+            h.ipv4.src: exact; h.ipv4.dst: exact; h.ipv4.protocol: exact;
+            h.ports.src: exact; h.ports.dst: exact;
+        }
+#elif defined(ROUTES)
+        key = { h.ipv4.dst: lpm; }
+#else
         key = {
             h.ipv4.src: ternary; h.ipv4.dst: ternary; h.ipv4.protocol: ternary;
             h.ports.src: ternary; h.ports.dst: ternary;
         }
+#endif
         actions = { permit; deny; }
         default_action = deny();
         size = 1048576;
     }
-    apply { access_list.apply(); }
+    apply { large.apply(); }
 }
 
 control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply {} }
