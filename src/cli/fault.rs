@@ -107,7 +107,7 @@ impl<T, E: Error> Context<T> for Result<T, E> {
 }
 
 /// An error and its causes on one line.
-fn chain(error: &dyn Error) -> String {
+pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

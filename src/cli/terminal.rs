@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
@@ -34,6 +35,12 @@ impl Terminal {
         } else {
             emit(&format!("{line}\n"));
         }
+    }
+
+    /// What is wrong with the input; said even if quiet.
+    #[allow(clippy::print_stderr)]
+    pub(super) fn finding(&self, text: impl std::fmt::Display) {
+        eprintln!("{text}");
     }
 
     /// A remark that never mixes with results (standard error).
@@ -98,17 +105,23 @@ pub(super) fn emit(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Reads a file, or standard input for `-`.
+/// Standard input, which can be read once only.
+static STDIN: OnceLock<String> = OnceLock::new();
+
+/// Reads a file, or standard input for `-`, as often as one likes.
 ///
 /// # Errors
 /// A file that cannot be read.
 pub(super) fn read(path: &str) -> Result<String, Fault> {
     if path == "-" {
+        if let Some(text) = STDIN.get() {
+            return Ok(text.clone());
+        }
         let mut text = String::new();
         io::stdin()
             .read_to_string(&mut text)
             .input("standard input")?;
-        return Ok(text);
+        return Ok(STDIN.get_or_init(|| text).clone());
     }
     fs::read_to_string(path).input(path)
 }

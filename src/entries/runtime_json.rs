@@ -466,7 +466,9 @@ fn read_value(
 ) -> Result<Bits, EntriesError> {
     let width =
         width(bitwidth, what).map_err(|problem| EntriesError::Unfit { at: at(), problem })?;
-    let text = value.get();
+    // That controller takes an array of one value for the value.
+    let only: Option<[Box<RawValue>; 1]> = serde_json::from_str(value.get()).ok();
+    let text = only.as_ref().map_or(value, |[value]| value).get();
     let text = text
         .strip_prefix('"')
         .and_then(|t| t.strip_suffix('"'))

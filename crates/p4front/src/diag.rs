@@ -243,6 +243,69 @@ pub struct Place {
     pub message: String,
 }
 
+/// The candidate nearest to a misspelt name, if it is near.
+pub(crate) fn closest<'n>(
+    name: &str,
+    candidates: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let limit = name.chars().count() / 3;
+    candidates
+        .map(|c| (edit_distance(name, c), c))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, c)| c)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// `1 argument`, `2 arguments`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
+/// Characters of a source line shown at most.
+const MAX_SHOWN: usize = 160;
+/// Characters shown before the mark where a line is longer.
+const SHOWN_BEFORE: usize = 60;
+
+/// A source line with a marked part, cut around the mark where it is long: the line, the white space up to the mark,
+/// and the mark's length.
+fn window(line: &str, from: usize, to: usize) -> (String, String, usize) {
+    let before = line.get(..from.min(line.len())).unwrap_or("");
+    let marked = line.get(from..to).map_or(1, |s| s.chars().count()).max(1);
+    let blank = |text: &str| -> String {
+        let space = |c| if c == '\t' { '\t' } else { ' ' };
+        text.chars().map(space).collect()
+    };
+    if line.chars().count() <= MAX_SHOWN {
+        return (line.to_owned(), blank(before), marked);
+    }
+    let skipped = before.chars().count().saturating_sub(SHOWN_BEFORE);
+    let head = if skipped > 0 { "..." } else { "" };
+    let mut shown = head.to_owned();
+    shown.extend(line.chars().skip(skipped).take(MAX_SHOWN));
+    if line.chars().count() > skipped + MAX_SHOWN {
+        shown.push_str("...");
+    }
+    let kept: String = before.chars().skip(skipped).collect();
+    let left = MAX_SHOWN - kept.chars().count();
+    (shown, blank(head) + &blank(&kept), marked.min(left))
+}
+
 /// One quoted source line with its place and marks.
 fn frame(
     out: &mut String,
@@ -262,13 +325,7 @@ fn frame(
     let line = file.line_text(index);
     let from = (span.start - file.line_start(index)) as usize;
     let to = (span.end.saturating_sub(file.line_start(index)) as usize).min(line.len());
-    let pad: String = line
-        .get(..from.min(line.len()))
-        .unwrap_or("")
-        .chars()
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
-    let width = line.get(from..to).map_or(1, |s| s.chars().count()).max(1);
+    let (line, pad, width) = window(line, from, to);
     let marks: String = std::iter::repeat_n(mark, width).collect();
     let space = if label.is_empty() { "" } else { " " };
     let _ = writeln!(out, "{:gutter$} |", "");
@@ -385,6 +442,20 @@ mod tests {
                     after this field\n ::: t.p4:1:1\n  |\n1 | header h {\n  | ------ in this header\n  \
                     = help: write `;`\n";
         assert_eq!(d.render(&map), want);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_mark() {
+        let mut map = SourceMap::new();
+        let text = format!("{}X{}", "a".repeat(1000), "b".repeat(1000));
+        let f = map.add("t.p4", &text).unwrap();
+        let shown = Diagnostic::error("name", Span::new(f, 1000, 1001), "here").render(&map);
+        let line = shown.lines().nth(3).unwrap();
+        let mark = shown.lines().nth(4).unwrap();
+        assert!(line.len() < MAX_SHOWN + 20, "{shown}");
+        assert_eq!(line.find('X'), mark.find('^'), "{shown}");
+        let all = Diagnostic::error("name", Span::new(f, 0, 2001), "here").render(&map);
+        assert!(all.lines().all(|l| l.len() < MAX_SHOWN + 20), "{all}");
     }
 
     #[test]

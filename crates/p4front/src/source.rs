@@ -154,6 +154,14 @@ pub enum SourceError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There are bytes in it that no text has.
+    #[error("{name} is not a text file: byte {at} is zero")]
+    NotText {
+        /// The file's name.
+        name: String,
+        /// Where the first zero is.
+        at: usize,
+    },
     /// Spans are 32 bits wide.
     #[error("{name} has {bytes} bytes; a source file may have at most {max}", max = MAX_FILE_BYTES)]
     TooLarge {
@@ -200,6 +208,10 @@ impl SourceMap {
             path: name.to_string(),
             source,
         })?;
+        if let Some(at) = bytes.iter().position(|b| *b == 0) {
+            let name = name.to_string();
+            return Err(SourceError::NotText { name, at });
+        }
         self.insert(&name, &String::from_utf8_lossy(&bytes), false)
     }
 

@@ -46,6 +46,10 @@ enum Format {
     PcapNg(PcapNgReader<BufReader<File>>),
 }
 
+fn not_a_capture(place: &impl std::fmt::Display) -> Fault {
+    Fault::input(format!("{place} is not a pcap or pcapng file"))
+}
+
 /// Packets of a file, as they come at a port.
 pub(super) struct Input {
     port: PortId,
@@ -59,13 +63,15 @@ impl Input {
         let place = file.path.display();
         let mut source = File::open(&file.path).input(place.to_string())?;
         let mut magic = [0; 4];
-        source.read_exact(&mut magic).input(place.to_string())?;
+        source
+            .read_exact(&mut magic)
+            .map_err(|_| not_a_capture(&place))?;
         source.seek(SeekFrom::Start(0)).input(place.to_string())?;
         let source = BufReader::new(source);
         let format = if magic == PCAPNG {
-            Format::PcapNg(PcapNgReader::new(source).input(place.to_string())?)
+            Format::PcapNg(PcapNgReader::new(source).map_err(|_| not_a_capture(&place))?)
         } else {
-            Format::Pcap(PcapReader::new(source).input(place.to_string())?)
+            Format::Pcap(PcapReader::new(source).map_err(|_| not_a_capture(&place))?)
         };
         let mut input = Self {
             port: file.port,

@@ -111,9 +111,7 @@ impl Explain {
             text.push_str("\n\n");
         };
         let mut map = SourceMap::new();
-        let main = map
-            .load(&self.source.program)
-            .input(self.source.program.display())?;
+        let main = self.source.load(&mut map)?;
         if wanted(Pass::Preprocessed) && !self.source.is_json() {
             let mut diags = Diagnostics::new();
             let read = pp::preprocess(&mut map, main, &self.source.options(), &mut diags);
@@ -121,12 +119,10 @@ impl Explain {
         }
         if wanted(Pass::Parsed) && !self.source.is_json() {
             let mut map = SourceMap::new();
-            let main = map
-                .load(&self.source.program)
-                .input(self.source.program.display())?;
+            let main = self.source.load(&mut map)?;
             let (mut program, diags) = p4front::parse(&mut map, main, &self.source.options());
             if diags.has_errors() {
-                terminal.note(diags.render(&map).trim_end());
+                terminal.finding(diags.render(&map).trim_end());
                 return Err(Fault::shown(Status::Input));
             }
             if !self.builtins {

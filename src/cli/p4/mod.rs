@@ -58,6 +58,10 @@ impl P4 {
         match self.tool {
             Tool::Check(source) => source.check(terminal),
             Tool::Info(source) => {
+                if source.is_json() {
+                    let message = "JSON for BMv2 does not say what P4Info needs";
+                    return Err(Fault::input(message).help("give the P4 source"));
+                }
                 let info = crate::program::p4info::message(&source.compile(terminal)?.p4info);
                 terminal::emit(&p4runtime::to_text(&info).input(source.program.display())?);
                 Ok(())
@@ -77,37 +81,54 @@ impl P4 {
 
 impl Source {
     fn check(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.is_json() {
+            self.subject(None, terminal)?;
+            let figures = CheckFigures {
+                accepted: true,
+                errors: 0,
+                warnings: 0,
+                diagnostics: Vec::new(),
+            };
+            return terminal.result(&figures, || "accepted\n".to_owned());
+        }
         let mut map = SourceMap::new();
-        let main = map.load(&self.program).input(self.program.display())?;
+        let main = self.load(&mut map)?;
         let (accepted, found) = match p4front::compile(&mut map, main, &self.options()) {
             Ok(compiled) => (true, compiled.warnings),
             Err(found) => (false, found.into_vec()),
         };
         for diagnostic in &found {
-            terminal.note(diagnostic.render(&map).trim_end());
+            terminal.finding(diagnostic.render(&map));
         }
         let errors = found.iter().filter(|d| d.is_error()).count();
+        let of = |severity| found.iter().filter(|d| d.severity == severity).count();
         let figures = CheckFigures {
             accepted,
             errors,
-            warnings: found
-                .iter()
-                .filter(|d| d.severity == Severity::Warning)
-                .count(),
+            warnings: of(Severity::Warning),
             diagnostics: found.iter().map(|d| d.record(&map)).collect(),
         };
-        terminal.result(&figures, || {
-            let warnings = figures.warnings;
-            if accepted {
-                format!("accepted, {warnings} warnings\n")
-            } else {
-                String::new()
-            }
+        let summary = match (figures.errors, figures.warnings) {
+            (0, 0) => String::new(),
+            (0, n) => counted(n, "warning"),
+            (n, 0) => counted(n, "error"),
+            (n, m) => format!("{}, {}", counted(n, "error"), counted(m, "warning")),
+        };
+        terminal.result(&figures, || match (accepted, summary.is_empty()) {
+            (true, true) => "accepted\n".to_owned(),
+            (true, false) => format!("accepted, {summary}\n"),
+            (false, _) => String::new(),
         })?;
         if accepted {
-            Ok(())
-        } else {
-            Err(Fault::shown(Status::Input))
+            return Ok(());
         }
+        terminal.finding(summary);
+        Err(Fault::shown(Status::Input))
     }
+}
+
+/// `1 error`, `2 errors`.
+fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
 }

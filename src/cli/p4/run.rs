@@ -32,7 +32,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "DIR|PORT=FILE")]
     pcap_out: Vec<String>,
     /// The executor.
-    #[arg(long, value_enum, default_value_t = Which::Interp)]
+    #[arg(long, value_enum, default_value_t = Which::Compile)]
     executor: Which,
     /// Tell what happens on the way: parser states, tables, entries, actions.
     #[arg(long)]
@@ -82,11 +82,11 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes of hexadecimal digits, with blanks, colons and `0x` as people write them.
-fn bytes_of(text: &str) -> Result<Vec<u8>, Fault> {
+/// Bytes of hexadecimal digits, with blanks, colons and `0x` as people write them. `place` is where they stand.
+fn bytes_of(text: &str, place: &str) -> Result<Vec<u8>, Fault> {
     let wrong = || {
         Fault::input(format!(
-            "`{text}` is not a packet: two hexadecimal digits a byte"
+            "{place}`{text}` is not a packet: two hexadecimal digits a byte"
         ))
     };
     let text = text.trim();
@@ -107,6 +107,11 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, Fault> {
 
 impl Run {
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.packets.is_empty() && self.pcap_in.is_empty() {
+            return Err(Fault::input("no packets").help(
+                "give them as hexadecimal digits, as lines on standard input with `-`, or with --pcap-in PORT=FILE",
+            ));
+        }
         let subject = self
             .source
             .subject(self.control.p4info.as_deref(), terminal)?;
@@ -150,10 +155,15 @@ impl Run {
         let at = PortId::new(self.port);
         for text in &self.packets {
             if text != "-" {
-                packets.push((at, bytes_of(text)?));
+                packets.push((at, bytes_of(text, "")?));
                 continue;
             }
-            for line in terminal::read("-")?.lines() {
+            if self.source.is_stdin() {
+                let message = "the program and the packets cannot both be on standard input";
+                return Err(Fault::input(message));
+            }
+            for (index, line) in terminal::read("-")?.lines().enumerate() {
+                let place = format!("standard input, line {}: ", index + 1);
                 let line = line.split('#').next().unwrap_or_default().trim();
                 if line.is_empty() {
                     continue;
@@ -163,8 +173,8 @@ impl Run {
                 let split = line.split_once(char::is_whitespace);
                 let port = split.and_then(|(port, rest)| Some((port.parse().ok()?, rest)));
                 packets.push(match port {
-                    Some((port, rest)) => (PortId::new(port), bytes_of(rest)?),
-                    None => (at, bytes_of(line)?),
+                    Some((port, rest)) => (PortId::new(port), bytes_of(rest, &place)?),
+                    None => (at, bytes_of(line, &place)?),
                 });
             }
         }
@@ -309,8 +319,10 @@ fn describe(report: &Report) -> String {
     };
     let _ = writeln!(
         text,
-        "{} packets in, {} out{ports}, {} dropped",
-        report.packets, report.sent, report.dropped
+        "{} in, {} out{ports}, {} dropped",
+        super::counted(report.packets as usize, "packet"),
+        report.sent,
+        report.dropped
     );
     for (reason, count) in &report.reasons {
         let _ = writeln!(text, "  {count} {reason}");

@@ -72,6 +72,10 @@ enum Ready {
 impl Stf {
     /// Every case on a switch of its own, per executor.
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.source.is_stdin() && self.cases.iter().any(|path| path.as_os_str() == "-") {
+            let message = "the program and a case cannot both be on standard input";
+            return Err(Fault::input(message));
+        }
         let mut cases = Vec::new();
         for path in &self.cases {
             let text = terminal::read(&path.to_string_lossy())?;
@@ -150,7 +154,14 @@ impl Stf {
             return Err(Fault::with(Status::Target, why).help("install p4c and BMv2"));
         }
         let options = self.source.options();
-        match bmv2::Program::compile(&self.source.program, &options, scratch) {
+        let program = if self.source.is_stdin() {
+            let copy = scratch.join("stdin.p4");
+            std::fs::write(&copy, terminal::read("-")?).input("temporary directory")?;
+            copy
+        } else {
+            self.source.program.clone()
+        };
+        match bmv2::Program::compile(&program, &options, scratch) {
             Ok(program) => Ok(Ready::Bmv2(program)),
             Err(trouble) if optional => Ok(Ready::Absent("bmv2".into(), trouble.to_string())),
             Err(trouble) => Err(Fault::with(Status::Target, trouble)),

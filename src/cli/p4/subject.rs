@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bmv2_tests::{Engine, stf};
 use clap::{Args, ValueEnum};
 use p4exec::Executor;
-use p4front::source::SourceMap;
+use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
 
-use crate::cli::fault::{Context, Fault, Status};
+use crate::cli::fault::{self, Context, Fault, Status};
 use crate::cli::terminal::{self, Terminal};
 use crate::entries::{SwitchEntries, commands, runtime_json, write_request};
 use crate::target::{BuildDirectory, embedded};
@@ -19,7 +19,7 @@ use crate::target::{BuildDirectory, embedded};
 /// A program and how to read it.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    /// The program: P4_16 source, or p4c's JSON for BMv2.
+    /// The program: P4_16 source (`-` for standard input), or p4c's JSON for BMv2.
     pub(super) program: PathBuf,
     /// Folders searched for included files. core.p4 and v1model.p4 are built in.
     #[arg(short = 'I', value_name = "DIR")]
@@ -54,12 +54,28 @@ impl Source {
         self.program.extension().is_some_and(|e| e == "json")
     }
 
+    /// Whether the program stands on standard input.
+    pub(super) fn is_stdin(&self) -> bool {
+        self.program.as_os_str() == "-"
+    }
+
+    /// Takes P4 source into a map.
+    pub(super) fn load(&self, map: &mut SourceMap) -> Result<FileId, Fault> {
+        let file = if self.is_stdin() {
+            map.add("<stdin>", &terminal::read("-")?)
+        } else {
+            map.load(&self.program)
+        };
+        // The message names the file.
+        file.map_err(|e| Fault::input(fault::chain(&e)))
+    }
+
     /// Compiles P4 source; what is wrong is shown.
     pub(super) fn compile(&self, terminal: &Terminal) -> Result<Compiled, Fault> {
         let mut map = SourceMap::new();
-        let main = map.load(&self.program).input(self.program.display())?;
+        let main = self.load(&mut map)?;
         p4front::compile(&mut map, main, &self.options()).map_err(|found| {
-            terminal.note(found.render(&map).trim_end());
+            terminal.finding(found.render(&map).trim_end());
             Fault::shown(Status::Input)
         })
     }

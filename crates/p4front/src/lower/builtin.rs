@@ -9,7 +9,7 @@ use super::call::ArgVal;
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, closest};
 use crate::source::Span;
 use crate::types::fold::MAX_BITS;
 use crate::types::{RecordKind, Ty};
@@ -109,7 +109,14 @@ impl<'a> Lowerer<'a> {
                     }
                     _ => format!("`{ty}` has no method `{member}`"),
                 };
-                self.error("name", member.span, text);
+                let mut d = Diagnostic::error("name", member.span, text);
+                let known = methods_of(ty).iter().copied();
+                if let Some(close) = closest(&member.name, known)
+                    && close != &*member.name
+                {
+                    d = d.with_help(format!("did you mean `{close}`?"));
+                }
+                self.report(d);
                 Elab::poison()
             }
         }
@@ -417,7 +424,7 @@ impl<'a> Lowerer<'a> {
                 member.span,
                 format!("`{}` has no method `{member}`", object.name),
             );
-            if let Some(close) = super::member::closest(&member.name, known.into_iter()) {
+            if let Some(close) = closest(&member.name, known.into_iter()) {
                 d = d.with_help(format!("did you mean `{close}`?"));
             }
             self.report(d);
@@ -640,5 +647,20 @@ fn has_stack(ty: &Ty) -> bool {
         Ty::Record(r) => r.fields.iter().any(|f| has_stack(&f.ty)),
         Ty::Tuple(all) => all.iter().any(has_stack),
         _ => false,
+    }
+}
+
+/// Methods that a type has without a declaration.
+const fn methods_of(ty: &Ty) -> &'static [&'static str] {
+    match ty {
+        Ty::Record(_) => &[
+            "isValid",
+            "setValid",
+            "setInvalid",
+            "minSizeInBits",
+            "minSizeInBytes",
+        ],
+        Ty::Stack(..) => &["push_front", "pop_front"],
+        _ => &["apply"],
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Body, BodyKind, Entity, Lowerer};
 use crate::ast;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, counted};
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -22,9 +22,9 @@ impl<'a> Lowerer<'a> {
     ) -> Option<Signature> {
         if !type_args.is_empty() && type_args.len() != proto.type_params.len() {
             let text = format!(
-                "`{}` takes {} type arguments, {} given",
+                "`{}` takes {}, {} given",
                 proto.name,
-                proto.type_params.len(),
+                counted(proto.type_params.len(), "type argument"),
                 type_args.len()
             );
             self.error("type", span, text);

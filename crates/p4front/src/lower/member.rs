@@ -5,7 +5,7 @@ use p4ir::{BinaryOp as Ir, Const, ExprKind as IrExpr, Place, Projection, StmtKin
 use super::value::{Elab, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, ExprKind, TypeKind};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, closest};
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -207,37 +207,9 @@ impl<'a> Lowerer<'a> {
 
 const STACK_MEMBERS: [&str; 5] = ["size", "next", "last", "lastIndex", "nextIndex"];
 
-/// The candidate nearest to a misspelt name, if it is near.
-pub(super) fn closest<'n>(
-    name: &str,
-    candidates: impl Iterator<Item = &'n str>,
-) -> Option<&'n str> {
-    let limit = name.chars().count() / 3;
-    candidates
-        .map(|c| (edit_distance(name, c), c))
-        .filter(|(d, _)| *d <= limit)
-        .min()
-        .map(|(_, c)| c)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use crate::diag::closest;
 
     #[test]
     fn near_names_are_suggested() {

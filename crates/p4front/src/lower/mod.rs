@@ -40,7 +40,7 @@ use indexmap::IndexSet;
 use p4ir::{Place, StmtKind, TypeId, Var, VarId, VarKind};
 
 use crate::ast::{self, NodeId, Symbol};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, closest};
 use crate::p4info::{Decls, Facts, Records};
 use crate::source::{SourceMap, Span};
 use crate::types::Ty;
@@ -419,7 +419,7 @@ impl<'a> Lowerer<'a> {
                     path.name.span,
                     format!("`{}` is not declared", path.name),
                 );
-                let close = member::closest(&path.name.name, self.names(path).into_iter());
+                let close = closest(&path.name.name, self.names(path).into_iter());
                 if let Some(close) = close {
                     d = d.with_help(format!("did you mean `{close}`?"));
                 } else if CORE_NAMES.contains(&&*path.name.name) {

@@ -11,7 +11,7 @@ use p4ir::{
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Entity, Lowerer, annot};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, closest, counted};
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -62,11 +62,14 @@ impl<'a> Lowerer<'a> {
         for element in t.key() {
             let span = element.at.span;
             if !self.match_kinds.contains(&element.match_kind.name) {
-                self.error(
-                    "name",
-                    element.match_kind.span,
-                    format!("`{}` is not a match kind", element.match_kind),
-                );
+                let wrong = &element.match_kind;
+                let text = format!("`{wrong}` is not a match kind");
+                let mut d = Diagnostic::error("name", wrong.span, text);
+                let known = self.match_kinds.iter().map(|kind| &**kind);
+                if let Some(close) = closest(&wrong.name, known) {
+                    d = d.with_help(format!("did you mean `{close}`?"));
+                }
+                self.report(d);
             }
             let value = self.expr(&element.expr, None);
             let ok = Self::is_scalar(&value.ty)
@@ -575,9 +578,9 @@ impl<'a> Lowerer<'a> {
         let mut slots: Vec<Option<Const>> = vec![None; data.len()];
         if args.len() > params.len() {
             let text = format!(
-                "action `{}` takes {} arguments, {} given",
+                "action `{}` takes {}, {} given",
                 info.decl.name,
-                data.len(),
+                counted(data.len(), "argument"),
                 args.len()
             );
             self.error("call", span, text);

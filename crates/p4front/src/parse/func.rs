@@ -328,7 +328,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Action) => self.action(start, annotations),
             TokenKind::Keyword(Keyword::Table) => self.table(start, annotations),
             _ if self.at_local_decl() => self.local_object(start, annotations),
-            _ => self.unexpected("a declaration or `apply`"),
+            _ => self.undeclared_or("a declaration or `apply`"),
         }
     }
 

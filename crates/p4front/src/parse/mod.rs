@@ -213,6 +213,21 @@ impl<'a> Parser<'a> {
         Err(Failed)
     }
 
+    /// As [`Self::unexpected`]; a name before a name is most likely meant as a type.
+    fn undeclared_or<T>(&mut self, wanted: &str) -> Parse<T> {
+        let named = |n| self.nth(n).kind == TokenKind::Ident;
+        if !(named(0) && named(1)) || self.failed_at == Some(self.pos) {
+            return self.unexpected(wanted);
+        }
+        self.failed_at = Some(self.pos);
+        let t = self.nth(0);
+        let message = format!("`{}` is not a type declared above", t.text);
+        let d = Diagnostic::error("syntax", t.span, message);
+        self.diags
+            .push(d.with_help("types, controls and parsers are declared before they are used"));
+        Err(Failed)
+    }
+
     /// Reports that the bracket at `open` is never closed.
     fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
         if self.failed_at != Some(self.pos) {

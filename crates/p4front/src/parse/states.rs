@@ -1,9 +1,9 @@
 //! Parsers: local declarations, states, transitions.
 
-use super::{Parse, Parser};
+use super::{Failed, Parse, Parser};
 use crate::ast::{
-    Annotation, Callable, Decl, DeclKind, Parser as ParserDecl, SelectCase, State, Stmt, StmtKind,
-    Transition, TransitionKind, ValueSet,
+    Annotation, Callable, Decl, DeclKind, Ident, Parser as ParserDecl, SelectCase, State, Stmt,
+    StmtKind, Transition, TransitionKind, ValueSet,
 };
 use crate::diag::Diagnostic;
 use crate::lex::{Keyword, Punct, TokenKind};
@@ -82,7 +82,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Const) => self.constant(start, annotations),
             TokenKind::Keyword(Keyword::ValueSet) => self.value_set(start, annotations),
             _ if self.at_local_decl() => self.local_object(start, annotations),
-            _ => self.unexpected("a declaration or `state`"),
+            _ => self.undeclared_or("a declaration or `state`"),
         }
     }
 
@@ -191,6 +191,9 @@ impl Parser<'_> {
         let start = self.expect_kw(Keyword::Transition)?;
         if !self.eat_kw(Keyword::Select) {
             let name = self.name()?;
+            if matches!(self.kind(), TokenKind::Punct(Punct::LParen)) {
+                return self.misspelt_select(&name);
+            }
             self.semicolon()?;
             return Ok(Transition {
                 at: self.node(start),
@@ -204,6 +207,17 @@ impl Parser<'_> {
             at: self.node(start),
             kind: TransitionKind::Select { keys, cases },
         })
+    }
+
+    /// `transition selct(...)`.
+    fn misspelt_select<T>(&mut self, name: &Ident) -> Parse<T> {
+        let text = format!("`{name}(` begins no transition");
+        self.failed_at = Some(self.pos);
+        self.diags.push(
+            Diagnostic::error("syntax", name.span, text)
+                .with_help("write `transition NAME;` or `transition select(...) { ... }`"),
+        );
+        Err(Failed)
     }
 
     fn select_case(&mut self) -> Parse<SelectCase> {

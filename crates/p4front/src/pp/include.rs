@@ -224,11 +224,16 @@ impl Preprocessor<'_> {
         } else {
             list.join(", ")
         };
+        let built_in = ["core.p4", "v1model.p4"].into_iter();
+        let help = match crate::diag::closest(name, built_in) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "name its folder with -I".to_owned(),
+        };
         self.diags.push(
             Diagnostic::error("include", span, format!("cannot find `{name}`"))
                 .with_note(format!("searched in: {list}"))
                 .with_note("built in are: core.p4, v1model.p4")
-                .with_help("name its folder with -I"),
+                .with_help(help),
         );
     }
 }

@@ -1,0 +1,215 @@
+//! The tools under `switchwright p4` as their users meet them: packets from every source, and wrong input.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Runs it with `--json` and reads what it prints.
+fn json(at: &Path, args: &[&str]) -> Value {
+    let mut args = args.to_vec();
+    args.push("--json");
+    let output = with_input(at, &args, "");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Runs it and demands this exit status and these words in what it says.
+fn refused(at: &Path, args: &[&str], status: i32, words: &[&str]) {
+    let output = with_input(at, args, "");
+    // The report wraps long lines; compare without white space and frame.
+    let plain = |c: &char| !c.is_whitespace() && *c != '│';
+    let flat = |text: &str| -> String { text.chars().filter(plain).collect() };
+    let both = [output.stdout, output.stderr].concat();
+    let said = flat(&String::from_utf8_lossy(&both));
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
+    for word in words {
+        assert!(
+            said.contains(&flat(word)),
+            "{args:?}: `{word}` is not in: {said}"
+        );
+    }
+}
+
+/// A program that sends every packet back, with `1` as its first byte.
+const ECHO: &str = "#include <core.p4>\n#include <v1model.p4>\n\
+    header h_t { bit<8> a; }\nstruct headers { h_t h; }\nstruct meta { }\n\
+    parser P(packet_in p, out headers hdr, inout meta m, inout standard_metadata_t sm) {\n\
+    state start { p.extract(hdr.h); transition accept; } }\n\
+    control V(inout headers hdr, inout meta m) { apply { } }\n\
+    control I(inout headers hdr, inout meta m, inout standard_metadata_t sm) {\n\
+    action set(bit<8> a) { hdr.h.a = a; }\n\
+    table t { key = { hdr.h.a : exact; } actions = { set; NoAction; } default_action = NoAction(); }\n\
+    apply { sm.egress_spec = sm.ingress_port; t.apply(); } }\n\
+    control E(inout headers hdr, inout meta m, inout standard_metadata_t sm) { apply { } }\n\
+    control D(packet_out p, in headers hdr) { apply { p.emit(hdr); } }\n\
+    V1Switch(P(), V(), I(), E(), V(), D()) main;\n";
+
+/// The command with a text on standard input.
+fn with_input(at: &Path, args: &[&str], text: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(args)
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut input = child.stdin.take().expect("piped");
+    // A command that does not read its input ends early; that is not this test's matter.
+    let _ = std::io::Write::write_all(&mut input, text.as_bytes());
+    drop(input);
+    child.wait_with_output().expect("the command ends")
+}
+
+#[test]
+fn packets_go_through_a_program_from_every_source() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("echo.p4"), ECHO).expect("a writable folder");
+    fs::write(at.join("entries.stf"), "add t hdr.h.a:7 set(a:0x99)\n").expect("a writable folder");
+    for executor in ["interp", "compile"] {
+        let args = ["p4", "run", "echo.p4", "07 AA", "0x08", "--port", "3"];
+        let more = ["--entries", "entries.stf", "--executor", executor];
+        let done = json(at, &[&args[..], &more[..]].concat());
+        assert_eq!(done["sent"], 2, "{done}");
+        assert_eq!(done["shown"][0]["sent"][0]["bytes"], "99aa");
+        assert_eq!(done["shown"][0]["sent"][0]["port"], 3);
+        assert_eq!(done["shown"][1]["sent"][0]["bytes"], "08");
+    }
+    // Into a capture file and back out of it.
+    let out = [
+        "p4",
+        "run",
+        "echo.p4",
+        "0102",
+        "03",
+        "--pcap-out",
+        "0=out.pcap",
+    ];
+    assert_eq!(json(at, &out)["files"][0], "out.pcap");
+    let back = ["p4", "run", "echo.p4", "--pcap-in", "5=out.pcap"];
+    let back = json(at, &back);
+    assert_eq!(back["ports"]["5"], 2, "{back}");
+    assert_eq!(back["shown"][1]["bytes"], "03");
+    // Standard input: packets, or the program.
+    let text = "# two packets\n4 07\npacket 6 08 09\n";
+    let run = with_input(at, &["p4", "run", "echo.p4", "-"], text);
+    let shown = String::from_utf8_lossy(&run.stdout);
+    assert!(shown.contains("port 6 out: 0809"), "{shown}");
+    assert!(
+        shown.contains("2 packets in, 2 out (port 4: 1, port 6: 1), 0 dropped"),
+        "{shown}"
+    );
+    let run = with_input(at, &["p4", "run", "-", "41"], ECHO);
+    assert!(String::from_utf8_lossy(&run.stdout).contains("1 packet in, 1 out"));
+    let run = with_input(at, &["p4", "info", "-"], ECHO);
+    assert!(String::from_utf8_lossy(&run.stdout).contains("tables {"));
+    let run = with_input(at, &["p4", "explain", "-", "--pass", "tables"], ECHO);
+    assert!(String::from_utf8_lossy(&run.stdout).contains("action   I.set(a)"));
+}
+
+#[test]
+fn wrong_input_of_the_p4_tools_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("echo.p4"), ECHO).expect("a writable folder");
+    fs::write(at.join("junk"), "junk").expect("a writable folder");
+    fs::write(at.join("junk.json"), "{\"a\": ").expect("a writable folder");
+    fs::write(at.join("zero.p4"), b"header\0h").expect("a writable folder");
+    fs::write(at.join("self.p4"), "#include \"self.p4\"\n").expect("a writable folder");
+    let typo = ECHO.replace("v1model.p4", "v1modle.p4");
+    fs::write(at.join("typo.p4"), typo).expect("a writable folder");
+    let forever = ECHO.replace("transition accept", "transition start");
+    fs::write(at.join("forever.p4"), forever).expect("a writable folder");
+    let recursive = ECHO.replace(
+        "struct meta",
+        "bit<8> f(bit<8> x) { return f(x); }\nstruct meta",
+    );
+    fs::write(at.join("recursive.p4"), recursive).expect("a writable folder");
+    let key = ECHO.replace("hdr.h.a : exact", "hdr.h.a : exat");
+    fs::write(at.join("key.p4"), key).expect("a writable folder");
+    fs::write(at.join("wrong.stf"), "add t hdr.h.b:7 set(a:1)\n").expect("a writable folder");
+    fs::write(at.join("bogus.stf"), "\nbogus 1\n").expect("a writable folder");
+    refused(
+        at,
+        &["p4", "run", "echo.p4"],
+        2,
+        &["no packets", "--pcap-in"],
+    );
+    refused(
+        at,
+        &["p4", "run", "echo.p4", "0"],
+        2,
+        &["`0` is not a packet"],
+    );
+    refused(
+        at,
+        &["p4", "run", "none.p4", "00"],
+        2,
+        &["cannot read none.p4"],
+    );
+    let pcap = ["p4", "run", "echo.p4", "--pcap-in", "1=junk"];
+    refused(at, &pcap, 2, &["junk is not a pcap or pcapng file"]);
+    refused(at, &["p4", "run", "junk.json", "00"], 2, &["not BMv2 JSON"]);
+    refused(at, &["p4", "check", "junk.json"], 2, &["not BMv2 JSON"]);
+    refused(at, &["p4", "info", "junk.json"], 2, &["give the P4 source"]);
+    refused(
+        at,
+        &["p4", "check", "zero.p4"],
+        2,
+        &["not a text file: byte 6"],
+    );
+    refused(
+        at,
+        &["p4", "check", "self.p4"],
+        2,
+        &["self.p4:1:10", "does a file include itself?"],
+    );
+    refused(
+        at,
+        &["p4", "check", "typo.p4"],
+        2,
+        &["typo.p4:2:10", "did you mean `v1model.p4`?"],
+    );
+    refused(
+        at,
+        &["p4", "check", "forever.p4"],
+        2,
+        &["never reaches `accept` or `reject`"],
+    );
+    refused(
+        at,
+        &["p4", "check", "recursive.p4"],
+        2,
+        &["`f` calls itself", "1 error"],
+    );
+    refused(
+        at,
+        &["-q", "p4", "check", "key.p4"],
+        2,
+        &["did you mean `exact`?"],
+    );
+    let case = ["p4", "stf", "echo.p4", "wrong.stf"];
+    refused(at, &case, 1, &["line 1: there is no key `hdr.h.b`"]);
+    refused(
+        at,
+        &["p4", "stf", "echo.p4", "bogus.stf"],
+        2,
+        &["line 2: `bogus`"],
+    );
+    let run = with_input(at, &["p4", "run", "echo.p4", "-"], "1 00\n1 zz\n");
+    let shown = String::from_utf8_lossy(&run.stderr);
+    assert!(shown.contains("standard input, line 2: `zz`"), "{shown}");
+    let run = with_input(
+        at,
+        &["p4", "check", "--json", "-"],
+        "control C() { apply { x = 1; } }\n",
+    );
+    let json: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    assert_eq!(json["diagnostics"][1]["place"]["file"], "<stdin>", "{json}");
+    assert_eq!(run.status.code(), Some(2));
+}
