@@ -553,7 +553,7 @@ impl<'a> Lowerer<'a> {
             args,
             result: place.clone(),
         };
-        self.emit(StmtKind::Extern(call), span);
+        self.emit_extern(call, span);
         for (l, temp) in after {
             let new = Elab::place(l.ty(), temp, false);
             self.store_lvalue(l, new, span);

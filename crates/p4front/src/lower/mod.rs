@@ -12,6 +12,7 @@ mod annot;
 mod apply;
 mod assign;
 mod builtin;
+mod calculation;
 mod call;
 mod cast;
 mod control;
