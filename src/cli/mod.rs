@@ -18,6 +18,8 @@ mod switch;
 mod topo;
 mod trace;
 
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -89,10 +91,25 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// Called by the name of a tool of BMv2 (by a link), it is the command that takes that tool's arguments.
+fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let name = arguments
+        .first()
+        .and_then(|name| Path::new(name).file_name());
+    let command = match name.and_then(OsStr::to_str) {
+        Some("simple_switch" | "simple_switch_grpc") => "switch",
+        Some("simple_switch_CLI") => "cli",
+        _ => return arguments,
+    };
+    arguments.insert(1, command.into());
+    arguments
+}
+
 /// Runs the command line and tells the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(as_called(std::env::args_os()));
     let terminal = Terminal {
         json: cli.global.json,
         quiet: cli.global.quiet,

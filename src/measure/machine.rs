@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use units::Bytes;
@@ -52,6 +52,22 @@ impl Machine {
 #[must_use]
 pub fn peak_memory() -> Option<Bytes> {
     kibibytes("/proc/self/status", "VmHWM")
+}
+
+/// The processor time that threads of a process have taken: those of this name, or all; where the kernel tells (Linux).
+#[must_use]
+pub(super) fn thread_time(process: u32, name: Option<&str>) -> Option<Duration> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let nanos = tasks.flatten().filter_map(|task| {
+        let of = |file: &str| fs::read_to_string(task.path().join(file)).ok();
+        if let Some(name) = name
+            && of("comm")?.trim() != name
+        {
+            return None;
+        }
+        of("schedstat")?.split(' ').next()?.parse::<u64>().ok()
+    });
+    Some(Duration::from_nanos(nanos.sum()))
 }
 
 /// The memory that this process holds now, where the kernel tells (Linux).

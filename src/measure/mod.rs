@@ -6,6 +6,7 @@
 pub mod failover;
 mod forwarding;
 mod large_table;
+mod links;
 mod machine;
 mod p4runtime;
 mod peer;
@@ -14,6 +15,7 @@ mod ports;
 
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
 pub use large_table::LargeTable;
+pub use links::{LinkFigure, measure_links};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};

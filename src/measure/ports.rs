@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use netlab::load::{Forwarder, Load};
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
-use netlab::{Namespace, NetError, Veth};
+use netlab::{Driver, Namespace, NetError, PacketOptions, Veth};
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use serde::Serialize;
@@ -26,8 +26,6 @@ const PROGRAM: &str = include_str!("../../benches/p4/l2.p4");
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 /// An EtherType for experiments (IEEE 802).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
-/// Our executors, the slowest first.
-const EXECUTORS: [ExecutorKind; 2] = [ExecutorKind::Interp, ExecutorKind::Compile];
 /// Frame lengths, in bytes.
 const LENGTHS: [usize; 2] = [64, 1500];
 /// How often each contender runs; the best run counts.
@@ -45,7 +43,7 @@ pub enum Contender {
     /// Nobody who looks at them.
     Bare,
     /// Our switch.
-    Ours(ExecutorKind),
+    Ours(ExecutorKind, Driver),
     /// BMv2's simple_switch.
     Bmv2,
 }
@@ -54,9 +52,19 @@ impl Contender {
     fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare forwarder",
-            Self::Ours(ExecutorKind::Interp) => "switchwright interp",
-            Self::Ours(ExecutorKind::Compile) => "switchwright compile",
+            Self::Ours(ExecutorKind::Interp, _) => "switchwright interp",
+            Self::Ours(ExecutorKind::Compile, Driver::Xdp) => "switchwright compile, AF_XDP",
+            Self::Ours(ExecutorKind::Compile, _) => "switchwright compile",
             Self::Bmv2 => "simple_switch",
+        }
+    }
+
+    /// The thread of this process that carries frames; `None` if a process of its own does.
+    fn thread(self) -> Option<&'static str> {
+        match self {
+            Self::Bare => Some("forwarder"),
+            Self::Ours(..) => Some("data-plane"),
+            Self::Bmv2 => None,
         }
     }
 }
@@ -72,6 +80,11 @@ pub struct PortFigure {
     pub unpaced: f64,
     /// The same over the bare forwarder's.
     pub ratio: f64,
+    /// Processor time of the carrying threads per frame, in nanoseconds: the best run. Others at work on the machine change
+    /// it less than the rate.
+    pub core_time: Option<f64>,
+    /// The bare forwarder's over it.
+    pub core_ratio: Option<f64>,
     /// Paced load offered, in frames per second.
     pub offered: f64,
     /// The share of it that was carried.
@@ -107,8 +120,10 @@ enum Running {
 impl Running {
     fn start(contender: Contender, scratch: &Path) -> Result<Self, PortsError> {
         match contender {
-            Contender::Bare => Ok(Self::Bare(Forwarder::start("p1", "p2")?)),
-            Contender::Ours(kind) => start_ours(kind).map(|running| Self::Ours(Box::new(running))),
+            Contender::Bare => Ok(Self::Bare(Forwarder::start("p1", "p2", Driver::Ring)?)),
+            Contender::Ours(kind, driver) => {
+                start_ours(kind, driver).map(|running| Self::Ours(Box::new(running)))
+            }
             Contender::Bmv2 => {
                 let child = Command::new("simple_switch")
                     .args(["--log-level", "off", "-i", "1@p1", "-i", "2@p2"])
@@ -119,6 +134,14 @@ impl Running {
                     .spawn()?;
                 Ok(Self::Bmv2(child))
             }
+        }
+    }
+
+    /// Processor time that the carrying threads have taken.
+    fn core_time(&self, contender: Contender) -> Option<Duration> {
+        match self {
+            Self::Bmv2(child) => super::machine::thread_time(child.id(), None),
+            _ => super::machine::thread_time(std::process::id(), contender.thread()),
         }
     }
 
@@ -147,14 +170,21 @@ fn program() -> Result<Arc<ValidProgram>, PortsError> {
     Ok(Arc::new(compiled.map_err(|e| wrong(&e))?.ir))
 }
 
-fn start_ours(kind: ExecutorKind) -> Result<(Engine, Ports), PortsError> {
+fn start_ours(kind: ExecutorKind, driver: Driver) -> Result<(Engine, Ports), PortsError> {
     let binding = |number: u16| PortBinding {
         port: PortId::new(number),
         spec: PortSpec::Interface(format!("p{number}")),
     };
     let failed = |e: &dyn std::fmt::Display| PortsError::Switch(e.to_string());
+    let options = PortOptions {
+        packet: PacketOptions {
+            driver,
+            ..PacketOptions::default()
+        },
+        ..PortOptions::default()
+    };
     let (mut ports, set) =
-        Ports::open(&[binding(1), binding(2)], PortOptions::default()).map_err(|e| failed(&e))?;
+        Ports::open(&[binding(1), binding(2)], options).map_err(|e| failed(&e))?;
     let config = EngineConfig {
         ports: ports.numbers(),
         executor: kind,
@@ -210,22 +240,52 @@ fn frame(length: usize) -> Vec<u8> {
     frame
 }
 
-/// Frames per second carried under full load, and how much memory the process took meanwhile.
-fn unpaced(
-    contender: Contender,
-    length: usize,
-    scratch: &Path,
-) -> Result<(f64, Option<u64>), PortsError> {
+/// One run under full load.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// Frames per second carried.
+    rate: f64,
+    /// Nanoseconds of processor time per frame.
+    core_time: Option<f64>,
+    /// How much memory the process took meanwhile, in bytes.
+    growth: Option<u64>,
+}
+
+impl Run {
+    /// The better of two runs, figure by figure.
+    fn better(self, other: Self) -> Self {
+        let least = [self.core_time, other.core_time].into_iter().flatten();
+        Self {
+            rate: self.rate.max(other.rate),
+            core_time: least.reduce(f64::min),
+            growth: if other.rate > self.rate {
+                other.growth
+            } else {
+                self.growth
+            },
+        }
+    }
+}
+
+/// Frames carried under full load.
+fn unpaced(contender: Contender, length: usize, scratch: &Path) -> Result<Run, PortsError> {
     let mut sink = Sink(Rtnl::open()?);
     let running = Running::start(contender, scratch)?;
     let load = Load::start("gen", frame(length), None)?;
     let measured = sink.wait(contender).and_then(|()| {
         let memory = super::machine::resident_memory();
+        let spent = running.core_time(contender);
         let (before, start) = (sink.count()?, Instant::now());
         thread::sleep(WINDOW);
-        let rate = (sink.count()? - before) as f64 / start.elapsed().as_secs_f64();
+        let frames = (sink.count()? - before) as f64;
+        let rate = frames / start.elapsed().as_secs_f64();
+        let spent = spent.zip(running.core_time(contender));
         let growth = memory.zip(super::machine::resident_memory());
-        Ok((rate, growth.map(|(a, b)| b.get().saturating_sub(a.get()))))
+        Ok(Run {
+            rate,
+            core_time: spent.map(|(a, b)| b.saturating_sub(a).as_nanos() as f64 / frames.max(1.0)),
+            growth: growth.map(|(a, b)| b.get().saturating_sub(a.get())),
+        })
     });
     let _ = load.stop();
     running.stop();
@@ -282,7 +342,12 @@ pub fn measure_ports(
     step: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<PortFigure>, PortsError> {
     let mut contenders = vec![Contender::Bare];
-    contenders.extend(EXECUTORS.map(Contender::Ours));
+    // The slowest first.
+    contenders.push(Contender::Ours(ExecutorKind::Interp, Driver::Ring));
+    contenders.push(Contender::Ours(ExecutorKind::Compile, Driver::Ring));
+    if netlab::xdp_available().is_ok() {
+        contenders.push(Contender::Ours(ExecutorKind::Compile, Driver::Xdp));
+    }
     if peers && prepare_bmv2(scratch)? {
         contenders.push(Contender::Bmv2);
     }
@@ -306,30 +371,32 @@ fn measure_length(
     scratch: &Path,
     step: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<PortFigure>, PortsError> {
-    let mut best = vec![(0.0, None); contenders.len()];
+    let mut best = vec![Run::default(); contenders.len()];
     for _ in 0..ROUNDS {
         for (contender, best) in contenders.iter().zip(&mut best) {
             step(&format!("{} with {length} bytes", contender.name()));
-            let (rate, growth) = unpaced(*contender, length, scratch)?;
-            if rate > best.0 {
-                *best = (rate, growth);
-            }
+            *best = best.better(unpaced(*contender, length, scratch)?);
         }
     }
-    let bare = best[0].0;
-    let pace = (bare * PACE) as u64;
-    let figure = |(contender, (rate, growth)): (&Contender, (f64, Option<u64>))| {
+    let bare = best[0];
+    let pace = (bare.rate * PACE) as u64;
+    let figure = |(contender, run): (&Contender, Run)| {
         step(&format!("{} with {length} bytes, paced", contender.name()));
         let (offered, carried) = paced(*contender, length, pace, scratch)?;
-        let ours = matches!(contender, Contender::Ours(_));
+        let ours = matches!(contender, Contender::Ours(..));
         Ok(PortFigure {
             contender: contender.name(),
             length: Bytes::new(length as u64),
-            unpaced: rate,
-            ratio: rate / bare,
+            unpaced: run.rate,
+            ratio: run.rate / bare.rate,
+            core_time: run.core_time,
+            core_ratio: bare
+                .core_time
+                .zip(run.core_time)
+                .map(|(bare, own)| bare / own),
             offered,
             carried,
-            growth: growth.filter(|_| ours).map(Bytes::new),
+            growth: run.growth.filter(|_| ours).map(Bytes::new),
         })
     };
     contenders.iter().zip(best).map(figure).collect()

@@ -3,11 +3,14 @@
 //!
 //! A [`Device`] knows its ports and whether they are up. It tells the executor, so that selectors
 //! leave out members on dead ports and programs see the port status; it takes nothing in from a
-//! port that is down, sends nothing out of one, and counts what that costs.
+//! port that is down, sends nothing out of one, and counts what that costs. [`EgressQueues`] hold what a port does not send at once.
+
+mod queues;
 
 use std::collections::BTreeMap;
 
 use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
+pub use queues::{EgressQueues, QueueDrops, QueueRange, QueueSetting};
 use thiserror::Error;
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -32,6 +35,8 @@ pub struct TransmitRef<'a> {
     pub port: PortId,
     /// Its bytes.
     pub bytes: &'a [u8],
+    /// `standard_metadata.priority`: the egress queue that the program chose.
+    pub queue: u8,
     /// See [`Transmit::ing_prio`].
     pub ing_prio: Priority,
     /// See [`Transmit::eg_prio`].
@@ -247,6 +252,7 @@ impl<E: Executor> Device<E> {
                     send(TransmitRef {
                         port,
                         bytes,
+                        queue: departure.metadata.queue,
                         ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
                         eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
                     });

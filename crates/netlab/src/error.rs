@@ -38,6 +38,31 @@ pub enum NetError {
         /// Its name.
         name: String,
     },
+    /// The kernel was built without AF_XDP.
+    #[error(
+        "this kernel has no AF_XDP sockets (CONFIG_XDP_SOCKETS, CONFIG_BPF_SYSCALL); use the driver 'ring'"
+    )]
+    NoXdp,
+    /// An XDP program is attached to the interface already.
+    #[error(
+        "another XDP program is attached to '{name}'; detach it with `ip link set {name} xdp off`, or use the driver 'ring'"
+    )]
+    XdpTaken {
+        /// The interface.
+        name: String,
+    },
+    /// The interface's frames do not fit AF_XDP's memory.
+    #[error(
+        "AF_XDP carries payloads of up to {most} bytes and '{name}' has an MTU of {mtu}; lower it, or use the driver 'ring'"
+    )]
+    TooLarge {
+        /// The interface.
+        name: String,
+        /// Its MTU, in bytes.
+        mtu: u32,
+        /// The largest MTU that works, in bytes.
+        most: u32,
+    },
     /// Any other refusal.
     #[error("{what}: {source}")]
     System {

@@ -10,14 +10,14 @@
 //!   dead processes left.
 //! - [`rtnl`]: links, addresses, routes and neighbours by rtnetlink; [`LinkWatch`] tells at once when a
 //!   link comes up or goes down.
-//! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring, batched
+//! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or AF_XDP, batched
 //!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
 //!
 //! - [`load`]: a load generator and the bare forwarder, for benchmarks.
 //!
 //! This crate is the only one (with the code generator) that contains `unsafe`: in [`sys`], which
-//! wraps system calls, and in `packet/ring.rs` and `packet/send.rs`, which share memory with the
-//! kernel.
+//! wraps system calls, and in `packet/ring.rs`, `packet/send.rs` and `packet/xdp/`, which share memory with
+//! the kernel.
 
 mod error;
 pub mod load;
@@ -33,7 +33,7 @@ mod watch;
 pub use error::NetError;
 pub use namespace::Namespace;
 pub use own::sweep;
-pub use packet::{PacketOptions, PacketSocket, PacketStats};
+pub use packet::{Driver, PacketOptions, PacketSocket, PacketStats, xdp_available};
 pub use poller::{Poller, Wake};
 pub use rtnl::{Link, LinkStats};
 pub use sys::{Offload, set_offload};

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::error::{NetError, RAW, Tried};
-use crate::packet::{PacketOptions, PacketSocket};
+use crate::packet::{Driver, PacketOptions, PacketSocket};
 use crate::poller::{Poller, Wake};
 
 /// Frames handed to the interface at a time.
@@ -126,8 +126,11 @@ impl Forwarder {
     ///
     /// # Errors
     /// As [`PacketSocket::open`].
-    pub fn start(a: &str, b: &str) -> Result<Self, NetError> {
-        let options = PacketOptions::default();
+    pub fn start(a: &str, b: &str, driver: Driver) -> Result<Self, NetError> {
+        let options = PacketOptions {
+            driver,
+            ..PacketOptions::default()
+        };
         let (mut a, mut b) = (
             PacketSocket::open(a, &options)?,
             PacketSocket::open(b, &options)?,

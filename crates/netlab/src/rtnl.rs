@@ -44,6 +44,8 @@ pub struct Link {
     pub mac: [u8; 6],
     /// Whether it carries Ethernet frames.
     pub ethernet: bool,
+    /// The queueing discipline that frames pass on their way out.
+    pub queueing: String,
     /// What passed so far.
     pub stats: LinkStats,
 }
@@ -62,6 +64,14 @@ pub struct LinkStats {
 }
 
 impl Link {
+    /// Whether its queueing discipline is one that the system gives by itself, and not one that somebody chose, to
+    /// shape or delay what leaves.
+    #[must_use]
+    pub fn has_default_queueing(&self) -> bool {
+        const DEFAULTS: [&str; 7] = ["", "noop", "noqueue", "pfifo_fast", "mq", "fq_codel", "fq"];
+        DEFAULTS.contains(&self.queueing.as_str())
+    }
+
     /// Reads what the kernel tells about a link.
     pub(crate) fn read(message: &LinkMessage) -> Self {
         let flags = message.header.flags;
@@ -72,12 +82,14 @@ impl Link {
             mtu: 0,
             mac: [0; 6],
             ethernet: message.header.link_layer_type == LinkLayerType::Ether,
+            queueing: String::new(),
             stats: LinkStats::default(),
         };
         for attribute in &message.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => link.name.clone_from(name),
                 LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
+                LinkAttribute::Qdisc(name) => link.queueing.clone_from(name),
                 LinkAttribute::Address(bytes) => {
                     if let Ok(mac) = bytes.as_slice().try_into() {
                         link.mac = mac;

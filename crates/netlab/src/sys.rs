@@ -1,4 +1,4 @@
-//! System calls that no safe wrapper covers: packet socket options and ethtool.
+//! System calls that no safe wrapper covers: options of packet and AF_XDP sockets, frames with what is said beside them, ethtool.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -53,6 +53,101 @@ pub(crate) fn set_option<T: Copy>(
     .map(|_| ())
 }
 
+/// Asks for a socket option whose value is plain numbers.
+pub(crate) fn get_option<T: Copy>(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &mut T,
+) -> io::Result<()> {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointers describe `value` and its length, which live through the call; the kernel writes at most that many
+    // bytes, and every pattern of them is a valid `T` (callers ask for structures of numbers only).
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            ptr::from_mut(value).cast(),
+            &raw mut length,
+        )
+    })
+    .map(|_| ())
+}
+
+/// An AF_XDP socket without memory or interface.
+pub(crate) fn xdp_socket() -> Result<OwnedFd, NetError> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: the call takes numbers only.
+    let file = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) }).map_err(|error| {
+        if error.raw_os_error() == Some(libc::EAFNOSUPPORT) {
+            return NetError::NoXdp;
+        }
+        NetError::system("opening an AF_XDP socket", RAW, error)
+    })?;
+    // SAFETY: the descriptor was made just now and has no other owner.
+    Ok(unsafe { OwnedFd::from_raw_fd(file) })
+}
+
+/// Binds a socket to an address of its family, a structure of numbers.
+pub(crate) fn bind<T: Copy>(socket: &OwnedFd, address: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `address`, which lives through the call.
+    check(unsafe { libc::bind(socket.as_raw_fd(), ptr::from_ref(address).cast(), length) })
+        .map(|_| ())
+}
+
+/// A frame from a packet socket's queue.
+pub(crate) struct Queued {
+    /// Its length in the buffer, its virtio header counted.
+    pub(crate) length: usize,
+    /// The buffer held all of it.
+    pub(crate) whole: bool,
+    /// This host sent it.
+    pub(crate) outgoing: bool,
+    /// What the kernel says beside it (`PACKET_AUXDATA`).
+    pub(crate) beside: Option<libc::tpacket_auxdata>,
+}
+
+/// Takes a frame off a packet socket's queue, with what the kernel says beside it.
+pub(crate) fn receive_packet(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Queued> {
+    // Room for one control message, aligned as its header needs.
+    let mut control = [0u64; 16];
+    // SAFETY: the structures are plain numbers and pointers that may be null, for which zeros are valid.
+    let (mut address, mut message): (libc::sockaddr_ll, libc::msghdr) = unsafe { zeroed() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    message.msg_name = ptr::from_mut(&mut address).cast();
+    message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: `message` points to the address, the part with the buffer and the control room, with their lengths; all live
+    // through the call.
+    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: `message` was filled by the kernel; the first control message, if there is one, lies in `control`, which lives,
+    // and its data is read only where its length says that it is there.
+    let beside = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        let needed = libc::CMSG_LEN(size_of::<libc::tpacket_auxdata>() as libc::c_uint) as usize;
+        (!first.is_null()
+            && (*first).cmsg_level == libc::SOL_PACKET
+            && (*first).cmsg_type == libc::PACKET_AUXDATA
+            && (*first).cmsg_len as usize >= needed)
+            .then(|| ptr::read_unaligned(libc::CMSG_DATA(first).cast()))
+    };
+    Ok(Queued {
+        length,
+        whole: message.msg_flags & libc::MSG_TRUNC == 0,
+        outgoing: address.sll_pkttype == libc::PACKET_OUTGOING,
+        beside,
+    })
+}
+
 /// Binds a packet socket to an interface; protocol 0 receives nothing.
 pub(crate) fn bind_packet(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     // SAFETY: the structure is plain numbers, for which zeros are valid.
@@ -60,31 +155,16 @@ pub(crate) fn bind_packet(socket: &OwnedFd, index: u32, protocol: u16) -> io::Re
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index as libc::c_int;
-    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `address`, which lives through the call.
-    check(unsafe { libc::bind(socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })
-        .map(|_| ())
+    bind(socket, &address)
 }
 
 /// Takes the pending error off a socket, so that waiting for it does not end at once for ever.
 pub(crate) fn take_error(socket: &OwnedFd) -> Option<io::Error> {
     let mut error: libc::c_int = 0;
-    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointers describe two numbers that live through the call; the kernel writes at
-    // most `length` bytes to the first.
-    let done = check(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_ERROR,
-            ptr::from_mut(&mut error).cast(),
-            &raw mut length,
-        )
-    });
-    match done {
+    match get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error) {
         Err(e) => Some(e),
-        Ok(_) if error != 0 => Some(io::Error::from_raw_os_error(error)),
-        Ok(_) => None,
+        Ok(()) if error != 0 => Some(io::Error::from_raw_os_error(error)),
+        Ok(()) => None,
     }
 }
 
@@ -92,18 +172,13 @@ pub(crate) fn take_error(socket: &OwnedFd) -> Option<io::Error> {
 pub(crate) fn take_drops(socket: &OwnedFd) -> u64 {
     // SAFETY: the structure is plain numbers, for which zeros are valid.
     let mut stats: libc::tpacket_stats = unsafe { zeroed() };
-    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-    // SAFETY: the pointers describe `stats` and its length, which live through the call.
-    let done = check(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            ptr::from_mut(&mut stats).cast(),
-            &raw mut length,
-        )
-    });
-    done.map_or(0, |_| u64::from(stats.tp_drops))
+    let asked = get_option(
+        socket,
+        libc::SOL_PACKET,
+        libc::PACKET_STATISTICS,
+        &mut stats,
+    );
+    asked.map_or(0, |()| u64::from(stats.tp_drops))
 }
 
 /// Work that a network card, or a veth pair that plays one, takes over from the system.

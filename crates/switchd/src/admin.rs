@@ -5,10 +5,12 @@
 
 use std::fs::{self, Permissions};
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use device::{QueueRange, QueueSetting};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -37,6 +39,28 @@ pub enum Request {
         /// Its number.
         port: PortId,
     },
+    /// How many packets may wait in egress queues.
+    QueueDepth {
+        /// Packets.
+        depth: usize,
+        /// The port; all if none is named.
+        port: Option<PortId>,
+        /// The queue; all of the port's if none is named.
+        queue: Option<u8>,
+    },
+    /// How many packets leave egress queues per second.
+    QueueRate {
+        /// Packets per second; 0 for no limit.
+        rate: u64,
+        /// The port; all if none is named.
+        port: Option<PortId>,
+        /// The queue; all of the port's if none is named.
+        queue: Option<u8>,
+    },
+    /// The switch's clock.
+    Time,
+    /// Where its P4Runtime server is, and its device id.
+    Server,
 }
 
 /// What is answered.
@@ -47,6 +71,18 @@ pub enum Answer {
     Ports {
         /// The ports.
         ports: Vec<PortStatus>,
+    },
+    /// Time since the switch started.
+    Time {
+        /// Microseconds.
+        microseconds: u64,
+    },
+    /// The P4Runtime server.
+    Server {
+        /// Its address.
+        address: SocketAddr,
+        /// The device id.
+        device_id: u64,
     },
     /// It is done.
     Done,
@@ -82,10 +118,25 @@ pub struct PortStatus {
     pub refused: u64,
 }
 
+/// What an administrator may see and change.
+#[derive(Clone)]
+pub struct Subject {
+    /// The ports.
+    pub ports: Arc<Mutex<Ports>>,
+    /// The data plane.
+    pub engine: EngineHandle,
+    /// Where the P4Runtime server is.
+    pub address: SocketAddr,
+    /// Its device id.
+    pub device_id: u64,
+}
+
 /// The socket, open until it is dropped.
 #[derive(Debug)]
 pub struct Admin {
     path: PathBuf,
+    /// Another name of the socket.
+    alias: Option<PathBuf>,
     serving: JoinHandle<()>,
 }
 
@@ -94,7 +145,7 @@ impl Admin {
     ///
     /// # Errors
     /// A path that cannot be had; [`io::ErrorKind::AddrInUse`] when another switch answers there.
-    pub fn open(path: &Path, ports: Arc<Mutex<Ports>>, engine: EngineHandle) -> io::Result<Self> {
+    pub fn open(path: &Path, subject: Subject) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -109,9 +160,9 @@ impl Admin {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (ports, engine) = (Arc::clone(&ports), engine.clone());
+                let subject = subject.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = serve(stream, ports, engine).await {
+                    if let Err(error) = serve(stream, subject).await {
                         tracing::debug!(%error, "an administrator has gone");
                     }
                 });
@@ -119,8 +170,23 @@ impl Admin {
         });
         Ok(Self {
             path: path.to_owned(),
+            alias: None,
             serving,
         })
+    }
+
+    /// Gives the socket another name too, in the place of what had it.
+    ///
+    /// # Errors
+    /// A path that cannot be had.
+    pub fn also(&mut self, alias: PathBuf) -> io::Result<()> {
+        match fs::remove_file(&alias) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        std::os::unix::fs::symlink(std::path::absolute(&self.path)?, &alias)?;
+        self.alias = Some(alias);
+        Ok(())
     }
 
     /// Where it is.
@@ -134,6 +200,12 @@ impl Drop for Admin {
     fn drop(&mut self) {
         self.serving.abort();
         let _ = fs::remove_file(&self.path);
+        if let Some(alias) = &self.alias {
+            let own = fs::read_link(alias).is_ok_and(|to| to.ends_with(&self.path));
+            if own {
+                let _ = fs::remove_file(alias);
+            }
+        }
     }
 }
 
@@ -142,19 +214,15 @@ fn is_deserted(path: &Path) -> bool {
     tried.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-async fn serve(
-    mut stream: UnixStream,
-    ports: Arc<Mutex<Ports>>,
-    engine: EngineHandle,
-) -> io::Result<()> {
+async fn serve(mut stream: UnixStream, subject: Subject) -> io::Result<()> {
     let (input, mut output) = stream.split();
     let mut input = BufReader::new(tokio::io::AsyncReadExt::take(input, LONGEST));
     let mut line = String::new();
     while input.read_line(&mut line).await? > 0 {
         let answer = match serde_json::from_str(&line) {
             Ok(request) => {
-                let (ports, engine) = (Arc::clone(&ports), engine.clone());
-                let work = move || answer(request, &ports, &engine);
+                let subject = subject.clone();
+                let work = move || answer(request, &subject);
                 tokio::task::spawn_blocking(work).await?
             }
             Err(e) => Answer::Refused {
@@ -170,12 +238,24 @@ async fn serve(
     Ok(())
 }
 
-fn answer(request: Request, ports: &Mutex<Ports>, engine: &EngineHandle) -> Answer {
-    let mut ports = ports.lock().unwrap_or_else(PoisonError::into_inner);
+fn answer(request: Request, subject: &Subject) -> Answer {
+    let engine = &subject.engine;
+    let mut ports = subject.ports.lock().unwrap_or_else(PoisonError::into_inner);
     let done = match request {
         Request::Ports => {
             return Answer::Ports {
                 ports: statuses(&ports, engine),
+            };
+        }
+        Request::Time => {
+            return Answer::Time {
+                microseconds: engine.now().get() / 1000,
+            };
+        }
+        Request::Server => {
+            return Answer::Server {
+                address: subject.address,
+                device_id: subject.device_id,
             };
         }
         Request::PortAdd { port } => match port.parse::<PortBinding>() {
@@ -183,10 +263,32 @@ fn answer(request: Request, ports: &Mutex<Ports>, engine: &EngineHandle) -> Answ
             Err(e) => Err(e.to_string()),
         },
         Request::PortRemove { port } => ports.remove(port).map_err(|e| e.to_string()),
+        Request::QueueDepth { depth, port, queue } => {
+            let range = QueueRange { port, queue };
+            set_queues(engine, range, QueueSetting::Depth(depth))
+        }
+        Request::QueueRate { rate, port, queue } => {
+            let range = QueueRange { port, queue };
+            set_queues(engine, range, QueueSetting::Rate(rate))
+        }
     };
     match done {
         Ok(()) => Answer::Done,
         Err(why) => Answer::Refused { why },
+    }
+}
+
+fn set_queues(
+    engine: &EngineHandle,
+    range: QueueRange,
+    setting: QueueSetting,
+) -> Result<(), String> {
+    match engine.set_queues(range, setting) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(
+            "ports have no such queue; start the switch with more: --priority-queues N".to_owned(),
+        ),
+        Err(e) => Err(e.to_string()),
     }
 }
 
@@ -219,12 +321,20 @@ fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
 /// the user, or the system's for root.
 #[must_use]
 pub fn default_path(tcp_port: u16) -> PathBuf {
+    folder().join(format!("switch-{tcp_port}.sock"))
+}
+
+/// The other name of that socket, after the Thrift port that BMv2 would have served.
+#[must_use]
+pub fn thrift_path(thrift_port: u16) -> PathBuf {
+    folder().join(format!("thrift-{thrift_port}.sock"))
+}
+
+fn folder() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR")
         .filter(|_| !is_root())
         .map_or_else(|| PathBuf::from("/run"), PathBuf::from);
-    folder
-        .join("switchwright")
-        .join(format!("switch-{tcp_port}.sock"))
+    folder.join("switchwright")
 }
 
 fn is_root() -> bool {

@@ -5,26 +5,32 @@ use tempfile::TempDir;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
-use crate::measure::{self, Machine, PortFigure, PortsError};
+use crate::measure::{self, LinkFigure, Machine, PortFigure, PortsError};
 
 #[derive(Serialize)]
 struct Report {
     machine: Machine,
     ports: Vec<PortFigure>,
+    links: Vec<LinkFigure>,
 }
 
 pub(super) fn run(terminal: &Terminal, peers: bool) -> Result<(), Fault> {
     let scratch = TempDir::new().input("temporary directory")?;
     let bar = terminal.progress("ports");
     let step = |what: &str| bar.set_message(what.to_owned());
-    let ports =
-        measure::measure_ports(scratch.path(), peers, &step).map_err(|error| match error {
-            PortsError::Net(_) => Fault::with(Status::Target, &error),
-            _ => Fault::input(&error),
-        })?;
+    let fault = |error: PortsError| match error {
+        PortsError::Net(_) => Fault::with(Status::Target, &error),
+        _ => Fault::input(&error),
+    };
+    step("links going down");
+    let links = measure::measure_links().map_err(fault)?;
+    let ports = measure::measure_ports(scratch.path(), peers, &step).map_err(fault)?;
     bar.finish_and_clear();
-    let machine = Machine::here();
-    let report = Report { machine, ports };
+    let report = Report {
+        machine: Machine::here(),
+        ports,
+        links,
+    };
     terminal.result(&report, || describe(&report))
 }
 
@@ -35,6 +41,12 @@ fn describe(report: &Report) -> String {
             figure.length.to_string(),
             format!("{:.0}", figure.unpaced),
             format!("{:.2}", figure.ratio),
+            figure
+                .core_time
+                .map_or_else(|| "-".to_owned(), |t| format!("{t:.0}")),
+            figure
+                .core_ratio
+                .map_or_else(|| "-".to_owned(), |r| format!("{r:.2}")),
             format!("{:.0}", figure.offered),
             format!("{:.2} %", 100.0 * figure.carried),
             figure
@@ -48,13 +60,32 @@ fn describe(report: &Report) -> String {
         "bytes",
         "frames/s",
         "of bare",
+        "core ns/frame",
+        "of bare",
         "paced load/s",
         "carried",
         "growth KiB",
     ];
+    let micros = |time: units::Nanos| format!("{:.0}", time.get() as f64 / 1e3);
+    let row = |figure: &LinkFigure| {
+        vec![
+            figure.what.to_owned(),
+            micros(figure.median),
+            micros(figure.most),
+            micros(figure.worst),
+        ]
+    };
+    let links: Vec<Vec<String>> = report.links.iter().map(row).collect();
+    let links_header = [
+        "link down until the data plane knows",
+        "median us",
+        "99 % us",
+        "worst us",
+    ];
     format!(
-        "{}\n{}",
+        "{}\n{}\n{}",
         report.machine.describe(),
-        terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8], &rows),
+        terminal::table(&links_header, &[1, 2, 3], &links)
     )
 }

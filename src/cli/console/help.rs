@@ -12,6 +12,11 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("table_dump", "TABLE", "entries and the default"),
     ("table_dump_entry", "TABLE HANDLE", "one entry"),
     (
+        "table_dump_entry_from_key",
+        "TABLE KEYS [PRIORITY]",
+        "the entry with this key",
+    ),
+    (
         "table_add",
         "TABLE ACTION KEYS => ARGUMENTS [PRIORITY]",
         "add an entry; the smallest priority wins",
@@ -87,10 +92,17 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "take it out",
     ),
     ("act_prof_dump", "PROFILE", "members and groups"),
+    ("act_prof_dump_member", "PROFILE MEMBER", "one member"),
+    ("act_prof_dump_group", "PROFILE GROUP", "one group"),
     ("mc_mgrp_create", "GROUP", "make a multicast group"),
     ("mc_mgrp_destroy", "GROUP", "delete it"),
     ("mc_node_create", "INSTANCE PORTS", "make a node"),
     ("mc_node_update", "NODE PORTS", "change a node's ports"),
+    (
+        "mc_node_destroy",
+        "NODE",
+        "take it out of its groups, and forget it",
+    ),
     ("mc_node_associate", "GROUP NODE", "put a node into a group"),
     ("mc_node_dissociate", "GROUP NODE", "take it out"),
     ("mc_dump", "", "groups and nodes"),
@@ -137,31 +149,82 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "add a port (admin socket)",
     ),
     ("port_remove", "PORT", "remove a port (admin socket)"),
+    (
+        "set_queue_depth",
+        "PACKETS [PORT [QUEUE]]",
+        "how many packets may wait (admin socket)",
+    ),
+    (
+        "set_queue_rate",
+        "PACKETS_PER_SECOND [PORT [QUEUE]]",
+        "how many leave; 0: no limit (admin socket)",
+    ),
+    ("show_pvs", "", "parser value sets"),
+    ("pvs_add", "VALUE_SET VALUE", "put a value in"),
+    ("pvs_remove", "VALUE_SET VALUE", "take a value out"),
+    ("pvs_get", "VALUE_SET", "the values"),
+    ("pvs_clear", "VALUE_SET", "take all values out"),
+    ("reset_state", "", "the same pipeline without entries"),
+    (
+        "write_config_to_file",
+        "FILE",
+        "the device config that the switch was given",
+    ),
+    (
+        "get_time_elapsed",
+        "",
+        "microseconds since the start (admin socket)",
+    ),
+    (
+        "get_time_since_epoch",
+        "",
+        "the same: the clock starts with the switch",
+    ),
     ("help", "[COMMAND]", "this"),
 ];
 
 /// Commands of simple_switch_CLI that have no counterpart, and what to do instead.
 const ABSENT: &[(&str, &str)] = &[
-    (
-        "set_queue_rate",
-        "ports send as fast as their interfaces; shape them with `tc`",
-    ),
-    (
-        "set_queue_depth",
-        "ports send as fast as their interfaces; shape them with `tc`",
-    ),
     ("load_new_config_file", "push a pipeline over P4Runtime"),
     (
         "swap_configs",
         "push a pipeline over P4Runtime; it swaps at once",
     ),
-    ("reset_state", "push the pipeline again"),
-    ("get_time_elapsed", "time is the data plane's own"),
     (
-        "mc_node_destroy",
-        "dissociate the node: outside groups it exists only in this session",
+        "serialize_state",
+        "the switch keeps its state itself: start it with --state-dir DIR",
     ),
+    (
+        "table_indirect_set_default",
+        "P4Runtime has no default members; set a default action with table_set_default",
+    ),
+    (
+        "table_indirect_set_default_with_group",
+        "P4Runtime has no default groups; set a default action with table_set_default",
+    ),
+    (
+        "mc_set_lag_membership",
+        "there are no LAGs; use an action selector over the ports, or name the ports in the node",
+    ),
+    (
+        "set_crc16_parameters",
+        "the parameters of a program's custom CRCs are those it was loaded with",
+    ),
+    (
+        "set_crc32_parameters",
+        "the parameters of a program's custom CRCs are those it was loaded with",
+    ),
+    (
+        "set_toeplitz_hash_key",
+        "the key of a program's Toeplitz hash is the one it was loaded with",
+    ),
+    ("shell", "use a shell"),
 ];
+
+/// Whether it is a command of simple_switch_CLI that has no counterpart.
+pub(super) fn is_absent(command: &str) -> bool {
+    ABSENT.iter().any(|(name, _)| *name == command)
+}
 
 /// The help of a command, or of all.
 pub(super) fn text(command: Option<&str>) -> String {

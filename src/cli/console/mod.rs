@@ -11,12 +11,14 @@ mod ports;
 mod profiles;
 mod replication;
 mod tables;
+mod value_sets;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use p4runtime::P4InfoIndex;
+use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime::p4::v1::{self, entity::Entity, update, write_request};
 use serde::Serialize;
 use switchd::admin;
@@ -30,8 +32,15 @@ use crate::target::remote::{Client, ElectionId, Endpoint, RemoteError, Tls};
 #[derive(Debug, Args)]
 pub(super) struct Console {
     /// Where the switch serves P4Runtime.
-    #[arg(value_name = "HOST:PORT", default_value = "127.0.0.1:9559")]
+    #[arg(
+        value_name = "HOST:PORT",
+        default_value = "127.0.0.1:9559",
+        conflicts_with = "thrift_port"
+    )]
     address: String,
+    /// Find the switch by the --thrift-port that it was started with, on this machine.
+    #[arg(long, value_name = "PORT")]
+    thrift_port: Option<u16>,
     /// Commands are read from this file; else from standard input.
     #[arg(short, long, value_name = "FILE")]
     file: Option<String>,
@@ -120,11 +129,15 @@ struct Session {
     take_over: bool,
     admin: PathBuf,
     handles: tables::Handles,
-    nodes: Option<Vec<replication::Node>>,
+    /// Nodes by handle; `None` in the place of one that was destroyed.
+    nodes: Option<Vec<Option<replication::Node>>>,
 }
 
 impl Console {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(mut self, terminal: &Terminal) -> Result<(), Fault> {
+        if let Some(port) = self.thrift_port {
+            self.find(port)?;
+        }
         let mut session = self.connect()?;
         let mut done = Vec::new();
         let mut worst = None;
@@ -170,6 +183,29 @@ impl Console {
         match worst {
             Some(status) if !interactive => Err(Fault::shown(status)),
             _ => Ok(()),
+        }
+    }
+
+    /// Takes address and device id from the switch that was started with this Thrift port.
+    fn find(&mut self, thrift_port: u16) -> Result<(), Fault> {
+        let path = admin::thrift_path(thrift_port);
+        let path = self.admin.get_or_insert(path);
+        match admin::ask(path, &admin::Request::Server) {
+            Ok(admin::Answer::Server { address, device_id }) => {
+                let mut address = address;
+                if address.ip().is_unspecified() {
+                    address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+                }
+                self.address = address.to_string();
+                self.device_id = device_id;
+                Ok(())
+            }
+            Ok(_) => Err(Fault::input(format!("{}: not a switch's socket", path.display()))),
+            Err(error) => Err(Fault::with(
+                Status::Target,
+                format!("no switch of this machine was started with --thrift-port {thrift_port} ({}: {error})", path.display()),
+            )
+            .help("name its P4Runtime address instead: `switchwright cli HOST:PORT`")),
         }
     }
 
@@ -266,14 +302,23 @@ impl Session {
     fn run(&mut self, command: &str, words: &[&str]) -> Outcome {
         match command {
             "help" | "?" => Ok(help::text(words.first().copied())),
-            "port_add" | "port_remove" | "show_ports" => self.ports(command, words),
+            "port_add"
+            | "port_remove"
+            | "show_ports"
+            | "set_queue_depth"
+            | "set_queue_rate"
+            | "get_time_elapsed"
+            | "get_time_since_epoch" => self.ports(command, words),
+            "show_pvs" => self.value_sets(command, words),
+            _ if command.starts_with("pvs_") => self.value_sets(command, words),
+            "reset_state" | "write_config_to_file" => self.config(command, words),
+            _ if help::is_absent(command) => Err(help::unknown(command).into()),
+            _ if profiles::of_table(command).is_some() => self.profiles_of_table(command, words),
             _ if command.starts_with("table_") || command.starts_with("show_") => {
                 self.tables(command, words)
             }
             _ if command.starts_with("act_prof_") => self.profiles(command, words),
-            _ if command != "mc_node_destroy"
-                && (command.starts_with("mc_") || command.starts_with("mirroring_")) =>
-            {
+            _ if command.starts_with("mc_") || command.starts_with("mirroring_") => {
                 self.replication(command, words)
             }
             _ if ["counter_", "register_", "meter_"]
@@ -284,6 +329,32 @@ impl Session {
             }
             "switch_info" => Ok(self.switch_info()),
             _ => Err(help::unknown(command).into()),
+        }
+    }
+
+    /// `reset_state`, `write_config_to_file`: the pipeline as a whole.
+    fn config(&mut self, command: &str, words: &[&str]) -> Outcome {
+        let config = self.runtime.block_on(self.client.pipeline())?;
+        let config = config.ok_or("the switch has no pipeline yet")?;
+        match (command, words) {
+            ("reset_state", []) => {
+                let (client, take_over) = (&mut self.client, self.take_over);
+                self.runtime.block_on(async {
+                    if !client.is_primary() {
+                        client.become_primary(take_over).await?;
+                    }
+                    client.set_pipeline(Action::VerifyAndCommit, config).await
+                })?;
+                self.handles = tables::Handles::default();
+                self.nodes = None;
+                Ok("the same pipeline, without entries".to_owned())
+            }
+            ("write_config_to_file", [file]) => {
+                let written = std::fs::write(file, &config.p4_device_config);
+                written.map_err(|e| format!("{file}: {e}"))?;
+                Ok(format!("{} bytes", config.p4_device_config.len()))
+            }
+            _ => Err(help::unknown_or_usage(command).into()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `port_add`, `port_remove`, `show_ports`: over the switch's admin socket, as P4Runtime has no words for it.
+//! Ports, their queues and the switch's clock: over its admin socket, as P4Runtime has no words for them.
 
 use units::PortId;
 
@@ -19,7 +19,27 @@ impl Session {
             ("port_remove", [port]) => Request::PortRemove {
                 port: PortId::new(number(port)?),
             },
+            ("port_add", [_, _, _]) => {
+                return Err("captures are for all ports: start the switch with --pcap DIR".into());
+            }
             ("show_ports", []) => Request::Ports,
+            ("set_queue_depth", [depth, rest @ ..]) => {
+                let (port, queue) = which_queues(command, rest)?;
+                Request::QueueDepth {
+                    depth: number(depth)?,
+                    port,
+                    queue,
+                }
+            }
+            ("set_queue_rate", [rate, rest @ ..]) => {
+                let (port, queue) = which_queues(command, rest)?;
+                Request::QueueRate {
+                    rate: number(rate)?,
+                    port,
+                    queue,
+                }
+            }
+            ("get_time_elapsed" | "get_time_since_epoch", []) => Request::Time,
             _ => return Err(help::unknown_or_usage(command).into()),
         };
         let path = self.admin.display();
@@ -30,7 +50,19 @@ impl Session {
             Answer::Done => Ok("Done".to_owned()),
             Answer::Refused { why } => Err(why.into()),
             Answer::Ports { ports } => Ok(describe(&ports)),
+            Answer::Time { microseconds } => Ok(microseconds.to_string()),
+            Answer::Server { .. } => Err("the switch answers something else".into()),
         }
+    }
+}
+
+/// The port and the queue of it that a command names, if any.
+fn which_queues(command: &str, words: &[&str]) -> Outcome<(Option<PortId>, Option<u8>)> {
+    match words {
+        [] => Ok((None, None)),
+        [port] => Ok((Some(PortId::new(number(port)?)), None)),
+        [port, queue] => Ok((Some(PortId::new(number(port)?)), Some(number(queue)?))),
+        _ => Err(help::unknown_or_usage(command).into()),
     }
 }
 

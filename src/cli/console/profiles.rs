@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1::{self, entity::Entity, update};
 
 use super::{Outcome, Session, handle, help, tables};
@@ -13,7 +14,42 @@ fn id_of(text: &str) -> Outcome<u32> {
         .ok_or("the handle is too large")?)
 }
 
+/// The command on a profile that an old command on the profile's table stands for.
+pub(super) fn of_table(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "table_indirect_create_member" => "act_prof_create_member",
+        "table_indirect_delete_member" => "act_prof_delete_member",
+        "table_indirect_modify_member" => "act_prof_modify_member",
+        "table_indirect_create_group" => "act_prof_create_group",
+        "table_indirect_delete_group" => "act_prof_delete_group",
+        "table_indirect_add_member_to_group" => "act_prof_add_member_to_group",
+        "table_indirect_remove_member_from_group" => "act_prof_remove_member_from_group",
+        "table_dump_member" => "act_prof_dump_member",
+        "table_dump_group" => "act_prof_dump_group",
+        _ => return None,
+    })
+}
+
 impl Session {
+    /// Commands that name the table instead of its profile.
+    pub(super) fn profiles_of_table(&mut self, command: &str, words: &[&str]) -> Outcome {
+        let (Some(instead), Some((table, rest))) = (of_table(command), words.split_first()) else {
+            return Err(format!("usage: {command} TABLE ...").into());
+        };
+        let index = self.info()?;
+        let found = index.table(table).map_err(|e| e.to_string())?;
+        let profile = index.action_profile_by_id(found.implementation_id);
+        let profile = profile
+            .map_err(|_| format!("{table} has no action profile"))?
+            .name()
+            .to_owned();
+        let words: Vec<&str> = [profile.as_str()]
+            .into_iter()
+            .chain(rest.iter().copied())
+            .collect();
+        self.profiles(instead, &words)
+    }
+
     pub(super) fn profiles(&mut self, command: &str, words: &[&str]) -> Outcome {
         match (command, words) {
             ("act_prof_create_member", [profile, action, args @ ..]) => {
@@ -82,6 +118,15 @@ impl Session {
                 Ok(format!("Member {member} is not in the group"))
             }
             ("act_prof_dump", [profile]) => self.dump_profile(profile),
+            ("act_prof_dump_member", [profile, at]) => {
+                let id = id_of(at)?;
+                let members = self.members(profile)?;
+                let found = members.iter().find(|m| m.member_id == id);
+                let member =
+                    found.ok_or_else(|| format!("{profile} has no member with handle {at}"))?;
+                Ok(describe_member(self.info()?, member))
+            }
+            ("act_prof_dump_group", [profile, at]) => Ok(describe_group(&self.group(profile, at)?)),
             _ => Err(help::unknown_or_usage(command).into()),
         }
     }
@@ -156,31 +201,34 @@ impl Session {
         let index = self.info()?;
         let mut text = "==========\nMEMBERS\n".to_owned();
         for member in &members {
-            let call = member.action.as_ref().map(|a| tables::call_text(index, a));
-            let _ = writeln!(
-                text,
-                "**********\nDumping member {}\nAction entry: {}",
-                member.member_id.saturating_sub(1),
-                call.unwrap_or_default()
-            );
+            let _ = writeln!(text, "**********\n{}", describe_member(index, member));
         }
         text.push_str("==========\nGROUPS\n");
         for group in &groups {
-            let members: Vec<String> = group
-                .members
-                .iter()
-                .map(|m| m.member_id.saturating_sub(1).to_string())
-                .collect();
-            let _ = writeln!(
-                text,
-                "**********\nDumping group {}\nMembers: [{}]",
-                group.group_id.saturating_sub(1),
-                members.join(", ")
-            );
+            let _ = writeln!(text, "**********\n{}", describe_group(group));
         }
         text.push_str("==========\n");
         Ok(text)
     }
+}
+
+fn describe_member(index: &P4InfoIndex, member: &v1::ActionProfileMember) -> String {
+    let call = member.action.as_ref().map(|a| tables::call_text(index, a));
+    format!(
+        "Dumping member {}\nAction entry: {}",
+        member.member_id.saturating_sub(1),
+        call.unwrap_or_default()
+    )
+}
+
+fn describe_group(group: &v1::ActionProfileGroup) -> String {
+    let members = group.members.iter().map(|m| m.member_id.saturating_sub(1));
+    let members: Vec<String> = members.map(|id| id.to_string()).collect();
+    format!(
+        "Dumping group {}\nMembers: [{}]",
+        group.group_id.saturating_sub(1),
+        members.join(", ")
+    )
 }
 
 /// The lowest id above 0 that is not taken.

@@ -105,10 +105,18 @@ impl Session {
             ("mc_node_create", [_, ..]) => {
                 let node = Node::read(words)?;
                 let nodes = self.nodes.get_or_insert_default();
-                nodes.push(node);
+                nodes.push(Some(node));
                 Ok(format!("node was created with handle {}", nodes.len() - 1))
             }
             ("mc_node_update", [at, ports @ ..]) => self.update_node(at, ports),
+            ("mc_node_destroy", [at]) => {
+                self.update_node(at, &[])?;
+                let place = handle(at)? as usize;
+                if let Some(node) = self.nodes.as_mut().and_then(|nodes| nodes.get_mut(place)) {
+                    *node = None;
+                }
+                Ok("Node destroyed".to_owned())
+            }
             ("mc_node_associate", [group, at]) => {
                 let (node, mut group) = (self.node(at)?, self.multicast_group(group)?);
                 group.replicas.extend(node.replicas());
@@ -162,7 +170,7 @@ impl Session {
     fn learn_nodes(&mut self) -> Outcome<()> {
         if self.nodes.is_none() {
             let groups = self.multicast_groups()?;
-            self.nodes = Some(groups.iter().flat_map(nodes_of).collect());
+            self.nodes = Some(groups.iter().flat_map(nodes_of).map(Some).collect());
         }
         Ok(())
     }
@@ -172,6 +180,7 @@ impl Session {
         let found = self.nodes.as_ref().and_then(|nodes| nodes.get(place));
         Ok(found
             .cloned()
+            .flatten()
             .ok_or_else(|| format!("there is no node with handle {at}"))?)
     }
 
@@ -194,7 +203,7 @@ impl Session {
         }
         let place = handle(at)? as usize;
         if let Some(node) = self.nodes.as_mut().and_then(|nodes| nodes.get_mut(place)) {
-            *node = new;
+            *node = Some(new);
         }
         Ok("Node updated".to_owned())
     }

@@ -115,6 +115,8 @@ impl Session {
                 Ok(format!("Set timeout of entry {at} of {table}"))
             }
             ("table_dump", [table]) => self.table_dump(table),
+            ("table_dump_entry_from_key", [table, keys @ ..]) => self.dump_from_key(table, keys),
+            ("table_indirect_reset_default", [_]) => self.tables("table_reset_default", words),
             ("table_dump_entry", [table, at]) => {
                 let (entry, at) = (self.at_handle(table, at)?, handle(at)?);
                 Ok(dump_entry(self.info()?, Some(at), &entry))
@@ -173,7 +175,7 @@ impl Session {
         self.add(words[0], entry)
     }
 
-    /// Keys are read as those of an entry with any action that the table has; then the action is replaced.
+    /// Adds an entry that leads to a member or a group.
     fn indirect_add(&mut self, group: bool, table: &str, rest: &[&str]) -> Outcome {
         let arrow = rest
             .iter()
@@ -181,6 +183,13 @@ impl Session {
             .ok_or("there is no =>")?;
         let (keys, target) = (&rest[..arrow], &rest[arrow + 1..]);
         let (to, priority) = target.split_first().ok_or("a handle follows =>")?;
+        let mut entry = self.key_entry(table, keys, priority)?;
+        entry.action = Some(indirect(group, to)?);
+        self.add(table, entry)
+    }
+
+    /// An entry with these keys and any action that the table has.
+    fn key_entry(&self, table: &str, keys: &[&str], priority: &[&str]) -> Outcome<v1::TableEntry> {
         let index = self.info()?;
         let actions = find(index, table)?.action_refs.iter().map(|r| r.id);
         let mut actions = actions.filter_map(|id| index.action_by_id(id).ok());
@@ -193,9 +202,35 @@ impl Session {
             .chain(zeros)
             .chain(priority.iter().copied())
             .collect();
-        let mut entry = self.line_entry("table_add", &words)?;
-        entry.action = Some(indirect(group, to)?);
-        self.add(table, entry)
+        self.line_entry("table_add", &words)
+    }
+
+    fn dump_from_key(&mut self, table: &str, keys: &[&str]) -> Outcome {
+        let fields = find(self.info()?, table)?.match_fields.len();
+        if keys.len() < fields {
+            return Err(format!("{table} has {fields} keys and {} are given", keys.len()).into());
+        }
+        let (keys, priority) = keys.split_at(fields);
+        let wanted = rank(&self.key_entry(table, keys, priority)?);
+        let table_id = find(self.info()?, table)?.id();
+        self.number_entries(table_id)?;
+        let handles = self.handles.0.get(&table_id);
+        let at = handles.and_then(|handles| {
+            let mut known = handles.entries.iter();
+            known
+                .find(|(_, entry)| rank(entry) == wanted)
+                .map(|(at, _)| *at)
+        });
+        let found = self
+            .entries(table_id)?
+            .into_iter()
+            .find(|entry| rank(entry) == wanted);
+        let entry = found.ok_or_else(|| format!("{table} has no entry with this key"))?;
+        Ok(dump_entry(
+            self.info()?,
+            Some(at.unwrap_or_default()),
+            &entry,
+        ))
     }
 
     fn table_modify(&mut self, table: &str, action: &str, at: &str, args: &[&str]) -> Outcome {

@@ -2,6 +2,7 @@
 //! unchanged. What that line asks for and we do otherwise is told once; it is no error.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU8;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
@@ -33,6 +34,9 @@ pub(in crate::cli) struct Switch {
     /// What runs the program.
     #[arg(long, value_enum, default_value_t)]
     pub(super) executor: ExecutorName,
+    /// How frames come from interfaces and go to them.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) driver: DriverName,
     /// Keep pipeline and entries in this folder, and start with what it holds.
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
@@ -40,7 +44,7 @@ pub(in crate::cli) struct Switch {
     #[arg(long, value_name = "PATH")]
     pub(super) admin: Option<PathBuf>,
     /// Write every port's packets to files in this folder (here if none is named).
-    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub(super) pcap: Option<PathBuf>,
     /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many seconds.
     #[arg(long, value_name = "SECONDS")]
@@ -51,10 +55,18 @@ pub(in crate::cli) struct Switch {
     #[command(flatten)]
     pub(super) target: Target,
     #[command(flatten)]
-    foreign: Foreign,
+    pub(super) foreign: Foreign,
     /// Arguments that simple_switch_grpc takes after `--`.
     #[arg(last = true, value_name = "TARGET ARGUMENTS")]
     rest: Vec<String>,
+}
+
+fn queue_count(text: &str) -> Result<NonZeroU8, String> {
+    let count = text
+        .parse()
+        .ok()
+        .filter(|count: &NonZeroU8| count.get() <= 8);
+    count.ok_or_else(|| "a number from 1 to 8 is needed".to_owned())
 }
 
 /// What simple_switch_grpc takes after `--`; here also before.
@@ -70,9 +82,9 @@ pub(super) struct Target {
     /// Where packets are dropped; 511 as v1model has it.
     #[arg(long, value_name = "N")]
     pub(super) drop_port: Option<u16>,
-    /// Queues per port, as BMv2 counts them (1 to 8).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
-    pub(super) priority_queues: Option<u8>,
+    /// Egress queues per port (1 to 8), chosen by standard_metadata.priority; the highest number goes first.
+    #[arg(long, value_name = "N", value_parser = queue_count)]
+    pub(super) priority_queues: Option<NonZeroU8>,
     /// Encrypt calls; needs --grpc-server-cert and --grpc-server-key.
     #[arg(long)]
     pub(super) grpc_server_ssl: bool,
@@ -107,9 +119,10 @@ pub(super) struct Target {
 /// Arguments of BMv2 that mean nothing here, or are said otherwise.
 #[derive(Debug, Args)]
 #[group(skip)]
-struct Foreign {
+pub(super) struct Foreign {
+    /// Names the admin socket, so that `switchwright cli --thrift-port` finds the switch.
     #[arg(long, hide = true)]
-    thrift_port: Option<u16>,
+    pub(super) thrift_port: Option<u16>,
     #[arg(long, hide = true)]
     log_console: bool,
     #[arg(long, hide = true)]
@@ -150,6 +163,31 @@ pub(super) enum ExecutorName {
     Compile,
 }
 
+/// The drivers by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum DriverName {
+    /// The ring, or the plain socket where no ring can be mapped.
+    #[default]
+    Auto,
+    /// AF_PACKET with a mapped receive ring.
+    Ring,
+    /// AF_XDP, past the network stack, where the kernel has it.
+    Xdp,
+    /// AF_PACKET, one system call a frame.
+    Packet,
+}
+
+impl From<DriverName> for netlab::Driver {
+    fn from(name: DriverName) -> Self {
+        match name {
+            DriverName::Auto => Self::Auto,
+            DriverName::Ring => Self::Ring,
+            DriverName::Xdp => Self::Xdp,
+            DriverName::Packet => Self::Packet,
+        }
+    }
+}
+
 /// The part after `--`, read alone.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
@@ -177,6 +215,11 @@ impl Switch {
                     .help("`switchwright switch --help` lists the target's arguments")
             })?;
             self.target.prefer(read.target);
+        }
+        // `--pcap FOLDER` and `--pcap PROGRAM` look alike: a folder is no file.
+        if self.program.is_none() && self.pcap.as_ref().is_some_and(|path| path.is_file()) {
+            let program = self.pcap.replace(".".into());
+            self.program = program.map(|path| path.to_string_lossy().into_owned());
         }
         if self.no_p4 && self.program.is_some() {
             return Err(Fault::input("--no-p4 and a program contradict each other")
@@ -224,7 +267,7 @@ impl Switch {
         let mut remarks = Vec::new();
         if let Some(port) = foreign.thrift_port {
             remarks.push(format!(
-                "--thrift-port {port}: Thrift is not served; `switchwright cli` takes simple_switch_CLI's commands"
+                "--thrift-port {port}: Thrift is not served; `switchwright cli --thrift-port {port}` takes simple_switch_CLI's commands"
             ));
         }
         for (given, what) in [
@@ -324,6 +367,30 @@ mod tests {
         assert_eq!(switch.target.cpu_port, Some(255));
         assert_eq!(switch.address().expect("address").port(), 50051);
         assert_eq!(switch.remarks().len(), 4, "{:?}", switch.remarks());
+    }
+
+    #[test]
+    fn what_follows_pcap_is_a_folder_or_the_program() {
+        let folder = tempfile::tempdir().expect("folder");
+        let program = folder.path().join("x.json");
+        std::fs::write(&program, "{}").expect("written");
+        let (program, folder) = (program.display(), folder.path().display());
+        for (line, pcap) in [
+            (
+                format!("switch --pcap {folder} --nanolog x {program}"),
+                folder.to_string(),
+            ),
+            (
+                format!("switch --pcap={folder} {program}"),
+                folder.to_string(),
+            ),
+            (format!("switch --pcap {program}"), ".".to_owned()),
+        ] {
+            let mut switch = read(&line);
+            switch.settle().expect("settled");
+            assert_eq!(switch.program, Some(program.to_string()), "{line}");
+            assert_eq!(switch.pcap, Some(pcap.into()), "{line}");
+        }
     }
 
     #[test]

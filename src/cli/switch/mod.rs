@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use netlab::NetError;
+use netlab::{NetError, PacketOptions};
 use serde::Serialize;
-use switchd::admin::{self, Admin};
+use switchd::admin::{self, Admin, Subject};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::ports::{PortBinding, PortError, PortOptions, PortSpec, Ports};
 use switchd::server::{Server, ServerConfig, ServerError, Tls};
@@ -69,7 +69,10 @@ impl Switch {
             capture: self.pcap.clone().filter(|_| self.use_files.is_none()),
             files_wait: Duration::from_secs(self.use_files.unwrap_or(0)),
             cpu_port,
-            ..PortOptions::default()
+            packet: PacketOptions {
+                driver: self.driver.into(),
+                ..PacketOptions::default()
+            },
         };
         let (mut ports, set) = Ports::open(&bindings, options).map_err(port_fault)?;
         let engine_config = EngineConfig {
@@ -79,6 +82,7 @@ impl Switch {
                 ExecutorName::Interp => ExecutorKind::Interp,
                 ExecutorName::Compile => ExecutorKind::Compile,
             },
+            queues: self.target.priority_queues,
             seed: self.seed,
         };
         let (engine, notifications) = Engine::start(&engine_config, set).map_err(Fault::input)?;
@@ -193,7 +197,19 @@ impl Switch {
     ) -> Result<Admin, Fault> {
         let default = || admin::default_path(server.address().port());
         let path = self.admin.clone().unwrap_or_else(default);
-        let open = || Admin::open(&path, Arc::clone(ports), engine.handle().clone());
+        let subject = Subject {
+            ports: Arc::clone(ports),
+            engine: engine.handle().clone(),
+            address: server.address(),
+            device_id: self.device_id,
+        };
+        let open = || {
+            let mut admin = Admin::open(&path, subject)?;
+            if let Some(port) = self.foreign.thrift_port {
+                admin.also(admin::thrift_path(port))?;
+            }
+            Ok::<_, std::io::Error>(admin)
+        };
         runtime.block_on(async { open() }).map_err(|error| {
             Fault::with(
                 Status::Target,
@@ -209,7 +225,10 @@ fn port_fault(error: PortError) -> Fault {
         PortError::Net { source, .. } | PortError::Setup(source) => {
             matches!(
                 source,
-                NetError::NotPermitted { .. } | NetError::System { .. }
+                NetError::NotPermitted { .. }
+                    | NetError::System { .. }
+                    | NetError::NoXdp
+                    | NetError::XdpTaken { .. }
             )
         }
         PortError::Socket { .. } => true,

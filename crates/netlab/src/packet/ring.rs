@@ -146,7 +146,7 @@ impl Ring {
                 frame: frame - first,
                 whole: fits && header.tp_snaplen == header.tp_len,
                 queued,
-                tag: tag(status, &header),
+                tag: tag(status, header.tp_vlan_tci, header.tp_vlan_tpid),
             });
         }
     }
@@ -160,16 +160,17 @@ impl Ring {
     }
 }
 
-fn tag(status: u32, header: &tpacket2_hdr) -> Option<[u8; 4]> {
+/// The tag that the kernel keeps beside a frame: protocol and control information, as on the wire.
+pub(super) fn tag(status: u32, control: u16, protocol: u16) -> Option<[u8; 4]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
     let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID == 0 {
         libc::ETH_P_8021Q as u16
     } else {
-        header.tp_vlan_tpid
+        protocol
     };
-    let ([a, b], [c, d]) = (protocol.to_be_bytes(), header.tp_vlan_tci.to_be_bytes());
+    let ([a, b], [c, d]) = (protocol.to_be_bytes(), control.to_be_bytes());
     Some([a, b, c, d])
 }
 

@@ -37,7 +37,7 @@ impl Sender {
         if sys::set_option(&socket, level, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER).is_err() {
             sys::set_option(&socket, level, libc::SO_SNDBUF, &SOCKET_BUFFER).tried(what(), RAW)?;
         }
-        if bypass_queueing {
+        if bypass_queueing && link.has_default_queueing() {
             let option = libc::PACKET_QDISC_BYPASS;
             sys::set_option(&socket, libc::SOL_PACKET, option, &1).tried(what(), RAW)?;
         }
@@ -71,30 +71,61 @@ impl Sender {
         }
     }
 
-    /// Sends the batch. A frame that is refused (too long or too short, or an interface that is down
-    /// or full) is counted and skipped: a wire loses frames, it does not stop.
+    /// Sends the batch.
     pub(super) fn flush(&mut self) {
-        let count = self.ends.len();
-        if count == 0 {
+        if self.ends.is_empty() {
             return;
         }
-        // SAFETY: both structures are plain numbers and pointers that may be null, for which zeros are
-        // valid.
-        let (mut parts, mut messages): ([iovec; BATCH], [mmsghdr; BATCH]) = unsafe { zeroed() };
+        let (bytes, ends) = (
+            std::mem::take(&mut self.bytes),
+            std::mem::take(&mut self.ends),
+        );
         let mut start = 0;
-        for ((part, message), end) in parts.iter_mut().zip(&mut messages).zip(&self.ends) {
-            let frame = &self.bytes[start..*end];
-            part.iov_base = frame.as_ptr().cast_mut().cast();
-            part.iov_len = frame.len();
-            message.msg_hdr.msg_iov = ptr::from_mut(part);
-            message.msg_hdr.msg_iovlen = 1;
-            start = *end;
+        let frames = ends
+            .iter()
+            .map(|end| &bytes[std::mem::replace(&mut start, *end)..*end]);
+        self.send_all(frames);
+        (self.bytes, self.ends) = (bytes, ends);
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Sends these frames from where they are, after those of the batch.
+    pub(super) fn send_all<'a>(&mut self, frames: impl IntoIterator<Item = &'a [u8]>) {
+        self.flush();
+        let mut frames = frames.into_iter();
+        loop {
+            // SAFETY: both structures are plain numbers and pointers that may be null, for which zeros
+            // are valid.
+            let (mut parts, mut messages): ([iovec; BATCH], [mmsghdr; BATCH]) = unsafe { zeroed() };
+            let mut count = 0;
+            for ((part, message), frame) in parts.iter_mut().zip(&mut messages).zip(&mut frames) {
+                part.iov_base = frame.as_ptr().cast_mut().cast();
+                part.iov_len = frame.len();
+                message.msg_hdr.msg_iov = ptr::from_mut(part);
+                message.msg_hdr.msg_iovlen = 1;
+                count += 1;
+            }
+            if count == 0 {
+                return;
+            }
+            // SAFETY: each of the first `count` headers points to one part in `parts`, which stays in place, and each
+            // part to the bytes of a frame; the frames are borrowed for longer than this call.
+            unsafe { self.send_messages(&mut messages[..count]) };
         }
+    }
+
+    /// Hands messages to the kernel. A frame that is refused (too long or too short, or an interface that is
+    /// down or full) is counted and skipped: a wire loses frames, it does not stop.
+    ///
+    /// # Safety
+    /// Every message must point to parts that point to readable memory, all alive through the call.
+    unsafe fn send_messages(&mut self, messages: &mut [mmsghdr]) {
         let mut done = 0;
-        while done < count {
-            let rest = &mut messages[done..count];
-            // SAFETY: `rest` are that many headers; each points to one part, and each part to bytes of
-            // `self.bytes`; all live through the call and the kernel only reads the bytes.
+        while done < messages.len() {
+            let rest = &mut messages[done..];
+            // SAFETY: `rest` are that many headers; what they point to is alive (the caller), and the kernel only
+            // reads the bytes.
             let result = unsafe {
                 libc::sendmmsg(
                     self.socket.as_raw_fd(),
@@ -111,8 +142,6 @@ impl Sender {
                 done += 1;
             }
         }
-        self.bytes.clear();
-        self.ends.clear();
     }
 
     /// Takes a pending error off the socket.

@@ -12,12 +12,13 @@ pub mod io;
 mod notify;
 mod thread;
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
-use device::PortCounters;
+use device::{EgressQueues, PortCounters, QueueDrops, QueueRange, QueueSetting};
 use p4exec::{BuildError, Compiled, Executor, Interpreter, RuntimeState};
 use p4ir::ValidProgram;
 use thiserror::Error;
@@ -64,6 +65,8 @@ pub struct EngineConfig {
     pub cpu_port: Option<PortId>,
     /// What runs programs.
     pub executor: ExecutorKind,
+    /// Egress queues per port, chosen by `standard_metadata.priority`; `None`: packets leave in order, whatever it is.
+    pub queues: Option<NonZeroU8>,
     /// Where `random` starts.
     pub seed: u64,
 }
@@ -75,6 +78,8 @@ pub struct EngineCounters {
     pub without_program: u64,
     /// Packets to the controller, digests and port changes that were lost because nobody took them.
     pub notifications_lost: u64,
+    /// Packets that egress queues did not take.
+    pub queues: QueueDrops,
 }
 
 /// Why the engine did not do what was asked.
@@ -131,7 +136,8 @@ impl Engine {
             cpu_port: config.cpu_port,
         };
         let (ports, cpu) = (&config.ports, config.cpu_port);
-        let plane = DataPlane::new(io, ports, cpu, inbox, bell, notifier, origin);
+        let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
+        let plane = DataPlane::new(io, ports, cpu, queues, inbox, bell, notifier, origin);
         let thread = std::thread::Builder::new()
             .name("data-plane".to_owned())
             .spawn(move || plane.run())
@@ -276,6 +282,18 @@ impl EngineHandle {
     /// [`EngineError::Stopped`].
     pub fn port_counters(&self, port: PortId) -> Result<Option<PortCounters>, EngineError> {
         self.ask(|answer| Command::PortCounters(port, answer))
+    }
+
+    /// Changes depth or rate of egress queues; whether there are such queues.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn set_queues(
+        &self,
+        range: QueueRange,
+        setting: QueueSetting,
+    ) -> Result<bool, EngineError> {
+        self.ask(|answer| Command::Queues(range, setting, answer))
     }
 
     /// What the engine itself counted.

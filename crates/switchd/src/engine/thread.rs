@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
-use device::{Device, PortCounters};
+use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting};
 use p4exec::RuntimeState;
-use units::{Nanos, PortId};
+use units::{Nanos, PortId, Priority};
 
 use super::io::{PacketBatch, PortIo};
 use super::notify::{Notification, Notifier};
@@ -18,6 +18,9 @@ const LOOK_EVERY: usize = 32;
 
 /// The longest sleep: commands wake the thread, so this only bounds the harm of a lost wake-up.
 const NAP: Duration = Duration::from_millis(100);
+
+/// Sleeping is no finer than this: a packet that may leave sooner is waited for awake.
+const FINEST: Duration = Duration::from_millis(1);
 
 /// Rounds without packet or command before the thread sleeps: waking costs more than looking again.
 const PATIENCE: u32 = 64;
@@ -46,6 +49,8 @@ pub(crate) enum Command {
     Ports(crossbeam_channel::Sender<Vec<(PortId, bool)>>),
     /// Counters of the engine.
     Counters(crossbeam_channel::Sender<EngineCounters>),
+    /// Changes egress queues; whether there are such.
+    Queues(QueueRange, QueueSetting, crossbeam_channel::Sender<bool>),
     /// Ends the thread after the commands before it.
     Stop,
 }
@@ -77,6 +82,8 @@ pub(crate) struct DataPlane<I> {
     pub(crate) notifier: Notifier,
     pub(crate) cpu_port: Option<PortId>,
     pub(crate) origin: Instant,
+    /// What shapes packets that leave; `None` while they all leave at once and in order.
+    queues: Option<EgressQueues>,
     plane: Plane,
     counters: EngineCounters,
     received: PacketBatch,
@@ -89,6 +96,7 @@ impl<I: PortIo> DataPlane<I> {
         io: I,
         ports: &[PortId],
         cpu_port: Option<PortId>,
+        queues: Option<EgressQueues>,
         commands: Receiver<Command>,
         bell: Arc<Bell>,
         notifier: Notifier,
@@ -104,6 +112,7 @@ impl<I: PortIo> DataPlane<I> {
             notifier,
             cpu_port,
             origin,
+            queues,
             plane: Plane::Bare(ports),
             counters: EngineCounters::default(),
             received: PacketBatch::default(),
@@ -122,8 +131,9 @@ impl<I: PortIo> DataPlane<I> {
             self.io.receive(&mut self.received);
             if self.received.is_empty() {
                 idle = if commanded { 0 } else { idle + 1 };
-                if idle > PATIENCE {
-                    self.io.wait(Some(NAP));
+                let nap = self.release();
+                if idle > PATIENCE && nap >= FINEST {
+                    self.io.wait(Some(nap));
                 } else {
                     std::hint::spin_loop();
                 }
@@ -134,6 +144,19 @@ impl<I: PortIo> DataPlane<I> {
                 return;
             }
         }
+    }
+
+    /// Sends packets whose time has come, and says how long nothing needs to be done.
+    fn release(&mut self) -> Duration {
+        let Some(due) = self.queues.as_ref().and_then(EgressQueues::next_due) else {
+            return NAP;
+        };
+        let now = self.now();
+        if due <= now {
+            self.flush(now);
+            return Duration::ZERO;
+        }
+        NAP.min(Duration::from_nanos(due.get() - now.get()))
     }
 
     fn now(&self) -> Nanos {
@@ -169,9 +192,12 @@ impl<I: PortIo> DataPlane<I> {
             return;
         };
         let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
+        let queues = &mut self.queues;
         device.receive_batch(now, packets, |output| {
             if Some(output.port) == cpu_port {
                 notifier.tell(Notification::PacketIn(output.bytes.to_vec()));
+            } else if let Some(queues) = queues {
+                queues.push(now, output.port, output.queue, output.bytes);
             } else {
                 sent.push(output.port, output.eg_prio, output.bytes);
             }
@@ -179,6 +205,12 @@ impl<I: PortIo> DataPlane<I> {
     }
 
     fn flush(&mut self, now: Nanos) {
+        if let Some(queues) = &mut self.queues {
+            let sent = &mut self.sent;
+            queues.pop_due(now, |port, queue, packet| {
+                sent.push(port, Priority::new(queue), packet);
+            });
+        }
         if !self.sent.is_empty() {
             self.io.transmit(&self.sent);
             self.sent.clear();
@@ -240,7 +272,13 @@ impl<I: PortIo> DataPlane<I> {
             }
             Command::Counters(answer) => {
                 self.counters.notifications_lost = self.notifier.lost();
+                let queues = self.queues.as_ref();
+                self.counters.queues = queues.map(EgressQueues::drops).unwrap_or_default();
                 let _ = answer.send(self.counters);
+            }
+            Command::Queues(range, setting, answer) => {
+                let queues = self.queues.get_or_insert_with(|| EgressQueues::new(None));
+                let _ = answer.send(queues.set(range, setting));
             }
             Command::Stop => {}
         }

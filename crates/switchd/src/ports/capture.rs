@@ -158,16 +158,15 @@ impl Line for Files {
         0
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        let output = self.output.as_mut();
-        if output.is_some_and(|output| output.write(frame)) {
-            self.stats.sent += 1;
-        } else {
-            self.stats.send_refused += 1;
+    fn send_all(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) {
+        for frame in frames {
+            let output = self.output.as_mut();
+            if output.is_some_and(|output| output.write(frame)) {
+                self.stats.sent += 1;
+            } else {
+                self.stats.send_refused += 1;
+            }
         }
-    }
-
-    fn flush(&mut self) {
         if let Some(output) = &mut self.output {
             output.flush();
         }

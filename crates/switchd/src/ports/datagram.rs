@@ -145,14 +145,14 @@ impl<S: Socket> Line for Datagrams<S> {
         limit
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        match self.socket.give(frame) {
-            Ok(_) => self.stats.sent += 1,
-            Err(_) => self.stats.send_refused += 1,
+    fn send_all(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) {
+        for frame in frames {
+            match self.socket.give(frame) {
+                Ok(_) => self.stats.sent += 1,
+                Err(_) => self.stats.send_refused += 1,
+            }
         }
     }
-
-    fn flush(&mut self) {}
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())

@@ -31,12 +31,8 @@ impl Line for Interface {
         taken
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        self.socket.send(frame);
-    }
-
-    fn flush(&mut self) {
-        self.socket.flush();
+    fn send_all(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) {
+        self.socket.send_all(frames);
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -42,11 +42,8 @@ pub trait Line: Send {
     /// Hands over at most `limit` frames that have arrived and returns how many it looked at.
     fn receive(&mut self, limit: usize, each: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// Takes a frame to be sent, at the latest with the next [`Line::flush`].
-    fn send(&mut self, frame: &[u8]);
-
-    /// Sends what was taken.
-    fn flush(&mut self);
+    /// Sends frames, in order.
+    fn send_all(&mut self, frames: &mut dyn Iterator<Item = &[u8]>);
 
     /// What becomes readable when a frame arrives; `None` where nothing can be waited for.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;

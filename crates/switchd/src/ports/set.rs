@@ -99,6 +99,8 @@ pub struct PortSet {
     files_from: Instant,
     /// Frames to ports that are not there.
     lost: u64,
+    /// The frames to send by the place of their port; kept for its memory.
+    order: Vec<(usize, usize)>,
 }
 
 /// The control side of the ports.
@@ -133,6 +135,7 @@ impl Ports {
             poller,
             files_from: Instant::now() + options.files_wait,
             lost: 0,
+            order: Vec::new(),
         };
         let mut known: Vec<PortBinding> = Vec::new();
         for binding in bindings {
@@ -434,22 +437,28 @@ impl PortIo for PortSet {
     }
 
     fn transmit(&mut self, batch: &PacketBatch) {
-        for packet in batch.iter() {
+        self.order.clear();
+        for (number, packet) in batch.iter().enumerate() {
             let place = self.places.get(usize::from(packet.port.get()));
-            let Some(wire) = place.copied().flatten().and_then(|p| self.wires.get_mut(p)) else {
-                self.lost += 1;
+            match place.copied().flatten() {
+                Some(place) => self.order.push((place, number)),
+                None => self.lost += 1,
+            }
+        }
+        // Every port gets its packets at once, and in order.
+        self.order.sort_by_key(|(place, _)| *place);
+        for run in self.order.chunk_by(|a, b| a.0 == b.0) {
+            let Some(wire) = self.wires.get_mut(run[0].0) else {
                 continue;
             };
+            let frame = |(_, number): &(usize, usize)| Some(batch.get(*number)?.bytes);
             if let Some(tap) = &mut wire.tap {
-                tap.outward.write(packet.bytes);
-            }
-            wire.line.send(packet.bytes);
-        }
-        for wire in &mut self.wires {
-            wire.line.flush();
-            if let Some(tap) = &mut wire.tap {
+                for frame in run.iter().filter_map(frame) {
+                    tap.outward.write(frame);
+                }
                 tap.outward.flush();
             }
+            wire.line.send_all(&mut run.iter().filter_map(frame));
         }
     }
 

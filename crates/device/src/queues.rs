@@ -1,0 +1,303 @@
+//! Egress queues as BMv2's simple_switch has them: some per port, numbered by `standard_metadata.priority`, the highest
+//! first; each with a depth and a rate in packets per second. No clock: time is an argument.
+//!
+//! A packet of a queue with a rate gets its time of departure when it arrives, one interval after the packet before it,
+//! and waits until then; if as many wait as the queue is deep it is lost. Without a rate it leaves at once, and the queues only
+//! decide which of the packets that leave together goes first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU8;
+
+use units::{Nanos, PortId};
+
+/// Packets that may wait in a queue unless told otherwise, as in BMv2.
+const DEPTH: usize = 64;
+/// Buffers that are kept for packets to come.
+const SPARE: usize = 256;
+const SECOND: u64 = 1_000_000_000;
+
+/// Which queues a setting is for: of one port or of all, one of the port's or all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueRange {
+    /// The port; `None` for all, those to come as well.
+    pub port: Option<PortId>,
+    /// The queue; `None` for all of the port's.
+    pub queue: Option<u8>,
+}
+
+/// A change of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueSetting {
+    /// So many packets may wait.
+    Depth(usize),
+    /// So many packets leave per second; 0 for no limit.
+    Rate(u64),
+}
+
+/// Packets that the queues did not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueDrops {
+    /// Their queue was full.
+    pub full: u64,
+    /// The program named a queue that the port does not have.
+    pub no_such_queue: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    depth: usize,
+    /// Between two packets; 0 for no limit.
+    interval: u64,
+}
+
+impl Shape {
+    fn set(&mut self, setting: QueueSetting) {
+        match setting {
+            QueueSetting::Depth(depth) => self.depth = depth,
+            QueueSetting::Rate(0) => self.interval = 0,
+            QueueSetting::Rate(rate) => self.interval = SECOND / rate,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    shape: Shape,
+    /// When the last packet that came may leave.
+    last: u64,
+    waiting: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// The egress queues of all ports.
+#[derive(Clone, Debug)]
+pub struct EgressQueues {
+    /// Queues per port; `None`: one, for packets of any priority.
+    count: Option<NonZeroU8>,
+    /// For queues that are not there yet.
+    defaults: Vec<Shape>,
+    ports: BTreeMap<PortId, Vec<Queue>>,
+    waiting: usize,
+    spare: Vec<Vec<u8>>,
+    drops: QueueDrops,
+}
+
+impl EgressQueues {
+    /// So many queues per port, without limits. `None` is one queue for packets of any priority; of one that is asked for
+    /// only packets of priority 0 are taken, as in BMv2.
+    #[must_use]
+    pub fn new(count: Option<NonZeroU8>) -> Self {
+        let shape = Shape {
+            depth: DEPTH,
+            interval: 0,
+        };
+        Self {
+            count,
+            defaults: vec![shape; usize::from(count.map_or(1, NonZeroU8::get))],
+            ports: BTreeMap::new(),
+            waiting: 0,
+            spare: Vec::new(),
+            drops: QueueDrops::default(),
+        }
+    }
+
+    /// Queues per port.
+    #[must_use]
+    pub fn per_port(&self) -> usize {
+        self.defaults.len()
+    }
+
+    /// Changes queues; false if there is no such queue.
+    pub fn set(&mut self, range: QueueRange, setting: QueueSetting) -> bool {
+        if range
+            .queue
+            .is_some_and(|q| usize::from(q) >= self.per_port())
+        {
+            return false;
+        }
+        let concerned = |number: usize| range.queue.is_none_or(|q| usize::from(q) == number);
+        if let Some(port) = range.port {
+            self.queues(port);
+        } else {
+            let shapes = self.defaults.iter_mut().enumerate();
+            for (_, shape) in shapes.filter(|(number, _)| concerned(*number)) {
+                shape.set(setting);
+            }
+        }
+        for (port, queues) in &mut self.ports {
+            if range.port.is_some_and(|only| only != *port) {
+                continue;
+            }
+            let queues = queues.iter_mut().enumerate();
+            for (_, queue) in queues.filter(|(number, _)| concerned(*number)) {
+                queue.shape.set(setting);
+            }
+        }
+        true
+    }
+
+    fn queues(&mut self, port: PortId) -> &mut Vec<Queue> {
+        let make = |shape: &Shape| Queue {
+            shape: *shape,
+            last: 0,
+            waiting: VecDeque::new(),
+        };
+        let defaults = &self.defaults;
+        self.ports
+            .entry(port)
+            .or_insert_with(|| defaults.iter().map(make).collect())
+    }
+
+    /// Takes a packet for a port; false if it is lost ([`EgressQueues::drops`]).
+    pub fn push(&mut self, now: Nanos, port: PortId, priority: u8, packet: &[u8]) -> bool {
+        let number = if self.count.is_some() { priority } else { 0 };
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        let Some(queue) = self.queues(port).get_mut(usize::from(number)) else {
+            self.drops.no_such_queue += 1;
+            return false;
+        };
+        let due = match queue.shape.interval {
+            0 => now.get(),
+            interval => now.get().max(queue.last.saturating_add(interval)),
+        };
+        // Packets that leave at once do not wait, however many there are.
+        if due > now.get() && queue.waiting.len() >= queue.shape.depth {
+            self.drops.full += 1;
+            return false;
+        }
+        queue.last = due;
+        buffer.extend_from_slice(packet);
+        queue.waiting.push_back((due, buffer));
+        self.waiting += 1;
+        true
+    }
+
+    /// Hands over the packets whose time has come: by port, of each the highest queue first.
+    pub fn pop_due(&mut self, now: Nanos, mut send: impl FnMut(PortId, u8, &[u8])) {
+        if self.waiting == 0 {
+            return;
+        }
+        for (port, queues) in &mut self.ports {
+            for (number, queue) in queues.iter_mut().enumerate().rev() {
+                while queue
+                    .waiting
+                    .front()
+                    .is_some_and(|(due, _)| *due <= now.get())
+                {
+                    let Some((_, mut packet)) = queue.waiting.pop_front() else {
+                        break;
+                    };
+                    send(*port, number as u8, &packet);
+                    self.waiting -= 1;
+                    packet.clear();
+                    if self.spare.len() < SPARE {
+                        self.spare.push(packet);
+                    }
+                }
+            }
+        }
+    }
+
+    /// When the next packet may leave; `None` if none waits.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Nanos> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let queues = self.ports.values().flatten();
+        let heads = queues.filter_map(|queue| queue.waiting.front());
+        heads.map(|(due, _)| Nanos::new(*due)).min()
+    }
+
+    /// What was lost.
+    #[must_use]
+    pub const fn drops(&self) -> QueueDrops {
+        self.drops
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId::new(1);
+    const OTHER: PortId = PortId::new(2);
+
+    fn due(queues: &mut EgressQueues, now: u64) -> Vec<(u16, u8, u8)> {
+        let mut sent = Vec::new();
+        queues.pop_due(Nanos::new(now), |port, queue, packet| {
+            sent.push((port.get(), queue, packet[0]));
+        });
+        sent
+    }
+
+    fn push(queues: &mut EgressQueues, now: u64, port: PortId, priority: u8, mark: u8) -> bool {
+        queues.push(Nanos::new(now), port, priority, &[mark])
+    }
+
+    #[test]
+    fn of_packets_that_leave_together_the_highest_queue_goes_first() {
+        let mut queues = EgressQueues::new(NonZeroU8::new(8));
+        for (mark, priority) in [0, 7, 3, 7, 0].into_iter().enumerate() {
+            assert!(push(&mut queues, 5, PORT, priority, mark as u8));
+        }
+        assert!(push(&mut queues, 5, OTHER, 1, 9));
+        let order = [
+            (1, 7, 1),
+            (1, 7, 3),
+            (1, 3, 2),
+            (1, 0, 0),
+            (1, 0, 4),
+            (2, 1, 9),
+        ];
+        assert_eq!(due(&mut queues, 5), order);
+        assert_eq!(queues.next_due(), None);
+    }
+
+    #[test]
+    fn a_queue_with_a_rate_spaces_packets_and_overflows() {
+        let mut queues = EgressQueues::new(NonZeroU8::new(2));
+        let low = QueueRange {
+            port: Some(PORT),
+            queue: Some(0),
+        };
+        assert!(queues.set(low, QueueSetting::Rate(1000)));
+        assert!(queues.set(low, QueueSetting::Depth(2)));
+        let start = 10 * SECOND;
+        // One leaves at once, two wait, one is lost; the other queue and the other port have no limit.
+        let taken: Vec<bool> = (0..4)
+            .map(|m| push(&mut queues, start, PORT, 0, m))
+            .collect();
+        assert_eq!(taken, [true, true, true, false]);
+        assert!(push(&mut queues, start, PORT, 1, 8) && push(&mut queues, start, OTHER, 0, 9));
+        assert_eq!(due(&mut queues, start), [(1, 1, 8), (1, 0, 0), (2, 0, 9)]);
+        assert_eq!(queues.next_due(), Some(Nanos::new(start + 1_000_000)));
+        assert_eq!(due(&mut queues, start + 999_999), []);
+        assert_eq!(due(&mut queues, start + 2_000_000), [(1, 0, 1), (1, 0, 2)]);
+        assert_eq!(queues.drops().full, 1);
+    }
+
+    #[test]
+    fn the_long_run_rate_is_the_one_that_was_set() {
+        let mut queues = EgressQueues::new(None);
+        assert!(queues.set(QueueRange::default(), QueueSetting::Rate(500)));
+        let (step, mut sent) = (250_000, 0);
+        for now in (SECOND..3 * SECOND).step_by(step) {
+            // Four times the rate is offered, at any priority: there is one queue for all.
+            push(&mut queues, now, PORT, 5, 0);
+            sent += due(&mut queues, now).len();
+        }
+        assert_eq!(sent, 1000);
+    }
+
+    #[test]
+    fn a_queue_that_is_not_there_takes_nothing() {
+        let mut queues = EgressQueues::new(NonZeroU8::new(4));
+        assert!(!push(&mut queues, 0, PORT, 4, 0));
+        assert_eq!(queues.drops().no_such_queue, 1);
+        let fifth = QueueRange {
+            port: None,
+            queue: Some(4),
+        };
+        assert!(!queues.set(fifth, QueueSetting::Rate(1)));
+    }
+}
