@@ -5,6 +5,7 @@
 
     sudo python3 switchwright.py            # two hosts, one switch, pingall
     sudo python3 switchwright.py --p4 P4 --commands FILE
+    sudo python3 switchwright.py --build DIR   # the network of `switchwright build`: program, entries, hosts; pingall and TCP
 
 Ports are numbered as Mininet does it: s1-eth1 is port 1. Each switch serves P4Runtime at its own TCP port, 50051 and
 counting. The command is found on PATH, or named by the environment variable SWITCHWRIGHT.
@@ -19,8 +20,8 @@ import subprocess
 import sys
 
 from mininet.net import Mininet
-from mininet.node import Switch
-from mininet.topo import SingleSwitchTopo
+from mininet.node import Host, Switch
+from mininet.topo import SingleSwitchTopo, Topo
 
 COMMAND = os.environ.get("SWITCHWRIGHT", "switchwright")
 READY_SECONDS = 30
@@ -32,12 +33,14 @@ class SwitchwrightSwitch(Switch):
 
     program   the P4 source or BMv2 JSON to start with; None waits for a controller to push one
     commands  lines for `switchwright cli`, run when the switch is up
+    queues    egress queues per port
     """
 
     addresses = itertools.count(50051)
 
-    def __init__(self, name, program=None, commands=(), device_id=None, **options):
+    def __init__(self, name, program=None, commands=(), queues=None, device_id=None, **options):
         super().__init__(name, **options)
+        self.queues = queues
         self.program = program
         self.lines = list(commands)
         self.port = next(SwitchwrightSwitch.addresses)
@@ -52,6 +55,8 @@ class SwitchwrightSwitch(Switch):
                 line += ["-i", "%d@%s" % (number, interface.name)]
         line.append(self.program if self.program else "--no-p4")
         line += ["--", "--grpc-server-addr", self.address]
+        if self.queues:
+            line += ["--priority-queues", str(self.queues)]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
         readable, _, _ = select.select([self.process.stdout], [], [], READY_SECONDS)
         answer = self.process.stdout.readline() if readable else ""
@@ -100,12 +105,85 @@ def running(program):
     return make
 
 
+class PlainHost(Host):
+    """A host whose interface is called eth0, as the commands of a build directory have it."""
+
+    def config(self, **params):
+        done = super().config(**params)
+        self.defaultIntf().rename("eth0")
+        return done
+
+
+class BuiltTopo(Topo):
+    """The network that a build directory describes in topology.json."""
+
+    def build(self, network=None, **options):
+        for name, host in network["hosts"].items():
+            self.addHost(name, cls=PlainHost, ip=host["ip"], mac=host["mac"])
+        for name, switch in network["switches"].items():
+            self.addSwitch(name, queues=switch["priority_queues"])
+        for a, b, *_ in network["links"]:
+            ends, ports = [], {}
+            for number, end in enumerate((a, b), 1):
+                name, _, port = end.partition("-p")
+                ends.append(name)
+                if port:
+                    ports["port%d" % number] = int(port)
+            self.addLink(*ends, **ports)
+
+
+def tcp_crosses(client, server, port=7000, length=1 << 20):
+    """Sends bytes from one host to another and says whether they came."""
+    listen = ("import socket; s = socket.create_server(('', %d)); print('ready', flush=True); c = s.accept()[0]; "
+              "print(sum(len(x) for x in iter(lambda: c.recv(65536), b'')))" % port)
+    connect = ("import socket; c = socket.create_connection(('%s', %d), 20); c.sendall(bytes(%d)); c.close()"
+               % (server.IP(), port, length))
+    listener = server.popen([sys.executable, "-c", listen], stdout=subprocess.PIPE, text=True)
+    try:
+        listener.stdout.readline()
+        sender = client.popen([sys.executable, "-c", connect])
+        if sender.wait(READY_SECONDS) != 0:
+            return False
+        return listener.communicate(timeout=READY_SECONDS)[0].strip() == str(length)
+    finally:
+        listener.kill()
+
+
+def run_built(directory):
+    """Starts the network of a build directory, fills the switches by their commands, pings and sends by TCP."""
+    with open(os.path.join(directory, "topology.json"), encoding="utf-8") as file:
+        network = json.load(file)
+    with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
+        program = os.path.join(directory, json.load(file)["program"]["main"])
+    net = Mininet(topo=BuiltTopo(network=network), switch=running(program), controller=None)
+    net.start()
+    try:
+        for host in net.hosts:
+            for line in network["hosts"][host.name]["commands"]:
+                host.cmd(line)
+        for switch in net.switches:
+            files = network["switches"][switch.name]
+            entries = files.get("cli_input") or files["runtime_json"]
+            commands = os.path.join(directory, os.path.dirname(entries), "commands.txt")
+            with open(commands, encoding="utf-8") as file:
+                switch.cli(file.read().splitlines())
+        lost = net.pingAll(timeout="5")
+        crossed = tcp_crosses(net.hosts[0], net.hosts[-1])
+        print("TCP from %s to %s: %s" % (net.hosts[0], net.hosts[-1], "crossed" if crossed else "lost"))
+    finally:
+        net.stop()
+    return 0 if lost == 0 and crossed else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description="two hosts and one switch; pingall")
     parser.add_argument("--p4", default=os.path.join(HERE, "..", "switch", "router.p4"))
     parser.add_argument("--commands", help="lines for switchwright cli; the hosts' addresses if not given")
     parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--build", metavar="DIR", help="the network of this build directory instead")
     arguments = parser.parse_args()
+    if arguments.build:
+        return run_built(arguments.build)
 
     net = Mininet(topo=SingleSwitchTopo(k=arguments.hosts), switch=running(arguments.p4), controller=None,
                   autoSetMacs=True)

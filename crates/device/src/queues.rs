@@ -63,8 +63,8 @@ impl Shape {
 #[derive(Clone, Debug)]
 struct Queue {
     shape: Shape,
-    /// When the last packet that came may leave.
-    last: u64,
+    /// When the last packet that came may leave, or left.
+    last: Option<u64>,
     waiting: VecDeque<(u64, Vec<u8>)>,
 }
 
@@ -138,7 +138,7 @@ impl EgressQueues {
     fn queues(&mut self, port: PortId) -> &mut Vec<Queue> {
         let make = |shape: &Shape| Queue {
             shape: *shape,
-            last: 0,
+            last: None,
             waiting: VecDeque::new(),
         };
         let defaults = &self.defaults;
@@ -157,14 +157,17 @@ impl EgressQueues {
         };
         let due = match queue.shape.interval {
             0 => now.get(),
-            interval => now.get().max(queue.last.saturating_add(interval)),
+            interval => {
+                let spaced = queue.last.map_or(0, |last| last.saturating_add(interval));
+                now.get().max(spaced)
+            }
         };
         // Packets that leave at once do not wait, however many there are.
         if due > now.get() && queue.waiting.len() >= queue.shape.depth {
             self.drops.full += 1;
             return false;
         }
-        queue.last = due;
+        queue.last = Some(due);
         buffer.extend_from_slice(packet);
         queue.waiting.push_back((due, buffer));
         self.waiting += 1;

@@ -321,13 +321,29 @@ fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
 /// the user, or the system's for root.
 #[must_use]
 pub fn default_path(tcp_port: u16) -> PathBuf {
-    folder().join(format!("switch-{tcp_port}.sock"))
+    folder().join(format!("switch-{tcp_port}{}.sock", network()))
 }
 
 /// The other name of that socket, after the Thrift port that BMv2 would have served.
 #[must_use]
 pub fn thrift_path(thrift_port: u16) -> PathBuf {
-    folder().join(format!("thrift-{thrift_port}.sock"))
+    folder().join(format!("thrift-{thrift_port}{}.sock", network()))
+}
+
+/// Ports are those of a network namespace, files are not: outside of the system's own the name says which.
+fn network() -> String {
+    let number = |link: &str| {
+        let name = fs::read_link(link).ok()?.to_string_lossy().into_owned();
+        Some(
+            name.trim_start_matches("net:[")
+                .trim_end_matches(']')
+                .to_owned(),
+        )
+    };
+    match (number("/proc/thread-self/ns/net"), number("/proc/1/ns/net")) {
+        (Some(own), Some(first)) if own != first => format!("-{own}"),
+        _ => String::new(),
+    }
 }
 
 fn folder() -> PathBuf {

@@ -20,6 +20,10 @@ use crate::engine::{EngineError, EngineHandle};
 
 /// The most frames taken from one port before the next has its turn.
 const TURN: usize = 64;
+/// Slots of the receive rings of all interfaces together, at the start: many interfaces have shorter rings.
+const SLOTS: usize = 1 << 16;
+/// The fewest slots of a ring.
+const FEWEST_SLOTS: usize = 512;
 /// The highest port number; 511 is where v1model's `mark_to_drop` sends.
 const HIGHEST: u16 = 510;
 
@@ -119,8 +123,10 @@ impl Ports {
     /// The first port that cannot be opened.
     pub fn open(
         bindings: &[PortBinding],
-        options: PortOptions,
+        mut options: PortOptions,
     ) -> Result<(Self, PortSet), PortError> {
+        let share = (SLOTS / bindings.len().max(1)).max(FEWEST_SLOTS);
+        options.packet.ring_frames = options.packet.ring_frames.min(share);
         let poller = Poller::new()?;
         let shared = Arc::new(Shared {
             changed: AtomicBool::new(false),

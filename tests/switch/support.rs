@@ -1,0 +1,124 @@
+//! A running switch, the command line, and ends of its wires.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+pub(crate) const COMMAND: &str = env!("CARGO_BIN_EXE_switchwright");
+pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/switch/router.p4");
+pub(crate) const WAIT: Duration = Duration::from_secs(20);
+
+/// A running switch; killed if the test ends early.
+pub(crate) struct Switch {
+    pub(crate) child: Child,
+    _output: BufReader<ChildStdout>,
+    pub(crate) address: String,
+    pub(crate) admin: String,
+    pub(crate) ready: Value,
+}
+
+impl Switch {
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut child = Command::new(COMMAND)
+            .args(["--json", "switch", "--admin"])
+            .arg(folder.join("admin.sock"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        Self {
+            child,
+            _output: output,
+            address: ready["address"].as_str().unwrap().to_owned(),
+            admin: ready["admin"].as_str().unwrap().to_owned(),
+            ready,
+        }
+    }
+
+    /// Runs commands of the command line.
+    pub(crate) fn cli(&self, lines: &str) -> Output {
+        let mut child = Command::new(COMMAND)
+            .args(["cli", &self.address, "--admin", &self.admin])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(lines.as_bytes())
+            .unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// The same; they must succeed.
+    pub(crate) fn done(&self, lines: &str) -> String {
+        let output = self.cli(lines);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{lines}: {error}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Asks it to stop and waits for it.
+    pub(crate) fn stop(self) -> Option<i32> {
+        self.end(Signal::SIGTERM)
+    }
+
+    /// The same by a signal of choice.
+    pub(crate) fn end(mut self, signal: Signal) -> Option<i32> {
+        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        // It has ended already where the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A UDP socket and the text that makes a port talk to it.
+pub(crate) fn udp_end(number: u16) -> (UdpSocket, String) {
+    let end = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    end.connect(port).unwrap();
+    end.set_read_timeout(Some(WAIT)).unwrap();
+    let text = format!("{number}=udp:{port}->{}", end.local_addr().unwrap());
+    (end, text)
+}
+
+pub(crate) fn frame(to: u8) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, 9, 0x88, 0xb5];
+    frame.resize(64, to);
+    frame
+}
+
+pub(crate) fn receive(socket: &UdpSocket) -> Vec<u8> {
+    let mut buffer = [0; 2048];
+    let length = socket.recv(&mut buffer).unwrap();
+    buffer[..length].to_vec()
+}
+
+/// Whether the machine lets us make networks; prints what is skipped.
+pub(crate) fn may() -> bool {
+    netlab::permitted()
+        .inspect_err(|why| println!("skipped: {why}"))
+        .is_ok()
+}
