@@ -78,7 +78,7 @@ pub fn resident_memory() -> Option<Bytes> {
 
 /// The memory that another process holds now, where the kernel tells (Linux).
 #[must_use]
-pub fn resident_memory_of(process: u32) -> Option<Bytes> {
+pub(super) fn resident_memory_of(process: u32) -> Option<Bytes> {
     kibibytes(&format!("/proc/{process}/status"), "VmRSS")
 }
 

@@ -173,7 +173,8 @@ fn the_controllers_packets_pass_real_ports() {
         ];
         let switch = Switch::start(folder.path(), &line);
         switch.done("table_add routes to_controller 10.0.0.0/8 =>\n");
-        let runtime = tokio::runtime::Builder::new_current_thread()
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();

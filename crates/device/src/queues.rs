@@ -163,9 +163,13 @@ impl EgressQueues {
             }
         };
         // Packets that leave at once do not wait, however many there are.
-        if due > now.get() && queue.waiting.len() >= queue.shape.depth {
-            self.drops.full += 1;
-            return false;
+        if due > now.get() {
+            let later = queue.waiting.iter().rev();
+            let waiting = later.take_while(|(due, _)| *due > now.get()).count();
+            if waiting >= queue.shape.depth {
+                self.drops.full += 1;
+                return false;
+            }
         }
         queue.last = Some(due);
         buffer.extend_from_slice(packet);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use p4runtime::P4InfoIndex;
-use p4runtime::p4::config::v1::{MatchField, Table, match_field};
+use p4runtime::p4::config::v1::{MatchField, Table, action_ref, match_field};
 use p4runtime::p4::v1::{self, entity::Entity, field_match::FieldMatchType, table_action, update};
 
 use super::{Outcome, Session, handle, help, number};
@@ -146,20 +146,26 @@ impl Session {
 
     /// The entry that a line of `commands.txt` describes.
     fn line_entry(&self, command: &str, words: &[&str]) -> Outcome<v1::TableEntry> {
+        self.text_entry(&format!("{command} {}\n", words.join(" ")))
+    }
+
+    /// The first entry of lines of `commands.txt`.
+    fn text_entry(&self, lines: &str) -> Outcome<v1::TableEntry> {
         let index = self.info()?;
-        let line = format!("{command} {}\n", words.join(" "));
         let plain = |text: String| {
             // The place of a line in a file says nothing here.
             text.split_once(": ")
                 .map_or(text.clone(), |(_, rest)| rest.to_owned())
         };
-        let entries = commands::read("", &line, index).map_err(|e| plain(e.to_string()))?;
+        let entries = commands::read("", lines, index).map_err(|e| plain(e.to_string()))?;
         let request = write_request::write(&entries, index).map_err(|e| plain(e.to_string()))?;
-        let entity = request.updates.into_iter().next().and_then(|u| u.entity);
-        match entity.and_then(|e| e.entity) {
-            Some(Entity::TableEntry(entry)) => Ok(entry),
-            _ => Err("the line describes no entry".into()),
-        }
+        let entities = request.updates.into_iter().filter_map(|u| u.entity?.entity);
+        let entry = |entity| match entity {
+            Entity::TableEntry(entry) => Some(entry),
+            _ => None,
+        };
+        let mut found = entities.filter_map(entry);
+        Ok(found.next().ok_or("the line describes no entry")?)
     }
 
     fn add(&mut self, table: &str, entry: v1::TableEntry) -> Outcome {
@@ -188,21 +194,23 @@ impl Session {
         self.add(table, entry)
     }
 
-    /// An entry with these keys and any action that the table has.
+    /// An entry with these keys and any action that the table has; for a table with a profile, any member.
     fn key_entry(&self, table: &str, keys: &[&str], priority: &[&str]) -> Outcome<v1::TableEntry> {
         let index = self.info()?;
-        let actions = find(index, table)?.action_refs.iter().map(|r| r.id);
-        let mut actions = actions.filter_map(|id| index.action_by_id(id).ok());
+        let found = find(index, table)?;
+        let default_only = i32::from(action_ref::Scope::DefaultOnly);
+        let refs = found.action_refs.iter().filter(|r| r.scope != default_only);
+        let mut actions = refs.filter_map(|r| index.action_by_id(r.id).ok());
         let any = actions.next().ok_or("the table has no action")?;
-        let zeros = any.params.iter().map(|_| "0");
-        let words: Vec<&str> = [table, any.name()]
-            .into_iter()
-            .chain(keys.iter().copied())
-            .chain(["=>"])
-            .chain(zeros)
-            .chain(priority.iter().copied())
-            .collect();
-        self.line_entry("table_add", &words)
+        let zeros = vec!["0"; any.params.len()].join(" ");
+        let (action, keys, priority) = (any.name(), keys.join(" "), priority.join(" "));
+        self.text_entry(&match index.action_profile_by_id(found.implementation_id) {
+            Err(_) => format!("table_add {table} {action} {keys} => {zeros} {priority}\n"),
+            Ok(profile) => format!(
+                "act_prof_create_member {} {action} {zeros}\ntable_indirect_add {table} {keys} => 0 {priority}\n",
+                profile.name()
+            ),
+        })
     }
 
     fn dump_from_key(&mut self, table: &str, keys: &[&str]) -> Outcome {
