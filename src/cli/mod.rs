@@ -3,6 +3,7 @@
 mod fault;
 mod terminal;
 
+mod agent;
 mod bench;
 mod build;
 mod check;
@@ -11,6 +12,7 @@ mod conform;
 mod console;
 mod demo;
 mod drift;
+mod drill;
 mod p4;
 mod plan;
 mod push;
@@ -75,6 +77,10 @@ enum Command {
     Drift(drift::DriftCommand),
     /// Try a P4Runtime server against what clients rely on.
     Conform(conform::Conform),
+    /// Watch a switch's links and tell the switch, where it cannot see them itself (BMv2).
+    Agent(agent::Agent),
+    /// Let a link fail, or a plan change, under a stream of packets through running switches; count what is lost.
+    Drill(drill::Drill),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
@@ -123,6 +129,8 @@ pub fn main() -> ExitCode {
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),
         Command::Conform(conform) => conform.run(&terminal),
+        Command::Agent(agent) => agent.run(&terminal),
+        Command::Drill(drill) => drill.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
         Command::Cli(console) => console.run(&terminal),

@@ -15,6 +15,7 @@ use crate::target::remote::journal::JournalError;
 use crate::target::remote::push::{Step, Survey, Told};
 use crate::target::remote::push::{push, rollback, survey};
 use crate::target::remote::report::{Outcome, SwitchOutcome, SwitchReport};
+use crate::target::remote::versioned::{self, VersionedError};
 use crate::target::remote::{
     ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport, Stop,
 };
@@ -49,6 +50,10 @@ pub(super) struct Push {
     /// Bring every switch back to what it held before the last push.
     #[arg(long)]
     rollback: bool,
+    /// Replace another version of a failover plan without a packet lost: the new entries stand beside the old ones
+    /// before packets are stamped anew (builds of different --plan-version).
+    #[arg(long, conflicts_with_all = ["dry_run", "diff", "rollback", "continue_on_unreachable"])]
+    versioned: bool,
     /// Push to the switches that can be reached instead of leaving all untouched.
     #[arg(long)]
     continue_on_unreachable: bool,
@@ -136,16 +141,24 @@ impl Push {
         let (done, seconds) = timed(|| {
             runtime.block_on(async {
                 listen(*terminal, self.rollback, options.stop.clone());
+                let refused = |error: PushError| refuse(&error);
                 if self.rollback {
-                    rollback(&desired, &devices, &options, &told).await
+                    rollback(&desired, &devices, &options, &told)
+                        .await
+                        .map_err(refused)
+                } else if self.versioned {
+                    let pushed = versioned::push(&desired, &devices, &options, &told).await;
+                    pushed.map_err(refuse_versioned)
                 } else {
-                    push(&desired, &devices, &options, &told).await
+                    push(&desired, &devices, &options, &told)
+                        .await
+                        .map_err(refused)
                 }
             })
         });
         bar.finish_and_clear();
         conclude(
-            &done.map_err(|error| refuse(&error))?,
+            &done?,
             &How {
                 rollback: self.rollback,
                 interrupted: options.stop.asked(),
@@ -214,6 +227,14 @@ fn refuse(error: &PushError) -> Fault {
         | PushError::Before(_)
         | PushError::Interrupted => Fault::with(Status::Target, error),
         PushError::Journal(_) => Fault::input(error),
+    }
+}
+
+fn refuse_versioned(error: VersionedError) -> Fault {
+    match &error {
+        VersionedError::Push(error) => refuse(error),
+        VersionedError::Unknown { .. } => Fault::with(Status::Target, &error),
+        _ => Fault::input(&error),
     }
 }
 

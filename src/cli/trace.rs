@@ -26,7 +26,7 @@ pub(super) struct Trace {
     /// A link that has failed, as `s1-s2` (`s1:3-s2:1` among parallel ones). Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
-    /// Who has reacted to the failures.
+    /// Who has reacted to the failures; failover tables need nobody.
     #[arg(long, value_enum, default_value_t = Routing::Converged)]
     routing: Routing,
     /// The packet's lossless class, counted from 0.
@@ -155,6 +155,14 @@ fn hop_line(number: usize, hop: &Hop, width: usize) -> String {
     let out = hop
         .out_port
         .map_or_else(|| "-".to_owned(), |port| port.to_string());
+    if hop.header_before.is_some() || hop.header_after.is_some() {
+        let header = hop.header_after.as_ref();
+        let header = header.map_or_else(|| "no header".to_owned(), ToString::to_string);
+        return format!(
+            "{number:3} {:width$}  in {:>3} -> out {out:>3}   {header}\n",
+            hop.switch, hop.in_port
+        );
+    }
     let rises = if hop.out_port.is_some() && hop.tag_after != hop.tag_before {
         "  <- changes"
     } else {

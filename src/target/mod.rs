@@ -7,6 +7,7 @@
 pub mod capabilities;
 pub mod conform;
 mod directory;
+pub mod drill;
 pub mod embedded;
 mod failover_page;
 mod manifest;

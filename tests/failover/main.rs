@@ -4,6 +4,7 @@
 
 mod agreement;
 mod build;
+mod versions;
 
 use switchwright::plan::check::{FailureOptions, Options};
 use switchwright::plan::failover::Output;

@@ -12,6 +12,7 @@ use units::{Nanos, PortId};
 
 use super::load;
 use super::network::{self, Network, NetworkError};
+use crate::entries::SwitchEntries;
 use crate::plan::CheckedPlan;
 use crate::topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
@@ -68,12 +69,30 @@ impl Fleet {
     /// [`NetworkError`] if there is no program for the plan, or entries do not fit.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
         let network = Network::of(plan)?;
+        Self::start(&network, |switch| network.entries(switch))
+    }
+
+    /// The network of a plan, with its program and these entries.
+    ///
+    /// # Errors
+    /// As [`Fleet::of`].
+    pub fn with(
+        plan: CheckedPlan,
+        entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
+    ) -> Result<Self, NetworkError> {
+        Self::start(&Network::of(plan)?, entries)
+    }
+
+    fn start(
+        network: &Network,
+        entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
+    ) -> Result<Self, NetworkError> {
         let topology = network.topology().clone();
         let mut switches = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
             let mut executor = Interpreter::new(Arc::clone(network.program()))?;
             let state = executor.state_mut();
-            load::install(state, &network.entries(switch)?)?;
+            load::install(state, &entries(switch)?)?;
             let last = topology.peers(switch).map(|(port, _)| port).max();
             let count = last.map_or(0, |port| port.get().saturating_add(1));
             state.set_port_count(count);

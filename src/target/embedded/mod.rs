@@ -10,5 +10,6 @@ mod walk;
 
 pub use fleet::{Arrival, Fleet, Trail, TrailEnd};
 pub use load::{LoadError, install};
+pub(super) use network::frame;
 pub use network::{Network, NetworkError, Probe, Reroute};
-pub use walk::{Hop, TableStep, Walk, WalkEnd};
+pub use walk::{FailoverHeader, Hop, TableStep, Walk, WalkEnd};

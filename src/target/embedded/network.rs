@@ -372,6 +372,19 @@ pub(super) fn probe_bytes(
     Ok((bytes, switch, peer.end.port))
 }
 
+/// The bytes of [`probe_bytes`] alone.
+///
+/// # Errors
+/// As [`probe_bytes`].
+pub(in crate::target) fn frame(
+    topology: &Topology,
+    from: HostId,
+    to: HostId,
+    content: &[u8],
+) -> Result<Vec<u8>, NetworkError> {
+    probe_bytes(topology, from, to, content).map(|(bytes, _, _)| bytes)
+}
+
 fn forwarding(
     plan: &CheckedPlan,
     topology: &Topology,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use units::{Nanos, PortId, Priority};
 
 use super::network::{Network, NetworkError};
+use crate::plan::layout::SHIM_BYTES;
 use crate::plan::{CarrierKind, TagCode};
 use crate::topology::{NodeId, SwitchId};
 
@@ -51,6 +52,12 @@ pub struct Hop {
     pub tag_before: String,
     /// The tag that it left with.
     pub tag_after: String,
+    /// The failover header that the packet arrived with, where the plan has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header_before: Option<FailoverHeader>,
+    /// The failover header that it left with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header_after: Option<FailoverHeader>,
     /// ING_PRIO: the queue that this switch accounts and pauses upstream.
     pub ing_prio: Priority,
     /// EG_PRIO: the queue in which the packet waits for the wire.
@@ -59,6 +66,71 @@ pub struct Hop {
     pub bytes_before: String,
     /// The packet as it left, in hexadecimal.
     pub bytes_after: Option<String>,
+}
+
+/// What a failover header says (`p4src/headers.p4`: `shim_t` and the hops after it).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailoverHeader {
+    /// The version that its tables belong to.
+    pub version: u8,
+    /// Which of the routings to its destination it was given.
+    pub multipath: u8,
+    /// The virtual destination.
+    pub destination: u16,
+    /// Failure set, route, or failed trees.
+    pub tag: u32,
+    /// The tree that the packet is on.
+    pub tree: u8,
+    /// Switches that it may still cross.
+    pub hop_limit: u8,
+    /// The ports by which it is to leave the next switches.
+    pub forward: Vec<u8>,
+    /// The ports by which it came into the switches so far, the latest first.
+    pub reverse: Vec<u8>,
+}
+
+impl FailoverHeader {
+    /// The header of a packet; `None` without one, or if its counts reach beyond the packet.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (ether_type, shim) = bytes.get(12..)?.split_first_chunk::<2>()?;
+        if u16::from_be_bytes(*ether_type) != SHIM_ETHER_TYPE {
+            return None;
+        }
+        let (fixed, hops) = shim.split_first_chunk::<{ SHIM_BYTES as usize }>()?;
+        let (forward, reverse) = (usize::from(fixed[10]), usize::from(fixed[11]));
+        let hops = hops.get(..forward + reverse)?;
+        Some(Self {
+            version: fixed[0],
+            multipath: fixed[1],
+            destination: u16::from_be_bytes([fixed[2], fixed[3]]),
+            tag: u32::from_be_bytes([0, fixed[4], fixed[5], fixed[6]]),
+            tree: fixed[8],
+            hop_limit: fixed[9],
+            forward: hops[..forward].to_vec(),
+            reverse: hops[forward..].to_vec(),
+        })
+    }
+}
+
+impl std::fmt::Display for FailoverHeader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |hops: &[u8]| {
+            let hops: Vec<String> = hops.iter().map(ToString::to_string).collect();
+            hops.join(" ")
+        };
+        write!(
+            f,
+            "v{} to {} tag {} tree {} limit {} forward [{}] reverse [{}]",
+            self.version,
+            self.destination,
+            self.tag,
+            self.tree,
+            self.hop_limit,
+            list(&self.forward),
+            list(&self.reverse)
+        )
+    }
 }
 
 /// How a walk ended.
@@ -179,6 +251,8 @@ impl Network {
             tables: events.iter().filter_map(table_step).collect(),
             code_before,
             code_after,
+            header_before: self.header(bytes),
+            header_after: first.as_ref().and_then(|t| self.header(&t.bytes)),
             tag_before: self.tag(code_before),
             tag_after: self.tag(code_after),
             ing_prio: first
@@ -197,9 +271,17 @@ impl Network {
         Ok((hop, outcome))
     }
 
+    fn header(&self, bytes: &[u8]) -> Option<FailoverHeader> {
+        self.plan().tables().failover.as_ref()?;
+        FailoverHeader::read(bytes)
+    }
+
     /// The number in the plan's carrier; `None` if the packet has no such field.
     #[must_use]
     pub fn code(&self, bytes: &[u8]) -> Option<u16> {
+        if !self.plan().tables().has_tags() {
+            return None;
+        }
         let layers = Layers::parse(bytes).ok()?;
         match self.plan().carrier().kind {
             CarrierKind::Dscp => layers.dscp().map(u16::from),

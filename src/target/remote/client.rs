@@ -303,6 +303,11 @@ impl Client {
         }
     }
 
+    /// Leaves the primary's seat.
+    pub fn resign(&mut self) {
+        self.session = None;
+    }
+
     /// Opens a stream, asks, and hears the first answer.
     async fn bid(&mut self, election_id: ElectionId) -> Result<Bid, RemoteError> {
         let (requests, queue) = mpsc::channel(STREAM_DEPTH);

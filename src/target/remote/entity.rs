@@ -17,6 +17,7 @@ use p4runtime::{Bits, NameError, P4InfoIndex};
 use prost::Message as _;
 use thiserror::Error;
 
+use super::agent::is_port_status;
 use crate::entries::value_text;
 
 /// What an entity is, apart from its value. The order is the one in which entities can be created: what is
@@ -268,7 +269,10 @@ fn canonical_entry(
         }),
         None => None,
     };
-    if entry.is_default_action && is_initial(action.as_ref(), table, info) {
+    // The port status is what links are, not what a plan says.
+    if entry.is_default_action
+        && (is_port_status(table) || is_initial(action.as_ref(), table, info))
+    {
         return Ok(None);
     }
     let entry = v1::TableEntry {

@@ -11,10 +11,13 @@
 //! | what has to change, and in which order | [`diff`] |
 //! | one switch brought to a state | [`apply`] |
 //! | the network brought to a state, or left as it was | [`push`], [`journal`], [`report`] |
+//! | the network brought from one version of a failover plan to another | [`versioned`] |
 //! | differences as they appear | [`drift`] |
+//! | port status for switches that cannot see their links | [`agent`] |
 //!
 //! Nothing here asks what product a switch is: what it can do is found out by asking it ([`apply::Abilities`]).
 
+pub mod agent;
 pub mod apply;
 pub mod client;
 pub mod desired;
@@ -28,6 +31,7 @@ pub(crate) mod p4c;
 pub mod push;
 pub mod report;
 pub mod state;
+pub mod versioned;
 
 pub use apply::{Abilities, Applied};
 pub use client::{Client, ElectionId, Endpoint, Tls};

@@ -1,0 +1,219 @@
+//! The network of a drill: veth pairs for links, processes for switches. Everything ends with its handle.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use netlab::rtnl::Rtnl;
+use netlab::veth::End;
+use netlab::{PacketOptions, PacketSocket, Veth};
+use units::PortId;
+
+use super::{DrillError, DrillOptions, PATIENCE};
+use crate::target::remote::devices;
+use crate::topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
+
+/// How often a starting switch is knocked at.
+const KNOCK: Duration = Duration::from_millis(20);
+
+/// What the switches of a drill are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchKind {
+    /// `switchwright switch`.
+    Ours,
+    /// `simple_switch_grpc`, with an agent.
+    Bmv2,
+}
+
+impl SwitchKind {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Bmv2 => "bmv2",
+        }
+    }
+}
+
+/// A switch process and where it listens.
+struct Running {
+    name: String,
+    address: String,
+    ports: Vec<(PortId, String)>,
+}
+
+/// A running network.
+pub(super) struct Lab {
+    switches: Vec<Running>,
+    processes: Vec<Child>,
+    folder: PathBuf,
+    _links: Vec<Veth>,
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            // It may have ended already.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// The interface of a link's end.
+fn interface(end: Endpoint) -> String {
+    match end.node {
+        NodeId::Switch(switch) => format!("s{}p{}", switch.index(), end.port.get()),
+        NodeId::Host(host) => format!("h{}p{}", host.index(), end.port.get()),
+    }
+}
+
+impl Lab {
+    /// Makes links and starts switches, without entries. To be called in the drill's namespace.
+    pub(super) fn start(
+        topology: &Topology,
+        options: &DrillOptions,
+        folder: &Path,
+    ) -> Result<Self, DrillError> {
+        let mut lab = Self {
+            switches: Vec::new(),
+            processes: Vec::new(),
+            folder: folder.to_owned(),
+            _links: Vec::new(),
+        };
+        for link in topology.links() {
+            let (a, b) = (interface(link.a), interface(link.b));
+            lab._links.push(Veth::new(End::here(&a), End::here(&b))?);
+            if !link.up {
+                Rtnl::open()?.set_up(&a, false)?;
+            }
+        }
+        for switch in topology.switch_ids() {
+            lab.start_switch(topology, switch, options)?;
+        }
+        for switch in &lab.switches {
+            let deadline = Instant::now() + PATIENCE;
+            while TcpStream::connect(&switch.address).is_err() {
+                if Instant::now() > deadline {
+                    let what = format!("switch `{}` does not listen", switch.name);
+                    return Err(DrillError::Late(what));
+                }
+                std::thread::sleep(KNOCK);
+            }
+        }
+        Ok(lab)
+    }
+
+    fn start_switch(
+        &mut self,
+        topology: &Topology,
+        switch: SwitchId,
+        options: &DrillOptions,
+    ) -> Result<(), DrillError> {
+        let peers = topology.peers(switch);
+        let ports: Vec<(PortId, String)> = peers
+            .map(|(port, _)| {
+                let node = NodeId::Switch(switch);
+                (port, interface(Endpoint { node, port }))
+            })
+            .collect();
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let mut command = match options.kind {
+            SwitchKind::Ours => {
+                let mut command = Command::new(&options.executable);
+                command.arg("switch");
+                let socket = self.folder.join(format!("s{}.admin", switch.index()));
+                command.arg("--admin").arg(socket);
+                command
+            }
+            SwitchKind::Bmv2 => {
+                let mut command = Command::new("simple_switch_grpc");
+                command.args(["--thrift-port", &free_port()?.to_string()]);
+                command
+            }
+        };
+        command.args(["--no-p4", "--device-id", &switch.index().to_string()]);
+        for (port, interface) in &ports {
+            command.args(["-i", &format!("{}@{interface}", port.get())]);
+        }
+        command.args(["--", "--grpc-server-addr", &address]);
+        let name = topology.switch(switch).name.clone();
+        self.spawn(command, &format!("s{}", switch.index()))?;
+        self.switches.push(Running {
+            name,
+            address,
+            ports,
+        });
+        Ok(())
+    }
+
+    /// Starts a process whose words go to a file of the drill.
+    fn spawn(&mut self, mut command: Command, log: &str) -> Result<(), DrillError> {
+        let words = File::create(self.folder.join(format!("{log}.log")))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(words.try_clone()?)
+            .stderr(words);
+        let started = command.spawn().map_err(|source| DrillError::Start {
+            program: command.get_program().to_string_lossy().into_owned(),
+            source,
+        })?;
+        self.processes.push(started);
+        Ok(())
+    }
+
+    /// An agent for every switch.
+    pub(super) fn start_agents(&mut self, executable: &Path) -> Result<(), DrillError> {
+        let mut commands = Vec::new();
+        for (number, switch) in self.switches.iter().enumerate() {
+            let mut command = Command::new(executable);
+            command.args(["agent", "--address", &switch.address]);
+            command.args(["--device-id", &number.to_string()]);
+            for (port, interface) in &switch.ports {
+                command.args(["-i", &format!("{}@{interface}", port.get())]);
+            }
+            commands.push(command);
+        }
+        for (number, command) in commands.into_iter().enumerate() {
+            self.spawn(command, &format!("agent{number}"))?;
+        }
+        Ok(())
+    }
+
+    /// The devices file of these switches.
+    pub(super) fn devices(&self) -> String {
+        let pairs = self.switches.iter();
+        let pairs: Vec<(String, String)> = pairs
+            .map(|switch| (switch.name.clone(), switch.address.clone()))
+            .collect();
+        devices::write(&pairs)
+    }
+
+    /// The interface of a host.
+    pub(super) fn host_end(topology: &Topology, host: HostId) -> Option<String> {
+        let (port, _) = topology.uplinks(host).first()?;
+        Some(interface(Endpoint {
+            node: NodeId::Host(host),
+            port: *port,
+        }))
+    }
+
+    /// The interface that is switched off for a link to fail.
+    pub(super) fn link_end(topology: &Topology, link: LinkId) -> String {
+        interface(topology.link(link).a)
+    }
+
+    /// A host's interface as a stream of frames.
+    pub(super) fn socket(interface: &str) -> Result<PacketSocket, DrillError> {
+        Ok(PacketSocket::open(interface, &PacketOptions::default())?)
+    }
+}
+
+/// A port that nobody listens on.
+fn free_port() -> Result<u16, DrillError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}

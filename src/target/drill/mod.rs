@@ -1,0 +1,304 @@
+//! Drills: running switches, a stream of packets between two hosts, and something that happens meanwhile: a link
+//! goes down, or a new version of the plan takes over. What is lost, and for how long nothing arrives, is measured.
+//!
+//! Everything lives in a network namespace of its own, with a veth pair for every link and a process for every
+//! switch: `switchwright switch`, or BMv2's `simple_switch_grpc` with `switchwright agent` beside it. No controller
+//! takes part: a failing link is only switched off.
+
+mod lab;
+mod stream;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netlab::rtnl::Rtnl;
+use netlab::{Namespace, NetError};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::embedded::{Fleet, NetworkError, TrailEnd};
+use super::remote::desired::DesiredError;
+use super::remote::versioned::{self, VersionedError};
+use super::remote::{Desired, Devices, DevicesError, PushError, PushOptions, Stop};
+use crate::plan::CheckedPlan;
+use crate::topology::{HostId, LinkId, NodeId, Topology};
+
+use lab::Lab;
+pub use lab::SwitchKind;
+use stream::{Log, Stream};
+
+/// How long a part of the drill may take before it is given up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is drilled.
+#[derive(Clone, Debug)]
+pub struct DrillOptions {
+    /// What the switches are.
+    pub kind: SwitchKind,
+    /// This program, to start switches and agents.
+    pub executable: PathBuf,
+    /// The build directory.
+    pub build: PathBuf,
+    /// The sending host.
+    pub from: HostId,
+    /// The receiving host.
+    pub to: HostId,
+    /// What happens after a third of the time.
+    pub event: DrillEvent,
+    /// Packets a second.
+    pub rate: u32,
+    /// How long packets are sent.
+    pub time: Duration,
+}
+
+/// What happens during a drill.
+#[derive(Clone, Debug)]
+pub enum DrillEvent {
+    /// A link goes down, the first on the packets' way if none is named; after another third it comes back.
+    Fail(Option<LinkId>),
+    /// Another build takes over, version beside version.
+    Update(PathBuf),
+}
+
+/// Why there is no drill.
+#[derive(Debug, Error)]
+pub enum DrillError {
+    /// Namespaces, links, sockets.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A program cannot be started.
+    #[error("`{program}` cannot be started: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something took too long.
+    #[error("{0}, although a minute has passed")]
+    Late(String),
+    /// The plan in process.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The packets' way crosses no link between switches.
+    #[error(
+        "packets from `{from}` to `{to}` cross no link between switches; choose hosts at two switches"
+    )]
+    NoLink {
+        /// The sending host.
+        from: String,
+        /// The receiving host.
+        to: String,
+    },
+    /// The build directory.
+    #[error(transparent)]
+    Build(#[from] DesiredError),
+    /// Our own devices file.
+    #[error(transparent)]
+    Devices(#[from] DevicesError),
+    /// The entries.
+    #[error(transparent)]
+    Push(#[from] PushError),
+    /// The other version's entries.
+    #[error(transparent)]
+    Versioned(#[from] VersionedError),
+    /// A switch refused.
+    #[error("the switches did not take the entries: {0}")]
+    Refused(String),
+    /// A thread or a file of the drill itself.
+    #[error("the drill itself failed: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// What a drill found.
+#[derive(Clone, Debug, Serialize)]
+pub struct DrillReport {
+    /// `ours` or `bmv2`.
+    pub switches: &'static str,
+    /// What happened.
+    pub event: String,
+    /// Packets a second that were aimed at.
+    pub rate: u32,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived, each counted once.
+    pub received: u64,
+    /// Packets that did not.
+    pub lost: u64,
+    /// Packets that arrived again.
+    pub duplicated: u64,
+    /// Packets that arrived after a later one.
+    pub reordered: u64,
+    /// Longest time without an arrival before anything happened, in milliseconds: what the machine does by itself.
+    pub quiet_gap_ms: f64,
+    /// Longest time without an arrival from the event on, in milliseconds.
+    pub longest_gap_ms: f64,
+    /// From the first lost packet's sending to the last one's, in milliseconds; 0 if none was lost.
+    pub outage_ms: f64,
+    /// How long the control plane worked on the event, in milliseconds; `null` where it had no part.
+    pub control_ms: Option<f64>,
+}
+
+/// Runs a drill.
+///
+/// # Errors
+/// [`DrillError`]. Whatever was started is ended.
+pub fn drill(plan: &CheckedPlan, options: &DrillOptions) -> Result<DrillReport, DrillError> {
+    let link = match &options.event {
+        DrillEvent::Fail(Some(link)) => Some(*link),
+        DrillEvent::Fail(None) => Some(first_link(plan, options)?),
+        DrillEvent::Update(_) => None,
+    };
+    let namespace = Namespace::new()?;
+    namespace.set("ipv6/conf/default/disable_ipv6", "1")?;
+    namespace.run(|| inside(plan.topology(), options, link))?
+}
+
+/// The first link between switches that the stream crosses.
+fn first_link(plan: &CheckedPlan, options: &DrillOptions) -> Result<LinkId, DrillError> {
+    let mut fleet = Fleet::of(plan.clone())?;
+    let frame = fleet.probe(options.from, options.to, &stream::content(0))?;
+    let topology = plan.topology();
+    let trail = fleet.send(&[frame]).into_iter().next();
+    let crossed = trail.filter(|trail| matches!(trail.end, TrailEnd::Host(..)));
+    let mut links = crossed
+        .into_iter()
+        .flat_map(|trail| trail.hops)
+        .filter_map(|hop| {
+            let peer = topology.peer(hop.0, hop.1)?;
+            matches!(peer.end.node, NodeId::Switch(_)).then_some(peer.link)
+        });
+    links.next().ok_or_else(|| DrillError::NoLink {
+        from: topology.host(options.from).name.clone(),
+        to: topology.host(options.to).name.clone(),
+    })
+}
+
+/// The drill, on a thread of the namespace.
+fn inside(
+    topology: &Topology,
+    options: &DrillOptions,
+    link: Option<LinkId>,
+) -> Result<DrillReport, DrillError> {
+    let folder = tempfile::tempdir()?;
+    let mut lab = Lab::start(topology, options, folder.path())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let desired = Desired::open(&options.build)?;
+    let devices = Devices::parse(&lab.devices(), folder.path(), &desired.names())?;
+    let push = PushOptions {
+        jobs: 16,
+        continue_on_unreachable: false,
+        take_over: true,
+        journal: folder.path().join("journal"),
+        stop: Stop::default(),
+    };
+    let quiet: super::remote::push::Told = Arc::new(|_, _| {});
+    let done = runtime.block_on(super::remote::push::push(&desired, &devices, &push, &quiet))?;
+    refused(&done)?;
+    if options.kind == SwitchKind::Bmv2 {
+        lab.start_agents(&options.executable)?;
+    }
+
+    let frame = |number| frame(topology, options, number);
+    let end = |host| {
+        let interface = Lab::host_end(topology, host);
+        let name = || topology.host(host).name.clone();
+        interface.ok_or_else(|| NetworkError::Unplugged(name()))
+    };
+    let sending = Lab::socket(&end(options.from)?)?;
+    let arriving = Lab::socket(&end(options.to)?)?;
+    let stream = Stream::start(sending, arriving, frame, options.rate, PATIENCE)?
+        .ok_or_else(|| DrillError::Late("no packet arrived before anything happened".to_owned()))?;
+    let third = options.time / 3;
+    std::thread::sleep(third);
+    let event = Instant::now();
+    let mut control_ms = None;
+    let what = match (&options.event, link) {
+        (DrillEvent::Update(build), _) => {
+            let next = Desired::open(build)?;
+            let pushed = runtime.block_on(versioned::push(&next, &devices, &push, &quiet))?;
+            refused(&pushed)?;
+            control_ms = Some(event.elapsed().as_secs_f64() * 1e3);
+            std::thread::sleep(third);
+            format!("update to {}", build.display())
+        }
+        (DrillEvent::Fail(_), Some(link)) => {
+            let interface = Lab::link_end(topology, link);
+            let mut rtnl = Rtnl::open()?;
+            rtnl.set_up(&interface, false)?;
+            std::thread::sleep(third);
+            rtnl.set_up(&interface, true)?;
+            format!("link {} down and up", topology.link_name(link))
+        }
+        (DrillEvent::Fail(_), None) => "nothing".to_owned(),
+    };
+    std::thread::sleep(third);
+    Ok(report(&stream.stop(), options, what, event, control_ms))
+}
+
+fn refused(report: &super::remote::PushReport) -> Result<(), DrillError> {
+    let errors: Vec<&str> = report
+        .switches
+        .iter()
+        .filter_map(|s| s.error.as_deref())
+        .collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(DrillError::Refused(errors.join("; ")))
+}
+
+fn frame(topology: &Topology, options: &DrillOptions, number: u64) -> Vec<u8> {
+    let content = stream::content(number);
+    let built = super::embedded::frame(topology, options.from, options.to, &content);
+    // Addresses and content are the topology's and ours: they make a packet.
+    built.unwrap_or_default()
+}
+
+fn report(
+    log: &Log,
+    options: &DrillOptions,
+    event: String,
+    at: Instant,
+    control_ms: Option<f64>,
+) -> DrillReport {
+    let counted = log.count();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    DrillReport {
+        switches: options.kind.name(),
+        event,
+        rate: options.rate,
+        sent: log.sent.len() as u64,
+        received: counted.received,
+        lost: log.sent.len() as u64 - counted.received,
+        duplicated: counted.duplicated,
+        reordered: counted.reordered,
+        quiet_gap_ms: ms(log.longest_gap(None, Some(at))),
+        longest_gap_ms: ms(log.longest_gap(Some(at), None)),
+        outage_ms: ms(counted.outage),
+        control_ms,
+    }
+}
+
+/// Whether drills can run here: the right to make namespaces, and the programs that switches of this kind need.
+///
+/// # Errors
+/// What is missing, in words.
+pub fn possible(kind: SwitchKind) -> Result<(), String> {
+    netlab::permitted().map_err(|error| error.to_string())?;
+    let needed: &[&str] = match kind {
+        SwitchKind::Ours => &[],
+        SwitchKind::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
+    };
+    let found = |program: &&&str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())
+    };
+    match needed.iter().find(|program| !found(program)) {
+        Some(missing) => Err(format!("`{missing}` is not on PATH")),
+        None => Ok(()),
+    }
+}

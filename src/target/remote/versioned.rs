@@ -1,0 +1,201 @@
+//! A new failover plan in place of another on running switches, without a packet lost or forwarded by both (003
+//! section 4.6.4): the new entries are installed beside the old ones, on every switch; then the stamps at the edge
+//! change; then, when no packet with the old stamp is under way, the old entries go.
+//!
+//! The two builds need the same program and different versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use p4runtime::P4InfoIndex;
+use p4runtime::p4::v1;
+use thiserror::Error;
+
+use super::desired::Desired;
+use super::devices::Devices;
+use super::diff::PipelineChange;
+use super::entity::EntityKey;
+use super::error::RemoteError;
+use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::push::{self, PushError, PushOptions, Told};
+use super::report::{Outcome, PushReport};
+
+/// How long packets with the old stamp may be under way.
+pub const DRAIN: Duration = Duration::from_millis(500);
+/// The key field that tells versions apart.
+const VERSION: &str = "version";
+
+/// Why a versioned push was not begun, or did not end.
+#[derive(Debug, Error)]
+pub enum VersionedError {
+    /// A switch cannot be asked.
+    #[error("nothing was changed: {switch}: {error}")]
+    Unknown {
+        /// The switch.
+        switch: String,
+        /// Why.
+        error: RemoteError,
+    },
+    /// A switch runs another program.
+    #[error(
+        "`{0}` does not run this build's program, so nothing can stand beside what it holds: push without --versioned \
+         (packets are lost while programs change)"
+    )]
+    Program(String),
+    /// Both builds have the same version.
+    #[error(
+        "`{0}` holds other entries of the same version: build with another `--plan-version`, so that packets can tell the \
+         two apart"
+    )]
+    SameVersion(String),
+    /// A step of it failed before it changed anything.
+    #[error(transparent)]
+    Push(#[from] PushError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+type Entities = BTreeMap<EntityKey, v1::Entity>;
+
+/// Brings running switches from one version of a plan to another.
+///
+/// # Errors
+/// [`VersionedError`] if it cannot be begun. A step that a switch refuses is undone, and then what was done before;
+/// the report tells.
+pub async fn push(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+) -> Result<PushReport, VersionedError> {
+    let surveys = push::survey(desired, devices, options.jobs, told).await;
+    let mut held: BTreeMap<String, Entities> = BTreeMap::new();
+    let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
+    for survey in surveys {
+        let switch = survey.device.name.clone();
+        match survey.found {
+            Err(error) => return Err(VersionedError::Unknown { switch, error }),
+            Ok((_, diff)) if diff.pipeline != PipelineChange::Same => {
+                return Err(VersionedError::Program(switch));
+            }
+            Ok((state, diff)) => {
+                if !diff.is_empty() {
+                    snapshots.insert(switch.clone(), Snapshot::from(&state));
+                }
+                held.insert(switch, state.entities);
+            }
+        }
+    }
+    let steps = steps(desired, &held)?;
+    let mut written = 0;
+    let mut last = None;
+    for (number, step) in steps.iter().enumerate() {
+        let quiet: Told = Arc::new(|_, _| {});
+        let told = if number + 1 == steps.len() {
+            told
+        } else {
+            &quiet
+        };
+        if number + 1 == steps.len() && written > 0 {
+            tokio::time::sleep(DRAIN).await;
+        }
+        let mut report = push::push(step, devices, options, told).await?;
+        written += report.written;
+        report.written = written;
+        if matches!(report.outcome, Outcome::RolledBack | Outcome::Mixed) {
+            // The step is undone; what came before it goes too.
+            let before = with(desired, &held);
+            let unstoppable = PushOptions {
+                stop: push::Stop::default(),
+                ..options.clone()
+            };
+            let back = push::push(&before, devices, &unstoppable, &quiet).await?;
+            if back.outcome == Outcome::Mixed {
+                report.outcome = Outcome::Mixed;
+            }
+            return Ok(report);
+        }
+        last = Some(report);
+    }
+    // What --rollback returns to is what was there before the first step.
+    if !snapshots.is_empty() {
+        let mut journal = Journal::open(&options.journal)?;
+        journal.begin(&snapshots)?;
+        journal.finish(Progress::Pushed)?;
+    }
+    match last {
+        Some(mut report) => {
+            if written > 0 {
+                report.outcome = Outcome::Pushed;
+            }
+            Ok(report)
+        }
+        None => Ok(push::push(desired, devices, options, told).await?),
+    }
+}
+
+/// The same network with other entities.
+fn with(desired: &Desired, entities: &BTreeMap<String, Entities>) -> Desired {
+    let mut other = desired.clone();
+    for switch in &mut other.switches {
+        if let Some(entities) = entities.get(&switch.name) {
+            switch.entities.clone_from(entities);
+        }
+    }
+    other
+}
+
+/// The states on the way: both versions with the old stamps, both with the new ones, the new version alone.
+fn steps(
+    desired: &Desired,
+    held: &BTreeMap<String, Entities>,
+) -> Result<Vec<Desired>, VersionedError> {
+    let (mut old_stamps, mut new_stamps) = (BTreeMap::new(), BTreeMap::new());
+    let empty = Entities::new();
+    for switch in &desired.switches {
+        let held = held.get(&switch.name).unwrap_or(&empty);
+        let version = |entity: &v1::Entity| version_of(entity, &desired.pipeline.info);
+        let wanted: BTreeSet<Vec<u8>> = switch.entities.values().filter_map(version).collect();
+        // What is there of our version must be ours: what an earlier attempt has left.
+        let foreign = held.iter().any(|(key, entity)| {
+            version(entity).is_some_and(|v| wanted.contains(&v))
+                && switch.entities.get(key) != Some(entity)
+        });
+        if foreign {
+            return Err(VersionedError::SameVersion(switch.name.clone()));
+        }
+        let mut both = switch.entities.clone();
+        both.extend(held.iter().map(|(k, e)| (k.clone(), e.clone())));
+        old_stamps.insert(switch.name.clone(), both);
+        let mut both = held.clone();
+        both.extend(switch.entities.iter().map(|(k, e)| (k.clone(), e.clone())));
+        new_stamps.insert(switch.name.clone(), both);
+    }
+    Ok(vec![
+        with(desired, &old_stamps),
+        with(desired, &new_stamps),
+        desired.clone(),
+    ])
+}
+
+/// The version that an entry is for, if it is for one alone.
+fn version_of(entity: &v1::Entity, info: &P4InfoIndex) -> Option<Vec<u8>> {
+    let Some(v1::entity::Entity::TableEntry(entry)) = &entity.entity else {
+        return None;
+    };
+    let table = info.table_by_id(entry.table_id).ok()?;
+    let field = table
+        .match_fields
+        .iter()
+        .find(|field| field.name == VERSION)?;
+    let given = entry
+        .r#match
+        .iter()
+        .find(|given| given.field_id == field.id)?;
+    match &given.field_match_type {
+        Some(v1::field_match::FieldMatchType::Exact(exact)) => Some(exact.value.clone()),
+        _ => None,
+    }
+}
