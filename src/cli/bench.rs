@@ -1,6 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
-mod failover;
+pub(super) mod failover;
 mod p4runtime;
 mod ports;
 mod programs;
@@ -31,6 +31,12 @@ pub(super) struct Bench {
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
+    /// Failover: sets of failures for each number of them.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    sets: u32,
+    /// Failover: the folder for the figures as JSON, tables and plots.
+    #[arg(long, value_name = "DIR")]
+    out: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -72,8 +78,13 @@ impl Bench {
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Failover => {
-                let python = (!self.no_peer).then_some(self.python.as_str());
-                failover::run(self.only.as_deref(), python, terminal)
+                let request = failover::Request {
+                    only: self.only.as_deref(),
+                    python: (!self.no_peer).then_some(self.python.as_str()),
+                    sets: self.sets,
+                    out: self.out.as_deref(),
+                };
+                failover::run(&request, terminal)
             }
         }
     }

@@ -13,6 +13,7 @@ mod console;
 mod demo;
 mod drift;
 mod drill;
+mod measure;
 mod p4;
 mod plan;
 mod push;
@@ -69,6 +70,8 @@ enum Command {
     Plan(plan::Plan),
     /// Prove a plan file, whoever computed it.
     Check(check::Check),
+    /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
+    Measure(measure::Measure),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// Bring running switches to what a build directory says, or back, over P4Runtime.
@@ -125,6 +128,7 @@ pub fn main() -> ExitCode {
         Command::Topo(topo) => topo.run(&terminal),
         Command::Plan(plan) => plan.run(&terminal),
         Command::Check(check) => check.run(&terminal),
+        Command::Measure(measure) => measure.run(&terminal),
         Command::Build(build) => build.run(&terminal),
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),

@@ -81,7 +81,8 @@ enum PathsName {
     RandomShortest,
     /// The shortest path by the lowest ports.
     FirstShortest,
-    /// The most common way that avoids the failures, for compression (003 section 4.5.3).
+    /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (003
+    /// section 4.5.3).
     Common,
 }
 
@@ -116,6 +117,10 @@ struct FailoverArgs {
     /// Let packets start on a shortest-path tree beside the disjoint ones.
     #[arg(long)]
     default_tree: bool,
+    /// Say in the header which tree a packet is on (always so with --default-tree), rather than tell it by the port
+    /// that it comes in by.
+    #[arg(long)]
+    mark_trees: bool,
     /// The most hops that a route in a header may have, at most 32.
     #[arg(long, default_value_t = 16, value_name = "HOPS")]
     stack: u8,
@@ -145,6 +150,7 @@ impl FailoverArgs {
             },
             trees: self.trees,
             default_tree: self.default_tree,
+            mark_trees: self.mark_trees,
             stack: self.stack,
             seed,
             ..FailoverOptions::new(scheme)

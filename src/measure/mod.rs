@@ -11,6 +11,7 @@ mod machine;
 mod p4runtime;
 mod peer;
 mod planning;
+pub mod plot;
 mod ports;
 
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};

@@ -1,4 +1,9 @@
-//! `switchwright bench failover`: state, stretch, losses, throughput and trees of the failover schemes.
+//! `switchwright bench failover`: state, stretch, losses, throughput, proof and trees of the failover schemes, as
+//! tables and, with `--out`, plots.
+
+mod tables;
+
+use std::path::Path;
 
 use serde::Serialize;
 use tempfile::TempDir;
@@ -6,77 +11,188 @@ use tempfile::TempDir;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use crate::measure::failover::{
-    FailureFigure, RATIOS, StateFigure, TreesFigure, regular_graph, state, trees, under_failures,
+    FailureFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure,
+    failure_cases, failure_plots, proof, proof_cases, reactive_routing, regular_graph, scheme_state, state, state_plots,
+    switch_plots, trees, under_failures, under_switch_failures, variants,
 };
 use crate::measure::{Machine, TreesPeer, sage_trees};
 use crate::plan::failover::Output;
-use crate::scheme::failover::FailoverScheme;
+
+pub(in crate::cli) use tables::failure_table;
 
 /// What is measured.
 #[derive(Serialize)]
 struct Report {
     machine: Machine,
+    /// Plinko's tables before and after compression.
     state: Vec<StateFigure>,
+    /// The tables of all schemes.
+    schemes: Vec<SchemeState>,
     failures: Vec<FailureFigure>,
+    switch_failures: Vec<SwitchFailureFigure>,
+    proofs: Vec<ProofFigure>,
     trees: Option<TreesFigure>,
     trees_peer: Option<TreesPeer>,
 }
 
-/// Sets of failures for each number of them.
-const SETS: u32 = 20;
+/// What to run, and where plots go.
+pub(in crate::cli) struct Request<'a> {
+    /// Only what has this in its name.
+    pub(in crate::cli) only: Option<&'a str>,
+    /// The Python with passagemath-graphs.
+    pub(in crate::cli) python: Option<&'a str>,
+    /// Sets of failures for each number of them.
+    pub(in crate::cli) sets: u32,
+    /// The folder for tables and plots.
+    pub(in crate::cli) out: Option<&'a str>,
+}
 
-/// Runs what matches `only`: cells are called `state egft-b1 1024 t4 hop-by-hop`, `failures plinko t4`, `trees`.
-pub(in crate::cli) fn run(
-    only: Option<&str>,
-    peer: Option<&str>,
-    terminal: &Terminal,
-) -> Result<(), Fault> {
-    let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
+/// Hosts of the topology that is put under failures, as in 003.
+const HOSTS: u32 = 1024;
+/// Switches that fail at once: 003 Figure 4.2.
+const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,
+/// `failures plinko t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
+pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<(), Fault> {
     let mut report = Report {
         machine: Machine::here(),
         state: Vec::new(),
+        schemes: Vec::new(),
         failures: Vec::new(),
+        switch_failures: Vec::new(),
+        proofs: Vec::new(),
         trees: None,
         trees_peer: None,
     };
-    for cell in RATIOS {
-        for (output, word) in [
-            (Output::SourceRoutes, "source-routes"),
-            (Output::HopByHop, "hop-by-hop"),
-        ] {
-            let name = format!("state {} {} t{} {word}", cell.0.name(), cell.1, cell.2);
-            if wanted(&name) {
-                let bar = terminal.progress(&name);
-                report
-                    .state
-                    .push(state(cell, output).map_err(Fault::input)?);
-                bar.finish_and_clear();
-            }
-        }
+    let run = Run { request, terminal };
+    run.state(&mut report)?;
+    run.schemes(&mut report)?;
+    run.failures(&mut report)?;
+    for case in proof_cases() {
+        report
+            .proofs
+            .extend(run.one(&format!("proof {}", case.name), || proof(&case))?);
     }
-    for (scheme, t, default_tree) in schemes() {
-        let name = format!("failures {} t{t}", scheme.name());
-        if wanted(&name) {
-            let bar = terminal.progress(&name);
-            let figures = under_failures(scheme, t, default_tree, SETS).map_err(Fault::input)?;
-            report.failures.extend(figures);
-            bar.finish_and_clear();
-        }
+    if run.wanted("trees") {
+        pack(&mut report, request.python)?;
     }
-    if wanted("trees") {
-        pack(&mut report, peer)?;
+    if let Some(folder) = request.out {
+        let mut plots = state_plots(&report.state, &report.schemes);
+        plots.extend(failure_plots(&report.failures));
+        plots.extend(switch_plots(&report.switch_failures));
+        let text = format!("{}\n{}", report.machine.describe(), describe(&report));
+        write_out(folder, "failover", &report, &text, &plots)?;
     }
     terminal.result(&report, || describe(&report))
 }
 
-fn schemes() -> Vec<(FailoverScheme, u8, bool)> {
-    let mut schemes: Vec<_> = [2, 4].map(|t| (FailoverScheme::Plinko, t, false)).to_vec();
-    for scheme in [FailoverScheme::Adst, FailoverScheme::Edst] {
-        for t in [1, 2, 4] {
-            schemes.extend([false, true].map(|default_tree| (scheme, t, default_tree)));
-        }
+/// Runs what is wanted, with a sign of life.
+struct Run<'a> {
+    request: &'a Request<'a>,
+    terminal: &'a Terminal,
+}
+
+impl Run<'_> {
+    fn wanted(&self, name: &str) -> bool {
+        self.request.only.is_none_or(|text| name.contains(text))
     }
-    schemes
+
+    fn one<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<T, crate::measure::MeasureError>,
+    ) -> Result<Option<T>, Fault> {
+        if !self.wanted(name) {
+            return Ok(None);
+        }
+        let bar = self.terminal.progress(name);
+        let value = work().map_err(Fault::input);
+        bar.finish_and_clear();
+        value.map(Some)
+    }
+
+    fn state(&self, report: &mut Report) -> Result<(), Fault> {
+        for cell in RATIOS {
+            for (output, word) in [
+                (Output::SourceRoutes, "source-routes"),
+                (Output::HopByHop, "hop-by-hop"),
+            ] {
+                let name = format!("state {} {} t{} {word}", cell.0.name(), cell.1, cell.2);
+                report.state.extend(self.one(&name, || state(cell, output))?);
+            }
+        }
+        Ok(())
+    }
+
+    fn schemes(&self, report: &mut Report) -> Result<(), Fault> {
+        for shape in [Shape::Egft, Shape::Jellyfish] {
+            for hosts in [512, 1024] {
+                let topology = shape.topology(hosts).map_err(Fault::input)?;
+                for t in [2, 4] {
+                    for (variant, options) in variants(t) {
+                        let name = format!("schemes {} {hosts} t{t} {variant}", shape.name());
+                        let figure =
+                            self.one(&name, || scheme_state(shape, &topology, variant, &options))?;
+                        report.schemes.extend(figure);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failures(&self, report: &mut Report) -> Result<(), Fault> {
+        let sets = Sets {
+            count: self.request.sets,
+            ..Sets::default()
+        };
+        for case in failure_cases() {
+            let name = format!("failures {}", case.name);
+            let figures = self.one(&name, || under_failures(&case, HOSTS, &sets))?;
+            report.failures.extend(figures.into_iter().flatten());
+        }
+        let shortest = self.one("failures shortest", || reactive_routing(HOSTS, &sets))?;
+        report.failures.extend(shortest.into_iter().flatten());
+        let sets = Sets {
+            sizes: FAILED_SWITCHES.to_vec(),
+            ..sets
+        };
+        let switches = self.one("switches", || under_switch_failures(HOSTS, &sets))?;
+        report.switch_failures.extend(switches.into_iter().flatten());
+        Ok(())
+    }
+}
+
+/// Writes figures as JSON, tables as text and plots as SVG into a folder, and a page that shows them.
+///
+/// # Errors
+/// A place that cannot be written.
+pub(in crate::cli) fn write_out(
+    folder: &str,
+    name: &str,
+    figures: &impl Serialize,
+    text: &str,
+    plots: &[Named],
+) -> Result<(), Fault> {
+    std::fs::create_dir_all(folder).input(folder)?;
+    let put = |file: String, text: &str| {
+        let path = Path::new(folder).join(file);
+        terminal::write(&path.to_string_lossy(), text)
+    };
+    let json = serde_json::to_string_pretty(figures).input("figures as JSON")?;
+    put(format!("{name}.json"), &(json + "\n"))?;
+    put(format!("{name}.txt"), text)?;
+    let mut page = format!(
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>{name}</title>\n<pre>{}</pre>\n",
+        text.replace('&', "&amp;").replace('<', "&lt;")
+    );
+    for (file, plot) in plots {
+        let svg = plot.svg();
+        put(format!("{file}.svg"), &svg)?;
+        page += &svg;
+    }
+    put(format!("{name}.html"), &page)
 }
 
 fn pack(report: &mut Report, python: Option<&str>) -> Result<(), Fault> {
@@ -94,104 +210,24 @@ fn pack(report: &mut Report, python: Option<&str>) -> Result<(), Fault> {
 fn describe(report: &Report) -> String {
     let mut text = String::new();
     if !report.state.is_empty() {
-        text += &state_table(&report.state);
+        text += &tables::state_table(&report.state);
+    }
+    if !report.schemes.is_empty() {
+        text += &tables::scheme_table(&report.schemes);
     }
     if !report.failures.is_empty() {
         text += &failure_table(&report.failures);
+    }
+    if !report.switch_failures.is_empty() {
+        text += &tables::switch_table(&report.switch_failures);
+    }
+    if !report.proofs.is_empty() {
+        text += &tables::proof_table(&report.proofs);
     }
     if let Some(trees) = &report.trees {
         text += &trees_facts(trees, report.trees_peer.as_ref());
     }
     text
-}
-
-fn state_table(figures: &[StateFigure]) -> String {
-    let row = |f: &StateFigure| {
-        vec![
-            f.topology.to_owned(),
-            f.hosts.to_string(),
-            f.t.to_string(),
-            f.output.to_owned(),
-            f.plain_rules.to_string(),
-            f.plain_rules_max.to_string(),
-            f.rules_max.to_string(),
-            format!("{:.2}", f.ratio),
-            format!("{:.2}", f.ratio_of_003),
-            format!("{:.2}", f.bits_max as f64 / 1e6),
-            format!("{:.2}", f.plan_seconds),
-            format!("{:.2}", f.compress_seconds),
-            f.peak_memory
-                .map_or_else(|| "-".to_owned(), |b| (b.get() >> 20).to_string()),
-        ]
-    };
-    let header = [
-        "topology",
-        "hosts",
-        "t",
-        "output",
-        "rules",
-        "max",
-        "compressed",
-        "ratio",
-        "003",
-        "Mbit",
-        "plan s",
-        "with compression s",
-        "peak MiB",
-    ];
-    let right: Vec<usize> = (4..header.len()).collect();
-    terminal::table(
-        &header,
-        &right,
-        &figures.iter().map(row).collect::<Vec<_>>(),
-    )
-}
-
-fn failure_table(figures: &[FailureFigure]) -> String {
-    let optional = |value: Option<f64>, digits: usize| match value {
-        Some(value) if digits > 3 => format!("{value:.1e}"),
-        Some(value) => format!("{value:.digits$}"),
-        None => "-".to_owned(),
-    };
-    let row = |f: &FailureFigure| {
-        vec![
-            f.scheme.to_owned(),
-            f.t.to_string(),
-            if f.default_tree { "yes" } else { "" }.to_owned(),
-            f.failures.to_string(),
-            if f.correlated {
-                "neighbours"
-            } else {
-                "uniform"
-            }
-            .to_owned(),
-            format!("{:.1e}", f.lost),
-            optional(f.lost_by_equation, 4),
-            format!("{:.2}", f.stretch_median),
-            format!("{:.2}", f.stretch_999),
-            optional(f.stretch_999_of_003, 1),
-            format!("{:.3}", f.throughput),
-        ]
-    };
-    let header = [
-        "scheme",
-        "t",
-        "default tree",
-        "failed",
-        "which",
-        "lost",
-        "by (4.2)",
-        "stretch 50 %",
-        "99.9 %",
-        "003",
-        "throughput",
-    ];
-    let right: Vec<usize> = (5..header.len()).collect();
-    terminal::table(
-        &header,
-        &right,
-        &figures.iter().map(row).collect::<Vec<_>>(),
-    )
 }
 
 fn trees_facts(trees: &TreesFigure, peer: Option<&TreesPeer>) -> String {

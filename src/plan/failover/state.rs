@@ -13,7 +13,7 @@ const DESTINATION_BITS: u64 = 72;
 const TAG_BITS: u64 = 24;
 /// Width of a hop.
 const HOP_BITS: u64 = 8;
-/// Width of an input port or the number of a tree.
+/// Width of an input port or the number of a tree, which 003 does not count as TCAM (its sections 4.7 and 5.3).
 const TREE_BITS: u64 = 8;
 
 /// A Tofino TCAM block: 512 entries of 44 bits.
@@ -58,7 +58,7 @@ fn rule_bits(label: LabelKind, trees: u64, rule: &RuleRef<'_>) -> u64 {
         + match label {
             LabelKind::ReverseRoute => HOP_BITS * hops,
             LabelKind::FailureSet | LabelKind::RouteId => TAG_BITS,
-            LabelKind::FailedTrees => TREE_BITS + trees,
+            LabelKind::FailedTrees => trees,
         }
 }
 
@@ -87,11 +87,15 @@ impl Failover {
             actions: table.actions().len() as u64,
             ..StateCounts::default()
         };
+        let beside = match self.label {
+            LabelKind::FailedTrees => TREE_BITS,
+            _ => 0,
+        };
         let mut widest = 0;
         for rule in table.iter() {
             let bits = rule_bits(self.label, trees, &rule);
             counts.tcam_bits += bits;
-            widest = widest.max(bits);
+            widest = widest.max(bits + beside);
             counts.drops += u64::from(rule.action.out().is_none());
         }
         let blocks = widest.div_ceil(BLOCK_BITS) * counts.rules.div_ceil(BLOCK_ROWS);
@@ -118,4 +122,66 @@ pub fn longest_hops(failover: &Failover) -> (usize, usize) {
         Output::SourceRoutes => failover.tables.iter().map(route).max().unwrap_or(0),
     };
     (reverse.max().unwrap_or(0), forward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::failover::{
+        Action, Claim, Element, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
+    };
+    use units::PortId;
+
+    fn table(rules: usize, hops: u8, tag: u32) -> SwitchTable {
+        let mut table = SwitchTable::default();
+        for number in 0..rules {
+            let action = Action::Forward {
+                route: Box::new([1]),
+                write: Write::default(),
+            };
+            table.push(Rule {
+                reverse: ReverseMatch::exact(0..hops),
+                tag: Ternary::new(0, tag),
+                ports: PortMatch {
+                    up: PortMask::single(PortId::new(1)),
+                    down: PortMask::EMPTY,
+                },
+                ..Rule::to(u32::try_from(number).expect("few rules"), action)
+            });
+        }
+        table
+    }
+
+    fn counts(label: LabelKind, table: SwitchTable) -> StateCounts {
+        let failover = Failover {
+            label,
+            output: Output::HopByHop,
+            claim: Claim {
+                failures: 1,
+                element: Element::Link,
+            },
+            stack: 16,
+            destinations: Vec::new(),
+            tables: vec![table],
+        };
+        failover.counts()[0]
+    }
+
+    #[test]
+    fn bits_are_those_of_003_and_of_tofino() {
+        // 64 of port status, 72 of destination, 8 a hop: 176 bits take four blocks of 44, 3,072 rules a stage.
+        let plinko = counts(LabelKind::ReverseRoute, table(3072, 5, 0));
+        assert_eq!(plinko.tcam_bits, 3072 * 176);
+        assert_eq!((plinko.tofino.key_bits, plinko.tofino.blocks), (176, 24));
+        assert_eq!(plinko.tofino.stages, 1);
+        assert_eq!(plinko.tofino.bits, 24 * 512 * 44);
+        let more = counts(LabelKind::ReverseRoute, table(3073, 5, 0));
+        assert_eq!(more.tofino.stages, 2);
+        // 24 of tag instead: 160 bits.
+        let fcp = counts(LabelKind::FailureSet, table(10, 0, u32::MAX));
+        assert_eq!((fcp.tcam_bits, fcp.tofino.blocks), (1600, 4));
+        // A bit per tree, and the input port in the key alone.
+        let trees = counts(LabelKind::FailedTrees, table(10, 0, 0b111));
+        assert_eq!((trees.tcam_bits, trees.tofino.key_bits), (1390, 147));
+    }
 }

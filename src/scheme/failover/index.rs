@@ -4,6 +4,10 @@ use crate::plan::failover::{
     Origin, PortMask, PortMatch, ReverseMatch, Rule, RuleRef, SwitchTable, Ternary,
 };
 
+/// The most words that a key can need: 24 bits of destination, 6 of the number of hops, 32 hops of 7, 32 of a tag, 8 of
+/// a tree, 17 of an origin, 128 ports.
+pub(super) const MOST_WORDS: usize = 7;
+
 /// Where the parts of a rule's key stand in a row of bits; a part that no rule of the table asks about takes
 /// no bits.
 #[derive(Clone, Debug)]
@@ -20,44 +24,41 @@ pub(super) struct KeyLayout {
     words: usize,
 }
 
-/// A key: which bits count, and their values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) value: Vec<u64>,
-    pub(super) mask: Vec<u64>,
+/// A key: which bits count, and their values, `W` words of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key<const W: usize> {
+    value: [u64; W],
+    mask: [u64; W],
 }
 
-impl Key {
+impl<const W: usize> Key<W> {
     /// The smallest key that matches whatever either of two keys matches.
     pub(super) fn merged(&self, other: &Self) -> Self {
-        let words = self.mask.iter().zip(&other.mask);
-        let values = self.value.iter().zip(&other.value);
-        let mask: Vec<u64> = words
-            .zip(values)
-            .map(|((m, n), (v, w))| m & n & !(v ^ w))
-            .collect();
-        let value = self.value.iter().zip(&mask).map(|(v, m)| v & m).collect();
-        Self { value, mask }
+        let mask = std::array::from_fn(|at| {
+            self.mask[at] & other.mask[at] & !(self.value[at] ^ other.value[at])
+        });
+        Self {
+            value: std::array::from_fn(|at| self.value[at] & mask[at]),
+            mask,
+        }
     }
 
     /// How many bits that count here would not in the merged key.
     pub(super) fn loss(&self, other: &Self) -> u32 {
-        let words = self.mask.iter().zip(&other.mask);
-        let values = self.value.iter().zip(&other.value);
-        let lost = words
-            .zip(values)
-            .map(|((m, n), (v, w))| (m & !(n & !(v ^ w))).count_ones());
+        let lost = (0..W).map(|at| {
+            let agree = other.mask[at] & !(self.value[at] ^ other.value[at]);
+            (self.mask[at] & !agree).count_ones()
+        });
         lost.sum()
     }
 
     /// Whether everything that `other` matches is matched.
     pub(super) fn covers(&self, other: &Self) -> bool {
-        let mut words = self
-            .mask
-            .iter()
-            .zip(&other.mask)
-            .zip(self.value.iter().zip(&other.value));
-        words.all(|((m, n), (v, w))| m & !n == 0 && (v ^ w) & m == 0)
+        let missed = (0..W).fold(0, |missed, at| {
+            let differ = self.value[at] ^ other.value[at];
+            missed | self.mask[at] & (!other.mask[at] | differ)
+        });
+        missed == 0
     }
 }
 
@@ -145,11 +146,12 @@ impl KeyLayout {
         self.words
     }
 
-    /// The key of a rule. Hops beyond the end of an exact reverse route read 0, and nothing else matches them.
-    pub(super) fn key(&self, rule: &RuleRef<'_>) -> Key {
+    /// The key of a rule. Hops beyond the longest reverse route that it can match read 0. Rules of a table whose
+    /// layout is wider than `W` words have none: see [`KeyLayout::words`].
+    pub(super) fn key<const W: usize>(&self, rule: &RuleRef<'_>) -> Key<W> {
         let mut key = Key {
-            value: vec![0; self.words],
-            mask: vec![0; self.words],
+            value: [0; W],
+            mask: [0; W],
         };
         let mut cursor = Cursor {
             value: &mut key.value,
@@ -158,12 +160,13 @@ impl KeyLayout {
         };
         cursor.put(self.destination, rule.destination);
         cursor.put(self.count, rule.reverse.count);
-        let beyond = match rule.reverse.count.as_exact() {
-            Some(_) => Ternary::exact(0),
-            None => Ternary::ANY,
-        };
+        let most = self.most_hops(rule.reverse.count);
         for at in 0..self.hops {
-            let hop = rule.reverse.hops.get(at).copied().unwrap_or(beyond);
+            let hop = match rule.reverse.hops.get(at) {
+                _ if at >= most => Ternary::exact(0),
+                Some(&hop) => hop,
+                None => Ternary::ANY,
+            };
             cursor.put(self.hop, hop);
         }
         cursor.put(self.tag, rule.tag);
@@ -183,10 +186,25 @@ impl KeyLayout {
         key
     }
 
+    /// The most hops that a match on their number allows.
+    fn most_hops(&self, count: Ternary) -> usize {
+        let all = 1u32.checked_shl(self.count).unwrap_or(0).wrapping_sub(1);
+        let most = count.value() | !count.mask() & all;
+        if self.count == 0 && count.is_any() {
+            return usize::MAX;
+        }
+        most as usize
+    }
+
     /// The rule of a key; `longest` is how many hops its longest reverse route has, `pattern` gives what
     /// merging does not change.
-    pub(super) fn rule(&self, key: &Key, longest: usize, pattern: &RuleRef<'_>) -> Rule {
-        let (mut value, mut mask) = (key.value.clone(), key.mask.clone());
+    pub(super) fn rule<const W: usize>(
+        &self,
+        key: &Key<W>,
+        longest: usize,
+        pattern: &RuleRef<'_>,
+    ) -> Rule {
+        let (mut value, mut mask) = (key.value, key.mask);
         let mut cursor = Cursor {
             value: &mut value,
             mask: &mut mask,
@@ -203,9 +221,11 @@ impl KeyLayout {
         );
         let count = part(cursor.get(self.count), self.count, pattern.reverse.count);
         let mut hops: Vec<Ternary> = (0..self.hops).map(|_| cursor.get(self.hop)).collect();
-        // An exact number of hops says that there are none beyond; else those that must read 0 stay.
-        let counted = count.as_exact().is_some();
-        while hops.len() > longest && (counted || hops.last().is_some_and(|hop| hop.is_any())) {
+        // Hops that the number of hops rules out need not be asked about.
+        let most = self.most_hops(count);
+        while hops.len() > longest
+            && (hops.len() > most || hops.last().is_some_and(|hop| hop.is_any()))
+        {
             hops.pop();
         }
         let tag = part(cursor.get(self.tag), self.tag, pattern.tag);
@@ -257,64 +277,71 @@ pub(super) struct Overlaps {
     stride: usize,
     /// `agree[(2 * bit + value) * stride..]` = the keys that match the value in that bit.
     agree: Vec<u64>,
-    /// Bits in which keys differ: the others tell nothing.
-    telling: Vec<u64>,
+    /// How many keys do: rows that few agree with are asked first.
+    agreeing: Vec<u32>,
 }
 
 impl Overlaps {
-    pub(super) fn new(layout: &KeyLayout, keys: &[Key]) -> Self {
+    pub(super) fn new<const W: usize>(keys: &[Key<W>]) -> Self {
         let stride = keys.len().div_ceil(64 * BLOCK).max(1) * BLOCK;
-        let bits = layout.words() * 64;
-        let mut agree = vec![0u64; 2 * bits * stride];
-        let mut ones = vec![0u64; layout.words()];
-        let mut zeros = vec![0u64; layout.words()];
-        for (at, key) in keys.iter().enumerate() {
-            let (word, bit) = (at / 64, 1u64 << (at % 64));
-            for (part, (value, mask)) in key.value.iter().zip(&key.mask).enumerate() {
-                ones[part] |= value | !mask;
-                zeros[part] |= !value;
+        let rows = 2 * 64 * W;
+        let mut agree = vec![0u64; rows * stride];
+        for (word, keys) in keys.chunks(64).enumerate() {
+            let there = u64::MAX >> (64 - keys.len());
+            for part in 0..W {
+                let (mut zeros, mut ones) = ([0u64; 64], [0u64; 64]);
+                for (at, key) in keys.iter().enumerate() {
+                    ones[at] = key.value[part] & key.mask[part];
+                    zeros[at] = !key.value[part] & key.mask[part];
+                }
+                transpose(&mut ones);
+                transpose(&mut zeros);
                 for low in 0..64 {
-                    let row = 2 * (part * 64 + low);
-                    let counts = mask >> low & 1 == 1;
-                    let one = value >> low & 1 == 1;
-                    if !counts || !one {
-                        agree[row * stride + word] |= bit;
-                    }
-                    if !counts || one {
-                        agree[(row + 1) * stride + word] |= bit;
-                    }
+                    let row = 2 * (part * 64 + low) * stride;
+                    agree[row + word] = !ones[low] & there;
+                    agree[row + stride + word] = !zeros[low] & there;
                 }
             }
         }
-        let telling = ones.iter().zip(&zeros).map(|(o, z)| o & z).collect();
+        let count = |row: &[u64]| row.iter().map(|word| word.count_ones()).sum();
         Self {
             keys: keys.len(),
             stride,
+            agreeing: agree.chunks(stride).map(count).collect(),
             agree,
-            telling,
         }
     }
 
     /// The first key in `from..to` that overlaps.
-    pub(super) fn first(&self, key: &Key, from: usize, to: usize) -> Option<usize> {
+    pub(super) fn first<const W: usize>(
+        &self,
+        key: &Key<W>,
+        from: usize,
+        to: usize,
+    ) -> Option<usize> {
         let to = to.min(self.keys);
         if from >= to {
             return None;
         }
-        let mut rows: Vec<usize> = Vec::with_capacity(64);
-        for (part, (mask, telling)) in key.mask.iter().zip(&self.telling).enumerate() {
-            let mut bits = mask & telling;
+        let mut rows: Vec<(u32, usize)> = Vec::with_capacity(64);
+        for part in 0..W {
+            let mut bits = key.mask[part];
             while bits != 0 {
                 let low = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let one = usize::from(key.value[part] >> low & 1 == 1);
-                rows.push((2 * (part * 64 + low) + one) * self.stride);
+                let row = 2 * (part * 64 + low) + one;
+                // A row that every key agrees with tells nothing.
+                if (self.agreeing[row] as usize) < self.keys {
+                    rows.push((self.agreeing[row], row * self.stride));
+                }
             }
         }
+        rows.sort_unstable();
         let mut block = from / 64 / BLOCK * BLOCK;
         while block * 64 < to {
             let mut all = bounds(block, from, to);
-            for &row in &rows {
+            for &(_, row) in &rows {
                 let agree = &self.agree[row + block..row + block + BLOCK];
                 let mut any = 0;
                 for (all, agree) in all.iter_mut().zip(agree) {
@@ -351,4 +378,39 @@ fn bounds(block: usize, from: usize, to: usize) -> [u64; BLOCK] {
         }
     }
     all
+}
+
+/// Turns the rows of a matrix of 64 x 64 bits into its columns, by swapping ever smaller squares.
+fn transpose(rows: &mut [u64; 64]) {
+    let mut half = 32;
+    let mut low = 0x0000_0000_ffff_ffff_u64;
+    while half != 0 {
+        let mut at = 0;
+        while at < 64 {
+            let swap = (rows[at] >> half ^ rows[at + half]) & low;
+            rows[at] ^= swap << half;
+            rows[at + half] ^= swap;
+            at = (at + half + 1) & !half;
+        }
+        half /= 2;
+        low ^= low << half;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_rows() {
+        let mut rows: [u64; 64] =
+            std::array::from_fn(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let before = rows;
+        transpose(&mut rows);
+        for (at, row) in rows.iter().enumerate() {
+            for (to, old) in before.iter().enumerate() {
+                assert_eq!(row >> to & 1, old >> at & 1);
+            }
+        }
+    }
 }

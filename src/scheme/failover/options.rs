@@ -59,7 +59,9 @@ pub enum PathPolicy {
     /// The one by the lowest ports.
     FirstShortest,
     /// Compression-aware (003 section 4.5.3): the most common way from this switch to the destination that
-    /// avoids the failures, if there is one; else a random shortest path.
+    /// avoids the failures, if there is one. Else, and this is ours, a backup way is that one of the shortest which
+    /// all hosts at the destination's switch prefer, so that their rules have the same outputs; ways without
+    /// failures stay random.
     Common,
 }
 
@@ -85,6 +87,9 @@ pub struct FailoverOptions {
     pub trees: Option<u8>,
     /// Whether packets start on a shortest-path tree beside the disjoint ones.
     pub default_tree: bool,
+    /// Whether packets carry the number of their tree, as they always do with a default tree; else the port they come
+    /// in by tells it.
+    pub mark_trees: bool,
     /// The most hops of a route in the header.
     pub stack: u8,
     /// The seed of random paths.
@@ -105,6 +110,7 @@ impl FailoverOptions {
             paths: PathPolicy::RandomShortest,
             trees: None,
             default_tree: false,
+            mark_trees: false,
             stack: 16,
             seed: 1,
         }
@@ -152,8 +158,8 @@ impl FailoverOptions {
             if self.tree_count() == 0 || self.tree_count() > 24 {
                 return refuse("--trees", "the header marks 1 to 24 trees");
             }
-        } else if self.trees.is_some() || self.default_tree {
-            return refuse("--trees, --default-tree", "it has no trees");
+        } else if self.trees.is_some() || self.default_tree || self.mark_trees {
+            return refuse("--trees, --default-tree, --mark-trees", "it has no trees");
         }
         Ok(())
     }
@@ -165,6 +171,7 @@ impl FailoverOptions {
         if self.scheme.by_trees() {
             set("trees", self.tree_count().to_string());
             set("default-tree", self.default_tree.to_string());
+            set("marked", (self.default_tree || self.mark_trees).to_string());
         } else {
             set("resilience", self.resilience.to_string());
             let output = match self.output {

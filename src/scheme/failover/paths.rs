@@ -52,6 +52,8 @@ pub(super) struct Ways<'a> {
     policy: PathPolicy,
     search: HopSearch,
     rng: ChaCha8Rng,
+    /// A number of its own for every set of homes, by which backup ways are chosen with [`PathPolicy::Common`].
+    home: u64,
 }
 
 impl<'a> Ways<'a> {
@@ -64,8 +66,12 @@ impl<'a> Ways<'a> {
     ) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(stream);
+        let own = homes
+            .iter()
+            .fold(options.seed, |own, home| mix(own ^ home.index() as u64));
         Self {
             fabric,
+            home: own,
             homes,
             policy: options.paths,
             search: HopSearch::new(fabric, links),
@@ -103,6 +109,9 @@ impl<'a> Ways<'a> {
         if self.policy == PathPolicy::FirstShortest {
             return nearer.into_iter().next();
         }
+        if self.policy == PathPolicy::Common && *failures != Failures::default() {
+            return nearer.min_by_key(|arc| mix(self.home ^ arc.index() as u64));
+        }
         let mut chosen = None;
         // Reservoir sampling: every one of the arcs with the same probability.
         for (count, arc) in (1u32..).zip(nearer) {
@@ -128,4 +137,12 @@ impl<'a> Ways<'a> {
         }
         Some(path)
     }
+}
+
+/// Spreads numbers (SplitMix64).
+const fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 /// Most rounds of exchanges: each goes over all nodes and trees.
 const ROUNDS: usize = 40;
 /// A round that lowers the sum of depths by less than one in so many is the last.
-const WORTH: u64 = 20;
+const WORTH: i64 = 20;
 
 /// Packs `count` edge-disjoint spanning trees that are shallow; `None` if the graph has fewer.
 #[must_use]
@@ -104,99 +104,215 @@ fn grow(packing: &mut Packing, at: &[Vec<(u32, u32)>], roots: &[u32]) {
 struct Trees {
     /// The tree and the lower end of every edge in a tree.
     owner: Vec<Option<(u8, u32)>>,
-    trees: Vec<Forest>,
-    /// `depth[t][v]`.
-    depth: Vec<Vec<u32>>,
-    /// `size[t][v]` = nodes below and including `v`.
-    size: Vec<Vec<u32>>,
+    trees: Vec<Tree>,
 }
 
-impl Trees {
-    fn new(nodes: usize, edges: &[(u32, u32)], packing: &Packing, roots: &[u32]) -> Self {
-        let forests = packing.forests();
-        let mut trees = Self {
-            owner: vec![None; edges.len()],
-            trees: Vec::new(),
-            depth: vec![vec![0; nodes]; roots.len()],
-            size: vec![vec![1; nodes]; roots.len()],
+/// A rooted tree in which a node with all below it can be hung elsewhere, in as many steps as there are nodes below it
+/// and above its old and new place.
+struct Tree {
+    root: u32,
+    above: Vec<u32>,
+    edge: Vec<u32>,
+    depth: Vec<u32>,
+    /// Nodes below and including each.
+    size: Vec<u32>,
+    /// One node below each, and the others by `next` and `last` from there.
+    below: Vec<u32>,
+    next: Vec<u32>,
+    last: Vec<u32>,
+    sum_of_depths: i64,
+    stack: Vec<u32>,
+}
+
+impl Tree {
+    fn new(nodes: usize, forest: Forest) -> Self {
+        let mut tree = Self {
+            root: forest.root,
+            above: forest.above,
+            edge: forest.edge,
+            depth: vec![0; nodes],
+            size: vec![0; nodes],
+            below: vec![NONE; nodes],
+            next: vec![NONE; nodes],
+            last: vec![NONE; nodes],
+            sum_of_depths: 0,
+            stack: Vec::new(),
         };
-        for (forest, &root) in forests.iter().zip(roots) {
-            trees.trees.push(hang(nodes, edges, forest, root));
+        for node in (0u32..).take(nodes).filter(|&node| node != tree.root) {
+            tree.link(node, tree.above[node as usize]);
         }
-        for tree in 0..trees.trees.len() {
-            for node in 0..nodes {
-                trees.own(tree, node);
-            }
-            trees.measure(tree);
-        }
-        trees
-    }
-
-    fn own(&mut self, tree: usize, node: usize) {
-        let edge = self.trees[tree].edge[node];
-        if edge != NONE {
-            let number = u8::try_from(tree).unwrap_or(u8::MAX);
-            self.owner[edge as usize] = Some((number, node as u32));
-        }
-    }
-
-    /// Depths and sizes of a tree anew.
-    fn measure(&mut self, tree: usize) {
-        let forest = &self.trees[tree];
-        let nodes = forest.above.len();
-        let mut below = vec![Vec::new(); nodes];
-        for (node, &above) in (0u32..).zip(&forest.above) {
-            if node != forest.root {
-                below[above as usize].push(node);
+        let order = tree.fathom(tree.root);
+        for &node in order.iter().rev() {
+            tree.size[node as usize] += 1;
+            if node != tree.root {
+                tree.size[tree.above[node as usize] as usize] += tree.size[node as usize];
             }
         }
-        let mut order = vec![forest.root];
-        let depth = &mut self.depth[tree];
-        depth[forest.root as usize] = 0;
+        tree
+    }
+
+    /// Puts a node first among those below another.
+    fn link(&mut self, node: u32, under: u32) {
+        let first = std::mem::replace(&mut self.below[under as usize], node);
+        self.next[node as usize] = first;
+        self.last[node as usize] = NONE;
+        if first != NONE {
+            self.last[first as usize] = node;
+        }
+        self.above[node as usize] = under;
+    }
+
+    /// Takes a node from among those below another.
+    fn unlink(&mut self, node: u32) {
+        let (last, next) = (self.last[node as usize], self.next[node as usize]);
+        match last {
+            NONE => self.below[self.above[node as usize] as usize] = next,
+            last => self.next[last as usize] = next,
+        }
+        if next != NONE {
+            self.last[next as usize] = last;
+        }
+    }
+
+    /// Sets the depths of a node and all below it by that of the node above; they, from above.
+    fn fathom(&mut self, top: u32) -> Vec<u32> {
+        let mut order = std::mem::take(&mut self.stack);
+        order.clear();
+        order.push(top);
         let mut at = 0;
         while let Some(&node) = order.get(at) {
             at += 1;
-            for &next in &below[node as usize] {
-                depth[next as usize] = depth[node as usize] + 1;
-                order.push(next);
+            let depth = match node {
+                node if node == self.root => 0,
+                node => self.depth[self.above[node as usize] as usize] + 1,
+            };
+            self.sum_of_depths += i64::from(depth) - i64::from(self.depth[node as usize]);
+            self.depth[node as usize] = depth;
+            let mut below = self.below[node as usize];
+            while below != NONE {
+                order.push(below);
+                below = self.next[below as usize];
             }
         }
-        let size = &mut self.size[tree];
-        size.fill(1);
-        for &node in order.iter().rev() {
-            if node != forest.root {
-                size[forest.above[node as usize] as usize] += size[node as usize];
-            }
+        order
+    }
+
+    /// Adds to the sizes of all above a node.
+    fn weigh_above(&mut self, node: u32, size: i64) {
+        let mut at = node;
+        while at != self.root {
+            at = self.above[at as usize];
+            let own = &mut self.size[at as usize];
+            *own = own.saturating_add_signed(i32::try_from(size).unwrap_or(0));
         }
     }
 
-    fn sum_of_depths(&self) -> u64 {
-        self.depth
-            .iter()
-            .flatten()
-            .map(|&depth| u64::from(depth))
-            .sum()
+    /// Takes a node with all below it off.
+    fn take_off(&mut self, node: u32) {
+        self.weigh_above(node, -i64::from(self.size[node as usize]));
+        self.unlink(node);
+    }
+
+    /// Hangs what was taken off under another node.
+    fn hang(&mut self, node: u32, under: u32, edge: u32) {
+        self.link(node, under);
+        self.edge[node as usize] = edge;
+        self.weigh_above(node, i64::from(self.size[node as usize]));
+        self.stack = self.fathom(node);
     }
 
     /// Whether `node` is below `top` or is it.
-    fn is_below(&self, tree: usize, node: u32, top: u32) -> bool {
-        let depth = &self.depth[tree];
+    fn is_below(&self, node: u32, top: u32) -> bool {
         let mut at = node;
-        while depth[at as usize] > depth[top as usize] {
-            at = self.trees[tree].above[at as usize];
+        while self.depth[at as usize] > self.depth[top as usize] {
+            at = self.above[at as usize];
         }
         at == top
     }
 
     /// What hanging a node (with all below it) under another one changes in the sum of depths; `None` if it
     /// is impossible.
-    fn gain(&self, tree: usize, node: u32, under: u32) -> Option<i64> {
-        if node == self.trees[tree].root || self.is_below(tree, under, node) {
+    fn gain(&self, node: u32, under: u32) -> Option<i64> {
+        if node == self.root {
             return None;
         }
-        let depth = &self.depth[tree];
-        let change = i64::from(depth[under as usize]) + 1 - i64::from(depth[node as usize]);
-        Some(change * i64::from(self.size[tree][node as usize]))
+        let (from, to) = (self.depth[node as usize], self.depth[under as usize] + 1);
+        let gain = (i64::from(to) - i64::from(from)) * i64::from(self.size[node as usize]);
+        // A node below this one is deeper, so hanging under it gains nothing.
+        (gain < 0 || !self.is_below(under, node)).then_some(gain)
+    }
+
+    /// The nodes from `entry` up to `top`, each with the nodes that hang on it but not on the one before.
+    fn way_up(&self, entry: u32, top: u32) -> Vec<(u32, u32)> {
+        let mut way = vec![(entry, self.size[entry as usize])];
+        let mut at = entry;
+        while at != top {
+            let above = self.above[at as usize];
+            way.push((above, self.size[above as usize] - self.size[at as usize]));
+            at = above;
+        }
+        way
+    }
+
+    /// What [`Tree::turn`] changes in the sum of depths.
+    fn turn_gain(&self, way: &[(u32, u32)], under: u32) -> i64 {
+        let first = i64::from(self.depth[under as usize]) + 1;
+        let changes = (first..).zip(way).map(|(depth, &(node, own))| {
+            (depth - i64::from(self.depth[node as usize])) * i64::from(own)
+        });
+        changes.sum()
+    }
+
+    /// Takes the last node of a way off, turns the way round so that its first is on top, and hangs that under a node.
+    fn turn(&mut self, way: &[(u32, u32)], under: u32, edge: u32) {
+        let Some(&(top, _)) = way.last() else { return };
+        self.take_off(top);
+        let edges: Vec<u32> = way.iter().map(|&(node, _)| self.edge[node as usize]).collect();
+        for &(node, _) in &way[..way.len() - 1] {
+            self.unlink(node);
+        }
+        let mut size = 0;
+        for &(node, own) in way.iter().rev() {
+            size += own;
+            self.size[node as usize] = size;
+        }
+        for (pair, edge) in way.windows(2).zip(edges) {
+            self.link(pair[1].0, pair[0].0);
+            self.edge[pair[1].0 as usize] = edge;
+        }
+        self.hang(way[0].0, under, edge);
+    }
+}
+
+impl Trees {
+    fn new(nodes: usize, edges: &[(u32, u32)], packing: &Packing, roots: &[u32]) -> Self {
+        let mut trees = Self {
+            owner: vec![None; edges.len()],
+            trees: Vec::new(),
+        };
+        for (forest, &root) in packing.forests().iter().zip(roots) {
+            let forest = hang(nodes, edges, forest, root);
+            trees.trees.push(Tree::new(nodes, forest));
+        }
+        for tree in 0..trees.trees.len() {
+            for node in (0u32..).take(nodes) {
+                trees.own(tree, node);
+            }
+        }
+        trees
+    }
+
+    /// Notes whose the edge above a node is.
+    fn own(&mut self, tree: usize, node: u32) {
+        let edge = self.trees[tree].edge[node as usize];
+        if edge != NONE {
+            let number = u8::try_from(tree).unwrap_or(u8::MAX);
+            self.owner[edge as usize] = Some((number, node));
+        }
+    }
+
+    fn sum_of_depths(&self) -> i64 {
+        self.trees.iter().map(|tree| tree.sum_of_depths).sum()
     }
 
     /// Looks for better edges above a node, in all trees.
@@ -207,10 +323,10 @@ impl Trees {
                     Some((other, _)) if usize::from(other) == tree => {}
                     None => self.take_free(tree, node, under, edge),
                     Some((other, lower)) if lower == node => {
-                        self.swap_above(tree, usize::from(other), node)
+                        self.swap_above(tree, usize::from(other), node);
                     }
                     Some((other, lower)) => {
-                        self.take_from_below(tree, usize::from(other), node, lower, edge)
+                        self.take_from_below(tree, usize::from(other), node, lower, edge);
                     }
                 }
             }
@@ -219,22 +335,21 @@ impl Trees {
 
     /// An edge that no tree has.
     fn take_free(&mut self, tree: usize, node: u32, under: u32, edge: u32) {
-        if self.gain(tree, node, under).is_none_or(|gain| gain >= 0) {
+        let gain = self.trees[tree].gain(node, under);
+        if gain.is_none_or(|gain| gain >= 0) {
             return;
         }
         let old = self.trees[tree].edge[node as usize];
         self.owner[old as usize] = None;
         self.hang_under(tree, node, under, edge);
-        self.measure(tree);
     }
 
     /// Two trees exchange the edges above a node.
     fn swap_above(&mut self, a: usize, b: usize, node: u32) {
         let at = node as usize;
         let (under_a, under_b) = (self.trees[b].above[at], self.trees[a].above[at]);
-        let (Some(gain_a), Some(gain_b)) =
-            (self.gain(a, node, under_a), self.gain(b, node, under_b))
-        else {
+        let gain_a = self.trees[a].gain(node, under_a);
+        let (Some(gain_a), Some(gain_b)) = (gain_a, self.trees[b].gain(node, under_b)) else {
             return;
         };
         if gain_a + gain_b >= 0 {
@@ -243,56 +358,44 @@ impl Trees {
         let (edge_a, edge_b) = (self.trees[b].edge[at], self.trees[a].edge[at]);
         self.hang_under(a, node, under_a, edge_a);
         self.hang_under(b, node, under_b, edge_b);
-        self.measure(a);
-        self.measure(b);
     }
 
     /// Tree `a` hangs `node` under `lower`, which hangs under `node` in tree `b`; tree `b` gets the edge above
     /// `node` in `a` and hangs what was below by it.
     fn take_from_below(&mut self, a: usize, b: usize, node: u32, lower: u32, edge: u32) {
-        let Some(gain) = self.gain(a, node, lower) else {
+        let gain = self.trees[a].gain(node, lower);
+        let Some(gain) = gain.filter(|&gain| gain < 0) else {
             return;
         };
         let entry = self.trees[a].above[node as usize];
-        if gain >= 0 || !self.is_below(b, entry, lower) {
+        if !self.trees[b].is_below(entry, lower) {
             return;
         }
-        let before: i64 = self.depth[b].iter().map(|&d| i64::from(d)).sum();
-        let saved = self.trees[b].clone();
+        let way = self.trees[b].way_up(entry, lower);
+        if gain + self.trees[b].turn_gain(&way, node) >= 0 {
+            return;
+        }
         let freed = self.trees[a].edge[node as usize];
-        // Turn the way from `entry` up to `lower` round, so that `entry` is on top.
-        let (mut under, mut by, mut at) = (node, freed, entry);
-        loop {
-            let forest = &mut self.trees[b];
-            let above = std::mem::replace(&mut forest.above[at as usize], under);
-            let up = std::mem::replace(&mut forest.edge[at as usize], by);
-            if at == lower {
-                break;
-            }
-            (under, by, at) = (at, up, above);
-        }
-        self.measure(b);
-        let after: i64 = self.depth[b].iter().map(|&d| i64::from(d)).sum();
-        if gain + after - before >= 0 {
-            self.trees[b] = saved;
-            self.measure(b);
-            return;
-        }
-        self.hang_under(a, node, lower, edge);
-        self.measure(a);
-        for node in 0..self.trees[b].above.len() {
+        self.trees[b].turn(&way, node, freed);
+        for (node, _) in way {
             self.own(b, node);
         }
+        self.hang_under(a, node, lower, edge);
     }
 
     fn hang_under(&mut self, tree: usize, node: u32, under: u32, edge: u32) {
-        self.trees[tree].above[node as usize] = under;
-        self.trees[tree].edge[node as usize] = edge;
-        self.own(tree, node as usize);
+        self.trees[tree].take_off(node);
+        self.trees[tree].hang(node, under, edge);
+        self.own(tree, node);
     }
 
     fn into_forests(self) -> Vec<Forest> {
-        self.trees
+        let forest = |tree: Tree| Forest {
+            root: tree.root,
+            above: tree.above,
+            edge: tree.edge,
+        };
+        self.trees.into_iter().map(forest).collect()
     }
 }
 
@@ -373,5 +476,44 @@ mod tests {
             assert!(deepest <= 8, "{deepest}");
         }
         assert!(shallow_pack(60, &edges, 10, 1).is_none());
+    }
+
+    #[test]
+    fn trees_stay_whole_through_exchanges() {
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let nodes = 40u32;
+        let edges: Vec<(u32, u32)> = (0..200)
+            .map(|_| (rng.random_range(0..nodes), rng.random_range(0..nodes)))
+            .filter(|(a, b)| a != b)
+            .collect();
+        // Deep trees, so that there is much to exchange.
+        let packing = super::super::packing::pack(40, &edges, 3);
+        let mut trees = Trees::new(40, &edges, &packing, &[0, 1, 2]);
+        let mut around = vec![Vec::new(); 40];
+        for (number, &(a, b)) in (0u32..).zip(&edges) {
+            around[a as usize].push((b, number));
+            around[b as usize].push((a, number));
+        }
+        let first = trees.sum_of_depths();
+        for _ in 0..5 {
+            for node in 0..nodes {
+                let before = trees.sum_of_depths();
+                trees.improve(node, &around[node as usize]);
+                assert!(trees.sum_of_depths() <= before);
+            }
+        }
+        assert!(trees.sum_of_depths() < first);
+        let sizes: Vec<Vec<u32>> = trees.trees.iter().map(|tree| tree.size.clone()).collect();
+        let sum = trees.sum_of_depths();
+        let mut depths = 0;
+        for (forest, size) in trees.into_forests().into_iter().zip(sizes) {
+            let depth = forest.depths();
+            assert!(depth.iter().all(|&depth| depth < nodes), "a node hangs on no root");
+            depths += depth.iter().map(|&d| i64::from(d)).sum::<i64>();
+            // Every node counts for all above it, itself included.
+            let counted: u32 = size.iter().sum();
+            assert_eq!(counted, depth.iter().map(|d| d + 1).sum::<u32>());
+        }
+        assert_eq!(depths, sum);
     }
 }

@@ -149,10 +149,11 @@ fn trees_survive_one_failure_less_than_there_are_trees() {
             (FailoverScheme::Adst, case.arc_trees),
         ] {
             for trees in 1..=most.min(4) {
-                for default_tree in [false, true] {
+                for (default_tree, mark_trees) in [(false, false), (true, false), (false, true)] {
                     let options = FailoverOptions {
                         trees: Some(trees),
                         default_tree,
+                        mark_trees,
                         multipath: Some(1),
                         ..FailoverOptions::new(scheme)
                     };

@@ -21,8 +21,10 @@ use super::resilient::byte;
 pub struct TreeSet {
     kind: Kind,
     count: usize,
-    /// Whether packets start on a shortest-path tree and carry the number of their tree.
+    /// Whether packets start on a shortest-path tree.
     default_tree: bool,
+    /// Whether they carry the number of their tree; else the port they come in by tells it.
+    marked: bool,
     options: FailoverOptions,
     links: usize,
 }
@@ -83,6 +85,7 @@ impl TreeSet {
             kind,
             count,
             default_tree: options.default_tree,
+            marked: options.default_tree || options.mark_trees,
             options: options.clone(),
             links: topology.links().len(),
         })
@@ -107,6 +110,7 @@ impl TreeSet {
             kind: Kind::Edges(owner),
             count: trees.len(),
             default_tree: options.default_tree,
+            marked: options.default_tree || options.mark_trees,
             options: options.clone(),
             links: topology.links().len(),
         }
@@ -130,7 +134,7 @@ impl TreeSet {
         let starts = self.starts(u64::from(code));
         let mut rules = Vec::new();
         for switch in fabric.switch_ids().filter(|&s| s != home) {
-            toward.rules_of(fabric, switch, code, self.default_tree, starts, &mut rules);
+            toward.rules_of(fabric, switch, code, self.marked, starts, &mut rules);
         }
         rules
     }
@@ -307,9 +311,9 @@ impl Toward {
         rules: &mut Vec<Placed>,
     ) {
         if marked {
-            // The header tells the tree: 1 to `count`, then the default tree; 0 on packets from hosts.
-            let default = self.count;
-            let order = self.order(fabric, switch, Some(default), start);
+            // The header tells the tree: 1 to `count`, then the default tree if there is one; 0 on packets from hosts.
+            let default = (self.next.len() > self.count).then_some(self.count);
+            let order = self.order(fabric, switch, default, start);
             self.install(
                 fabric,
                 switch,
@@ -320,7 +324,7 @@ impl Toward {
                 rules,
             );
             let passes = |tree: usize| self.enters(fabric, switch, tree);
-            if passes(default) {
+            if let Some(default) = default.filter(|&tree| passes(tree)) {
                 let key = (Origin::Any, Some(number(default)));
                 self.install(fabric, switch, code, key, &order, true, rules);
             }
@@ -450,4 +454,51 @@ impl Toward {
 /// The number of a tree in the header.
 fn number(tree: usize) -> u8 {
     u8::try_from(tree + 1).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::generate::{Cables, Jellyfish, JellyfishSize};
+
+    /// Algorithm 3: after a tree whose link fails comes the tree that enters the switch by that link.
+    #[test]
+    fn reverse_trees_come_next() {
+        let size = JellyfishSize::Switches {
+            switches: 20,
+            fabric_ports: 8,
+        };
+        let jellyfish = Jellyfish {
+            size,
+            ports: 9,
+            seed: 1,
+            cables: Cables::default(),
+        };
+        let topology = jellyfish.generate().expect("a topology");
+        let fabric = Fabric::new(&topology);
+        let home = SwitchId::new(0);
+        let trees = arborescences(&fabric, home, 4).expect("four trees");
+        let toward = Toward::of_arcs(&fabric, home, trees);
+        let mut forced = 0;
+        for switch in fabric.switch_ids().filter(|&switch| switch != home) {
+            for first in (0..4).map(Some).chain([None]) {
+                let order = toward.order(&fabric, switch, first, 0);
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, [0, 1, 2, 3]);
+                for (at, pair) in order.windows(2).enumerate() {
+                    let Some(out) = toward.next[pair[0]][switch.index()] else {
+                        continue;
+                    };
+                    let reverse = toward.owner[fabric.reverse(out).index()].map(usize::from);
+                    let Some(reverse) = reverse.filter(|tree| !order[..=at].contains(tree)) else {
+                        continue;
+                    };
+                    assert_eq!(pair[1], reverse);
+                    forced += 1;
+                }
+            }
+        }
+        assert!(forced > 20, "{forced}");
+    }
 }

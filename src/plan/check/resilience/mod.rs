@@ -5,9 +5,9 @@
 //! it met have asked about. Whatever else fails, the walk is the same; so for each pair the sets of failures
 //! are explored as a tree: walk with nothing failed, then fail each link that the walk depended on, with those
 //! before it held up, and walk again. Every set of failures falls into exactly one of the walks, and sets that
-//! touch nothing on a walk are not walked again. Where even that is too much, the largest number of failures
-//! that can be explored is, and of the sets of K some are drawn: half of them at random, half of neighbouring
-//! links (003 section 4.7).
+//! touch nothing on a walk are not walked again. The number of failures rises from none; where K would take too many
+//! walks, all sets of fewer failures are explored as far as that goes, and of the sets of K some are drawn: half of
+//! them at random, half of neighbouring links (003 section 4.7).
 
 mod explore;
 mod sample;
@@ -125,23 +125,27 @@ pub fn resilience(
         stretch_max: 1.0,
         ..FailureReport::default()
     };
-    for failures in (0..=wanted).rev() {
+    let mut deepest = Findings::default();
+    for failures in 0..=wanted {
         let Some(findings) = explore(&world, failures, options) else {
-            continue;
+            break;
         };
         report.exhaustive = failures == wanted;
         report.exhaustive_failures = failures;
         report.sets_checked = sets(elements as u64, failures);
-        report.take(&world, findings);
-        break;
+        // Each failure more multiplies the walks by about as much as the one before.
+        let growth = findings.walks / deepest.walks.max(1);
+        let next = findings.walks.saturating_mul(growth);
+        deepest = findings;
+        if failures > 0 && next > options.most_walks.saturating_mul(2) {
+            break;
+        }
     }
+    report.take(&world, deepest);
     if !report.exhaustive {
         let drawn = sample::draw(topology, &world, wanted, options);
-        let findings = drawn
-            .par_iter()
-            .map(|failed| sample::walk_all(&world, failed))
-            .reduce(Findings::default, Findings::and);
         report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
+        let findings = sample::walk_all(&world, &drawn);
         report.take(&world, findings);
     }
     report

@@ -3,6 +3,7 @@
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use super::FailureOptions;
 use super::explore::{Findings, Judge};
@@ -99,22 +100,34 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
     }
 }
 
-/// Walks every pair under one set of failures.
-pub(super) fn walk_all(world: &World<'_>, failed: &[u32]) -> Findings {
-    let (_, dead) = world.failed(failed);
-    let mut all = Findings::default();
-    for destination in 0..world.failover.destinations.len() {
-        let mut lane = Lane::new(world, destination);
-        let homes = lane.homes.clone();
-        let mut judge = Judge::new(world, destination, &homes);
-        for &source in &world.sources {
-            if homes.contains(&source) || dead.contains(&source) {
+/// Walks every pair under every set of failures that touches what its walk without failures depends on; under the
+/// others the walk is that one.
+pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>]) -> Findings {
+    let destinations = 0..world.failover.destinations.len();
+    destinations
+        .into_par_iter()
+        .map(|destination| walk_to(world, destination, drawn))
+        .reduce(Findings::default, Findings::and)
+}
+
+fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Findings {
+    let mut lane = Lane::new(world, destination);
+    let homes = lane.homes.clone();
+    let mut judge = Judge::new(world, destination, &homes);
+    let mut touched = Vec::new();
+    for &source in world.sources.iter().filter(|source| !homes.contains(source)) {
+        touched.clear();
+        let end = lane.walk(source, &[], &mut touched);
+        judge.judge(source, &homes, &[], end);
+        for failed in drawn {
+            let (_, dead) = world.failed(failed);
+            let same = failed.iter().all(|element| !touched.contains(element));
+            if same || dead.contains(&source) {
                 continue;
             }
             let end = lane.walk(source, failed, &mut Vec::new());
             judge.judge(source, &homes, failed, end);
         }
-        all = all.and(judge.findings);
     }
-    all
+    judge.findings
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::sample;
 use super::walk::{End, Lane, World};
 use super::{FailureOptions, explore::Judge};
-use crate::plan::failover::Failover;
+use crate::plan::failover::{Element, Failover};
 use crate::topology::{LinkId, SwitchId, Topology, UNREACHABLE};
 
 /// A packet's source and its destination, by place in the list of destinations.
@@ -53,11 +53,17 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Gets tables ready.
+    /// Gets tables ready for failures of what the plan protects.
     #[must_use]
     pub fn new(topology: &'a Topology, failover: &'a Failover) -> Self {
+        Self::of(topology, failover, failover.claim.element)
+    }
+
+    /// Gets tables ready for failures of links or of switches, whatever the plan protects.
+    #[must_use]
+    pub fn of(topology: &'a Topology, failover: &'a Failover, element: Element) -> Self {
         Self {
-            world: World::new(topology, failover),
+            world: World::of(topology, failover, element),
         }
     }
 
@@ -124,8 +130,17 @@ impl<'a> Survey<'a> {
         let mut lane = Lane::new(world, destination);
         let homes = lane.homes.clone();
         let mut judge = Judge::new(world, destination, &homes);
+        let (_, dead) = world.failed(failed);
         let fate = |&at: &usize| {
             let source = flows[at].source;
+            if dead.contains(&source) {
+                let lost = Fate {
+                    met_failure: true,
+                    way: None,
+                    fewest: None,
+                };
+                return (at, lost);
+            }
             let mut examined = Vec::new();
             lane.walk(source, &[], &mut examined);
             let met_failure = examined.iter().any(|element| failed.contains(element));

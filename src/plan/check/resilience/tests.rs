@@ -4,6 +4,8 @@
 
 use proptest::prelude::*;
 
+use super::explore::Judge;
+use super::walk::Lane;
 use super::*;
 use crate::plan::failover::{Output, SwitchTable};
 use crate::scheme::failover::{FailoverOptions, FailoverScheme, failover};
@@ -27,8 +29,22 @@ fn subsets(elements: &[u32], most: usize) -> Vec<Vec<u32>> {
 fn brute(topology: &Topology, failover: &Failover, most: usize) -> (u64, u64, u64) {
     let world = World::new(topology, failover);
     let sets = subsets(&world.elements, most);
-    let found = sets.iter().map(|set| sample::walk_all(&world, set));
-    let all = found.fold(Findings::default(), Findings::and);
+    let mut all = Findings::default();
+    for destination in 0..failover.destinations.len() {
+        let mut lane = Lane::new(&world, destination);
+        let homes = lane.homes.clone();
+        let mut judge = Judge::new(&world, destination, &homes);
+        for set in &sets {
+            let (_, dead) = world.failed(set);
+            for &source in &world.sources {
+                if !homes.contains(&source) && !dead.contains(&source) {
+                    let end = lane.walk(source, set, &mut Vec::new());
+                    judge.judge(source, &homes, set, end);
+                }
+            }
+        }
+        all = all.and(judge.findings);
+    }
     (sets.len() as u64, all.lost, all.loops)
 }
 
@@ -131,4 +147,27 @@ fn where_exploring_is_too_much_sets_are_drawn() {
     assert!(found.exhaustive_failures < 2);
     assert_eq!(found.lost, 0);
     assert!(found.sets_checked >= 200);
+}
+
+/// Drawn sets are judged as brute force judges them, though most are not walked.
+#[test]
+fn drawn_sets_that_touch_nothing_are_not_walked() {
+    let topology = Topology::from_json(RING).unwrap();
+    for element in [Element::Link, Element::Switch] {
+        let options = FailoverOptions {
+            protect: element,
+            ..FailoverOptions::new(FailoverScheme::Plinko)
+        };
+        let mut failover = failover(&topology, &options).unwrap().failover.unwrap();
+        let world = World::new(&topology, &failover);
+        let sets = subsets(&world.elements, 2);
+        let found = sample::walk_all(&world, &sets);
+        let (_, lost, _) = brute(&topology, &failover, 2);
+        assert_eq!((found.lost, found.loops), (lost, 0));
+        assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
+        // Without any rule, every pair is lost under every set, and no link is asked about.
+        failover.tables.iter_mut().for_each(|table| *table = SwitchTable::default());
+        let world = World::new(&topology, &failover);
+        assert_eq!(sample::walk_all(&world, &sets).walks, 30);
+    }
 }

@@ -131,7 +131,13 @@ pub(super) struct Lane<'w> {
 }
 
 impl<'a> World<'a> {
+    /// Ready for failures of what the plan protects.
     pub(super) fn new(topology: &'a Topology, failover: &'a Failover) -> Self {
+        Self::of(topology, failover, failover.claim.element)
+    }
+
+    /// Ready for failures of anything.
+    pub(super) fn of(topology: &'a Topology, failover: &'a Failover, element: Element) -> Self {
         let fabric = Fabric::new(topology);
         let mut behind = Vec::new();
         let mut up = Vec::new();
@@ -154,7 +160,6 @@ impl<'a> World<'a> {
             behind.push(ports);
             up.push(live);
         }
-        let element = failover.claim.element;
         let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut elements: Vec<u32> = match element {
             Element::Link => fabric

@@ -1,0 +1,164 @@
+//! The tables of `switchwright bench failover` and `switchwright measure`.
+
+use super::super::super::terminal;
+use crate::measure::failover::{
+    FailureFigure, ProofFigure, SchemeState, StateFigure, SwitchFailureFigure,
+};
+
+pub(super) fn state_table(figures: &[StateFigure]) -> String {
+    let row = |f: &StateFigure| {
+        vec![
+            f.topology.to_owned(),
+            f.hosts.to_string(),
+            f.t.to_string(),
+            f.output.to_owned(),
+            f.plain_rules.to_string(),
+            f.plain_rules_max.to_string(),
+            f.rules_max.to_string(),
+            format!("{:.2}", f.ratio),
+            format!("{:.2}", f.ratio_of_003),
+            format!("{:.2}", f.bits_max as f64 / 1e6),
+            format!("{:.2}", f.tofino_bits_max as f64 / 1e6),
+            format!("{:.2}", f.plan_seconds),
+            format!("{:.2}", f.compress_seconds),
+            f.peak_memory
+                .map_or_else(|| "-".to_owned(), |b| (b.get() >> 20).to_string()),
+        ]
+    };
+    let header = [
+        "topology",
+        "hosts",
+        "t",
+        "output",
+        "rules",
+        "max",
+        "compressed",
+        "ratio",
+        "003",
+        "Mbit",
+        "Tofino Mbit",
+        "plan s",
+        "with compression s",
+        "peak MiB",
+    ];
+    let right: Vec<usize> = (4..header.len()).collect();
+    terminal::table(
+        &header,
+        &right,
+        &figures.iter().map(row).collect::<Vec<_>>(),
+    )
+}
+
+
+pub(super) fn scheme_table(figures: &[SchemeState]) -> String {
+    let mbit = |bits: u64| format!("{:.3}", bits as f64 / 1e6);
+    let row = |f: &SchemeState| {
+        vec![
+            f.topology.to_owned(),
+            f.hosts.to_string(),
+            f.t.to_string(),
+            f.variant.clone(),
+            f.rules_max.to_string(),
+            f.actions_max.to_string(),
+            mbit(f.bits_max),
+            mbit(f.tofino_bits_max),
+        ]
+    };
+    let header = [
+        "topology",
+        "hosts",
+        "t",
+        "scheme",
+        "rules",
+        "actions",
+        "Mbit",
+        "Tofino Mbit",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[1, 2, 4, 5, 6, 7], &rows)
+}
+
+/// Losses, stretch and throughput under failures of links.
+pub(in crate::cli) fn failure_table(figures: &[FailureFigure]) -> String {
+    let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}"));
+    let row = |f: &FailureFigure| {
+        vec![
+            f.subject.clone(),
+            f.failures.to_string(),
+            if f.correlated {
+                "neighbours"
+            } else {
+                "uniform"
+            }
+            .to_owned(),
+            format!("{:.1e}", f.lost),
+            optional(f.lost_by_4_1),
+            optional(f.lost_by_4_2),
+            format!("{:.2}", f.stretch_median),
+            format!("{:.2}", f.stretch_99),
+            format!("{:.2}", f.stretch_999),
+            f.stretch_999_of_003
+                .map_or_else(|| "-".to_owned(), |v| format!("{v:.2}")),
+            format!("{:.3}", f.throughput),
+        ]
+    };
+    let header = [
+        "scheme",
+        "failed",
+        "which",
+        "lost",
+        "by (4.1)",
+        "by (4.2)",
+        "stretch 50 %",
+        "99 %",
+        "99.9 %",
+        "003",
+        "throughput",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[1, 3, 4, 5, 6, 7, 8, 9, 10], &rows)
+}
+
+pub(super) fn switch_table(figures: &[SwitchFailureFigure]) -> String {
+    let row = |f: &SwitchFailureFigure| {
+        vec![
+            f.subject.clone(),
+            f.failures.to_string(),
+            format!("{:.1e}", f.lost),
+            f.lost_by_equation
+                .map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}")),
+            format!("{:.1e}", f.avoidable),
+        ]
+    };
+    let header = [
+        "scheme",
+        "failed switches",
+        "lost",
+        "by (4.3), (4.4)",
+        "with a way left",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[1, 2, 3, 4], &rows)
+}
+
+pub(super) fn proof_table(figures: &[ProofFigure]) -> String {
+    let row = |f: &ProofFigure| {
+        vec![
+            f.name.to_owned(),
+            f.links.to_string(),
+            f.pairs.to_string(),
+            f.failures.to_string(),
+            f.sets.to_string(),
+            if f.exhaustive { "all" } else { "drawn" }.to_owned(),
+            f.walks.to_string(),
+            format!("{:.1}", f.saved),
+            format!("{:.2}", f.seconds),
+            f.lost.to_string(),
+        ]
+    };
+    let header = [
+        "proof", "links", "pairs", "failed", "sets", "which", "walks", "saved x", "seconds", "lost",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[1, 2, 3, 4, 6, 7, 8, 9], &rows)
+}

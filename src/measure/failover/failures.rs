@@ -1,0 +1,409 @@
+//! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
+//! left (003 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
+
+use serde::Serialize;
+
+use super::super::planning::MeasureError;
+use super::equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
+use super::paper::STRETCH;
+use super::throughput::max_min;
+use super::traffic::{Bundle, reactive};
+use super::{Shape, tables};
+use crate::plan::check::resilience::{Fate, Survey};
+use crate::plan::failover::{Element, Failover, LabelKind};
+use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy};
+use crate::topology::{Fabric, LinkId, SwitchId, Topology};
+
+/// Which failures are drawn.
+#[derive(Clone, Debug)]
+pub struct Sets {
+    /// Numbers of links (or switches) that fail at once.
+    pub sizes: Vec<u32>,
+    /// Sets for each number, half of them uniform, half of neighbours.
+    pub count: u32,
+    /// Seed of the drawing and of the traffic.
+    pub seed: u64,
+}
+
+impl Default for Sets {
+    /// Links that fail at once in 003's tables.
+    fn default() -> Self {
+        Self {
+            sizes: vec![1, 4, 16, 64, 256],
+            count: 20,
+            seed: 1,
+        }
+    }
+}
+
+/// What becomes of traffic under failures of links.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureFigure {
+    /// The scheme and what matters of its options.
+    pub subject: String,
+    /// Links that fail at once.
+    pub failures: u32,
+    /// Whether they are neighbours.
+    pub correlated: bool,
+    /// Flows.
+    pub flows: u64,
+    /// Flows that were lost although there was a way, over all flows.
+    pub lost: f64,
+    /// 003's approximation of that, equation 4.1 (failure-identifying schemes, uniform failures).
+    pub lost_by_4_1: Option<f64>,
+    /// The same by equation 4.2.
+    pub lost_by_4_2: Option<f64>,
+    /// Median stretch of the flows that met a failure and arrived.
+    pub stretch_median: f64,
+    /// Their 99th percentile.
+    pub stretch_99: f64,
+    /// Their 99.9th percentile.
+    pub stretch_999: f64,
+    /// 003's 99.9th percentile on its 1024-host fat-tree.
+    pub stretch_999_of_003: Option<f64>,
+    /// Aggregate max-min fair throughput of four flows a host, over hosts times line rate, averaged over sets.
+    pub throughput: f64,
+}
+
+/// What becomes of traffic under failures of switches.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchFailureFigure {
+    /// The scheme and what matters of its options.
+    pub subject: String,
+    /// Switches that fail at once.
+    pub failures: u32,
+    /// Flows that were lost, those whose source or destination failed included, over all flows.
+    pub lost: f64,
+    /// 003's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no flow for lost up to the
+    /// resilience, not even those whose ends failed.)
+    pub lost_by_equation: Option<f64>,
+    /// Flows that were lost although there was a way, over all flows.
+    pub avoidable: f64,
+}
+
+/// A scheme to put under failures.
+#[derive(Clone, Debug)]
+pub struct FailurePlan {
+    /// Its name in tables and plots.
+    pub name: String,
+    /// Its options.
+    pub options: FailoverOptions,
+}
+
+/// The schemes of 003's Tables 4.13 to 4.15 and Figures 4.1, 4.16 to 4.18.
+#[must_use]
+pub fn failure_cases() -> Vec<FailurePlan> {
+    let case = |name: String, options| FailurePlan { name, options };
+    let plinko = |t, paths, multipath| FailoverOptions {
+        resilience: t,
+        paths,
+        multipath,
+        stack: 32,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let random = PathPolicy::RandomShortest;
+    let mut cases: Vec<FailurePlan> = [0, 1, 2, 4, 6]
+        .map(|t| case(format!("plinko t{t}"), plinko(t, random, None)))
+        .to_vec();
+    let aware = plinko(4, PathPolicy::Common, None);
+    cases.push(case("plinko t4 compression-aware".to_owned(), aware));
+    for ways in [1, 2, 4, 8] {
+        let options = plinko(4, random, Some(ways));
+        cases.push(case(format!("plinko t4 {ways} paths"), options));
+    }
+    for scheme in [FailoverScheme::Adst, FailoverScheme::Edst] {
+        for t in [1, 2, 4] {
+            for default_tree in [false, true] {
+                let tree = if default_tree { " default tree" } else { "" };
+                let options = FailoverOptions {
+                    resilience: t,
+                    default_tree,
+                    stack: 32,
+                    ..FailoverOptions::new(scheme)
+                };
+                cases.push(case(format!("{} t{t}{tree}", scheme.name()), options));
+            }
+        }
+    }
+    cases
+}
+
+/// Random destinations of a host where losses and stretch are counted, and where throughput is (003 section 4.7).
+const DEGREE: usize = 36;
+const BULK: usize = 4;
+
+/// Measures a scheme under failures of links on 003's fat-tree with so many hosts.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn under_failures(
+    case: &FailurePlan,
+    hosts: u32,
+    sets: &Sets,
+) -> Result<Vec<FailureFigure>, MeasureError> {
+    let topology = Shape::Egft.topology(hosts)?;
+    let failover = tables(&topology, &case.options)?;
+    let mut figures = plan_under_failures(&case.name, &topology, &failover, sets);
+    if hosts == 1024 {
+        let options = &case.options;
+        let name = if options.scheme.by_trees() {
+            options.scheme.name()
+        } else {
+            "fi"
+        };
+        for figure in &mut figures {
+            let key = (name, options.resilience, options.default_tree, figure.failures);
+            let beside = STRETCH.iter().find(|c| (c.0, c.1, c.2, c.3) == key);
+            let pick = |cell: &super::StretchCell| if figure.correlated { cell.5 } else { cell.4 };
+            figure.stretch_999_of_003 = beside.and_then(pick);
+        }
+    }
+    Ok(figures)
+}
+
+/// Measures the failover tables of any plan under failures of links.
+#[must_use]
+pub fn plan_under_failures(
+    name: &str,
+    topology: &Topology,
+    failover: &Failover,
+    sets: &Sets,
+) -> Vec<FailureFigure> {
+    let survey = Survey::of(topology, failover, Element::Link);
+    let ground = Ground::new(topology, failover, sets);
+    let identifying = failover.label != LabelKind::FailedTrees;
+    let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
+    let equation = |figure: &FailureFigure, hops| {
+        let links = (ground.fabric.arcs().len() / 2) as f64;
+        let asked = identifying && !figure.correlated;
+        let by = |equation: fn(f64, f64, f64, u8) -> f64| {
+            asked.then(|| equation(links, f64::from(figure.failures), hops, t))
+        };
+        (by(edge_failure_simple), by(edge_failure))
+    };
+    ground.figures(name, &survey, sets, equation, |set, bundle| {
+        survey.fates(set, &bundle.flows)
+    })
+}
+
+/// The same figures for routing that knows of every failure at once and takes random shortest paths: what no local
+/// failover can beat.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, MeasureError> {
+    let topology = Shape::Egft.topology(hosts)?;
+    let options = FailoverOptions {
+        resilience: 0,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let failover = tables(&topology, &options)?;
+    let survey = Survey::of(&topology, &failover, Element::Link);
+    let ground = Ground::new(&topology, &failover, sets);
+    let figures = ground.figures(
+        "shortest paths",
+        &survey,
+        sets,
+        |_, _| (None, None),
+        |set, bundle| {
+            let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
+            reactive(&topology, &ground.fabric, &failover, &bundle.flows, &links, &[])
+        },
+    );
+    Ok(figures)
+}
+
+/// A network with its traffic.
+struct Ground {
+    fabric: Fabric,
+    /// Many flows, for losses and stretch.
+    flows: Bundle,
+    /// Few flows, for throughput.
+    bulk: Bundle,
+}
+
+impl Ground {
+    fn new(topology: &Topology, failover: &Failover, sets: &Sets) -> Self {
+        let fabric = Fabric::new(topology);
+        let uniform =
+            |degree, seed| Bundle::uniform(topology, &fabric, failover, degree, seed);
+        Self {
+            flows: uniform(DEGREE, sets.seed),
+            bulk: uniform(BULK, sets.seed.wrapping_add(1)),
+            fabric,
+        }
+    }
+
+    fn figures(
+        &self,
+        name: &str,
+        survey: &Survey<'_>,
+        sets: &Sets,
+        equations: impl Fn(&FailureFigure, f64) -> (Option<f64>, Option<f64>),
+        fates: impl Fn(&[u32], &Bundle) -> Vec<Fate>,
+    ) -> Vec<FailureFigure> {
+        let mut figures = Vec::new();
+        let most = self.fabric.arcs().len() / 2;
+        for &failures in sets.sizes.iter().filter(|&&size| size as usize <= most) {
+            let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
+            for correlated in [false, true] {
+                let own = drawn.iter().skip(usize::from(correlated)).step_by(2);
+                let mut tally = Tally::default();
+                for set in own {
+                    tally.count(&fates(set, &self.flows));
+                    let sum = max_min(&fates(set, &self.bulk), &self.bulk);
+                    tally.throughput.push(sum);
+                }
+                let mut figure = tally.figure(name, failures, correlated);
+                (figure.lost_by_4_1, figure.lost_by_4_2) =
+                    equations(&figure, tally.average_path());
+                figures.push(figure);
+            }
+        }
+        figures
+    }
+}
+
+/// What has been counted over several sets.
+#[derive(Default)]
+struct Tally {
+    flows: usize,
+    /// Lost although there was a way.
+    lost: usize,
+    /// Lost because there was none.
+    cut_off: usize,
+    hops: usize,
+    arrived: usize,
+    stretch: Vec<f64>,
+    throughput: Vec<f64>,
+}
+
+impl Tally {
+    fn count(&mut self, fates: &[Fate]) {
+        self.flows += fates.len();
+        for fate in fates {
+            match (&fate.way, fate.fewest) {
+                (None, Some(_)) => self.lost += 1,
+                (None, None) => self.cut_off += 1,
+                (Some(way), _) => {
+                    self.hops += way.len();
+                    self.arrived += 1;
+                    if fate.met_failure {
+                        self.stretch.extend(fate.stretch());
+                    }
+                }
+            }
+        }
+    }
+
+    fn average_path(&self) -> f64 {
+        self.hops as f64 / self.arrived.max(1) as f64
+    }
+
+    fn figure(&mut self, name: &str, failures: u32, correlated: bool) -> FailureFigure {
+        self.stretch.sort_by(f64::total_cmp);
+        FailureFigure {
+            subject: name.to_owned(),
+            failures,
+            correlated,
+            flows: self.flows as u64,
+            lost: self.lost as f64 / self.flows.max(1) as f64,
+            lost_by_4_1: None,
+            lost_by_4_2: None,
+            stretch_median: self.percentile(0.5),
+            stretch_99: self.percentile(0.99),
+            stretch_999: self.percentile(0.999),
+            stretch_999_of_003: None,
+            throughput: self.throughput.iter().sum::<f64>()
+                / self.throughput.len().max(1) as f64,
+        }
+    }
+
+    /// Of the sorted stretches the one that so large a part does not exceed; 1 if there are none.
+    fn percentile(&self, part: f64) -> f64 {
+        let last = self.stretch.len().saturating_sub(1);
+        let at = (last as f64 * part).ceil() as usize;
+        self.stretch.get(at).copied().unwrap_or(1.0)
+    }
+}
+
+/// Measures a failure-identifying scheme under failures of switches on 003's fat-tree with so many hosts: `sizes`
+/// switches at once, drawn uniformly.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn under_switch_failures(
+    hosts: u32,
+    sets: &Sets,
+) -> Result<Vec<SwitchFailureFigure>, MeasureError> {
+    let topology = Shape::Egft.topology(hosts)?;
+    let mut figures = Vec::new();
+    for protect in [Element::Switch, Element::Link] {
+        for t in [0, 1, 2, 4] {
+            let options = FailoverOptions {
+                resilience: t,
+                protect,
+                stack: 32,
+                ..FailoverOptions::new(FailoverScheme::Plinko)
+            };
+            let failover = tables(&topology, &options)?;
+            let what = match protect {
+                Element::Link => "links",
+                Element::Switch => "switches",
+            };
+            let subject = format!("plinko t{t} of {what}");
+            figures.extend(switch_figures(&subject, &topology, &failover, sets, false));
+            if (protect, t) == (Element::Switch, 0) {
+                let subject = "shortest paths";
+                figures.extend(switch_figures(subject, &topology, &failover, sets, true));
+            }
+        }
+    }
+    Ok(figures)
+}
+
+fn switch_figures(
+    subject: &str,
+    topology: &Topology,
+    failover: &Failover,
+    sets: &Sets,
+    shortest: bool,
+) -> Vec<SwitchFailureFigure> {
+    let survey = Survey::of(topology, failover, Element::Switch);
+    let ground = Ground::new(topology, failover, sets);
+    let switches = topology.switches().len();
+    let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
+    let sizes = sets.sizes.iter().filter(|&&size| (size as usize) < switches);
+    sizes
+        .map(|&failures| {
+            let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
+            let mut tally = Tally::default();
+            for set in drawn.iter().step_by(2) {
+                let flows = &ground.flows.flows;
+                let fates = if shortest {
+                    let dead: Vec<SwitchId> = set.iter().map(|&s| SwitchId::new(s)).collect();
+                    reactive(topology, &ground.fabric, failover, flows, &[], &dead)
+                } else {
+                    survey.fates(set, flows)
+                };
+                tally.count(&fates);
+            }
+            let (all, failed) = (switches as f64, f64::from(failures));
+            let equation = match (shortest, failover.claim.element) {
+                (true, _) => Some(ends_failure(all, failed)),
+                (false, Element::Switch) => {
+                    Some(vertex_failure(all, failed, tally.average_path(), t))
+                }
+                (false, Element::Link) => None,
+            };
+            let flows = tally.flows.max(1) as f64;
+            SwitchFailureFigure {
+                subject: subject.to_owned(),
+                failures,
+                lost: (tally.lost + tally.cut_off) as f64 / flows,
+                lost_by_equation: equation,
+                avoidable: tally.lost as f64 / flows,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The failover schemes in figures: time, state and compression; stretch, losses and throughput under failures;
+//! trees; the proof. 003's figures stand beside ours where it has them.
+
+mod equations;
+mod failures;
+mod paper;
+mod plots;
+mod proofs;
+mod state;
+mod throughput;
+mod traffic;
+mod trees;
+
+use super::planning::MeasureError;
+use crate::plan::failover::Failover;
+use crate::scheme::failover::{FailoverOptions, failover};
+use crate::topology::Topology;
+use crate::topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
+
+pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
+pub use failures::{
+    FailureFigure, FailurePlan, Sets, SwitchFailureFigure, failure_cases, plan_under_failures,
+    reactive_routing, under_failures, under_switch_failures,
+};
+pub use paper::{RATIOS, RatioCell, STRETCH, StretchCell};
+pub use plots::{Named, failure_plots, state_plots, switch_plots};
+pub use proofs::{ProofCase, ProofFigure, proof, proof_cases};
+pub use state::{SchemeState, StateFigure, scheme_state, state, variants};
+pub use trees::{TreesFigure, regular_graph, trees};
+
+/// Ports of 003's switches.
+const PORTS: u16 = 64;
+
+/// The topologies of 003's evaluation, at full bisection bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// An extended generalized fat-tree.
+    Egft,
+    /// A random regular graph.
+    Jellyfish,
+}
+
+impl Shape {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Egft => "egft-b1",
+            Self::Jellyfish => "jellyfish-b1",
+        }
+    }
+
+    /// The topology with so many hosts.
+    ///
+    /// # Errors
+    /// [`MeasureError::Generate`].
+    pub fn topology(self, hosts: u32) -> Result<Topology, MeasureError> {
+        let cables = Cables::default();
+        Ok(match self {
+            Self::Egft => {
+                let size = EgftSize::Hosts {
+                    hosts,
+                    ports: PORTS,
+                    oversubscription: 1.0,
+                };
+                Egft { size, cables }.generate()
+            }
+            Self::Jellyfish => {
+                let size = JellyfishSize::Hosts {
+                    hosts,
+                    oversubscription: 1.0,
+                };
+                Jellyfish {
+                    size,
+                    ports: PORTS,
+                    seed: 1,
+                    cables,
+                }
+                .generate()
+            }
+        }?)
+    }
+}
+
+/// The tables of a plan that has nothing else.
+fn tables(topology: &Topology, options: &FailoverOptions) -> Result<Failover, MeasureError> {
+    let tables = failover(topology, options)?;
+    tables.failover.ok_or(MeasureError::NoTables)
+}

@@ -1,0 +1,239 @@
+//! State per switch: rules and TCAM bits of every scheme (003 section 4.8.1), and what compression saves.
+
+use serde::Serialize;
+use units::Bytes;
+
+use super::super::machine::{peak_memory, reset_peak_memory, timed};
+use super::super::planning::MeasureError;
+use super::paper::RatioCell;
+use super::{Shape, tables};
+use crate::plan::failover::{Output, StateCounts};
+use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy};
+use crate::topology::Topology;
+
+/// What one table of Plinko takes, before and after compression.
+#[derive(Clone, Debug, Serialize)]
+pub struct StateFigure {
+    /// `egft-b1` or `jellyfish-b1`.
+    pub topology: &'static str,
+    /// Hosts.
+    pub hosts: u32,
+    /// Resilience.
+    pub t: u8,
+    /// `source-routes` or `hop-by-hop`.
+    pub output: &'static str,
+    /// Switches.
+    pub switches: usize,
+    /// Rules over all switches before compression; the routes are the compression-aware ones of 003 section 4.5.3, as
+    /// in 003's tables.
+    pub plain_rules: u64,
+    /// Rules of the switch with most, before compression.
+    pub plain_rules_max: u64,
+    /// TCAM bits of the switch with most, before compression.
+    pub plain_bits_max: u64,
+    /// The same rules compressed, over all switches.
+    pub rules: u64,
+    /// Rules of the switch with most.
+    pub rules_max: u64,
+    /// TCAM bits of the switch with most.
+    pub bits_max: u64,
+    /// TCAM bits that Tofino 1 would allot on the switch that needs most.
+    pub tofino_bits_max: u64,
+    /// Stages of it that Tofino 1 would fill.
+    pub tofino_stages_max: u64,
+    /// Rules of the switch with most before over after.
+    pub ratio: f64,
+    /// 003's ratio.
+    pub ratio_of_003: f64,
+    /// Seconds to plan without compression.
+    pub plan_seconds: f64,
+    /// Seconds to plan with compression and its proof of equivalence.
+    pub compress_seconds: f64,
+    /// The most memory held.
+    pub peak_memory: Option<Bytes>,
+}
+
+fn plinko(t: u8, output: Output) -> FailoverOptions {
+    FailoverOptions {
+        resilience: t,
+        output,
+        paths: PathPolicy::Common,
+        stack: 32,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    }
+}
+
+fn most(counts: &[StateCounts], figure: fn(&StateCounts) -> u64) -> u64 {
+    counts.iter().map(figure).max().unwrap_or(0)
+}
+
+/// Plans one cell with and without compression.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureError> {
+    let &(shape, hosts, t, source, hop) = cell;
+    let topology = shape.topology(hosts)?;
+    reset_peak_memory();
+    let options = plinko(t, output);
+    let (plain, plan_seconds) = timed(|| tables(&topology, &options));
+    let before = plain?.counts();
+    let options = FailoverOptions {
+        compress: true,
+        ..options
+    };
+    let (compressed, compress_seconds) = timed(|| tables(&topology, &options));
+    let after = compressed?.counts();
+    let rules_max = most(&after, |c| c.rules);
+    let plain_rules_max = most(&before, |c| c.rules);
+    Ok(StateFigure {
+        topology: shape.name(),
+        hosts,
+        t,
+        output: output_name(output),
+        switches: topology.switches().len(),
+        plain_rules: before.iter().map(|c| c.rules).sum(),
+        plain_rules_max,
+        plain_bits_max: most(&before, |c| c.tcam_bits),
+        rules: after.iter().map(|c| c.rules).sum(),
+        rules_max,
+        bits_max: most(&after, |c| c.tcam_bits),
+        tofino_bits_max: most(&after, |c| c.tofino.bits),
+        tofino_stages_max: most(&after, |c| c.tofino.stages),
+        ratio: plain_rules_max as f64 / rules_max.max(1) as f64,
+        ratio_of_003: match output {
+            Output::SourceRoutes => source,
+            Output::HopByHop => hop,
+        },
+        plan_seconds,
+        compress_seconds,
+        peak_memory: peak_memory(),
+    })
+}
+
+
+const fn output_name(output: Output) -> &'static str {
+    match output {
+        Output::SourceRoutes => "source-routes",
+        Output::HopByHop => "hop-by-hop",
+    }
+}
+
+/// What the tables of one scheme take on the switch that needs most.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeState {
+    /// `egft-b1` or `jellyfish-b1`.
+    pub topology: &'static str,
+    /// Hosts.
+    pub hosts: u32,
+    /// The scheme, with what has been done to shrink its tables.
+    pub variant: String,
+    /// Resilience.
+    pub t: u8,
+    /// Rules.
+    pub rules_max: u64,
+    /// TCAM bits as 003 counts them.
+    pub bits_max: u64,
+    /// TCAM bits as Tofino 1 would allot them.
+    pub tofino_bits_max: u64,
+    /// Distinct (output, action) pairs: what compression cannot go below.
+    pub actions_max: u64,
+}
+
+/// The variants of 003's Figures 4.11 to 4.15: a name and options for a resilience.
+#[must_use]
+pub fn variants(t: u8) -> Vec<(&'static str, FailoverOptions)> {
+    let base = |scheme| FailoverOptions {
+        resilience: t,
+        stack: 32,
+        ..FailoverOptions::new(scheme)
+    };
+    let source = |options| FailoverOptions {
+        output: Output::SourceRoutes,
+        ..options
+    };
+    let virtual_8 = |options| FailoverOptions {
+        multipath: Some(8),
+        ..options
+    };
+    let compressed = |options| FailoverOptions {
+        compress: true,
+        paths: PathPolicy::Common,
+        ..options
+    };
+    let by_trees = |scheme, default_tree| FailoverOptions {
+        default_tree,
+        multipath: Some(8),
+        ..base(scheme)
+    };
+    vec![
+        ("plinko hop by hop", base(FailoverScheme::Plinko)),
+        ("plinko source routes", source(base(FailoverScheme::Plinko))),
+        (
+            "plinko source routes, 8 paths",
+            virtual_8(source(base(FailoverScheme::Plinko))),
+        ),
+        (
+            "plinko source routes, compressed",
+            compressed(source(base(FailoverScheme::Plinko))),
+        ),
+        (
+            "plinko hop by hop, compressed",
+            compressed(base(FailoverScheme::Plinko)),
+        ),
+        (
+            "plinko source routes, 8 paths, compressed",
+            compressed(virtual_8(source(base(FailoverScheme::Plinko)))),
+        ),
+        ("fcp hop by hop", base(FailoverScheme::Fcp)),
+        (
+            "fcp source routes, 8 paths",
+            virtual_8(source(base(FailoverScheme::Fcp))),
+        ),
+        ("mpls-frr hop by hop", base(FailoverScheme::MplsFrr)),
+        (
+            "mpls-frr source routes, 8 paths",
+            virtual_8(source(base(FailoverScheme::MplsFrr))),
+        ),
+        ("edst, 8 paths", by_trees(FailoverScheme::Edst, false)),
+        (
+            "edst, default tree, 8 paths",
+            by_trees(FailoverScheme::Edst, true),
+        ),
+        ("adst, 8 paths", by_trees(FailoverScheme::Adst, false)),
+        (
+            "adst, marked, 8 paths",
+            FailoverOptions {
+                mark_trees: true,
+                ..by_trees(FailoverScheme::Adst, false)
+            },
+        ),
+        (
+            "adst, default tree, 8 paths",
+            by_trees(FailoverScheme::Adst, true),
+        ),
+    ]
+}
+
+/// Plans one variant and counts.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn scheme_state(
+    shape: Shape,
+    topology: &Topology,
+    variant: &str,
+    options: &FailoverOptions,
+) -> Result<SchemeState, MeasureError> {
+    let counts = tables(topology, options)?.counts();
+    Ok(SchemeState {
+        topology: shape.name(),
+        hosts: u32::try_from(topology.hosts().len()).unwrap_or(u32::MAX),
+        variant: variant.to_owned(),
+        t: options.resilience,
+        rules_max: most(&counts, |c| c.rules),
+        bits_max: most(&counts, |c| c.tcam_bits),
+        tofino_bits_max: most(&counts, |c| c.tofino.bits),
+        actions_max: most(&counts, |c| c.actions),
+    })
+}
