@@ -284,7 +284,10 @@ fn draw(svg: &mut String, series: &Series, x: &Ruler, y: &Ruler) {
         .filter_map(|&(a, b)| Some((x.at(a)?, y.at(b)?)))
         .collect();
     if series.stroke != Stroke::Marks && shown.len() > 1 {
-        let way: Vec<String> = shown.iter().map(|(a, b)| format!("{a:.1} {b:.1}")).collect();
+        let way: Vec<String> = shown
+            .iter()
+            .map(|(a, b)| format!("{a:.1} {b:.1}"))
+            .collect();
         let dash = match series.stroke {
             Stroke::Dashed => " stroke-dasharray=\"5 4\"",
             _ => "",
@@ -351,7 +354,12 @@ mod tests {
     #[test]
     fn a_small_plot() {
         let mut plot = Plot::new("a < b", Axis::log("failed"), Axis::linear("stretch"));
-        plot.add("ours", Stroke::Solid, 0, vec![(1.0, 1.0), (16.0, 1.5), (256.0, 2.0)]);
+        plot.add(
+            "ours",
+            Stroke::Solid,
+            0,
+            vec![(1.0, 1.0), (16.0, 1.5), (256.0, 2.0)],
+        );
         plot.add("formula", Stroke::Dashed, 0, vec![(1.0, 1.1), (256.0, 2.2)]);
         plot.add("theirs", Stroke::Marks, 1, vec![(16.0, 1.6)]);
         plot.add("nothing", Stroke::Solid, 2, vec![]);

@@ -11,9 +11,10 @@ use tempfile::TempDir;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use crate::measure::failover::{
-    FailureFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure,
-    failure_cases, failure_plots, proof, proof_cases, reactive_routing, regular_graph, scheme_state, state, state_plots,
-    switch_plots, trees, under_failures, under_switch_failures, variants,
+    FailureFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure,
+    SwitchFailureFigure, TreesFigure, failure_cases, failure_plots, proof, proof_cases,
+    reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
+    under_failures, under_switch_failures, variants,
 };
 use crate::measure::{Machine, TreesPeer, sage_trees};
 use crate::plan::failover::Output;
@@ -119,7 +120,9 @@ impl Run<'_> {
                 (Output::HopByHop, "hop-by-hop"),
             ] {
                 let name = format!("state {} {} t{} {word}", cell.0.name(), cell.1, cell.2);
-                report.state.extend(self.one(&name, || state(cell, output))?);
+                report
+                    .state
+                    .extend(self.one(&name, || state(cell, output))?);
             }
         }
         Ok(())
@@ -159,7 +162,9 @@ impl Run<'_> {
             ..sets
         };
         let switches = self.one("switches", || under_switch_failures(HOSTS, &sets))?;
-        report.switch_failures.extend(switches.into_iter().flatten());
+        report
+            .switch_failures
+            .extend(switches.into_iter().flatten());
         Ok(())
     }
 }

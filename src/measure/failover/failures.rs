@@ -152,7 +152,12 @@ pub fn under_failures(
             "fi"
         };
         for figure in &mut figures {
-            let key = (name, options.resilience, options.default_tree, figure.failures);
+            let key = (
+                name,
+                options.resilience,
+                options.default_tree,
+                figure.failures,
+            );
             let beside = STRETCH.iter().find(|c| (c.0, c.1, c.2, c.3) == key);
             let pick = |cell: &super::StretchCell| if figure.correlated { cell.5 } else { cell.4 };
             figure.stretch_999_of_003 = beside.and_then(pick);
@@ -207,7 +212,14 @@ pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, M
         |_, _| (None, None),
         |set, bundle| {
             let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
-            reactive(&topology, &ground.fabric, &failover, &bundle.flows, &links, &[])
+            reactive(
+                &topology,
+                &ground.fabric,
+                &failover,
+                &bundle.flows,
+                &links,
+                &[],
+            )
         },
     );
     Ok(figures)
@@ -225,8 +237,7 @@ struct Ground {
 impl Ground {
     fn new(topology: &Topology, failover: &Failover, sets: &Sets) -> Self {
         let fabric = Fabric::new(topology);
-        let uniform =
-            |degree, seed| Bundle::uniform(topology, &fabric, failover, degree, seed);
+        let uniform = |degree, seed| Bundle::uniform(topology, &fabric, failover, degree, seed);
         Self {
             flows: uniform(DEGREE, sets.seed),
             bulk: uniform(BULK, sets.seed.wrapping_add(1)),
@@ -255,8 +266,7 @@ impl Ground {
                     tally.throughput.push(sum);
                 }
                 let mut figure = tally.figure(name, failures, correlated);
-                (figure.lost_by_4_1, figure.lost_by_4_2) =
-                    equations(&figure, tally.average_path());
+                (figure.lost_by_4_1, figure.lost_by_4_2) = equations(&figure, tally.average_path());
                 figures.push(figure);
             }
         }
@@ -314,8 +324,7 @@ impl Tally {
             stretch_99: self.percentile(0.99),
             stretch_999: self.percentile(0.999),
             stretch_999_of_003: None,
-            throughput: self.throughput.iter().sum::<f64>()
-                / self.throughput.len().max(1) as f64,
+            throughput: self.throughput.iter().sum::<f64>() / self.throughput.len().max(1) as f64,
         }
     }
 
@@ -373,7 +382,10 @@ fn switch_figures(
     let ground = Ground::new(topology, failover, sets);
     let switches = topology.switches().len();
     let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
-    let sizes = sets.sizes.iter().filter(|&&size| (size as usize) < switches);
+    let sizes = sets
+        .sizes
+        .iter()
+        .filter(|&&size| (size as usize) < switches);
     sizes
         .map(|&failures| {
             let drawn = survey.draw(failures, sets.count.max(2), sets.seed);

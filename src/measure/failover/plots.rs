@@ -68,7 +68,13 @@ pub fn failure_plots(figures: &[FailureFigure]) -> Vec<Named> {
                     let of = figures
                         .iter()
                         .filter(|f| f.subject == *subject && f.correlated == correlated);
-                    curves(&mut plot, quantity, subject, colour, &of.collect::<Vec<_>>());
+                    curves(
+                        &mut plot,
+                        quantity,
+                        subject,
+                        colour,
+                        &of.collect::<Vec<_>>(),
+                    );
                 }
                 if !plot.series.is_empty() {
                     plots.push((format!("{}-{family_name}-{kind}", quantity.file), plot));
@@ -94,7 +100,9 @@ fn curves(
             .collect()
     };
     let ours = points(quantity.ours);
-    let beside = quantity.beside.map(|(name, stroke, of)| (name, stroke, points(of)));
+    let beside = quantity
+        .beside
+        .map(|(name, stroke, of)| (name, stroke, points(of)));
     plot.add(subject, Stroke::Solid, colour, ours);
     if let Some((name, stroke, points)) = beside {
         plot.add(&format!("{subject} {name}"), stroke, colour, points);
@@ -117,10 +125,20 @@ pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
     for (colour, subject) in subjects.into_iter().enumerate() {
         let own = || figures.iter().filter(|f| f.subject == subject);
         let ours = own().map(|f| (f64::from(f.failures), f.lost));
-        plot.add(subject, Stroke::Solid, colour, ours.filter(|p| p.1 > 0.0).collect());
+        plot.add(
+            subject,
+            Stroke::Solid,
+            colour,
+            ours.filter(|p| p.1 > 0.0).collect(),
+        );
         let formula = own().filter_map(|f| Some((f64::from(f.failures), f.lost_by_equation?)));
         let formula = formula.filter(|p| p.1 > 0.0).collect();
-        plot.add(&format!("{subject}, formula"), Stroke::Dashed, colour, formula);
+        plot.add(
+            &format!("{subject}, formula"),
+            Stroke::Dashed,
+            colour,
+            formula,
+        );
     }
     if plot.series.is_empty() {
         return Vec::new();
@@ -150,8 +168,14 @@ pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named
         for t in distinct(schemes.iter().map(|f| f.t)) {
             let title = format!("{topology}: TCAM of a switch, {t}-resilient");
             let mut plot = Plot::new(&title, Axis::log("hosts"), Axis::log("Mbit"));
-            let own = || schemes.iter().filter(|f| (f.topology, f.t) == (topology, t));
-            for (colour, variant) in distinct(own().map(|f| f.variant.as_str())).into_iter().enumerate()
+            let own = || {
+                schemes
+                    .iter()
+                    .filter(|f| (f.topology, f.t) == (topology, t))
+            };
+            for (colour, variant) in distinct(own().map(|f| f.variant.as_str()))
+                .into_iter()
+                .enumerate()
             {
                 let points = own().filter(|f| f.variant == variant);
                 let points = points.map(|f| (f64::from(f.hosts), f.bits_max as f64 / 1e6));
@@ -168,10 +192,15 @@ pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named
 fn ratio_plot(topology: &str, output: &str, figures: &[&StateFigure]) -> Plot {
     let title = format!("{topology}, {output}: rules before over after compression");
     let mut plot = Plot::new(&title, Axis::log("hosts"), Axis::log("ratio"));
-    for (colour, t) in distinct(figures.iter().map(|f| f.t)).into_iter().enumerate() {
+    for (colour, t) in distinct(figures.iter().map(|f| f.t))
+        .into_iter()
+        .enumerate()
+    {
         let own = || figures.iter().filter(|f| f.t == t);
         let ours = own().map(|f| (f64::from(f.hosts), f.ratio)).collect();
-        let theirs = own().map(|f| (f64::from(f.hosts), f.ratio_of_003)).collect();
+        let theirs = own()
+            .map(|f| (f64::from(f.hosts), f.ratio_of_003))
+            .collect();
         plot.add(&format!("t = {t}"), Stroke::Solid, colour, ours);
         plot.add(&format!("t = {t}, 003"), Stroke::Marks, colour, theirs);
     }

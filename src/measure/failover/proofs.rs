@@ -77,13 +77,48 @@ pub fn proof_cases() -> Vec<ProofCase> {
         exhaustive,
     };
     vec![
-        case("fat-tree k4, plinko t2", GroundName::FatTree4, plinko(2), true),
-        case("jellyfish 20x8, plinko t2", GroundName::Jellyfish20, plinko(2), true),
-        case("jellyfish 20x8, plinko t3", GroundName::Jellyfish20, plinko(3), true),
-        case("egft 512, plinko t1", GroundName::Egft(512), plinko(1), true),
-        case("egft 512, plinko t1 compressed", GroundName::Egft(512), compressed(1), true),
-        case("egft 512, plinko t2", GroundName::Egft(512), plinko(2), true),
-        case("egft 1024, plinko t4, 200 sets", GroundName::Egft(1024), plinko(4), false),
+        case(
+            "fat-tree k4, plinko t2",
+            GroundName::FatTree4,
+            plinko(2),
+            true,
+        ),
+        case(
+            "jellyfish 20x8, plinko t2",
+            GroundName::Jellyfish20,
+            plinko(2),
+            true,
+        ),
+        case(
+            "jellyfish 20x8, plinko t3",
+            GroundName::Jellyfish20,
+            plinko(3),
+            true,
+        ),
+        case(
+            "egft 512, plinko t1",
+            GroundName::Egft(512),
+            plinko(1),
+            true,
+        ),
+        case(
+            "egft 512, plinko t1 compressed",
+            GroundName::Egft(512),
+            compressed(1),
+            true,
+        ),
+        case(
+            "egft 512, plinko t2",
+            GroundName::Egft(512),
+            plinko(2),
+            true,
+        ),
+        case(
+            "egft 1024, plinko t4, 200 sets",
+            GroundName::Egft(1024),
+            plinko(4),
+            false,
+        ),
     ]
 }
 

@@ -111,7 +111,6 @@ pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureErr
     })
 }
 
-
 const fn output_name(output: Output) -> &'static str {
     match output {
         Output::SourceRoutes => "source-routes",

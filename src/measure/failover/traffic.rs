@@ -105,7 +105,12 @@ pub(super) fn reactive(
             let mut rng = ChaCha8Rng::seed_from_u64(destination as u64);
             let mut search = HopSearch::new(fabric, topology.links().len());
             let hops = search.search(fabric, &homes, links, switches, None);
-            let fate = |&at: &usize| (at, walk(topology, fabric, hops, links, flows[at].source, &mut rng));
+            let fate = |&at: &usize| {
+                (
+                    at,
+                    walk(topology, fabric, hops, links, flows[at].source, &mut rng),
+                )
+            };
             group.iter().map(fate).collect::<Vec<_>>()
         })
         .collect();

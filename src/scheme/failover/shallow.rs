@@ -138,7 +138,8 @@ impl Tree {
             sum_of_depths: 0,
             stack: Vec::new(),
         };
-        for node in (0u32..).take(nodes).filter(|&node| node != tree.root) {
+        let root = tree.root;
+        for node in (0u32..).take(nodes).filter(|&node| node != root) {
             tree.link(node, tree.above[node as usize]);
         }
         let order = tree.fathom(tree.root);
@@ -267,7 +268,10 @@ impl Tree {
     fn turn(&mut self, way: &[(u32, u32)], under: u32, edge: u32) {
         let Some(&(top, _)) = way.last() else { return };
         self.take_off(top);
-        let edges: Vec<u32> = way.iter().map(|&(node, _)| self.edge[node as usize]).collect();
+        let edges: Vec<u32> = way
+            .iter()
+            .map(|&(node, _)| self.edge[node as usize])
+            .collect();
         for &(node, _) in &way[..way.len() - 1] {
             self.unlink(node);
         }
@@ -508,7 +512,10 @@ mod tests {
         let mut depths = 0;
         for (forest, size) in trees.into_forests().into_iter().zip(sizes) {
             let depth = forest.depths();
-            assert!(depth.iter().all(|&depth| depth < nodes), "a node hangs on no root");
+            assert!(
+                depth.iter().all(|&depth| depth < nodes),
+                "a node hangs on no root"
+            );
             depths += depth.iter().map(|&d| i64::from(d)).sum::<i64>();
             // Every node counts for all above it, itself included.
             let counted: u32 = size.iter().sum();

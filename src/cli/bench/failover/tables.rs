@@ -49,7 +49,6 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
     )
 }
 
-
 pub(super) fn scheme_table(figures: &[SchemeState]) -> String {
     let mbit = |bits: u64| format!("{:.3}", bits as f64 / 1e6);
     let row = |f: &SchemeState| {
@@ -80,7 +79,8 @@ pub(super) fn scheme_table(figures: &[SchemeState]) -> String {
 
 /// Losses, stretch and throughput under failures of links.
 pub(in crate::cli) fn failure_table(figures: &[FailureFigure]) -> String {
-    let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}"));
+    let optional =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}"));
     let row = |f: &FailureFigure| {
         vec![
             f.subject.clone(),

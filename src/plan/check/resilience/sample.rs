@@ -115,7 +115,11 @@ fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Finding
     let homes = lane.homes.clone();
     let mut judge = Judge::new(world, destination, &homes);
     let mut touched = Vec::new();
-    for &source in world.sources.iter().filter(|source| !homes.contains(source)) {
+    for &source in world
+        .sources
+        .iter()
+        .filter(|source| !homes.contains(source))
+    {
         touched.clear();
         let end = lane.walk(source, &[], &mut touched);
         judge.judge(source, &homes, &[], end);

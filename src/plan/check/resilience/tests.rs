@@ -166,7 +166,10 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         assert_eq!((found.lost, found.loops), (lost, 0));
         assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
         // Without any rule, every pair is lost under every set, and no link is asked about.
-        failover.tables.iter_mut().for_each(|table| *table = SwitchTable::default());
+        failover
+            .tables
+            .iter_mut()
+            .for_each(|table| *table = SwitchTable::default());
         let world = World::new(&topology, &failover);
         assert_eq!(sample::walk_all(&world, &sets).walks, 30);
     }
