@@ -4,26 +4,27 @@
 //!
 //! All storage of a program is one flat array of words, the *frame* (`frame.rs`). `codegen/` writes four functions as
 //! Cranelift IR: the parser; checksum verification and ingress; egress; checksum computation and
-//! deparser. Actions, functions, controls and subparsers are copied into their callers, except those
+//! deparser; and a fifth of all of them, with what `simple_switch` does between them, if the program
+//! reads and writes whole bytes and keeps to the rules that `Unit::blocks` checks. Actions, functions, controls and subparsers are copied into their callers, except those
 //! that are large and called more than once (`plan.rs`). Within a function, what was stored in a word
 //! is kept as a value as long as all paths agree on it; every store also goes to the frame, so that
 //! the other functions and helpers find it there.
 //!
 //! Native code does: control flow, arithmetic up to 64 bits and most of it beyond, extraction and
 //! emission of headers (one comparison with the packet's end per header, words loaded and stored
-//! whole), Internet checksums, keys of tables and action data. It calls out (`runtime.rs`, through
-//! `jit.rs`) for table lookups, other hashes, counters, meters, registers, random numbers, digests,
+//! whole), Internet checksums and CRCs, counters, keys of tables and action data, and lookups in tables
+//! of a few entries, groups of members included, in copies made for it (`image.rs`). It calls out
+//! (`runtime.rs`, through `jit.rs`) for other lookups, other hashes, meters, registers, random numbers, digests,
 //! requests to clone, resubmit or recirculate, value sets, varbits, checksums over the payload,
 //! headers that are not whole bytes, and multiplication, division and shifts by variable amounts of
 //! values beyond 64 bits.
 //!
-//! Keys reach the tables packed as they are stored. Tables of a few entries compare them all, exact
-//! ones take one probe; what a lookup in another table found is remembered (`memo.rs`) for as long as
-//! the table's entries stay the same.
+//! Keys reach the tables packed as they are stored. Exact tables take one probe; what a lookup in
+//! another table found is remembered (`memo.rs`) for as long as the table's entries stay the same.
 //!
-//! A packet that asks for nothing special stays in one loop ([`Compiled::forward`]) that allocates
-//! nothing: in with parser and ingress, out with egress and deparser, its bytes written straight into
-//! the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
+//! A packet that asks for nothing special stays in one loop (`Machine::forward`) that allocates
+//! nothing: one call, or in with parser and ingress and out with egress and deparser, its bytes written
+//! straight into the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
 //! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
 //!
 //! Traced packets are run by the interpreter, on the same state: events come at places that compiled
