@@ -31,7 +31,7 @@ pub struct Settings {
     pub time: Duration,
     /// Where the choices begin.
     pub seed: u64,
-    /// An input that takes longer is a hang.
+    /// An input that takes longer, in time that the process works, is a hang.
     pub hang: Duration,
     /// More memory than this is a leak or a bomb.
     pub memory: u64,
@@ -248,11 +248,16 @@ impl Watch {
         let (hang, memory) = (settings.hang.as_millis() as u64, settings.memory);
         let watched = Arc::clone(&since);
         std::thread::spawn(move || {
+            // The input seen last, and the time the process had worked by then: on a busy machine an input may take
+            // long without any work being done.
+            let mut last = (0, 0);
             loop {
                 std::thread::sleep(Duration::from_millis(200));
                 let started = watched.load(Ordering::Relaxed);
-                let now = began.elapsed().as_millis() as u64 + 1;
-                if started > 0 && now.saturating_sub(started) > hang {
+                let worked = worked().unwrap_or(began.elapsed().as_millis() as u64);
+                if started == 0 || started != last.0 {
+                    last = (started, worked);
+                } else if worked.saturating_sub(last.1) > hang {
                     give_up("an input takes too long");
                 }
                 if resident() > memory {
@@ -278,6 +283,15 @@ impl Watch {
 fn give_up(why: &str) -> ! {
     eprintln!("fuzz: {why}; the input is in the file `current`");
     std::process::abort()
+}
+
+/// Milliseconds that this process has worked, where the kernel tells (in hundredths of a second).
+fn worked() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name, in parentheses, may hold anything.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some((ticks(11)? + ticks(12)?) * 10)
 }
 
 /// Memory of this process, where the kernel tells.

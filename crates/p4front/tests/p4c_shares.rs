@@ -37,7 +37,7 @@ const ACCEPTED_ERRORS: [(&str, &str); 6] = [
 ];
 
 /// Programs of `p4_16_samples` that are refused here.
-const REFUSED_SAMPLES: [(&str, &str); 23] = [
+const REFUSED_SAMPLES: [(&str, &str); 22] = [
     ("array1", "arrays inside headers"),
     ("array2", "arrays inside headers"),
     ("array3", "arrays inside headers"),
@@ -81,7 +81,6 @@ const REFUSED_SAMPLES: [(&str, &str); 23] = [
         "issue5335_default_initialized_non_header_stack_nested",
         "structs as action data",
     ),
-    ("issue3671", "bound arguments written in another order"),
     ("issue3091", "lists of match kinds as arguments"),
     ("issue3238", "run-time values of type int"),
     ("parser-unroll-test1", "run-time values of type int"),
