@@ -42,7 +42,7 @@ pub(super) struct Agent {
     #[arg(long)]
     once: bool,
     /// The election id to begin with; the highest that the switch has seen is outbid for every write.
-    #[arg(long, value_name = "ID", default_value_t = 1)]
+    #[arg(long, value_name = "ID", default_value_t = 100)]
     election_id: u64,
 }
 

@@ -183,7 +183,9 @@ fn inside(
 ) -> Result<DrillReport, DrillError> {
     let folder = tempfile::tempdir()?;
     let mut lab = Lab::start(topology, options, folder.path())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // Its threads are of this namespace too, and close sessions that are done with.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
         .enable_all()
         .build()?;
     let desired = Desired::open(&options.build)?;

@@ -18,6 +18,7 @@ use p4runtime::p4::config::v1::Table;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update, write_request};
 use thiserror::Error;
 use tokio::sync::watch;
+use tonic::Code;
 use units::PortId;
 
 use super::client::{Client, Endpoint};
@@ -136,7 +137,7 @@ pub async fn run(
     });
     let _source = watch_links(options, sender)?;
     let mut session = Session {
-        endpoint: &options.endpoint,
+        endpoint: options.endpoint.clone(),
         client: None,
         place: None,
     };
@@ -167,6 +168,9 @@ pub async fn run(
                             reason: reason.clone(),
                         });
                         said = reason;
+                    }
+                    if error.code() == Some(Code::InvalidArgument) {
+                        session.outgrow();
                     }
                     session.forget();
                     // A change does not cut the pause short: the switch is not there.
@@ -290,13 +294,18 @@ fn carries(name: &str) -> bool {
 }
 
 /// A connection, and where the switch's program keeps the status.
-struct Session<'a> {
-    endpoint: &'a Endpoint,
+struct Session {
+    endpoint: Endpoint,
     client: Option<Client>,
     place: Option<Place>,
 }
 
-impl Session<'_> {
+impl Session {
+    /// Another client holds our election id: the next one may be free.
+    const fn outgrow(&mut self) {
+        self.endpoint.election_id = self.endpoint.election_id.next();
+    }
+
     fn forget(&mut self) {
         self.client = None;
         self.place = None;
@@ -304,7 +313,7 @@ impl Session<'_> {
 
     async fn ready(&mut self) -> Result<(&mut Client, Place), RemoteError> {
         if self.client.is_none() {
-            self.client = Some(Client::connect(self.endpoint).await?);
+            self.client = Some(Client::connect(&self.endpoint).await?);
         }
         let place = self.place;
         let Some(client) = &mut self.client else {
