@@ -38,6 +38,53 @@ impl SwitchKind {
     }
 }
 
+impl SwitchKind {
+    /// Whether its links are cables of two pairs with a bridge between them, which can be cut in the middle. BMv2's
+    /// one receiving thread waits for ever on an interface that is switched off itself (libpcap does); one that loses
+    /// its carrier does it no harm.
+    const fn needs_cables(self) -> bool {
+        matches!(self, Self::Bmv2)
+    }
+}
+
+fn is_fabric(topology: &Topology, link: LinkId) -> bool {
+    let link = topology.link(link);
+    [link.a, link.b]
+        .iter()
+        .all(|end| matches!(end.node, NodeId::Switch(_)))
+}
+
+/// The middle of a cable.
+fn cable_ends(link: LinkId) -> [String; 2] {
+    [format!("m{}a", link.index()), format!("m{}b", link.index())]
+}
+
+/// Joins the middle of a cable by a bridge.
+fn splice(link: LinkId, ends: [&str; 2]) -> Result<(), DrillError> {
+    let bridge = format!("br{}", link.index());
+    ip(&["link", "add", &bridge, "type", "bridge"])?;
+    for end in ends {
+        ip(&["link", "set", end, "master", &bridge])?;
+    }
+    ip(&["link", "set", &bridge, "up"])
+}
+
+/// Runs iproute2's `ip`.
+fn ip(arguments: &[&str]) -> Result<(), DrillError> {
+    let failed = |source| DrillError::Start {
+        program: format!("ip {}", arguments.join(" ")),
+        source,
+    };
+    let status = Command::new("ip")
+        .args(arguments)
+        .status()
+        .map_err(failed)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(failed(std::io::Error::other(status.to_string())))
+}
+
 /// A switch process and where it listens.
 struct Running {
     name: String,
@@ -84,11 +131,18 @@ impl Lab {
             folder: folder.to_owned(),
             _links: Vec::new(),
         };
-        for link in topology.links() {
+        for (id, link) in topology.link_ids().zip(topology.links()) {
             let (a, b) = (interface(link.a), interface(link.b));
-            lab._links.push(Veth::new(End::here(&a), End::here(&b))?);
+            if options.kind.needs_cables() && is_fabric(topology, id) {
+                let [near, far] = cable_ends(id);
+                lab._links.push(Veth::new(End::here(&a), End::here(&near))?);
+                lab._links.push(Veth::new(End::here(&b), End::here(&far))?);
+                splice(id, [&near, &far])?;
+            } else {
+                lab._links.push(Veth::new(End::here(&a), End::here(&b))?);
+            }
             if !link.up {
-                Rtnl::open()?.set_up(&a, false)?;
+                lab.set_link(topology, id, options.kind, false)?;
             }
         }
         for switch in topology.switch_ids() {
@@ -201,9 +255,23 @@ impl Lab {
         }))
     }
 
-    /// The interface that is switched off for a link to fail.
-    pub(super) fn link_end(topology: &Topology, link: LinkId) -> String {
-        interface(topology.link(link).a)
+    /// Lets a link fail, or come back: both its ends lose their carrier.
+    pub(super) fn set_link(
+        &self,
+        topology: &Topology,
+        link: LinkId,
+        kind: SwitchKind,
+        up: bool,
+    ) -> Result<(), DrillError> {
+        let mut rtnl = Rtnl::open()?;
+        if kind.needs_cables() && is_fabric(topology, link) {
+            for end in cable_ends(link) {
+                rtnl.set_up(&end, up)?;
+            }
+        } else {
+            rtnl.set_up(&interface(topology.link(link).a), up)?;
+        }
+        Ok(())
     }
 
     /// A host's interface as a stream of frames.

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netlab::rtnl::Rtnl;
 use netlab::{Namespace, NetError};
 use serde::Serialize;
 use thiserror::Error;
@@ -228,11 +227,9 @@ fn inside(
             format!("update to {}", build.display())
         }
         (DrillEvent::Fail(_), Some(link)) => {
-            let interface = Lab::link_end(topology, link);
-            let mut rtnl = Rtnl::open()?;
-            rtnl.set_up(&interface, false)?;
+            lab.set_link(topology, link, options.kind, false)?;
             std::thread::sleep(third);
-            rtnl.set_up(&interface, true)?;
+            lab.set_link(topology, link, options.kind, true)?;
             format!("link {} down and up", topology.link_name(link))
         }
         (DrillEvent::Fail(_), None) => "nothing".to_owned(),
@@ -293,7 +290,7 @@ pub fn possible(kind: SwitchKind) -> Result<(), String> {
     netlab::permitted().map_err(|error| error.to_string())?;
     let needed: &[&str] = match kind {
         SwitchKind::Ours => &[],
-        SwitchKind::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
+        SwitchKind::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss", "ip"],
     };
     let found = |program: &&&str| {
         let path = std::env::var_os("PATH").unwrap_or_default();

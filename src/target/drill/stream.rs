@@ -180,10 +180,13 @@ impl Log {
         }
     }
 
-    /// The longest time between two arrivals, of which the later one lies between these moments.
+    /// The longest time between two arrivals, of which the later one lies between these moments. The last packet's
+    /// sending counts as an arrival, or a stream that never comes back would have no gap.
     pub(super) fn longest_gap(&self, from: Option<Instant>, to: Option<Instant>) -> Duration {
-        let pairs = self.received.windows(2).filter_map(|pair| match pair {
-            [(_, before), (_, after)] => {
+        let mut moments: Vec<Instant> = self.received.iter().map(|(_, at)| *at).collect();
+        moments.extend(self.sent.last().filter(|last| moments.last() < Some(last)));
+        let pairs = moments.windows(2).filter_map(|pair| match pair {
+            [before, after] => {
                 let inside =
                     from.is_none_or(|from| *after >= from) && to.is_none_or(|to| *after < to);
                 inside.then(|| after.saturating_duration_since(*before))
