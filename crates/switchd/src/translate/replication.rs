@@ -26,12 +26,10 @@ impl Given {
     /// The step that sets the backups, if there are or were any.
     fn backups(self, book: &View<'_>, of: Copies) -> Option<Step> {
         let any = !self.backups.is_empty() || !book.state().replication.backups(of).is_empty();
-        any.then(|| {
-            Step::Update(Update::SetBackups {
-                of,
-                backups: self.backups,
-            })
-        })
+        any.then_some(Step::Update(Update::SetBackups {
+            of,
+            backups: self.backups,
+        }))
     }
 }
 
