@@ -3,11 +3,18 @@
 //!
 //! A [`Device`] knows its ports and whether they are up. It tells the executor, so that selectors
 //! leave out members on dead ports and programs see the port status; it takes nothing in from a
-//! port that is down, sends nothing out of one, and counts what that costs. [`EgressQueues`] hold what a port does not send at once.
+//! port that is down, sends nothing out of one, and counts what that costs.
+//!
+//! What the program sends leaves at once ([`Device::receive`]; [`EgressQueues`] hold what a port does
+//! not send at once, as `simple_switch` does), or, where a switch is to be lossless or to hold its ports'
+//! rates, waits in a shared [`buffer`] until its port is free ([`Device::accept`],
+//! [`Device::transmit`]). That is a configuration of the one device: [`Device::set_buffer`].
+//! [`deadlock`] watches the buffers of a whole network.
 
+pub mod buffer;
+pub mod deadlock;
+mod queued;
 mod queues;
-
-use std::collections::BTreeMap;
 
 use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
 pub use queues::{EgressQueues, QueueDrops, QueueRange, QueueSetting};
@@ -55,6 +62,9 @@ pub enum DeviceDrop {
     /// It came from, or was to leave by, a port the switch does not have.
     #[error("the switch has no port {0}")]
     NoSuchPort(PortId),
+    /// It found no room in the buffer.
+    #[error(transparent)]
+    Buffer(#[from] buffer::Refusal),
 }
 
 /// Why a port cannot be named.
@@ -89,7 +99,9 @@ struct Port {
 /// A switch: ports and an executor.
 pub struct Device<E> {
     executor: E,
-    ports: BTreeMap<PortId, Port>,
+    /// By number.
+    ports: Vec<Option<Port>>,
+    buffer: Option<buffer::Buffer>,
     outputs: Outputs,
     batch: Batch,
     drops: Vec<DeviceDrop>,
@@ -102,19 +114,38 @@ fn add(total: &mut Bytes, length: usize) {
 impl<E: Executor> Device<E> {
     /// A switch with these ports, all up.
     pub fn new(executor: E, ports: impl IntoIterator<Item = PortId>) -> Self {
-        let port = Port {
-            up: true,
-            counters: PortCounters::default(),
-        };
         let mut device = Self {
             executor,
-            ports: ports.into_iter().map(|id| (id, port.clone())).collect(),
+            ports: Vec::new(),
+            buffer: None,
             outputs: Outputs::default(),
             batch: Batch::default(),
             drops: Vec::new(),
         };
+        for port in ports {
+            device.plug(port);
+        }
         device.tell_ports();
         device
+    }
+
+    fn port(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port.get()))?.as_ref()
+    }
+
+    fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(port.get()))?.as_mut()
+    }
+
+    fn plug(&mut self, port: PortId) {
+        let at = usize::from(port.get());
+        if self.ports.len() <= at {
+            self.ports.resize(at + 1, None);
+        }
+        self.ports[at].get_or_insert(Port {
+            up: true,
+            counters: PortCounters::default(),
+        });
     }
 
     /// The executor, for its state.
@@ -129,23 +160,20 @@ impl<E: Executor> Device<E> {
 
     /// The ports in rising order, and whether they are up.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, bool)> {
-        self.ports.iter().map(|(id, port)| (*id, port.up))
+        let numbered = (0..).map(PortId::new).zip(&self.ports);
+        numbered.filter_map(|(id, port)| Some((id, port.as_ref()?.up)))
     }
 
     /// What a port saw.
     pub fn counters(&self, port: PortId) -> Result<PortCounters, DeviceError> {
-        self.ports
-            .get(&port)
+        self.port(port)
             .map(|p| p.counters)
             .ok_or(DeviceError::NoSuchPort(port))
     }
 
     /// Says that a link came up or went down. The very next packet sees it.
     pub fn set_port_up(&mut self, port: PortId, up: bool) -> Result<(), DeviceError> {
-        let place = self
-            .ports
-            .get_mut(&port)
-            .ok_or(DeviceError::NoSuchPort(port))?;
+        let place = self.port_mut(port).ok_or(DeviceError::NoSuchPort(port))?;
         place.up = up;
         self.executor.state_mut().set_port_up(port, up);
         Ok(())
@@ -153,18 +181,15 @@ impl<E: Executor> Device<E> {
 
     /// Gives the switch a port it did not have, up; one it has stays as it is.
     pub fn add_port(&mut self, port: PortId) {
-        let new = || Port {
-            up: true,
-            counters: PortCounters::default(),
-        };
-        self.ports.entry(port).or_insert_with(new);
+        self.plug(port);
         self.tell_ports();
     }
 
     /// Takes a port away.
     pub fn remove_port(&mut self, port: PortId) -> Result<(), DeviceError> {
-        self.ports
-            .remove(&port)
+        let place = self.ports.get_mut(usize::from(port.get()));
+        place
+            .and_then(Option::take)
             .ok_or(DeviceError::NoSuchPort(port))?;
         self.tell_ports();
         Ok(())
@@ -181,12 +206,13 @@ impl<E: Executor> Device<E> {
     /// Tells the executor which ports there are. Numbers without a port read as down, so that the
     /// port status has no phantom ports.
     fn tell_ports(&mut self) {
-        let last = self.ports.last_key_value();
-        let count = last.map_or(0, |(id, _)| id.get().saturating_add(1));
+        let last = self.ports.iter().rposition(Option::is_some);
+        let count = last.map_or(0, |last| u16::try_from(last + 1).unwrap_or(u16::MAX));
         let state = self.executor.state_mut();
         state.set_port_count(count);
         for id in (0..count).map(PortId::new) {
-            let up = self.ports.get(&id).is_some_and(|port| port.up);
+            let port = self.ports.get(usize::from(id.get()));
+            let up = port.is_some_and(|port| port.as_ref().is_some_and(|port| port.up));
             state.set_port_up(id, up);
         }
     }
@@ -219,7 +245,7 @@ impl<E: Executor> Device<E> {
         self.drops.clear();
         let mut arrivals = Vec::with_capacity(packets.len());
         for &(port, bytes) in packets {
-            match self.ports.get_mut(&port) {
+            match self.port_mut(port) {
                 None => self.drops.push(DeviceDrop::NoSuchPort(port)),
                 Some(place) if !place.up => {
                     place.counters.lost_down += 1;
@@ -239,7 +265,11 @@ impl<E: Executor> Device<E> {
             .extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
         for departure in &self.batch.sent {
             let port = departure.port;
-            match self.ports.get_mut(&port) {
+            match self
+                .ports
+                .get_mut(usize::from(port.get()))
+                .and_then(Option::as_mut)
+            {
                 None => self.drops.push(DeviceDrop::NoSuchPort(port)),
                 Some(place) if !place.up => {
                     place.counters.lost_down += 1;
@@ -274,7 +304,7 @@ impl<E: Executor> Device<E> {
         tracer: Option<&mut dyn Tracer>,
     ) -> Vec<Transmit> {
         self.drops.clear();
-        let Some(place) = self.ports.get_mut(&port) else {
+        let Some(place) = self.port_mut(port) else {
             self.drops.push(DeviceDrop::NoSuchPort(port));
             return Vec::new();
         };
@@ -297,7 +327,8 @@ impl<E: Executor> Device<E> {
             .extend(self.outputs.dropped.drain(..).map(DeviceDrop::from));
         let mut transmits = Vec::with_capacity(self.outputs.sent.len());
         for output in self.outputs.sent.drain(..) {
-            let Some(place) = self.ports.get_mut(&output.port) else {
+            let place = self.ports.get_mut(usize::from(output.port.get()));
+            let Some(place) = place.and_then(Option::as_mut) else {
                 self.drops.push(DeviceDrop::NoSuchPort(output.port));
                 continue;
             };

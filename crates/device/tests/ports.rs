@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
+mod net;
+
 use std::sync::Arc;
 
 use device::{Device, DeviceDrop, DeviceError, Transmit};
@@ -180,4 +182,72 @@ fn batches_are_their_packets_in_order() {
     for id in 1..=3 {
         assert_eq!(batched.counters(port(id)), single.counters(port(id)));
     }
+}
+
+/// With a buffer, packets wait in the queue that the program chose, and PFC frames stop queues and go no
+/// further.
+#[test]
+fn a_buffer_holds_packets_until_their_port_is_free() {
+    let mut device = switch(&[1, 2, 3]);
+    let mut config = net::config(4, net::HEADROOM);
+    config.ports.remove(0);
+    config
+        .ports
+        .iter_mut()
+        .for_each(|p| p.reaction = Nanos::new(0));
+    device.set_buffer(Some(config)).unwrap();
+    let (at, mut frame) = (Nanos::new(5), Vec::new());
+    device.accept(at, port(1), &[2, 2, 0], 1_497);
+    device.accept(at, port(1), &[2, 1, 0], 1_497);
+    device.accept(at, port(1), &[9, 1, 0], 0);
+    assert_eq!(
+        device.drops(),
+        [DeviceDrop::Buffer(device::buffer::Refusal::Port(port(9)))]
+    );
+    let buffer = device.buffer_mut().unwrap();
+    assert_eq!(
+        (buffer.next_ready(), buffer.next_ready()),
+        (Some(port(2)), None)
+    );
+    assert_eq!(
+        buffer.ingress_use(port(1), Priority::new(2)).0,
+        Bytes::new(1_500)
+    );
+    assert_eq!(
+        buffer.queue(port(2), Priority::new(3)),
+        (Bytes::new(1_500), 1)
+    );
+    let pause = packet::pfc::Repr::single(
+        packet::MacAddr::default(),
+        Priority::new(2),
+        packet::pfc::Quanta(100),
+    );
+    device.accept(at, port(2), &pause.to_bytes(), 0);
+    let sent = device.transmit(at, port(2), &mut frame).unwrap();
+    assert_eq!(
+        (frame.as_slice(), sent.padding),
+        (&[2, 3, 0b1110][..], 1_497)
+    );
+    assert_eq!(
+        (sent.until, sent.class),
+        (Nanos::new(305), Some(Priority::new(3)))
+    );
+    assert_eq!(
+        device.transmit(sent.until, port(2), &mut frame),
+        None,
+        "class 2 is paused"
+    );
+    assert_eq!(
+        device.counters(port(2)).unwrap().sent_bytes,
+        Bytes::new(1_500)
+    );
+    device.set_link_up(sent.until, port(2), false);
+    assert_eq!(device.buffer().unwrap().counters().flushed, 1);
+    device.set_buffer(None).unwrap();
+    device.set_link_up(sent.until, port(2), true);
+    assert_eq!(
+        device.receive(at, port(1), &[2, 0, 0]).len(),
+        1,
+        "at once, as before"
+    );
 }

@@ -73,6 +73,11 @@ impl Images {
         }
     }
 
+    /// Images, not made yet, of the same tables of another switch.
+    pub(super) fn sibling(&self, program: &ValidProgram) -> Self {
+        Self::new(program, self.tables.iter().map(|(id, _)| *id).collect())
+    }
+
     /// Brings the images in line with the state. Costs a comparison per table if nothing changed.
     pub(super) fn refresh(&mut self, program: &ValidProgram, state: &RuntimeState) {
         let RuntimeState { control, data } = state;

@@ -11,6 +11,7 @@
 
 use std::mem::offset_of;
 use std::slice;
+use std::sync::Mutex;
 
 use cranelift_jit::JITModule;
 use p4ir::LeafKind;
@@ -104,7 +105,8 @@ pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
 
 /// The machine code of a program; dropping it frees the memory.
 pub(super) struct Code {
-    module: Option<JITModule>,
+    /// Behind a lock only so that switches in several threads may share the code; nobody takes it.
+    module: Mutex<Option<JITModule>>,
     blocks: [Block; 4],
     /// All four in one, with what is between them for a packet that asks for nothing special.
     whole: Option<Block>,
@@ -163,7 +165,7 @@ impl Code {
         // they are until `module` is freed, which `Drop` does.
         let block = |at| unsafe { std::mem::transmute::<*const u8, Block>(at) };
         Self {
-            module: Some(module),
+            module: Mutex::new(Some(module)),
             blocks: blocks.map(block),
             whole: whole.map(block),
         }
@@ -177,7 +179,11 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
+        let module = match self.module.get_mut() {
+            Ok(module) => module.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        if let Some(module) = module {
             // SAFETY: the code runs only during `Session::run`, which borrows it.
             unsafe { module.free_memory() };
         }

@@ -82,7 +82,7 @@ pub struct Compiled {
     images: Images,
     counters: Vec<Cells>,
     batch: Batch,
-    code: Code,
+    code: Arc<Code>,
 }
 
 /// A field of the standard or user metadata: its word, and the mask of its width.
@@ -164,7 +164,7 @@ impl Compiled {
             batch: Batch::default(),
             sites: made.sites,
             out_room: made.out_room,
-            code: made.code,
+            code: Arc::new(made.code),
             program,
             info,
             layout,
@@ -183,6 +183,26 @@ impl Compiled {
         let control = &interpreter.state().control;
         codegen::compile(control, &info, &layout, Some(&mut listing))?;
         Ok(listing)
+    }
+
+    /// Another switch of the same program, with the program's initial state: it shares the machine code.
+    pub fn sibling(&self) -> Result<Self, BuildError> {
+        Ok(Self {
+            interpreter: Interpreter::new(Arc::clone(&self.program))?,
+            program: Arc::clone(&self.program),
+            info: Arc::clone(&self.info),
+            layout: self.layout.clone(),
+            sites: self.sites.clone(),
+            out_room: self.out_room,
+            fields: self.fields,
+            frame: vec![0; self.layout.words],
+            scratch: Scratch::default(),
+            memo: Memo::new(self.program.tables.len()),
+            images: self.images.sibling(&self.program),
+            counters: Vec::new(),
+            batch: Batch::default(),
+            code: Arc::clone(&self.code),
+        })
     }
 
     fn machine(&mut self) -> Machine<'_> {

@@ -1,0 +1,633 @@
+//! The shared buffer of a lossless switch, without I/O and without a clock (002 sections 3.3 and 6.1;
+//! IEEE 802.1Qbb).
+//!
+//! Every packet is charged to its (input port, ING_PRIO) when it is accepted and until its last bit has
+//! left the switch, and waits in the queue of its (output port, EG_PRIO). When a lossless class of an
+//! input port has used its share, a PFC frame tells the sender to stop; what arrives until that takes
+//! effect goes to the class's headroom. The pause is renewed before it ends, and lifted when the use has
+//! fallen. Queues stop while a PFC frame from the far end says so. Lossless packets are refused only
+//! when headroom overflows, which is counted as a violation; lossy ones when their queue is too long.
+//!
+//! The driver owns time: it offers packets ([`Buffer::offer`]), hands in PFC frames
+//! ([`Buffer::hear`]), asks ports that are ready for their next frame ([`Buffer::next_ready`],
+//! [`Buffer::transmit`]), asks again when that frame has left ([`Departure::until`]), and comes back at
+//! [`Buffer::next_timer`].
+
+mod config;
+mod counters;
+mod ecn;
+mod pause;
+mod schedule;
+mod store;
+mod waits;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use packet::pfc;
+use units::{Bytes, Nanos, PortId, Priority};
+
+pub use config::{
+    Alpha, BufferConfig, BufferError, CLASSES, ClassSet, ETHERNET_OVERHEAD, Ecn, PortConfig,
+    QueueLimit, Scheduler, Threshold,
+};
+pub use counters::{BufferCounters, ClassCounters};
+pub use pause::PauseEdge;
+pub use waits::{Held, HeldBack, Snapshot, Wait};
+
+use pause::{Heard, Timer};
+use schedule::Turn;
+use store::{Fifo, Put, Store};
+
+/// A packet that the program wants sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// Where it came in.
+    pub in_port: PortId,
+    /// ING_PRIO: the class that it is charged to there.
+    pub ing_prio: Priority,
+    /// Where it is to leave.
+    pub out_port: PortId,
+    /// EG_PRIO: the queue in which it waits.
+    pub eg_prio: Priority,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Zero bytes at its end that a simulation need not carry about.
+    pub padding: u32,
+}
+
+/// Why a packet got no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Its queue is too long, or the shared buffer is full.
+    #[error("no room for a lossy packet to port {0}")]
+    Lossy(PortId),
+    /// Headroom overflowed: the promise of losslessness is broken.
+    #[error("no headroom for a lossless packet from port {port}, priority {class}")]
+    Lossless {
+        /// Where it came in.
+        port: PortId,
+        /// ING_PRIO.
+        class: Priority,
+    },
+    /// The switch has no such port, or it is down.
+    #[error("port {0} does not exist or is down")]
+    Port(PortId),
+}
+
+/// A frame that has started to leave. Its bytes are in the caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When its last bit leaves: the time to ask the port again.
+    pub until: Nanos,
+    /// Its length with padding.
+    pub length: Bytes,
+    /// Zero bytes at its end that are not in the caller's buffer.
+    pub padding: u32,
+    /// The queue it came from; nothing for a PFC frame.
+    pub class: Option<Priority>,
+}
+
+/// What is on the wire of a port.
+#[derive(Clone, Copy, Debug)]
+enum Wire {
+    Idle,
+    Pfc,
+    Packet {
+        in_port: u16,
+        in_class: u8,
+        class: u8,
+        length: u32,
+    },
+}
+
+/// What a class of an input port has used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    shared: u64,
+    headroom: u64,
+    xoff: bool,
+    since: Nanos,
+    renew_at: Nanos,
+}
+
+impl Ingress {
+    const fn used(&self) -> u64 {
+        self.shared + self.headroom
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    config: PortConfig,
+    up: bool,
+    wire: Wire,
+    free_at: Nanos,
+    /// What the wire's time was rounded by, in 1/rate of a nanosecond.
+    fraction: u64,
+    queues: [Fifo; CLASSES],
+    /// Masks of classes.
+    waiting: u8,
+    paused: u8,
+    paused_until: [Nanos; CLASSES],
+    paused_since: [Nanos; CLASSES],
+    last_sent: [Nanos; CLASSES],
+    turn: Turn,
+    ingress: [Ingress; CLASSES],
+    /// What the next PFC frame is to say; `None` in all if there is nothing to say.
+    say: pfc::Repr,
+    says: bool,
+    heard: VecDeque<Heard>,
+    /// Masks of classes with a timer under way.
+    expiry_armed: u8,
+    renewal_armed: u8,
+    ready: bool,
+    counters: [ClassCounters; CLASSES],
+}
+
+/// See the module documentation.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    config: BufferConfig,
+    /// By port number.
+    ports: Vec<Option<Box<Port>>>,
+    store: Store,
+    shared: u64,
+    shared_used: u64,
+    used: u64,
+    /// Input ports and classes that are told to stop.
+    stopped: Vec<(u16, u8)>,
+    /// Whether one of them was stopped though nothing is charged to it: no release of its own frees it.
+    starved: bool,
+    ready: VecDeque<PortId>,
+    timers: BinaryHeap<Reverse<Timer>>,
+    chance: u64,
+    counters: BufferCounters,
+    pause_log: Option<Vec<PauseEdge>>,
+}
+
+fn bit(class: u8) -> u8 {
+    1 << (class & 7)
+}
+
+fn index(class: Priority) -> (u8, usize) {
+    let class = class.get() & 7;
+    (class, usize::from(class))
+}
+
+impl Buffer {
+    /// An empty buffer; all ports are up.
+    ///
+    /// # Errors
+    /// [`BufferError`] when it cannot work like that.
+    pub fn new(config: BufferConfig) -> Result<Self, BufferError> {
+        let shared = config.check()?.get();
+        let last = config.ports.iter().map(|p| p.port.get()).max();
+        let mut ports: Vec<Option<Box<Port>>> = Vec::new();
+        ports.resize_with(last.map_or(0, |last| usize::from(last) + 1), || None);
+        for &port in &config.ports {
+            ports[usize::from(port.port.get())] = Some(Box::new(Port::new(port)));
+        }
+        Ok(Self {
+            chance: config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            config,
+            ports,
+            store: Store::default(),
+            shared,
+            shared_used: 0,
+            used: 0,
+            stopped: Vec::new(),
+            starved: false,
+            ready: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            counters: BufferCounters::default(),
+            pause_log: None,
+        })
+    }
+
+    /// How it is configured.
+    #[must_use]
+    pub const fn config(&self) -> &BufferConfig {
+        &self.config
+    }
+
+    /// What the whole switch counted.
+    #[must_use]
+    pub const fn counters(&self) -> BufferCounters {
+        self.counters
+    }
+
+    /// What a class of a port counted; nothing for a port that is not there.
+    #[must_use]
+    pub fn class_counters(&self, port: PortId, class: Priority) -> Option<ClassCounters> {
+        Some(self.port(port)?.counters[index(class).1])
+    }
+
+    /// Bytes in the buffer.
+    #[must_use]
+    pub const fn used(&self) -> Bytes {
+        Bytes::new(self.used)
+    }
+
+    /// Bytes charged to an input port and class: all, and those in headroom.
+    #[must_use]
+    pub fn ingress_use(&self, port: PortId, class: Priority) -> (Bytes, Bytes) {
+        let ingress = self.port(port).map(|p| p.ingress[index(class).1]);
+        let ingress = ingress.unwrap_or_default();
+        (Bytes::new(ingress.used()), Bytes::new(ingress.headroom))
+    }
+
+    /// Bytes and packets that wait in a queue.
+    #[must_use]
+    pub fn queue(&self, port: PortId, class: Priority) -> (Bytes, u32) {
+        let queue = self.port(port).map(|p| p.queues[index(class).1]);
+        let queue = queue.unwrap_or_default();
+        (Bytes::new(queue.bytes), queue.packets)
+    }
+
+    /// The longest queue: bytes of all queues of a port.
+    #[must_use]
+    pub fn port_queue(&self, port: PortId) -> Bytes {
+        let queues = self.port(port).map(|p| p.queues).unwrap_or_default();
+        Bytes::new(queues.iter().map(|q| q.bytes).sum())
+    }
+
+    fn port(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port.get()))?.as_deref()
+    }
+
+    fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(port.get()))?.as_deref_mut()
+    }
+
+    /// Gives a packet its place, or not.
+    ///
+    /// # Errors
+    /// [`Refusal`]: the packet is lost, and counted.
+    pub fn offer(&mut self, now: Nanos, offer: Offer<'_>) -> Result<(), Refusal> {
+        let (in_class, in_at) = index(offer.ing_prio);
+        let (class, at) = match self.config.tied_priorities {
+            true => (in_class, in_at),
+            false => index(offer.eg_prio),
+        };
+        if !self.port(offer.out_port).is_some_and(|p| p.up) {
+            return Err(Refusal::Port(offer.out_port));
+        }
+        if self.port(offer.in_port).is_none() {
+            return Err(Refusal::Port(offer.in_port));
+        }
+        self.counters.offered += 1;
+        let length = (offer.bytes.len() as u64 + u64::from(offer.padding)).min(u32::MAX.into());
+        self.admit(now, &offer, (in_class, class), length)?;
+        self.counters.accepted += 1;
+        self.counters.queued += 1;
+        self.used += length;
+        self.counters.peak = self.counters.peak.max(Bytes::new(self.used));
+        let Some(port) = self.ports[usize::from(offer.out_port.get())].as_deref_mut() else {
+            return Err(Refusal::Port(offer.out_port));
+        };
+        let put = Put {
+            bytes: offer.bytes,
+            padding: offer.padding,
+            length: length as u32,
+            in_port: offer.in_port.get(),
+            in_class,
+        };
+        let before = port.queues[at].bytes;
+        let slot = self.store.push(&mut port.queues[at], put);
+        let counters = &mut port.counters[at];
+        counters.queue_peak = counters.queue_peak.max(Bytes::new(port.queues[at].bytes));
+        if let Some(ecn) = self.config.ecn
+            && before >= ecn.kmin.get()
+            && ecn.marks(before, &mut self.chance)
+            && ecn::mark(self.store.bytes_mut(slot))
+        {
+            counters.marked += 1;
+        }
+        port.waiting |= bit(class);
+        if matches!(port.wire, Wire::Idle) && !port.ready && port.paused & bit(class) == 0 {
+            port.ready = true;
+            self.ready.push_back(offer.out_port);
+        }
+        Ok(())
+    }
+
+    /// Charges a packet to its input port and class.
+    fn admit(
+        &mut self,
+        now: Nanos,
+        offer: &Offer<'_>,
+        (in_class, class): (u8, u8),
+        length: u64,
+    ) -> Result<(), Refusal> {
+        let lossless = self.config.lossless.bits() & bit(in_class) != 0;
+        let room = self.shared - self.shared_used >= length;
+        let admitted = lossless || (room && self.within_limit(offer.out_port, class, length));
+        if !admitted {
+            self.counters.refused_lossy += 1;
+            self.class_mut(offer.in_port, in_class, |_, c| c.refused_lossy += 1);
+            return Err(Refusal::Lossy(offer.out_port));
+        }
+        let shared_after = self.shared_used + length;
+        let limit = self.xoff_limit(shared_after);
+        let mut stop = false;
+        let mut to_shared = false;
+        let mut fits = true;
+        self.class_mut(offer.in_port, in_class, |port, counters| {
+            let headroom = port.config.headroom.get();
+            let ingress = &mut port.ingress[usize::from(in_class & 7)];
+            if !lossless || (!ingress.xoff && room) {
+                ingress.shared += length;
+                to_shared = true;
+                stop = lossless && ingress.shared >= limit;
+            } else if ingress.headroom + length <= headroom {
+                ingress.headroom += length;
+                counters.headroom_peak = counters.headroom_peak.max(Bytes::new(ingress.headroom));
+                stop = !ingress.xoff;
+            } else {
+                fits = false;
+                stop = !ingress.xoff;
+                counters.refused_lossless += 1;
+                return;
+            }
+            counters.accepted += 1;
+            counters.accepted_bytes += length;
+            counters.ingress_peak = counters.ingress_peak.max(Bytes::new(ingress.used()));
+        });
+        if to_shared {
+            self.shared_used = shared_after;
+        }
+        if stop {
+            self.stop(now, offer.in_port, in_class);
+        }
+        if fits {
+            return Ok(());
+        }
+        self.counters.refused_lossless += 1;
+        self.starved = true;
+        Err(Refusal::Lossless {
+            port: offer.in_port,
+            class: offer.ing_prio,
+        })
+    }
+
+    fn class_mut(
+        &mut self,
+        port: PortId,
+        class: u8,
+        change: impl FnOnce(&mut Port, &mut ClassCounters),
+    ) {
+        let Some(port) = self.port_mut(port) else {
+            return;
+        };
+        let at = usize::from(class & 7);
+        let mut counters = port.counters[at];
+        change(port, &mut counters);
+        port.counters[at] = counters;
+    }
+
+    fn within_limit(&self, port: PortId, class: u8, length: u64) -> bool {
+        let queue = self
+            .port(port)
+            .map_or(0, |p| p.queues[usize::from(class & 7)].bytes);
+        let limit = match self.config.lossy_limit {
+            QueueLimit::Fixed(limit) => limit.get(),
+            QueueLimit::Dynamic(alpha) => alpha.of(self.shared - self.shared_used),
+        };
+        queue + length <= limit
+    }
+
+    /// The use at which a class is stopped when so much of the shared buffer is in use.
+    fn xoff_limit(&self, shared_used: u64) -> u64 {
+        match self.config.threshold {
+            Threshold::Fixed { xoff, .. } => xoff.get(),
+            Threshold::Dynamic { alpha, .. } => alpha.of(self.shared.saturating_sub(shared_used)),
+        }
+    }
+
+    /// The use down to which a stopped class must fall, if so much of the shared buffer is in use.
+    fn xon_limit(&self, shared_used: u64) -> u64 {
+        match self.config.threshold {
+            Threshold::Fixed { xon, .. } => xon.get(),
+            Threshold::Dynamic { alpha, offset } => alpha
+                .of(self.shared.saturating_sub(shared_used))
+                .saturating_sub(offset.get()),
+        }
+    }
+
+    /// Takes a packet's charge back: headroom first, so that it is whole again before the sender goes on.
+    fn release(&mut self, now: Nanos, in_port: u16, class: u8, length: u64) {
+        self.used -= length;
+        self.counters.queued -= 1;
+        let mut shared = 0;
+        self.class_mut(PortId::new(in_port), class, |port, _| {
+            let ingress = &mut port.ingress[usize::from(class & 7)];
+            let headroom = ingress.headroom.min(length);
+            shared = length - headroom;
+            ingress.headroom -= headroom;
+            ingress.shared -= shared;
+        });
+        self.shared_used -= shared;
+        if self.stopped.is_empty() {
+            return;
+        }
+        if matches!(self.config.threshold, Threshold::Fixed { .. }) && !self.starved {
+            return self.try_resume(now, in_port, class);
+        }
+        // More is free now: any class may have come below its threshold.
+        let mut at = 0;
+        while let Some(&(port, class)) = self.stopped.get(at) {
+            self.try_resume(now, port, class);
+            at += usize::from(self.stopped.get(at) == Some(&(port, class)));
+        }
+        self.starved &= !self.stopped.is_empty();
+    }
+
+    /// A port whose wire is idle and that may have a frame to send.
+    pub fn next_ready(&mut self) -> Option<PortId> {
+        while let Some(id) = self.ready.pop_front() {
+            let Some(port) = self.port_mut(id) else {
+                continue;
+            };
+            port.ready = false;
+            if matches!(port.wire, Wire::Idle) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Ends what is on a port's wire, if its time has come, and starts the next frame, whose bytes replace
+    /// those of `into`. Nothing if the port is busy, down, paused, or has nothing to send.
+    pub fn transmit(&mut self, now: Nanos, id: PortId, into: &mut Vec<u8>) -> Option<Departure> {
+        let at = usize::from(id.get());
+        let port = self.ports.get_mut(at)?.as_deref_mut()?;
+        if now < port.free_at || !port.up {
+            return None;
+        }
+        let wire = std::mem::replace(&mut port.wire, Wire::Idle);
+        if let Wire::Packet {
+            in_port,
+            in_class,
+            class,
+            length,
+        } = wire
+        {
+            let counters = &mut port.counters[usize::from(class & 7)];
+            counters.sent += 1;
+            counters.sent_bytes += u64::from(length);
+            self.counters.sent += 1;
+            self.release(now, in_port, in_class, length.into());
+        }
+        let overhead = self.config.wire_overhead.get();
+        let port = self.ports.get_mut(at)?.as_deref_mut()?;
+        if port.says {
+            into.clear();
+            into.extend_from_slice(&port.say.to_bytes());
+            port.say.times = [None; CLASSES];
+            port.says = false;
+            port.wire = Wire::Pfc;
+            let length = into.len() as u64;
+            return Some(Departure {
+                until: port.occupy(now, length + overhead),
+                length: Bytes::new(length),
+                padding: 0,
+                class: None,
+            });
+        }
+        let ready = port.waiting & !port.paused;
+        if ready == 0 {
+            return None;
+        }
+        let (queues, store) = (&port.queues, &self.store);
+        let length = |class: u8| u64::from(store.first(&queues[usize::from(class & 7)]).length);
+        let class = port
+            .turn
+            .pick(&self.config.scheduler, ready, port.waiting, length);
+        let queue = &mut port.queues[usize::from(class & 7)];
+        let slot = self.store.pop(queue);
+        std::mem::swap(into, &mut slot.bytes);
+        let (length, padding) = (slot.length, slot.padding);
+        port.wire = Wire::Packet {
+            in_port: slot.in_port,
+            in_class: slot.in_class,
+            class,
+            length,
+        };
+        if queue.packets == 0 {
+            port.waiting &= !bit(class);
+        }
+        let until = port.occupy(now, u64::from(length) + overhead);
+        port.last_sent[usize::from(class & 7)] = now;
+        Some(Departure {
+            until,
+            length: Bytes::new(length.into()),
+            padding,
+            class: Some(Priority::new(class)),
+        })
+    }
+
+    /// Says that a link came up or went down. What waits for a link that is down is thrown away, and
+    /// counted; pauses in either direction end with the link.
+    pub fn set_port_up(&mut self, now: Nanos, id: PortId, up: bool) {
+        let Some(port) = self.port_mut(id) else {
+            return;
+        };
+        if port.up == up {
+            return;
+        }
+        port.up = up;
+        port.heard.clear();
+        for class in 0..CLASSES as u8 {
+            self.unpause(now, id, class);
+        }
+        if up {
+            self.renew_all(now, id);
+        } else {
+            self.flush(now, id);
+        }
+    }
+
+    fn flush(&mut self, now: Nanos, id: PortId) {
+        let at = usize::from(id.get());
+        for class in 0..CLASSES {
+            loop {
+                let Some(port) = self.ports.get_mut(at).and_then(|p| p.as_deref_mut()) else {
+                    return;
+                };
+                if port.queues[class].packets == 0 {
+                    break;
+                }
+                let slot = self.store.pop(&mut port.queues[class]);
+                let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
+                port.counters[class].flushed += 1;
+                self.counters.flushed += 1;
+                self.release(now, in_port, in_class, length.into());
+            }
+        }
+        let Some(port) = self.port_mut(id) else {
+            return;
+        };
+        port.waiting = 0;
+        port.says = false;
+        port.say.times = [None; CLASSES];
+        // What was on the wire is lost on it, but it has left the switch.
+        if let Wire::Packet {
+            in_port,
+            in_class,
+            length,
+            ..
+        } = port.wire
+        {
+            port.wire = Wire::Idle;
+            port.free_at = now;
+            self.counters.sent += 1;
+            self.release(now, in_port, in_class, length.into());
+        }
+    }
+}
+
+impl Port {
+    fn new(config: PortConfig) -> Self {
+        Self {
+            config,
+            up: true,
+            wire: Wire::Idle,
+            free_at: Nanos::default(),
+            fraction: 0,
+            queues: Default::default(),
+            waiting: 0,
+            paused: 0,
+            paused_until: Default::default(),
+            paused_since: Default::default(),
+            last_sent: Default::default(),
+            turn: Turn::default(),
+            ingress: Default::default(),
+            say: pfc::Repr {
+                src: config.mac,
+                times: [None; CLASSES],
+            },
+            says: false,
+            heard: VecDeque::new(),
+            expiry_armed: 0,
+            renewal_armed: 0,
+            ready: false,
+            counters: Default::default(),
+        }
+    }
+
+    /// Takes the wire for so many bytes; until when. Fractions of nanoseconds are carried over, so that a
+    /// busy port keeps its rate.
+    fn occupy(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        let rate = self.config.rate.get();
+        if now > self.free_at {
+            self.fraction = 0;
+        }
+        let scaled = bytes
+            .saturating_mul(8_000_000_000)
+            .saturating_add(self.fraction);
+        self.fraction = scaled % rate;
+        self.free_at = Nanos::new(now.get().saturating_add(scaled / rate));
+        self.free_at
+    }
+}

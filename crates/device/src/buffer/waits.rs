@@ -1,0 +1,126 @@
+//! Who waits for whom: what a switch tells the deadlock detector.
+
+use units::{Bytes, Nanos, PortId, Priority};
+
+use super::{Buffer, CLASSES, bit};
+
+/// Bytes of a queue that are charged to an input port and class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The input port.
+    pub port: PortId,
+    /// ING_PRIO.
+    pub class: Priority,
+    /// How many.
+    pub bytes: Bytes,
+}
+
+/// A queue that has packets and is paused by the far end of its port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The output port.
+    pub port: PortId,
+    /// EG_PRIO.
+    pub class: Priority,
+    /// Packets that wait.
+    pub packets: u32,
+    /// Since when nothing left it: the pause's beginning, or the last packet if that came after.
+    pub since: Nanos,
+    /// The longest that one PFC frame can pause it.
+    pub timer: Nanos,
+    /// Whose buffer its packets hold, in order of port and class.
+    pub held: Vec<Held>,
+}
+
+/// An input port and class that is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// The input port.
+    pub port: PortId,
+    /// The class.
+    pub class: Priority,
+    /// Since when.
+    pub since: Nanos,
+    /// Bytes charged to it.
+    pub used: Bytes,
+}
+
+/// What a switch tells of its pauses at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Paused queues, in order of port and class.
+    pub waits: Vec<Wait>,
+    /// Input ports and classes told to stop, in order.
+    pub held_back: Vec<HeldBack>,
+}
+
+impl Buffer {
+    /// Whether any sender is told to stop: if none is, [`Buffer::snapshot`] has nothing to say.
+    #[must_use]
+    pub fn holds_back(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+
+    /// The queues that wait, and those who are held back.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let mut waits = Vec::new();
+        for port in self.ports.iter().flatten() {
+            for class in 0..CLASSES as u8 {
+                let at = usize::from(class);
+                if port.paused & port.waiting & bit(class) == 0 {
+                    continue;
+                }
+                waits.push(Wait {
+                    port: port.config.port,
+                    class: Priority::new(class),
+                    packets: port.queues[at].packets,
+                    since: port.paused_since[at].max(port.last_sent[at]),
+                    timer: self.config.pause.duration(port.config.rate),
+                    held: self.held(port, at),
+                });
+            }
+        }
+        let mut held_back: Vec<HeldBack> = self
+            .stopped
+            .iter()
+            .filter_map(|&(id, class)| {
+                let ingress = self.port(PortId::new(id))?.ingress[usize::from(class & 7)];
+                Some(HeldBack {
+                    port: PortId::new(id),
+                    class: Priority::new(class),
+                    since: ingress.since,
+                    used: Bytes::new(ingress.used()),
+                })
+            })
+            .collect();
+        held_back.sort_unstable_by_key(|h| (h.port, h.class));
+        Snapshot { waits, held_back }
+    }
+
+    fn held(&self, port: &super::Port, class: usize) -> Vec<Held> {
+        let mut bytes = vec![[0u64; CLASSES]; self.ports.len()];
+        for slot in self.store.iter(&port.queues[class]) {
+            bytes[usize::from(slot.in_port)][usize::from(slot.in_class & 7)] +=
+                u64::from(slot.length);
+        }
+        let mut held = Vec::new();
+        for (id, classes) in (0..).zip(bytes) {
+            for (class, bytes) in (0..).zip(classes).filter(|(_, bytes)| *bytes > 0) {
+                held.push(Held {
+                    port: PortId::new(id),
+                    class: Priority::new(class),
+                    bytes: Bytes::new(bytes),
+                });
+            }
+        }
+        held
+    }
+
+    /// The use at or below which a stopped input port may go on, if nothing but `stuck` bytes were left
+    /// of the shared buffer's use: the most generous that its threshold can become.
+    #[must_use]
+    pub fn resume_limit(&self, stuck: Bytes) -> Bytes {
+        Bytes::new(self.xon_limit(stuck.get()))
+    }
+}
