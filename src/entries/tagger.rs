@@ -84,7 +84,7 @@ impl Build<'_> {
             self.to
                 .push(table::HOST_PORT, vec![key], None, EntryAction::Direct(call));
         }
-        if !self.to.layout.table(table::HOST_PORT_OUT).is_some() {
+        if self.to.layout.table(table::HOST_PORT_OUT).is_none() {
             return Ok(());
         }
         for (class, spec) in (0..).map(ClassId::new).zip(&self.plan.tagging().classes) {

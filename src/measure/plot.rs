@@ -141,7 +141,7 @@ impl Ruler {
             Scale::Log => return None,
         };
         part.is_finite()
-            .then(|| self.from + part * (self.to - self.from))
+            .then_some(self.from + part * (self.to - self.from))
     }
 
     /// The values that get a line and a number.

@@ -184,7 +184,6 @@ fn compare(plan: &CheckedPlan, name: &str, trial: &Trial, count: &mut Count) {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures of the comparison")]
 fn the_executed_program_does_what_the_tables_say() {
     let mut count = Count::default();
     for trial in trials() {

@@ -7,14 +7,17 @@ use super::state::{SchemeState, StateFigure};
 /// A plot with the name of its file, without the ending.
 pub type Named = (String, Plot);
 
+/// Reads one value off a figure, if it has it.
+type Reading = fn(&FailureFigure) -> Option<f64>;
+
 /// What is read off a figure.
 struct Quantity {
     file: &'static str,
     label: &'static str,
     scale: Scale,
-    ours: fn(&FailureFigure) -> Option<f64>,
+    ours: Reading,
     /// A formula or somebody else's figure to stand beside.
-    beside: Option<(&'static str, Stroke, fn(&FailureFigure) -> Option<f64>)>,
+    beside: Option<(&'static str, Stroke, Reading)>,
 }
 
 const QUANTITIES: [Quantity; 3] = [
