@@ -68,14 +68,13 @@ pub(crate) fn tcp(from: &Namespace, to: &Namespace, address: SocketAddr, length:
             all
         });
         let stream = from.run(|| TcpStream::connect_timeout(&address, WAIT));
-        let mut stream = match stream.unwrap() {
-            Ok(stream) => stream,
-            Err(why) => {
-                // So that the reader ends as well.
-                drop(to.run(|| TcpStream::connect_timeout(&address, WAIT)));
-                panic!("TCP to {address}: {why}");
-            }
-        };
+        let stream = stream.unwrap();
+        if stream.is_err() {
+            // So that the reader ends as well.
+            drop(to.run(|| TcpStream::connect_timeout(&address, WAIT)));
+        }
+        let stream = stream.map_err(|why| format!("TCP to {address}: {why}"));
+        let mut stream = stream.unwrap();
         stream.set_write_timeout(Some(WAIT)).unwrap();
         stream.write_all(&data).unwrap();
         drop(stream);
