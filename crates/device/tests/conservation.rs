@@ -148,7 +148,7 @@ fn check(buffer: &Buffer) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn accepted_is_sent_or_queued_or_flushed(
         steps in steps(),

@@ -5,7 +5,7 @@
 
 mod net;
 
-use device::buffer::{Buffer, BufferError, PortConfig, Scheduler, Threshold};
+use device::buffer::{Buffer, BufferError, Offer, PortConfig, Scheduler, Threshold};
 use device::deadlock::{Detector, wait_for};
 use net::{HEADROOM, MTU, Net, class, config, port};
 use units::{BitRate, Bytes, Nanos};
@@ -312,4 +312,38 @@ fn impossible_configurations_are_refused() {
         let error: BufferError = Buffer::new(wrong).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
     }
+}
+
+/// The link fails while a PFC frame is on the wire: the port sends again as soon as the link is back.
+#[test]
+fn a_pause_frame_lost_with_its_link_does_not_block_the_port() {
+    let mut config = config(2, HEADROOM);
+    config.threshold = Threshold::Fixed {
+        xoff: Bytes::new(1),
+        xon: Bytes::new(0),
+    };
+    let mut buffer = Buffer::new(config).unwrap();
+    let mut frame = Vec::new();
+    let offer = |from, to| Offer {
+        in_port: port(from),
+        ing_prio: class(1),
+        out_port: port(to),
+        eg_prio: class(1),
+        bytes: &[0; 64],
+        padding: 0,
+    };
+    let now = Nanos::new(0);
+    buffer.offer(now, offer(1, 0)).unwrap();
+    let pause = buffer.transmit(now, port(1), &mut frame).unwrap();
+    assert_eq!(pause.class, None, "the sender is told to stop");
+    buffer.set_port_up(now, port(1), false);
+    buffer.set_port_up(now, port(1), true);
+    buffer.offer(now, offer(0, 1)).unwrap();
+    let mut ready = std::iter::from_fn(|| buffer.next_ready()).collect::<Vec<_>>();
+    ready.sort_unstable();
+    assert_eq!(ready, [port(0), port(1)]);
+    let again = buffer.transmit(now, port(1), &mut frame).unwrap();
+    assert_eq!(again.class, None, "and is told again");
+    let packet = buffer.transmit(again.until, port(1), &mut frame).unwrap();
+    assert_eq!(packet.class, Some(class(1)));
 }

@@ -571,16 +571,15 @@ impl Buffer {
         port.waiting = 0;
         port.says = false;
         port.say.times = [None; CLASSES];
-        // What was on the wire is lost on it, but it has left the switch.
+        // What was on the wire, packet or PFC frame, is lost on it, but it has left the switch.
+        port.free_at = now;
         if let Wire::Packet {
             in_port,
             in_class,
             length,
             ..
-        } = port.wire
+        } = std::mem::replace(&mut port.wire, Wire::Idle)
         {
-            port.wire = Wire::Idle;
-            port.free_at = now;
             self.counters.sent += 1;
             self.release(now, in_port, in_class, length.into());
         }
