@@ -4,7 +4,7 @@
 //! `ARCHITECTURE.md`):
 //!
 //! ```text
-//! topology -> routes -> scheme -> plan -> { program, entries } -> target -> measure -> cli
+//! topology -> routes -> scheme -> plan -> { program, entries } -> target -> simulate -> measure -> cli
 //! ```
 
 pub mod cli;
@@ -14,5 +14,6 @@ pub mod plan;
 pub mod program;
 pub mod routes;
 pub mod scheme;
+pub mod simulate;
 pub mod target;
 pub mod topology;

@@ -17,6 +17,7 @@ mod measure;
 mod p4;
 mod plan;
 mod push;
+mod simulate;
 mod switch;
 mod topo;
 mod trace;
@@ -86,6 +87,8 @@ enum Command {
     Drill(drill::Drill),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
+    /// Run a build directory in virtual time, under a scenario: PFC, deadlocks, throughput.
+    Simulate(simulate::Simulate),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
     Switch(Box<switch::Switch>),
     /// Look into a switch and change it: simple_switch_CLI's commands, over P4Runtime.
@@ -136,6 +139,7 @@ pub fn main() -> ExitCode {
         Command::Agent(agent) => agent.run(&terminal),
         Command::Drill(drill) => drill.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Simulate(simulate) => simulate.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),

@@ -63,6 +63,14 @@ pub fn wait_for<'a>(
     edges.collect()
 }
 
+/// The queues that can never move again, whatever happens elsewhere.
+pub fn stuck<'a>(
+    buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
+    peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
+) -> Vec<QueueId> {
+    Network::new(buffers, &peer).stuck().into_iter().collect()
+}
+
 /// Watches a network for deadlocks.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {

@@ -41,11 +41,8 @@ pub(super) fn mark(bytes: &mut [u8]) -> bool {
             bytes[ip + 1] |= 3;
             let new = u16::from_be_bytes([bytes[ip], bytes[ip + 1]]);
             let sum = u16::from_be_bytes([bytes[ip + 10], bytes[ip + 11]]);
-            // RFC 1624, equation 3.
-            let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
-            let folded = (total & 0xffff) + (total >> 16);
-            let folded = (folded & 0xffff) + (folded >> 16);
-            bytes[ip + 10..ip + 12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+            let sum = packet::checksum::update(sum, old, new);
+            bytes[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
             true
         }
         Some(kind) if kind == IPV6 && bytes.len() >= ip + 40 => {
@@ -62,6 +59,7 @@ pub(super) fn mark(bytes: &mut [u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use packet::PacketBuilder;
+    use packet::checksum::checksum;
     use packet::layers::Layers;
 
     use super::*;
@@ -107,14 +105,5 @@ mod tests {
         assert_eq!(share(1_000), 0);
         assert!((2_200..2_800).contains(&share(2_000)));
         assert_eq!(share(3_000), 10_000);
-    }
-
-    fn checksum(header: &[u8]) -> u16 {
-        let words = header
-            .chunks(2)
-            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
-        let sum: u32 = words.sum();
-        let sum = (sum & 0xffff) + (sum >> 16);
-        !(((sum & 0xffff) + (sum >> 16)) as u16)
     }
 }

@@ -1,0 +1,183 @@
+//! `switchwright simulate`: a build directory in virtual time, under a scenario.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::check;
+use super::fault::{Context, Fault};
+use super::terminal::{self, Terminal};
+use crate::measure::timed;
+use crate::simulate::{Plots, Report, Scenario, simulate};
+use crate::target::BuildDirectory;
+use crate::target::embedded::Network;
+
+/// Arguments of `switchwright simulate`.
+#[derive(Debug, Args)]
+pub(super) struct Simulate {
+    /// The build directory.
+    directory: String,
+    /// The scenario file (see `docs/simulate.md`).
+    #[arg(long, value_name = "FILE")]
+    scenario: String,
+    /// Where chance begins, instead of the scenario's seed.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Never change a packet's tag, whatever the scenario says: plain PFC.
+    #[arg(long)]
+    without_tags: bool,
+    /// Write the plots here: throughput.svg, queues.svg, pauses.svg, and deadlock.svg if there is one.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<String>,
+    /// Flows that the table lists; the JSON has all.
+    #[arg(long, default_value_t = 24, value_name = "N")]
+    show: usize,
+}
+
+impl Simulate {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+        let text = terminal::read(&self.scenario)?;
+        let mut scenario = Scenario::from_yaml(&text).input(&self.scenario)?;
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.tags &= !self.without_tags;
+        let directory = BuildDirectory::open(Path::new(&self.directory)).input(&self.directory)?;
+        let plan = directory.path(&directory.manifest().made_from.plan);
+        let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+        let network = Network::open(directory, plan).input(&self.directory)?;
+        let bar = terminal.progress("simulating");
+        let (outcome, seconds) = timed(|| simulate(&network, &scenario, self.output.is_some()));
+        bar.finish_and_clear();
+        let outcome = outcome.input(&self.scenario)?;
+        let mut report = outcome.report;
+        report.seconds = seconds;
+        if let (Some(folder), Some(plots)) = (&self.output, &outcome.plots) {
+            write(folder, plots)?;
+        }
+        terminal.result(&report, || describe(&report, self.show))
+    }
+}
+
+fn write(folder: &str, plots: &Plots) -> Result<(), Fault> {
+    std::fs::create_dir_all(folder).input(folder)?;
+    let place = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
+    terminal::write(&place("throughput.svg"), &plots.throughput)?;
+    terminal::write(&place("queues.svg"), &plots.queues)?;
+    terminal::write(&place("pauses.svg"), &plots.pauses)?;
+    match &plots.deadlock {
+        Some(deadlock) => terminal::write(&place("deadlock.svg"), deadlock),
+        // What an earlier run left there would be a lie.
+        None => match std::fs::remove_file(place("deadlock.svg")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).input(place("deadlock.svg"))
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+/// The figures for people.
+pub(super) fn describe(report: &Report, show: usize) -> String {
+    let mut text = deadlocks(report);
+    let rows: Vec<Vec<String>> = report
+        .flows
+        .iter()
+        .take(show)
+        .map(|flow| {
+            vec![
+                flow.name.clone(),
+                flow.priority.to_string(),
+                format!("{:.3}", flow.gbps),
+                format!("{:.3}", flow.gbps_at_end),
+                flow.bytes.to_string(),
+                flow.marked.to_string(),
+                flow.completed_us
+                    .map_or_else(|| "-".to_owned(), |us| format!("{us:.1}")),
+            ]
+        })
+        .collect();
+    let header = [
+        "flow",
+        "priority",
+        "Gb/s",
+        "at the end",
+        "bytes",
+        "marked",
+        "done after us",
+    ];
+    text.push_str(&terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows));
+    if report.flows.len() > show {
+        text.push_str(&format!("  and {} flows more\n", report.flows.len() - show));
+    }
+    let rows: Vec<Vec<String>> = report
+        .switches
+        .iter()
+        .filter(|s| s.pauses_sent > 0 || s.paused_us > 0.0 || s.marked > 0)
+        .take(show)
+        .map(|switch| {
+            vec![
+                switch.name.clone(),
+                switch.peak_bytes.to_string(),
+                switch.headroom_peak_bytes.to_string(),
+                switch.pauses_sent.to_string(),
+                format!("{:.1}", switch.paused_us),
+                switch.marked.to_string(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let header = [
+            "switch",
+            "most bytes",
+            "in headroom",
+            "pauses sent",
+            "paused us",
+            "marked",
+        ];
+        text.push_str(&terminal::table(&header, &[1, 2, 3, 4, 5], &rows));
+    }
+    let losses = report.losses;
+    let speed = report.packet_hops as f64 / report.seconds.max(1e-9) / 1e6;
+    text + &terminal::facts(&[
+        ("throughput", format!("{:.3} Gb/s", report.gbps)),
+        (
+            "lost",
+            format!(
+                "{} lossless, {} lossy, {} by the program, {} with links",
+                losses.lossless, losses.lossy, losses.program, losses.link_down
+            ),
+        ),
+        ("simulated", format!("{:.1} us", report.simulated_us)),
+        (
+            "computed in",
+            format!(
+                "{:.2} s: {} packet-hops, {} events, {speed:.2} million hops/s",
+                report.seconds, report.packet_hops, report.events
+            ),
+        ),
+    ])
+}
+
+fn deadlocks(report: &Report) -> String {
+    let tags = if report.tags {
+        "with tags"
+    } else {
+        "without tags"
+    };
+    if report.deadlock.is_empty() {
+        return format!("{} {tags}: no deadlock\n", report.scenario);
+    }
+    let mut text = String::new();
+    for deadlock in &report.deadlock {
+        text.push_str(&format!(
+            "{} {tags}: DEADLOCK at {:.1} us, certain at {:.1} us; {} queues can never move again\n",
+            report.scenario, deadlock.closed_us, deadlock.confirmed_us, deadlock.stuck
+        ));
+        for queue in &deadlock.cycle {
+            text.push_str(&format!("  {queue} waits for\n"));
+        }
+        if let Some(first) = deadlock.cycle.first() {
+            text.push_str(&format!("  {first}\n"));
+        }
+    }
+    text
+}

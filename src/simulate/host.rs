@@ -1,0 +1,170 @@
+//! A host's network card: it sends what its flows may send, in turn, obeys PFC, and pauses its switch when
+//! a scenario says so.
+
+use std::collections::VecDeque;
+
+use packet::MacAddr;
+use packet::pfc::{self, Quanta};
+use units::{BitRate, Priority};
+
+use super::flow::{Flow, Next};
+
+const CLASSES: usize = 8;
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(super) struct Nic {
+    pub(super) rate: BitRate,
+    pub(super) mac: MacAddr,
+    pub(super) up: bool,
+    /// How long a PFC frame takes to act.
+    pub(super) reaction: u64,
+    free_at: u64,
+    fraction: u64,
+    paused_until: [u64; CLASSES],
+    heard: VecDeque<(u64, [Option<Quanta>; CLASSES])>,
+    /// Answers that wait, by class: their place in the pool.
+    answers: [VecDeque<u32>; CLASSES],
+    /// PFC frames to be sent.
+    says: VecDeque<(Priority, Quanta)>,
+    /// Flows that still have something to send, and whose turn it is.
+    pub(super) flows: Vec<u32>,
+    turn: usize,
+    /// When it will look again.
+    pub(super) wake_at: u64,
+    /// Until when it pauses its switch, by class.
+    pub(super) pausing: [u64; CLASSES],
+}
+
+/// What a card sends next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    Pfc(pfc::Repr),
+    /// An answer, by its place in the pool.
+    Answer(u32),
+    /// A flow, and the number of its packet.
+    Data(u32, u64),
+    /// Nothing before this time.
+    Wait(u64),
+    /// Nothing.
+    Idle,
+}
+
+impl Nic {
+    pub(super) fn new(rate: BitRate, mac: [u8; 6], reaction: u64) -> Self {
+        Self {
+            rate,
+            mac: MacAddr(mac),
+            up: true,
+            reaction,
+            free_at: 0,
+            fraction: 0,
+            paused_until: [0; CLASSES],
+            heard: VecDeque::new(),
+            answers: Default::default(),
+            says: VecDeque::new(),
+            flows: Vec::new(),
+            turn: 0,
+            wake_at: u64::MAX,
+            pausing: [0; CLASSES],
+        }
+    }
+
+    /// A PFC frame arrived; when it acts.
+    pub(super) fn hear(&mut self, now: u64, frame: &pfc::Repr) -> u64 {
+        let at = now + self.reaction;
+        self.heard.push_back((at, frame.times));
+        at
+    }
+
+    fn obey(&mut self, now: u64) {
+        while let Some((at, times)) = self.heard.front().copied().filter(|(at, _)| *at <= now) {
+            self.heard.pop_front();
+            for (until, time) in self.paused_until.iter_mut().zip(times) {
+                if let Some(time) = time {
+                    *until = at + time.duration(self.rate).get();
+                }
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, class: Priority, time: Quanta) {
+        self.says.push_back((class, time));
+    }
+
+    pub(super) fn answer(&mut self, class: u8, packet: u32) {
+        self.answers[usize::from(class & 7)].push_back(packet);
+    }
+
+    /// What to send now; flows that are done leave the list.
+    pub(super) fn turn(&mut self, now: u64, flows: &mut [Flow]) -> Turn {
+        self.obey(now);
+        if !self.up {
+            return Turn::Idle;
+        }
+        if now < self.free_at {
+            return Turn::Wait(self.free_at);
+        }
+        if let Some((class, time)) = self.says.pop_front() {
+            return Turn::Pfc(pfc::Repr::single(self.mac, class, time));
+        }
+        let mut wake = self.heard.front().map_or(u64::MAX, |(at, _)| *at);
+        for class in (0..CLASSES).rev() {
+            if self.answers[class].is_empty() {
+                continue;
+            }
+            if self.paused_until[class] > now {
+                wake = wake.min(self.paused_until[class]);
+            } else if let Some(packet) = self.answers[class].pop_front() {
+                return Turn::Answer(packet);
+            }
+        }
+        let mut tried = 0;
+        while tried < self.flows.len() {
+            if self.turn >= self.flows.len() {
+                self.turn = 0;
+            }
+            let id = self.flows[self.turn];
+            let Some(flow) = flows.get_mut(id as usize) else {
+                return Turn::Idle;
+            };
+            let paused = self.paused_until[usize::from(flow.class & 7)];
+            if paused > now {
+                wake = wake.min(paused);
+                self.turn += 1;
+                tried += 1;
+                continue;
+            }
+            match flow.ask(now) {
+                Next::Packet(number) => {
+                    self.turn += 1;
+                    return Turn::Data(id, number);
+                }
+                Next::Wait(at) => wake = wake.min(at),
+                Next::Blocked => {}
+                Next::Done => {
+                    self.flows.remove(self.turn);
+                    continue;
+                }
+            }
+            self.turn += 1;
+            tried += 1;
+        }
+        match wake {
+            u64::MAX => Turn::Idle,
+            at => Turn::Wait(at),
+        }
+    }
+
+    /// Takes the wire for so many bytes; until when.
+    pub(super) fn occupy(&mut self, now: u64, bytes: u64) -> u64 {
+        let rate = self.rate.get().max(1);
+        if now > self.free_at {
+            self.fraction = 0;
+        }
+        let scaled = bytes * 8_000_000_000 + self.fraction;
+        self.fraction = scaled % rate;
+        self.free_at = now + scaled / rate;
+        self.free_at
+    }
+}

@@ -1,0 +1,243 @@
+//! The figures of a simulation.
+
+use device::deadlock::{Deadlock, QueueId};
+use serde::Serialize;
+use units::{PortId, Priority};
+
+use super::flow::Flow;
+use super::scenario::Scenario;
+use super::world::{Losses, World};
+use crate::topology::{SwitchId, Topology};
+
+/// What `simulate --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Whether tags changed as planned, or never.
+    pub tags: bool,
+    /// How many deadlocks there were.
+    pub deadlocks: usize,
+    /// Each of them.
+    pub deadlock: Vec<DeadlockReport>,
+    /// Queues that can never move again, at the end.
+    pub stuck_queues: usize,
+    /// Lossless packets that were dropped: violations.
+    pub lossless_drops: u64,
+    /// Everything that was lost, by cause.
+    pub losses: Losses,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<FlowReport>,
+    /// Sum of all flows' throughput in gigabits per second.
+    pub gbps: f64,
+    /// The switches that paused somebody, were paused or marked something.
+    pub switches: Vec<SwitchReport>,
+    /// Simulated time in microseconds.
+    pub simulated_us: f64,
+    /// Data packets that arrived.
+    pub packets: u64,
+    /// Frames that switches processed.
+    pub packet_hops: u64,
+    /// Events.
+    pub events: u64,
+    /// How long it took to compute.
+    pub seconds: f64,
+}
+
+/// A deadlock.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeadlockReport {
+    /// The shortest cycle of queues, each waiting for the next: `s1:3->s2 priority 1`.
+    pub cycle: Vec<String>,
+    /// The switches of that cycle.
+    pub switches: Vec<String>,
+    /// All queues that wait for each other in a circle.
+    pub circle: Vec<String>,
+    /// How many queues can never move again because of it.
+    pub stuck: usize,
+    /// When it closed, in microseconds.
+    pub closed_us: f64,
+    /// When that was certain.
+    pub confirmed_us: f64,
+}
+
+/// A flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// The sending host.
+    pub from: String,
+    /// The receiving host.
+    pub to: String,
+    /// The priority that its packets begin with.
+    pub priority: Priority,
+    /// Bytes of frames that arrived.
+    pub bytes: u64,
+    /// Throughput while it was measured, in gigabits per second.
+    pub gbps: f64,
+    /// Throughput in the last tenth of the simulation.
+    pub gbps_at_end: f64,
+    /// Frames sent, repeated ones too.
+    pub sent: u64,
+    /// Frames that arrived, each once.
+    pub arrived: u64,
+    /// Frames that arrived marked.
+    pub marked: u64,
+    /// When the last byte of a finite flow arrived, in microseconds after its start.
+    pub completed_us: Option<f64>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchReport {
+    /// Its name.
+    pub name: String,
+    /// The most bytes in its buffer.
+    pub peak_bytes: u64,
+    /// The most bytes in one port's and class's headroom.
+    pub headroom_peak_bytes: u64,
+    /// PFC frames sent that said stop, renewals not counted.
+    pub pauses_sent: u64,
+    /// Time that its queues were paused, summed up, in microseconds.
+    pub paused_us: f64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Lossless packets dropped.
+    pub lossless_drops: u64,
+}
+
+fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
+}
+
+/// A queue as people read it.
+pub(super) fn queue_name(topology: &Topology, queue: QueueId) -> String {
+    port_name(topology, queue.switch, queue.port, queue.class)
+}
+
+/// A queue by its switch, port and class.
+pub(super) fn port_name(
+    topology: &Topology,
+    switch: usize,
+    port: PortId,
+    class: Priority,
+) -> String {
+    let id = SwitchId::new(switch as u32);
+    let peer = topology
+        .peer(id, port)
+        .map(|p| topology.node_name(p.end.node));
+    let name = &topology.switch(id).name;
+    format!("{name}:{port}->{} priority {class}", peer.unwrap_or("?"))
+}
+
+impl Report {
+    pub(super) fn new(topology: &Topology, scenario: &Scenario, world: &World) -> Self {
+        let flows: Vec<FlowReport> = world
+            .flows
+            .iter()
+            .map(|flow| FlowReport::new(topology, flow, world))
+            .collect();
+        Self {
+            scenario: scenario.name.clone(),
+            tags: scenario.tags,
+            deadlocks: world.deadlocks.len(),
+            deadlock: world
+                .deadlocks
+                .iter()
+                .map(|d| DeadlockReport::new(topology, d))
+                .collect(),
+            stuck_queues: world.stuck(),
+            lossless_drops: world.losses.lossless,
+            losses: world.losses,
+            gbps: flows.iter().map(|f| f.gbps).sum(),
+            flows,
+            switches: switches(topology, world),
+            simulated_us: micros(world.now),
+            packets: world.delivered,
+            packet_hops: world.hops,
+            events: world.events,
+            seconds: 0.0,
+        }
+    }
+
+    /// The flow of a name.
+    #[must_use]
+    pub fn flow(&self, name: &str) -> Option<&FlowReport> {
+        self.flows.iter().find(|flow| flow.name == name)
+    }
+}
+
+impl DeadlockReport {
+    fn new(topology: &Topology, deadlock: &Deadlock) -> Self {
+        let name = |q: &QueueId| queue_name(topology, *q);
+        let switch = |q: &QueueId| topology.switch(SwitchId::new(q.switch as u32)).name.clone();
+        Self {
+            cycle: deadlock.cycle.iter().map(name).collect(),
+            switches: deadlock.cycle.iter().map(switch).collect(),
+            circle: deadlock.circle.iter().map(name).collect(),
+            stuck: deadlock.stuck.len(),
+            closed_us: micros(deadlock.closed.get()),
+            confirmed_us: micros(deadlock.confirmed.get()),
+        }
+    }
+}
+
+impl FlowReport {
+    fn new(topology: &Topology, flow: &Flow, world: &World) -> Self {
+        let arrivals = &flow.arrivals;
+        let from = flow.start.max(world.measure_from);
+        let until = arrivals.complete.unwrap_or(flow.stop.min(world.now));
+        let rate = |bytes: u64, nanos: u64| match nanos {
+            0 => 0.0,
+            nanos => bytes as f64 * 8.0 / nanos as f64,
+        };
+        let window = world.now / 10;
+        let end_bytes = arrivals.at_end;
+        Self {
+            name: flow.name.clone(),
+            from: topology.host(flow.from).name.clone(),
+            to: topology.host(flow.to).name.clone(),
+            priority: Priority::new(flow.class),
+            bytes: arrivals.bytes,
+            gbps: rate(arrivals.measured, until.saturating_sub(from)),
+            gbps_at_end: rate(end_bytes, window),
+            sent: flow.sent,
+            arrived: arrivals.bytes / u64::from(flow.packet.max(1)),
+            marked: arrivals.marked,
+            completed_us: arrivals.complete.map(|at| micros(at - flow.start)),
+        }
+    }
+}
+
+fn switches(topology: &Topology, world: &World) -> Vec<SwitchReport> {
+    let mut reports = Vec::new();
+    for (id, device) in topology.switch_ids().zip(&world.switches) {
+        let Some(buffer) = device.buffer() else {
+            continue;
+        };
+        let mut report = SwitchReport {
+            name: topology.switch(id).name.clone(),
+            peak_bytes: buffer.counters().peak.get(),
+            headroom_peak_bytes: 0,
+            pauses_sent: 0,
+            paused_us: 0.0,
+            marked: 0,
+            lossless_drops: buffer.counters().refused_lossless,
+        };
+        for (port, _) in topology.peers(id) {
+            for class in (0..8).map(Priority::new) {
+                let Some(counters) = buffer.class_counters(port, class) else {
+                    continue;
+                };
+                let headroom = counters.headroom_peak.get();
+                report.headroom_peak_bytes = report.headroom_peak_bytes.max(headroom);
+                report.pauses_sent += counters.pauses_sent - counters.pauses_renewed;
+                report.paused_us += micros(counters.paused.get());
+                report.marked += counters.marked;
+            }
+        }
+        reports.push(report);
+    }
+    reports
+}
