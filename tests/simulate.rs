@@ -4,11 +4,13 @@
 
 use switchwright::plan::check;
 use switchwright::scheme::{self, TaggerOptions};
-use switchwright::simulate::{Report, Scenario, Size, simulate};
+use switchwright::simulate::{
+    BUNDLED, Report, Scenario, Size, ThresholdSpec, Time, TransportSpec, bundled, simulate,
+};
 use switchwright::target::embedded::Network;
 use switchwright::topology::Topology;
-use switchwright::topology::generate::{Cables, Clos, ThreeLayerClos};
-use units::{BitRate, Bytes};
+use switchwright::topology::generate::{Cables, Clos};
+use units::{BitRate, Bytes, Nanos};
 
 fn network(topology: &Topology, options: &TaggerOptions) -> Network {
     let tables = scheme::tagger(topology, options).unwrap();
@@ -27,48 +29,148 @@ fn clos(leaves: u32, spines: u32, hosts: u16) -> Topology {
     .unwrap()
 }
 
-fn pods(hosts: u16) -> Topology {
-    ThreeLayerClos {
-        pods: 2,
-        leaves: 2,
-        aggregations: 2,
-        spines: 2,
-        hosts,
-        planes: false,
-        cables: Cables::default(),
-    }
-    .generate()
-    .unwrap()
+fn scenario(name: &str) -> Scenario {
+    let text = bundled(name).unwrap_or_else(|| panic!("no scenario `{name}`"));
+    Scenario::from_yaml(text).unwrap()
 }
 
-fn scenario(name: &str) -> Scenario {
-    let path = format!(
-        "{}/examples/scenarios/{name}.yaml",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    Scenario::from_yaml(&std::fs::read_to_string(path).unwrap()).unwrap()
+/// The network that a scenario is for, by the way that `simulate --scenario` takes.
+fn its_network(scenario: &Scenario) -> Network {
+    let tables = scenario.tables().unwrap();
+    Network::of(check(tables, &check::Options::default()).unwrap()).unwrap()
 }
 
 fn play(network: &Network, scenario: &Scenario) -> Report {
     simulate(network, scenario, false).unwrap().report
 }
 
-fn with_and_without(network: &Network, name: &str) -> (Report, Report) {
-    let mut scenario = scenario(name);
-    let with = play(network, &scenario);
+/// A scenario on its own network, with tags and without.
+fn with_and_without(scenario: &Scenario) -> (Report, Report) {
+    let network = its_network(scenario);
+    let mut scenario = scenario.clone();
+    scenario.tags = true;
+    let with = play(&network, &scenario);
     scenario.tags = false;
-    (with, play(network, &scenario))
+    (with, play(&network, &scenario))
 }
 
 fn near(value: f64, expected: f64) -> bool {
     (value - expected).abs() <= expected * 0.05
 }
 
+/// The links of a flow with a path, first as the file says, then under the `route` events that come before
+/// `at_ms`, host links too.
+fn links(scenario: &Scenario, name: &str, at_ms: u64) -> Vec<(String, String)> {
+    let flow = scenario
+        .flows
+        .iter()
+        .find(|f| f.name.as_deref() == Some(name));
+    let flow = flow.unwrap();
+    let path = flow.path.clone().unwrap();
+    let (from, to) = (flow.from.clone().unwrap(), flow.to.clone().unwrap());
+    let mut next: std::collections::BTreeMap<String, String> = path
+        .iter()
+        .cloned()
+        .zip(path[1..].iter().cloned().chain([to.clone()]))
+        .collect();
+    for event in &scenario.events {
+        if let Some(route) = &event.route
+            && route.to == name
+            && event.at.0.get() <= at_ms * 1_000_000
+        {
+            next.insert(route.switch.clone(), route.via.clone());
+        }
+    }
+    let mut links = vec![(from, path[0].clone())];
+    let mut at = path[0].clone();
+    while at != to {
+        let hop = next[&at].clone();
+        links.push((at, hop.clone()));
+        at = hop;
+        assert!(links.len() < 20, "{name} goes round");
+    }
+    links
+}
+
+/// Max-min fair shares, by filling all flows alike until a link is full: every flow over its links, each of
+/// which carries `capacity`.
+fn max_min(flows: &[Vec<(String, String)>], capacity: f64) -> Vec<f64> {
+    let mut left: std::collections::BTreeMap<&(String, String), f64> = flows
+        .iter()
+        .flatten()
+        .map(|link| (link, capacity))
+        .collect();
+    let mut share = vec![None; flows.len()];
+    while share.iter().any(Option::is_none) {
+        let users = |link: &(String, String)| {
+            let open = flows.iter().zip(&share).filter(|(_, s)| s.is_none());
+            open.filter(|(links, _)| links.contains(link)).count()
+        };
+        let (full, fill) = left
+            .iter()
+            .filter(|(link, _)| users(link) > 0)
+            .map(|(&link, &room)| (link.clone(), room / users(link) as f64))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap();
+        for (links, share) in flows.iter().zip(&mut share) {
+            if share.is_none() && links.contains(&full) {
+                *share = Some(fill);
+                for link in links {
+                    *left.get_mut(link).unwrap() -= fill;
+                }
+            }
+        }
+    }
+    share.into_iter().map(Option::unwrap).collect()
+}
+
+#[test]
+fn max_min_shares_are_known_in_small_cases() {
+    let link = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    // One long flow over two links, one short flow on the first, two on the second.
+    let (one, two) = (link("a", "b"), link("b", "c"));
+    let flows = vec![
+        vec![one.clone(), two.clone()],
+        vec![one],
+        vec![two.clone()],
+        vec![two],
+    ];
+    let shares = max_min(&flows, 12.0);
+    for (share, expected) in shares.iter().zip([4.0, 8.0, 4.0, 4.0]) {
+        assert!((share - expected).abs() < 1e-9, "{shares:?}");
+    }
+}
+
+/// What a link of a scenario carries in frames, without what the wire takes beyond them.
+fn line_rate(scenario: &Scenario) -> f64 {
+    let rate = scenario.rate.unwrap().0.get() as f64 / 1e9;
+    rate * f64::from(scenario.packet) / (f64::from(scenario.packet) + 24.0)
+}
+
+/// Every scenario that comes along has a proven network, and every file comes along.
+#[test]
+fn every_scenario_file_comes_along() {
+    let folder = format!("{}/examples/scenarios", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let mut names: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    assert_eq!(files, names);
+    for name in names {
+        let scenario = scenario(name);
+        assert_eq!(scenario.name, name);
+        its_network(&scenario);
+    }
+}
+
 /// 002 section 7.2, scenario 1.
 #[test]
 fn a_routing_loop_takes_a_neighbour_down_only_without_tags() {
-    let network = network(&clos(3, 2, 2), &TaggerOptions::default());
-    let (with, without) = with_and_without(&network, "routing-loop");
+    let (with, without) = with_and_without(&scenario("routing-loop"));
     assert_eq!(
         (with.deadlocks, with.lossless_drops, without.lossless_drops),
         (0, 0, 0)
@@ -82,6 +184,81 @@ fn a_routing_loop_takes_a_neighbour_down_only_without_tags() {
     );
 }
 
+/// 000, Figs. 2 and 3: over a range of thresholds and of times between the failures. The cycle is named, and
+/// the deadlock outlives its cause; with tags every flow has its max-min share.
+#[test]
+fn bounces_deadlock_without_tags_and_not_with_them() {
+    let scenario = scenario("bounce");
+    let network = its_network(&scenario);
+    let names: Vec<&str> = scenario
+        .flows
+        .iter()
+        .filter_map(|f| f.name.as_deref())
+        .collect();
+    for (xoff, second_us) in [
+        (100, 2_000),
+        (80, 2_000),
+        (250, 2_000),
+        (100, 1_300),
+        (100, 2_777),
+    ] {
+        let mut scenario = scenario.clone();
+        scenario.switches.threshold = Some(ThresholdSpec::Fixed {
+            xoff: Size(Bytes::new(xoff * 1_000)),
+            xon: Size(Bytes::new((xoff - 3) * 1_000)),
+        });
+        for event in &mut scenario.events {
+            if event.at.0.get() == 2_000_000 {
+                event.at = Time(Nanos::new(second_us * 1_000));
+            }
+        }
+        let case = format!("XOFF {xoff} KB, second failure at {second_us} us");
+        scenario.seed = xoff + second_us;
+        scenario.tags = false;
+        let without = play(&network, &scenario);
+        assert_eq!(
+            (without.deadlocks, without.lossless_drops),
+            (1, 0),
+            "{case}"
+        );
+        let mut switches = without.deadlock[0].switches.clone();
+        switches.sort();
+        assert_eq!(switches, ["p1a2", "p2a1", "spine1", "spine2"], "{case}");
+        let closed = without.deadlock[0].closed_us;
+        assert!(
+            closed > second_us as f64,
+            "{case}: after the second failure"
+        );
+        assert!(
+            without.stuck_queues >= 4,
+            "{case}: it stays when all is mended"
+        );
+        assert!(without.flows.iter().all(|f| f.gbps_at_end < 0.01), "{case}");
+
+        // Under the failures, and after them.
+        scenario.tags = true;
+        for (mended, at_ms) in [(false, 5), (true, 0)] {
+            let mut scenario = scenario.clone();
+            if !mended {
+                scenario.duration = Time(Nanos::new(6_000_000));
+                scenario.measure_from = Some(Time(Nanos::new(3_000_000)));
+            }
+            let with = play(&network, &scenario);
+            assert_eq!(
+                (with.deadlocks, with.stuck_queues, with.lossless_drops),
+                (0, 0, 0),
+                "{case}"
+            );
+            let paths: Vec<_> = names.iter().map(|n| links(&scenario, n, at_ms)).collect();
+            for (name, share) in names.iter().zip(max_min(&paths, line_rate(&scenario))) {
+                let flow = with.flow(name).unwrap();
+                let got = if mended { flow.gbps_at_end } else { flow.gbps };
+                assert!(near(got, share), "{case}: {share} {flow:?}");
+            }
+        }
+    }
+}
+
 /// 002 section 7.1: what is paused stops without a loss, what is not goes on; and section 6.3: with
 /// EG_PRIO tied to ING_PRIO packets are lost.
 #[test]
@@ -91,9 +268,8 @@ fn pauses_cross_a_change_of_priority() {
         ("lossless-transition-2", 1),
         ("lossless-transition-3", 2),
     ] {
-        let options = TaggerOptions::default().with_classes(classes);
-        let network = network(&clos(3, 2, 2), &options);
         let mut scenario = scenario(name);
+        let network = its_network(&scenario);
         let report = play(&network, &scenario);
         assert_eq!((report.deadlocks, report.lossless_drops), (0, 0), "{name}");
         let (flow1, flow2) = (report.flow("flow1").unwrap(), report.flow("flow2").unwrap());
@@ -118,12 +294,39 @@ fn pauses_cross_a_change_of_priority() {
     }
 }
 
+/// 002 section 7.2, scenario 2.
+#[test]
+fn three_flows_over_a_cycle_stand_still_only_without_tags() {
+    let scenario = scenario("three-flows");
+    for xoff in [250, 400, 800] {
+        let mut scenario = scenario.clone();
+        scenario.seed = xoff;
+        scenario.switches.threshold = Some(ThresholdSpec::Fixed {
+            xoff: Size(Bytes::new(xoff * 1_000)),
+            xon: Size(Bytes::new((xoff - 3) * 1_000)),
+        });
+        let (with, without) = with_and_without(&scenario);
+        assert_eq!(
+            (with.deadlocks, with.lossless_drops, without.lossless_drops),
+            (0, 0, 0)
+        );
+        let names = ["ABC", "BCA", "CAB"];
+        let paths: Vec<_> = names.iter().map(|n| links(&scenario, n, 0)).collect();
+        for (name, share) in names.iter().zip(max_min(&paths, line_rate(&scenario))) {
+            let flow = with.flow(name).unwrap();
+            assert!(near(flow.gbps, share), "XOFF {xoff} KB: {share} {flow:?}");
+        }
+        assert_eq!(without.deadlocks, 1);
+        assert_eq!(without.deadlock[0].cycle.len(), 3);
+        assert!(without.flows.iter().all(|flow| flow.gbps_at_end < 0.01));
+    }
+}
+
 /// 002 section 7.4: the bottleneck stays full; the class that is joined by bounced packets pays.
 #[test]
 fn reused_priorities_keep_the_link_full() {
-    let options = TaggerOptions::default().with_classes(2);
-    let network = network(&pods(4), &options);
-    let report = play(&network, &scenario("priority-reuse"));
+    let scenario = scenario("priority-reuse");
+    let report = play(&its_network(&scenario), &scenario);
     assert_eq!((report.deadlocks, report.lossless_drops), (0, 0));
     let full = 40.0 * 1500.0 / 1524.0;
     assert!(near(report.gbps, full), "{:?}", report.flows);
@@ -287,4 +490,196 @@ fn ten_million_packets_without_a_drop() {
     let report = play(&network, &Scenario::from_yaml(text).unwrap());
     assert!(report.packet_hops >= 10_000_000, "{}", report.packet_hops);
     assert_eq!((report.lossless_drops, report.deadlocks), (0, 0));
+}
+
+/// 000, Fig. 2, with nothing by hand: links fail, routing converges, packets bounce.
+#[test]
+fn failures_under_load_deadlock_without_tags_and_not_with_them() {
+    let scenario = scenario("link-failures");
+    let network = its_network(&scenario);
+    let full = line_rate(&scenario);
+    for (xoff, seed) in [(60, 1), (60, 3), (30, 5), (40, 7), (100, 5)] {
+        let mut scenario = scenario.clone();
+        scenario.seed = seed;
+        scenario.switches.threshold = Some(ThresholdSpec::Fixed {
+            xoff: Size(Bytes::new(xoff * 1_000)),
+            xon: Size(Bytes::new((xoff - 3) * 1_000)),
+        });
+        let case = format!("XOFF {xoff} KB, seed {seed}");
+        let with = play(&network, &scenario);
+        assert_eq!(
+            (with.deadlocks, with.stuck_queues, with.lossless_drops),
+            (0, 0, 0),
+            "{case}"
+        );
+        // The links work again, every host can be reached at line rate.
+        assert!(
+            near(with.gbps_at_end(), 8.0 * full),
+            "{case}: {:?}",
+            with.flows
+        );
+        scenario.tags = false;
+        let without = play(&network, &scenario);
+        assert_eq!(
+            (without.deadlocks, without.lossless_drops),
+            (1, 0),
+            "{case}"
+        );
+        let deadlock = &without.deadlock[0];
+        assert_eq!(deadlock.switches.len(), 4, "{case}: {deadlock:?}");
+        assert!(deadlock.closed_us > 2_000.0, "{case}: after the failures");
+        assert!(without.stuck_queues > 0, "{case}: it stays");
+        assert!(
+            without.gbps_at_end() < 0.01,
+            "{case}: nothing moves any more"
+        );
+    }
+}
+
+/// 004 section 6, imbalanced allocation: shortest paths deadlock; virtual up-down paths and edge-disjoint
+/// spanning trees do not, and the proof finds that one tag carries them. Up-down paths carry the most.
+#[test]
+fn four_switches_deadlock_by_shortest_paths_only() {
+    let mut total = std::collections::BTreeMap::new();
+    for name in ["ecmp", "virtual-up-down", "edst"] {
+        let scenario = scenario(&format!("four-switches-{name}"));
+        let one_tag = its_network(&scenario).plan().tagging().priorities.len() == 1;
+        assert_eq!(one_tag, name != "ecmp", "{name}");
+        let (with, without) = with_and_without(&scenario);
+        assert_eq!(with.flows.len(), 192);
+        assert_eq!(
+            (with.deadlocks, with.lossless_drops, without.lossless_drops),
+            (0, 0, 0),
+            "{name}"
+        );
+        if name == "ecmp" {
+            assert_eq!(without.deadlocks, 1);
+            let mut switches = without.deadlock[0].switches.clone();
+            switches.sort();
+            assert_eq!(switches, ["S1", "S2", "S3", "S4"]);
+            assert!(without.gbps_at_end() < 0.01, "nothing moves any more");
+        } else {
+            assert_eq!((without.deadlocks, without.stuck_queues), (0, 0), "{name}");
+        }
+        total.insert(name, with.gbps);
+    }
+    // A clockwise link is full with 24 flows; PFC stops a host's flows all at once, so that the others, whose
+    // links are free, go in step with them.
+    let line = 50.0 * 1500.0 / 1524.0;
+    assert!(
+        near(total["virtual-up-down"], 192.0 * line / 24.0),
+        "{total:?}"
+    );
+    assert!(total["virtual-up-down"] > 1.2 * total["edst"], "{total:?}");
+}
+
+/// 003 Fig. 2.1: PFC shares by port; TCP-Bolt by flow.
+#[test]
+fn bolt_mends_the_unfairness_between_ports() {
+    let mut scenario = scenario("port-fairness");
+    let network = its_network(&scenario);
+    let full = 10.0 * 1500.0 / 1524.0;
+    let mut run = |transport| {
+        let flows = scenario.flows.iter_mut();
+        flows.for_each(|flow| flow.transport = transport);
+        play(&network, &scenario)
+    };
+    for transport in [TransportSpec::Tcp, TransportSpec::Open] {
+        let pfc = run(transport);
+        for (name, share) in [
+            ("B", 2.0),
+            ("H1", 8.0),
+            ("H2", 8.0),
+            ("H3", 8.0),
+            ("H4", 8.0),
+        ] {
+            assert!(
+                near(pfc.flow(name).unwrap().gbps, full / share),
+                "{:?}",
+                pfc.flows
+            );
+        }
+    }
+    let bolt = run(TransportSpec::Bolt);
+    assert_eq!(bolt.lossless_drops, 0);
+    assert!(near(bolt.gbps, full));
+    for flow in &bolt.flows {
+        assert!(
+            (flow.gbps / (full / 5.0) - 1.0).abs() < 0.25,
+            "{:?}",
+            bolt.flows
+        );
+    }
+}
+
+/// 003 Fig. 2.2: PFC blocks a flow whose way is free; TCP-Bolt lets it have what is left.
+#[test]
+fn bolt_mends_head_of_line_blocking() {
+    let scenario = scenario("head-of-line");
+    let network = its_network(&scenario);
+    let full = 10.0 * 1500.0 / 1524.0;
+    let mut during = scenario.clone();
+    during.duration = Time(Nanos::new(50_000_000));
+    let pfc = play(&network, &during);
+    for flow in &pfc.flows {
+        assert!(near(flow.gbps, full / 4.0), "{:?}", pfc.flows);
+    }
+    let after = play(&network, &scenario);
+    assert!(near(after.flow("A-D").unwrap().gbps_at_end, full));
+    let flows = during.flows.iter_mut();
+    flows.for_each(|flow| flow.transport = TransportSpec::Bolt);
+    let bolt = play(&network, &during);
+    assert_eq!(bolt.lossless_drops, 0);
+    assert!(
+        bolt.flow("A-D").unwrap().gbps > 0.8 * full,
+        "{:?}",
+        bolt.flows
+    );
+    for name in ["A-C", "H1-C", "H2-C", "H3-C"] {
+        let share = bolt.flow(name).unwrap().gbps / (full / 4.0);
+        assert!((0.6..1.4).contains(&share), "{:?}", bolt.flows);
+    }
+}
+
+/// 002 section 7.5: a second lossless space keeps messages from losses; without one some wait for a
+/// retransmission, and where nothing may bounce none arrive.
+#[test]
+fn a_second_lossless_space_keeps_messages_from_losses() {
+    let run = |scheme| {
+        let scenario = scenario(&format!("hierarchical-space-{scheme}"));
+        let report = play(&its_network(&scenario), &scenario);
+        assert_eq!(
+            (report.deadlocks, report.lossless_drops),
+            (0, 0),
+            "{scheme}"
+        );
+        let messages = report
+            .flows
+            .iter()
+            .filter(|f| f.name.starts_with("message"));
+        // A message that never ends took for ever.
+        let mut times: Vec<f64> = messages
+            .map(|f| f.completed_us.unwrap_or(f64::INFINITY))
+            .collect();
+        times.sort_by(f64::total_cmp);
+        assert_eq!(times.len(), 150);
+        let large: f64 = report.flows[..2].iter().map(|f| f.gbps).sum();
+        (times, large, report.losses.lossy)
+    };
+    let (lossless, lossy, straight) = (run(1), run(2), run(3));
+    assert_eq!(lossless.2, 0);
+    assert!(lossless.0[149] < 2_000.0, "{:?}", lossless.0);
+    assert!(lossy.2 > 0);
+    assert!(
+        lossy.0[149] > 5_000.0,
+        "a lost packet costs a timeout: {:?}",
+        lossy.0
+    );
+    assert!(straight.0[0].is_infinite() && straight.1 < 0.01);
+    assert!(
+        lossless.1 > 20.0 && lossy.1 > 20.0,
+        "{} {}",
+        lossless.1,
+        lossy.1
+    );
 }

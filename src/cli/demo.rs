@@ -1,4 +1,6 @@
-//! `switchwright demo`: the tour, from a Clos to packets crossing switches that run the generated program.
+//! `switchwright demo`: the tour, from a Clos to a deadlock that forms without tags and not with them.
+
+mod ending;
 
 use std::path::Path;
 
@@ -34,6 +36,7 @@ struct Figures {
     counterexample: String,
     straight: Walk,
     bounced: Walk,
+    ending: ending::Ending,
     seconds: f64,
 }
 
@@ -45,7 +48,10 @@ impl Demo {
             ..figures?
         };
         terminal.result(&figures, || {
-            format!("\nThe tour took {seconds:.1} s. Open {}/build/report.html for the whole picture.\n", self.output)
+            format!(
+                "\nThe tour took {seconds:.1} s. Open {0}/deadlock.html, and {0}/build/report.html for the proof.\n",
+                self.output
+            )
         })
     }
 
@@ -56,6 +62,8 @@ impl Demo {
         let counterexample = without_tags(&tables, terminal)?;
         let (proven, directory) = self.build(tables, terminal)?;
         let (straight, bounced) = walks(&proven, &directory, terminal)?;
+        let network = Network::open(directory, proven.plan.clone()).map_err(trace::refuse)?;
+        let ending = ending::play(&network, &self.output, terminal)?;
         Ok(Figures {
             directory: self.output.clone(),
             tags: proven.plan.tagging().priorities.len(),
@@ -64,6 +72,7 @@ impl Demo {
             counterexample,
             straight,
             bounced,
+            ending,
             seconds: 0.0,
         })
     }

@@ -87,7 +87,7 @@ enum Command {
     Drill(drill::Drill),
     /// Send one packet through the embedded switches and watch it, hop by hop.
     Trace(trace::Trace),
-    /// Run a build directory in virtual time, under a scenario: PFC, deadlocks, throughput.
+    /// Play a scenario in virtual time: PFC, deadlocks, throughput.
     Simulate(simulate::Simulate),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
     Switch(Box<switch::Switch>),
@@ -97,7 +97,7 @@ enum Command {
     P4(p4::P4),
     /// Measure speed and memory, beside a peer where one is found.
     Bench(bench::Bench),
-    /// The tour: from a Clos to its tags, proof, P4 program, entries and packets crossing it.
+    /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
     /// Print a completion script for your shell.
     Completions(completions::Completions),

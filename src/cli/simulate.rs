@@ -1,31 +1,38 @@
-//! `switchwright simulate`: a build directory in virtual time, under a scenario.
+//! `switchwright simulate`: a network in virtual time, under a scenario.
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::check;
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
-use crate::simulate::{Plots, Report, Scenario, simulate};
+use crate::simulate::{BUNDLED, Plots, Report, Scenario, TransportSpec, bundled, simulate};
 use crate::target::BuildDirectory;
 use crate::target::embedded::Network;
 
 /// Arguments of `switchwright simulate`.
 #[derive(Debug, Args)]
 pub(super) struct Simulate {
-    /// The build directory.
-    directory: String,
-    /// The scenario file (see `docs/simulate.md`).
-    #[arg(long, value_name = "FILE")]
-    scenario: String,
+    /// A build directory, instead of the network that the scenario is for.
+    directory: Option<String>,
+    /// A scenario file (see `docs/simulate.md`), or the name of a scenario that comes with Switchwright.
+    #[arg(long, value_name = "FILE", required_unless_present = "list")]
+    scenario: Option<String>,
+    /// Name the scenarios that come with Switchwright.
+    #[arg(long, conflicts_with_all = ["scenario", "directory"])]
+    list: bool,
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
     seed: Option<u64>,
     /// Never change a packet's tag, whatever the scenario says: plain PFC.
     #[arg(long)]
     without_tags: bool,
+    /// How all flows' senders behave, instead of what the scenario says.
+    #[arg(long, value_enum, value_name = "HOW")]
+    transport: Option<Transport>,
     /// Write the plots here: throughput.svg, queues.svg, pauses.svg, and deadlock.svg if there is one.
     #[arg(short, long, value_name = "DIR")]
     output: Option<String>,
@@ -34,20 +41,50 @@ pub(super) struct Simulate {
     show: usize,
 }
 
+/// How senders behave.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Transport {
+    /// At their rate, whatever happens.
+    Open,
+    /// TCP (NewReno).
+    Tcp,
+    /// DCTCP.
+    Dctcp,
+    /// TCP-Bolt (003 chapter 3).
+    Bolt,
+    /// DCQCN.
+    Dcqcn,
+}
+
+impl From<Transport> for TransportSpec {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Open => Self::Open,
+            Transport::Tcp => Self::Tcp,
+            Transport::Dctcp => Self::Dctcp,
+            Transport::Bolt => Self::Bolt,
+            Transport::Dcqcn => Self::Dcqcn,
+        }
+    }
+}
+
 impl Simulate {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let text = terminal::read(&self.scenario)?;
-        let mut scenario = Scenario::from_yaml(&text).input(&self.scenario)?;
+        let Some(name) = &self.scenario else {
+            return list(terminal);
+        };
+        let mut scenario = load(name)?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.tags &= !self.without_tags;
-        let directory = BuildDirectory::open(Path::new(&self.directory)).input(&self.directory)?;
-        let plan = directory.path(&directory.manifest().made_from.plan);
-        let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
-        let network = Network::open(directory, plan).input(&self.directory)?;
+        if let Some(transport) = self.transport {
+            let flows = scenario.flows.iter_mut();
+            flows.for_each(|flow| flow.transport = transport.into());
+        }
+        let network = network(&scenario, self.directory.as_deref(), name, terminal)?;
         let bar = terminal.progress("simulating");
         let (outcome, seconds) = timed(|| simulate(&network, &scenario, self.output.is_some()));
         bar.finish_and_clear();
-        let outcome = outcome.input(&self.scenario)?;
+        let outcome = outcome.input(name)?;
         let mut report = outcome.report;
         report.seconds = seconds;
         if let (Some(folder), Some(plots)) = (&self.output, &outcome.plots) {
@@ -55,6 +92,69 @@ impl Simulate {
         }
         terminal.result(&report, || describe(&report, self.show))
     }
+}
+
+/// A bundled scenario, for people and for `--json`.
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    about: String,
+}
+
+fn list(terminal: &Terminal) -> Result<(), Fault> {
+    let mut all = Vec::new();
+    for &(name, text) in BUNDLED {
+        let about = Scenario::from_yaml(text).input(name)?.about;
+        all.push(Listed { name, about });
+    }
+    terminal.result(&all, || {
+        let rows: Vec<(&str, String)> = all
+            .iter()
+            .map(|listed| (listed.name, first_sentence(&listed.about)))
+            .collect();
+        terminal::facts(&rows)
+    })
+}
+
+fn first_sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => text,
+    }
+}
+
+/// Reads a scenario: a file, or one that comes with Switchwright where there is no such file.
+///
+/// # Errors
+/// A name that is neither, or a file that is no scenario.
+pub(super) fn load(name: &str) -> Result<Scenario, Fault> {
+    let text = match bundled(name) {
+        Some(text) if !Path::new(name).exists() => text.to_owned(),
+        _ => terminal::read(name)
+            .map_err(|fault| fault.help("`simulate --list` names the scenarios that come along"))?,
+    };
+    Scenario::from_yaml(&text).input(name)
+}
+
+/// The network that a scenario is played on: a build directory if there is one, else what it asks for itself.
+///
+/// # Errors
+/// A directory that is no build, a network that cannot be or whose plan is not proven.
+fn network(
+    scenario: &Scenario,
+    directory: Option<&str>,
+    name: &str,
+    terminal: &Terminal,
+) -> Result<Network, Fault> {
+    let Some(place) = directory else {
+        let plan = check::prove(scenario.tables().input(name)?, terminal)?;
+        return Network::of(plan).input(name);
+    };
+    let directory = BuildDirectory::open(Path::new(place)).input(place)?;
+    let plan = directory.path(&directory.manifest().made_from.plan);
+    let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+    Network::open(directory, plan).input(place)
 }
 
 fn write(folder: &str, plots: &Plots) -> Result<(), Fault> {

@@ -9,9 +9,11 @@
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
 //! first 74 bytes, buffers and cables see the whole length.
 
+mod bundled;
 mod calendar;
 mod flow;
 mod host;
+mod network;
 mod plot;
 mod quantity;
 mod report;
@@ -30,7 +32,12 @@ use units::Nanos;
 use crate::target::embedded::{LoadError, Network, NetworkError};
 use crate::topology::{LinkId, NodeId};
 
-pub use plot::Plots;
+pub use bundled::{BUNDLED, bundled};
+pub use network::{
+    AlgorithmSpec, CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, PlanSpec, RowSpec, SchemeSpec,
+    TargetSpec, TopologySpec,
+};
+pub use plot::{Plots, compare_goodput};
 pub use quantity::{Size, Speed, Time};
 pub use report::{DeadlockReport, FlowReport, Report, SwitchReport};
 pub use routing::RerouteError;

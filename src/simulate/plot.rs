@@ -34,6 +34,8 @@ pub struct Plots {
     pub pauses: String,
     /// Who waited for whom at the first deadlock, if there was one.
     pub deadlock: Option<String>,
+    /// Throughput of all flows together: times in microseconds, gigabits per second.
+    pub goodput: Vec<(f64, f64)>,
 }
 
 impl Plots {
@@ -52,8 +54,37 @@ impl Plots {
             pauses: pauses(&title("paused queues"), topology, world),
             deadlock: (!world.graph.is_empty())
                 .then(|| graph(&title("who waits for whom"), topology, report, &world.graph)),
+            goodput: goodput(world),
         }
     }
+}
+
+/// Throughput of all flows together, of several runs over the same time, in one diagram.
+#[must_use]
+pub fn compare_goodput(title: &str, runs: &[(&str, &Plots)]) -> String {
+    let longest = runs.iter().map(|(_, plots)| &plots.goodput);
+    let longest = longest
+        .max_by_key(|g| g.len())
+        .map_or(&[][..], Vec::as_slice);
+    let times: Vec<f64> = longest.iter().map(|(time, _)| *time).collect();
+    let values = |plots: &Plots| plots.goodput.iter().map(|(_, gbps)| *gbps).collect();
+    let series: Vec<(String, Vec<f64>)> = runs
+        .iter()
+        .map(|(name, plots)| ((*name).to_owned(), values(plots)))
+        .collect();
+    let until = times.last().copied().unwrap_or(1.0);
+    curves(title, "Gb/s", until, &times, &series)
+}
+
+fn goodput(world: &World) -> Vec<(f64, f64)> {
+    let sum = |at: usize| -> f64 {
+        let bytes = world.trace.arrived.iter().filter_map(|flow| flow.get(at));
+        bytes.map(|&b| f64::from(b)).sum()
+    };
+    let times = world.trace.times.iter().enumerate();
+    times
+        .map(|(at, &time)| (micros(time), sum(at) * 8.0 / world.sample as f64))
+        .collect()
 }
 
 fn escape(text: &str) -> String {

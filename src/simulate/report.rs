@@ -161,6 +161,12 @@ impl Report {
         }
     }
 
+    /// Sum of all flows' throughput in the last tenth of the simulation, in gigabits per second.
+    #[must_use]
+    pub fn gbps_at_end(&self) -> f64 {
+        self.flows.iter().map(|flow| flow.gbps_at_end).sum()
+    }
+
     /// The flow of a name.
     #[must_use]
     pub fn flow(&self, name: &str) -> Option<&FlowReport> {

@@ -95,7 +95,7 @@ impl<'a> Routing<'a> {
                 format!("there is no node `{}`", spec.via),
             ));
         };
-        let hop = self.hop(place, switch, via)?;
+        let hop = self.hop(place, switch, None, via)?;
         self.by_hand.insert((switch, address), hop);
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<'a> Routing<'a> {
         &mut self,
         place: &str,
         name: &str,
-        path: &[SwitchId],
+        path: &[(SwitchId, Option<PortId>)],
         to: HostId,
     ) -> Result<Ipv4Addr, ScenarioError> {
         if self.own == MOST_OWN_ROUTES {
@@ -123,7 +123,7 @@ impl<'a> Routing<'a> {
         self.own += 1;
         self.named.insert(name.to_owned(), address);
         let mut seen = BTreeSet::new();
-        for (number, &switch) in path.iter().enumerate() {
+        for (number, &(switch, port)) in path.iter().enumerate() {
             if !seen.insert(switch) {
                 let name = &self.plan.topology().switch(switch).name;
                 let problem = format!(
@@ -133,21 +133,31 @@ impl<'a> Routing<'a> {
             }
             let next = path
                 .get(number + 1)
-                .map_or(NodeId::Host(to), |&s| NodeId::Switch(s));
-            let hop = self.hop(place, switch, next)?;
+                .map_or(NodeId::Host(to), |&(s, _)| NodeId::Switch(s));
+            let hop = self.hop(place, switch, port, next)?;
             self.paths.insert((switch, address), hop);
         }
         Ok(address)
     }
 
-    fn hop(&self, place: &str, switch: SwitchId, to: NodeId) -> Result<ByHand, ScenarioError> {
+    /// The way to a neighbour, by a port of choice or the first that leads there.
+    fn hop(
+        &self,
+        place: &str,
+        switch: SwitchId,
+        by: Option<PortId>,
+        to: NodeId,
+    ) -> Result<ByHand, ScenarioError> {
         let topology = self.plan.topology();
-        let found = topology.peers(switch).find(|(_, peer)| peer.end.node == to);
+        let mut peers = topology.peers(switch);
+        let found =
+            peers.find(|(port, peer)| peer.end.node == to && by.is_none_or(|by| by == *port));
         let Some((port, peer)) = found else {
             let problem = format!(
-                "`{}` has no link to `{}`",
+                "`{}` has no link to `{}`{}",
                 topology.switch(switch).name,
-                topology.node_name(to)
+                topology.node_name(to),
+                by.map_or_else(String::new, |port| format!(" at port {port}"))
             );
             return Err(ScenarioError::wrong(place, problem));
         };

@@ -4,7 +4,9 @@
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::network::NetworkSpec;
 use super::quantity::{Size, Speed, Time};
+use crate::plan::Tables;
 
 /// A scenario as its file has it: names, not yet looked up.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -15,6 +17,8 @@ pub struct Scenario {
     /// What it shows, for people.
     #[serde(default)]
     pub about: String,
+    /// The network that it is for, where none is given.
+    pub network: Option<NetworkSpec>,
     /// How long it lasts.
     pub duration: Time,
     /// Where chance begins: source ports of flows, marks.
@@ -168,6 +172,10 @@ pub struct FlowSpec {
     pub bytes: Option<Size>,
     /// When it begins.
     pub start: Option<Time>,
+    /// Another one like it after so long, ...
+    pub every: Option<Time>,
+    /// ... until there are so many.
+    pub times: Option<u32>,
     /// When it ends, if not before.
     pub stop: Option<Time>,
     /// Send for so long, ...
@@ -181,8 +189,13 @@ pub struct FlowSpec {
     /// Another source port for every packet, so that ECMP spreads them (packet spraying).
     #[serde(default)]
     pub spray: bool,
-    /// The switches it passes, by routes of its own.
+    /// The switches it passes, by routes of its own, each with the port by which it is left where links are
+    /// parallel (`s1:3`).
     pub path: Option<Vec<String>>,
+    /// With `pattern`: the paths, of which each pair of hosts takes one that begins and ends at their
+    /// switches, in turn where there are several.
+    #[serde(default)]
+    pub paths: Vec<Vec<String>>,
 }
 
 /// Many flows alike.
@@ -288,6 +301,18 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The tables of the network that it is for, yet to be proven.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Wrong`] if it names no network, or one that cannot be.
+    pub fn tables(&self) -> Result<Tables, ScenarioError> {
+        let Some(network) = &self.network else {
+            let problem = "it names none: give a build directory, or say in it which topology and plan it is for";
+            return Err(ScenarioError::wrong("network", problem));
+        };
+        network.tables()
+    }
+
     fn check(&self) -> Result<(), ScenarioError> {
         let wrong = |place: &str, problem: &str| ScenarioError::wrong(place, problem);
         if self.duration.0.get() == 0 {
@@ -334,7 +359,13 @@ impl FlowSpec {
             _ => return Err("needs `from` and `to`, or a `pattern` and neither".to_owned()),
         }
         if self.pattern.is_some() && self.path.is_some() {
-            return Err("a pattern has no path".to_owned());
+            return Err("a pattern has no path; it may have `paths`".to_owned());
+        }
+        if self.pattern.is_none() && !self.paths.is_empty() {
+            return Err("has `paths`, which go with a `pattern`; say `path`".to_owned());
+        }
+        if let Some(empty) = self.paths.iter().position(Vec::is_empty) {
+            return Err(format!("paths[{empty}] is empty"));
         }
         if self.rate.is_some_and(|rate| rate.0.get() == 0) {
             return Err("has rate 0 and would never send".to_owned());
@@ -348,6 +379,11 @@ impl FlowSpec {
             return Err(format!(
                 "has frames of {packet} bytes; they may have {MIN_PACKET} to {MAX_PACKET}"
             ));
+        }
+        let repeated = self.every.is_some_and(|every| every.0.get() > 0)
+            && self.times.is_some_and(|times| times > 0);
+        if !repeated && (self.every.is_some() || self.times.is_some()) {
+            return Err("needs both `every` and `times`, and both above 0".to_owned());
         }
         if self.on.is_some() != self.off.is_some() || self.on.is_some_and(|on| on.0.get() == 0) {
             return Err("needs both `on` and `off`, and `on` above 0".to_owned());

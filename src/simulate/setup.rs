@@ -1,7 +1,7 @@
 //! From a scenario and a network to a world that can run: switches with their program, entries and
 //! buffers; cards; flows; the list of what will happen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use device::Device;
@@ -265,6 +265,7 @@ fn flows(
     }
     let mut chance = scenario.seed;
     let mut flows = Vec::new();
+    let mut turns = BTreeMap::new();
     for (number, spec) in scenario.flows.iter().enumerate() {
         let place = spec.place(number);
         let wrong = |e| ScenarioError::wrong(place.clone(), e);
@@ -276,23 +277,73 @@ fn flows(
             }
             _ => Vec::new(),
         };
-        for (from, to) in ends {
+        let times = spec.times.unwrap_or(1);
+        for (time, (from, to)) in (0..times).flat_map(|t| ends.iter().map(move |&pair| (t, pair))) {
             if from == to {
                 return Err(ScenarioError::wrong(place, "sends to itself").into());
             }
             let port = spec.port.unwrap_or_else(|| draw_port(&mut chance));
+            let path = match spec.path.as_deref() {
+                Some(path) => Some(path),
+                None if spec.paths.is_empty() => None,
+                None => Some(path_in_turn(
+                    topology,
+                    &spec.paths,
+                    &place,
+                    (from, to),
+                    &mut turns,
+                )?),
+            };
             let made = Maker {
                 network,
                 scenario,
                 spec,
                 place: &place,
+                path,
                 port,
+                time,
                 id: flows.len(),
             };
             flows.push(made.flow(routing, from, to)?);
         }
     }
     Ok(flows)
+}
+
+/// The switch that a host's first link leads to.
+fn first_switch(topology: &Topology, host: HostId) -> Option<NodeId> {
+    let uplink = topology.uplinks(host).first();
+    uplink.map(|(_, peer)| peer.end.node)
+}
+
+/// How many flows between two switches have a path already.
+type Turns = BTreeMap<(NodeId, NodeId), usize>;
+
+/// The next of the paths between two hosts' switches.
+fn path_in_turn<'a>(
+    topology: &Topology,
+    paths: &'a [Vec<String>],
+    place: &str,
+    (from, to): (HostId, HostId),
+    turns: &mut Turns,
+) -> Result<&'a [String], ScenarioError> {
+    let ends = |host| first_switch(topology, host).map(|node| (node, topology.node_name(node)));
+    let (Some((from, first)), Some((to, last))) = (ends(from), ends(to)) else {
+        return Err(ScenarioError::wrong(place, "has a host without a switch"));
+    };
+    let name = |step: Option<&'a String>| step.and_then(|s| s.split(':').next());
+    let fits = |path: &&'a Vec<String>| {
+        name(path.first()) == Some(first) && name(path.last()) == Some(last)
+    };
+    let fitting: Vec<&Vec<String>> = paths.iter().filter(fits).collect();
+    if fitting.is_empty() {
+        let problem = format!("none of its paths goes from `{first}` to `{last}`");
+        return Err(ScenarioError::wrong(place, problem));
+    }
+    let turn = turns.entry((from, to)).or_default();
+    let path = fitting[*turn % fitting.len()];
+    *turn += 1;
+    Ok(path)
 }
 
 /// splitmix64.
@@ -307,12 +358,7 @@ fn draw_port(chance: &mut u64) -> u16 {
 fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
     let hosts: Vec<HostId> = topology.host_ids().collect();
     let half = hosts.len() / 2;
-    let switch = |host: HostId| {
-        topology
-            .uplinks(host)
-            .first()
-            .map(|(_, peer)| peer.end.node)
-    };
+    let switch = |host: HostId| first_switch(topology, host);
     match pattern {
         PatternSpec::Permutation => {
             let across = |(i, &from): (usize, &HostId)| (from, hosts[(i + half) % hosts.len()]);
@@ -335,7 +381,11 @@ struct Maker<'a> {
     scenario: &'a Scenario,
     spec: &'a FlowSpec,
     place: &'a str,
+    /// The switches that it passes, if it has routes of its own.
+    path: Option<&'a [String]>,
     port: u16,
+    /// How many like it there are before it.
+    time: u32,
     id: usize,
 }
 
@@ -372,13 +422,16 @@ impl Maker<'_> {
             (Some(given), Some(_)) => format!("{given} {name}"),
             (None, _) => name,
         };
+        let name = match spec.times {
+            Some(_) => format!("{name} #{}", self.time + 1),
+            None => name,
+        };
+        let later = spec.every.map_or(0, |every| every.0.get()) * u64::from(self.time);
         let mut data = self.head(from, to, packet, ecn)?;
         let answer = self.head(to, from, HEAD as u16, false)?;
-        if let Some(names) = &spec.path {
-            let path = names.iter().map(|name| topology.switch_named(name));
-            let path: Vec<SwitchId> = path
-                .collect::<Result<_, _>>()
-                .map_err(|e| wrong(e.to_string()))?;
+        if let Some(names) = self.path {
+            let steps = names.iter().map(|step| self.step(step));
+            let path = steps.collect::<Result<Vec<_>, _>>()?;
             self.check_path(&path, from)?;
             let address = routing.path(self.place, &name, &path, to)?;
             data[30..34].copy_from_slice(&address.octets());
@@ -403,7 +456,7 @@ impl Maker<'_> {
             rate: rate as f64,
             paced: rate < line,
             spray: spec.spray,
-            start: spec.start.map_or(0, |t| t.0.get()),
+            start: spec.start.map_or(0, |t| t.0.get()) + later,
             stop: spec.stop.map_or(end, |t| t.0.get()),
             cycle: spec
                 .on
@@ -424,13 +477,30 @@ impl Maker<'_> {
         })
     }
 
-    fn check_path(&self, path: &[SwitchId], from: HostId) -> Result<(), ScenarioError> {
+    /// A step of a path: a switch, and the port by which it is left if that is said.
+    fn step(&self, step: &str) -> Result<(SwitchId, Option<PortId>), ScenarioError> {
+        let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
+        let (name, port) = match step.split_once(':') {
+            None => (step, None),
+            Some((name, port)) => {
+                let number = port.parse().map(PortId::new);
+                let number =
+                    number.map_err(|_| wrong(format!("`{step}`: `{port}` is no port number")))?;
+                (name, Some(number))
+            }
+        };
+        let switch = self.network.plan().topology().switch_named(name);
+        Ok((switch.map_err(|e| wrong(e.to_string()))?, port))
+    }
+
+    fn check_path(
+        &self,
+        path: &[(SwitchId, Option<PortId>)],
+        from: HostId,
+    ) -> Result<(), ScenarioError> {
         let topology = self.network.plan().topology();
-        let first = topology
-            .uplinks(from)
-            .first()
-            .map(|(_, peer)| peer.end.node);
-        if path.first().map(|&s| NodeId::Switch(s)) == first {
+        let first = first_switch(topology, from);
+        if path.first().map(|&(s, _)| NodeId::Switch(s)) == first {
             return Ok(());
         }
         let first = first.map_or("nothing", |node| topology.node_name(node));

@@ -1,0 +1,188 @@
+//! How the tour ends: the same Clos, failures and flows in virtual time, once without tags and once with
+//! them, side by side on one page.
+
+use askama::Template;
+use serde::Serialize;
+
+use crate::cli::fault::{Context, Fault, Status};
+use crate::cli::simulate::load;
+use crate::cli::terminal::{self, Terminal};
+use crate::simulate::{Outcome, Plots, Report, Scenario, compare_goodput, simulate};
+use crate::target::embedded::Network;
+
+/// The bundled scenario that is played; its network is the tour's own.
+const SCENARIO: &str = "link-failures";
+
+/// What `demo --json` prints of it.
+#[derive(Serialize)]
+pub(super) struct Ending {
+    without_tags: Report,
+    with_tags: Report,
+    page: String,
+}
+
+#[derive(Template)]
+#[template(path = "demo.html")]
+struct Page<'a> {
+    story: String,
+    goodput: String,
+    sides: [Side<'a>; 2],
+    scenario: &'static str,
+    version: &'static str,
+}
+
+/// One of the two runs.
+struct Side<'a> {
+    class: &'static str,
+    name: &'static str,
+    verdict: String,
+    facts: Vec<(&'static str, String)>,
+    pictures: Vec<(&'static str, &'a str)>,
+}
+
+/// Plays both runs on the tour's build, says how they went, and writes the page.
+///
+/// # Errors
+/// A run that did not go as it must, or a place that cannot be written.
+pub(super) fn play(network: &Network, output: &str, terminal: &Terminal) -> Result<Ending, Fault> {
+    let mut scenario = load(SCENARIO)?;
+    terminal.say(
+        "\n7. The same failures under load, in virtual time: every host sends to one of another leaf at line rate.",
+    );
+    let mut run = |tags| {
+        scenario.tags = tags;
+        simulate(network, &scenario, true).input(SCENARIO)
+    };
+    let (without, with) = (run(false)?, run(true)?);
+    for outcome in [&without, &with] {
+        terminal.say(format!("   {}", sentence(&outcome.report)));
+    }
+    if without.report.deadlocks == 0 || with.report.deadlocks > 0 || with.report.lossless_drops > 0
+    {
+        let problem = "the network did not deadlock without tags, or did with them: this is a bug";
+        return Err(Fault::with(Status::Failed, problem));
+    }
+    let place = format!("{output}/deadlock.html");
+    terminal::write(&place, &page(&scenario, &without, &with)?)?;
+    terminal.say(format!("   both side by side: {place}"));
+    Ok(Ending {
+        without_tags: without.report,
+        with_tags: with.report,
+        page: place,
+    })
+}
+
+fn milliseconds(micros: f64) -> String {
+    format!("{:.2} ms", micros / 1e3)
+}
+
+/// The queues of a cycle as switches, and the priorities they have.
+fn cycle(report: &Report) -> String {
+    let Some(deadlock) = report.deadlock.first() else {
+        return "none".to_owned();
+    };
+    let priority = |queue: &String| queue.rsplit_once(' ').map(|(_, class)| class.to_owned());
+    let mut classes: Vec<String> = deadlock.cycle.iter().filter_map(priority).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let first = deadlock.switches.first().map_or("", String::as_str);
+    format!(
+        "{} -> {first}, priority {}",
+        deadlock.switches.join(" -> "),
+        classes.join(" and ")
+    )
+}
+
+fn sentence(report: &Report) -> String {
+    let tags = if report.tags {
+        "with tags"
+    } else {
+        "without tags"
+    };
+    match report.deadlock.first() {
+        Some(deadlock) => format!(
+            "{tags}: DEADLOCK at {}: {}; goodput at the end {:.1} Gb/s, though the links work again",
+            milliseconds(deadlock.closed_us),
+            cycle(report),
+            report.gbps_at_end()
+        ),
+        None => format!(
+            "{tags}: no deadlock, {} lossless drops; goodput at the end {:.1} Gb/s",
+            report.lossless_drops,
+            report.gbps_at_end()
+        ),
+    }
+}
+
+fn page(scenario: &Scenario, without: &Outcome, with: &Outcome) -> Result<String, Fault> {
+    let missing = || Fault::input("the simulator drew no pictures: this is a bug");
+    let (red, green) = (
+        without.plots.as_ref().ok_or_else(missing)?,
+        with.plots.as_ref().ok_or_else(missing)?,
+    );
+    let page = Page {
+        story: scenario
+            .about
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        goodput: compare_goodput(
+            "goodput of all flows together",
+            &[("with tags", green), ("without tags", red)],
+        ),
+        sides: [untagged(&without.report, red), tagged(&with.report, green)],
+        scenario: SCENARIO,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    page.render().map_err(Fault::input)
+}
+
+fn untagged<'a>(report: &Report, plots: &'a Plots) -> Side<'a> {
+    let closed = report.deadlock.first().map_or(0.0, |d| d.closed_us);
+    let mut pictures = vec![("Paused queues over time", plots.pauses.as_str())];
+    if let Some(graph) = &plots.deadlock {
+        pictures.insert(0, ("Who waits for whom at the deadlock", graph));
+    }
+    Side {
+        class: "without",
+        name: "Without tags",
+        verdict: format!("Deadlock at {}", milliseconds(closed)),
+        facts: vec![
+            ("circle", cycle(report)),
+            (
+                "goodput at the end",
+                format!("{:.1} Gb/s", report.gbps_at_end()),
+            ),
+            (
+                "stuck for ever",
+                format!(
+                    "{} queues, though the links work again",
+                    report.stuck_queues
+                ),
+            ),
+            ("lossless drops", report.lossless_drops.to_string()),
+        ],
+        pictures,
+    }
+}
+
+fn tagged<'a>(report: &Report, plots: &'a Plots) -> Side<'a> {
+    Side {
+        class: "with",
+        name: "With tags",
+        verdict: "No deadlock".to_owned(),
+        facts: vec![
+            ("circle", cycle(report)),
+            (
+                "goodput at the end",
+                format!("{:.1} Gb/s", report.gbps_at_end()),
+            ),
+            ("stuck for ever", "nothing".to_owned()),
+            ("lossless drops", report.lossless_drops.to_string()),
+        ],
+        pictures: vec![
+            ("Throughput", plots.throughput.as_str()),
+            ("Paused queues over time", plots.pauses.as_str()),
+        ],
+    }
+}
