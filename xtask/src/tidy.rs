@@ -12,7 +12,9 @@ const STREET: &[&[&str]] = &[
     &["scheme", "plan"],
     &["program", "entries"],
     &["target"],
-    &["emulate", "simulate"],
+    &["simulate"],
+    // The emulator plays the simulator's scenarios, with its hosts, on a real clock.
+    &["emulate"],
     &["measure"],
     &["cli"],
 ];

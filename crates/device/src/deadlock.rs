@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use units::{Bytes, Nanos, PortId, Priority};
 
-use crate::buffer::{Buffer, Snapshot};
+use crate::buffer::{Buffer, Resume, Snapshot};
 
 /// A queue of a network: a switch by its number, an output port, EG_PRIO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,15 @@ pub fn wait_for<'a>(
     buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
     peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
 ) -> Vec<WaitEdge> {
-    let network = Network::new(buffers, &peer);
+    wait_for_of(snapshots(buffers), peer)
+}
+
+/// The same, of what the switches told.
+pub fn wait_for_of(
+    snapshots: impl IntoIterator<Item = (usize, Snapshot)>,
+    peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
+) -> Vec<WaitEdge> {
+    let network = Network::new(snapshots, &peer);
     let all: BTreeSet<QueueId> = network.waits.keys().copied().collect();
     let edges = all.iter().flat_map(|&from| {
         let ahead = network.ahead(from, &all);
@@ -68,7 +76,23 @@ pub fn stuck<'a>(
     buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
     peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
 ) -> Vec<QueueId> {
-    Network::new(buffers, &peer).stuck().into_iter().collect()
+    stuck_of(snapshots(buffers), peer)
+}
+
+/// The same, of what the switches told.
+pub fn stuck_of(
+    snapshots: impl IntoIterator<Item = (usize, Snapshot)>,
+    peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
+) -> Vec<QueueId> {
+    let network = Network::new(snapshots, &peer);
+    network.stuck().into_iter().collect()
+}
+
+fn snapshots<'a>(
+    buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
+) -> impl Iterator<Item = (usize, Snapshot)> {
+    let numbered = buffers.into_iter();
+    numbered.map(|(switch, buffer)| (switch, buffer.snapshot()))
 }
 
 /// Watches a network for deadlocks.
@@ -89,7 +113,18 @@ impl Detector {
         buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
         peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
     ) -> Vec<Deadlock> {
-        let network = Network::new(buffers, &peer);
+        self.scan_of(now, snapshots(buffers), peer)
+    }
+
+    /// The same, of what the switches told. They need not have told it at the same moment: what is reported
+    /// has not moved since before the oldest of them, if none is older than a pause can last.
+    pub fn scan_of(
+        &mut self,
+        now: Nanos,
+        snapshots: impl IntoIterator<Item = (usize, Snapshot)>,
+        peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
+    ) -> Vec<Deadlock> {
+        let network = Network::new(snapshots, &peer);
         let stuck = network.stuck();
         self.known.retain(|queue| stuck.contains(queue));
         let mut found = Vec::new();
@@ -131,20 +166,20 @@ struct Waiting {
 }
 
 /// The paused queues of a network.
-struct Network<'a> {
-    buffers: BTreeMap<usize, &'a Buffer>,
+struct Network {
+    resume: BTreeMap<usize, Resume>,
     waits: BTreeMap<QueueId, Waiting>,
 }
 
-impl<'a> Network<'a> {
+impl Network {
     fn new(
-        buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
+        snapshots: impl IntoIterator<Item = (usize, Snapshot)>,
         peer: &impl Fn(usize, PortId) -> Option<(usize, PortId)>,
     ) -> Self {
-        let buffers: BTreeMap<usize, &Buffer> = buffers.into_iter().collect();
-        let snapshots: BTreeMap<usize, Snapshot> = buffers
+        let snapshots: BTreeMap<usize, Snapshot> = snapshots.into_iter().collect();
+        let resume = snapshots
             .iter()
-            .map(|(&switch, buffer)| (switch, buffer.snapshot()))
+            .map(|(&switch, s)| (switch, s.resume))
             .collect();
         let held_back: BTreeSet<(usize, PortId, Priority)> = snapshots
             .iter()
@@ -173,7 +208,7 @@ impl<'a> Network<'a> {
                 );
             }
         }
-        Self { buffers, waits }
+        Self { resume, waits }
     }
 
     /// The greatest set of queues none of which can move before another one in it does.
@@ -194,10 +229,8 @@ impl<'a> Network<'a> {
                     return false;
                 };
                 let total = totals.get(&far.0).copied().unwrap_or(0);
-                let limit = self
-                    .buffers
-                    .get(&far.0)
-                    .map(|b| b.resume_limit(Bytes::new(total)));
+                let resume = self.resume.get(&far.0);
+                let limit = resume.map(|resume| resume.limit(Bytes::new(total)));
                 let held = charged.get(&far).copied().unwrap_or(0);
                 held > 0 && limit.is_some_and(|limit| held > limit.get())
             };

@@ -40,8 +40,28 @@ impl Namespace {
     /// # Errors
     /// As [`Namespace::new`], or a name that cannot be mounted.
     pub fn named() -> Result<Self, NetError> {
+        Self::mounted(own::unique_name())
+    }
+
+    /// The same, with `label` at the end of its name.
+    ///
+    /// # Errors
+    /// As [`Namespace::named`].
+    pub fn labelled(label: &str) -> Result<Self, NetError> {
+        // A name in the file system is one word.
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
+        let label: String = label.chars().map(plain).collect();
+        Self::mounted(format!("{}-{label}", own::unique_name()))
+    }
+
+    fn mounted(name: String) -> Result<Self, NetError> {
         let mut namespace = Self::new()?;
-        let name = own::unique_name();
         own::record(Kind::Namespace, &name)?;
         let path = Path::new(NETNS).join(&name);
         std::fs::create_dir_all(NETNS).tried(format!("making {NETNS}"), SYS_ADMIN)?;

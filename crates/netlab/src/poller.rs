@@ -4,10 +4,15 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
 
 use crate::error::{NetError, RAW, Tried};
+
+/// Below this, milliseconds, epoll's unit, are too coarse.
+const COARSE: Duration = Duration::from_millis(20);
 
 /// The mark of the descriptor that wakes.
 const WAKE: u64 = u64::MAX;
@@ -66,13 +71,20 @@ impl Poller {
             .tried("watching a descriptor", RAW)
     }
 
-    /// Waits at most this long; `None` waits until something happens. Says whether something did.
+    /// Waits at most this long; `None` waits until something happens. Says whether something did. Short
+    /// waits are as fine as the system's timers, some fifty microseconds.
     /// Which descriptor it was is not told: who waits looks at all of them anyway.
     ///
     /// # Errors
     /// None but a broken kernel's.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<bool, NetError> {
         let timeout = match timeout {
+            Some(time) if time < COARSE && !time.is_zero() => {
+                if !self.wait_finely(time)? {
+                    return Ok(false);
+                }
+                EpollTimeout::ZERO
+            }
             None => EpollTimeout::NONE,
             // Never shorter than asked: rounding down would spin.
             Some(time) => EpollTimeout::try_from(time.as_nanos().div_ceil(1_000_000) as u64)
@@ -88,5 +100,15 @@ impl Poller {
             let _ = self.wake.0.read();
         }
         Ok(count > 0)
+    }
+
+    /// Waits for any descriptor; whether one is ready.
+    fn wait_finely(&self, time: Duration) -> Result<bool, NetError> {
+        let mut descriptors = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+        match ppoll(&mut descriptors, Some(TimeSpec::from_duration(time)), None) {
+            Ok(ready) => Ok(ready > 0),
+            Err(nix::errno::Errno::EINTR) => Ok(false),
+            Err(e) => Err(e).tried("waiting", RAW),
+        }
     }
 }

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use units::{Bytes, PortId};
 
 use crate::engine::EngineHandle;
+use crate::engine::lossless::LosslessStatus;
 use crate::ports::{PortBinding, Ports};
 
 /// The longest request, in bytes.
@@ -61,6 +62,8 @@ pub enum Request {
     Time,
     /// Where its P4Runtime server is, and its device id.
     Server,
+    /// The buffer of a lossless switch.
+    Lossless,
 }
 
 /// What is answered.
@@ -83,6 +86,11 @@ pub enum Answer {
         address: SocketAddr,
         /// The device id.
         device_id: u64,
+    },
+    /// The buffer of a lossless switch.
+    Lossless {
+        /// Its figures.
+        status: Box<LosslessStatus>,
     },
     /// It is done.
     Done,
@@ -258,11 +266,26 @@ fn answer(request: Request, subject: &Subject) -> Answer {
                 device_id: subject.device_id,
             };
         }
+        Request::Lossless => match engine.inspect(LosslessStatus::of) {
+            Ok(Some(status)) => {
+                return Answer::Lossless {
+                    status: Box::new(status),
+                };
+            }
+            Ok(None) => Err(NOT_LOSSLESS.to_owned()),
+            Err(e) => Err(e.to_string()),
+        },
+        Request::PortAdd { .. } | Request::PortRemove { .. } if is_lossless(engine) => {
+            Err("the ports of a lossless switch share its buffer and stay as they are; start it with others".to_owned())
+        }
         Request::PortAdd { port } => match port.parse::<PortBinding>() {
             Ok(binding) => ports.add(binding).map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),
         },
         Request::PortRemove { port } => ports.remove(port).map_err(|e| e.to_string()),
+        Request::QueueDepth { .. } | Request::QueueRate { .. } if is_lossless(engine) => {
+            Err("a lossless switch has its queues in its buffer; say their limits with --lossless".to_owned())
+        }
         Request::QueueDepth { depth, port, queue } => {
             let range = QueueRange { port, queue };
             set_queues(engine, range, QueueSetting::Depth(depth))
@@ -276,6 +299,13 @@ fn answer(request: Request, subject: &Subject) -> Answer {
         Ok(()) => Answer::Done,
         Err(why) => Answer::Refused { why },
     }
+}
+
+const NOT_LOSSLESS: &str =
+    "the switch is not lossless, or has no program yet; start it with --lossless";
+
+fn is_lossless(engine: &EngineHandle) -> bool {
+    matches!(engine.inspect(|_, _, _| ()), Ok(Some(())))
 }
 
 fn set_queues(

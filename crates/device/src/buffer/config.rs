@@ -2,6 +2,7 @@
 
 use packet::MacAddr;
 use packet::pfc::Quanta;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{BitRate, Bytes, Nanos, PortId, Priority};
 
@@ -38,7 +39,8 @@ impl FromIterator<Priority> for ClassSet {
 }
 
 /// A share of the free shared buffer, in units of 1/1024, as switches hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Alpha(u32);
 
 impl Alpha {
@@ -57,7 +59,8 @@ impl Alpha {
 }
 
 /// When a lossless class of an input port has used so much that its sender must stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Threshold {
     /// XOFF from `xoff` bytes on, XON at or below `xon`.
     Fixed {
@@ -73,6 +76,16 @@ pub enum Threshold {
         /// How far below the threshold a sender may go on.
         offset: Bytes,
     },
+}
+
+impl Threshold {
+    /// The use down to which a stopped class must fall when so much of the shared buffer is free.
+    pub(super) const fn resume_at(self, free: u64) -> u64 {
+        match self {
+            Self::Fixed { xon, .. } => xon.get(),
+            Self::Dynamic { alpha, offset } => alpha.of(free).saturating_sub(offset.get()),
+        }
+    }
 }
 
 /// How long a lossy queue may grow.

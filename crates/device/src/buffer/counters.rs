@@ -1,9 +1,10 @@
 //! What a shared-buffer switch counts.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 /// What a class of a port saw, in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassCounters {
     /// Packets taken in by this port with this ING_PRIO.
     pub accepted: u64,
@@ -43,7 +44,7 @@ pub struct ClassCounters {
 
 /// What the whole switch counts. At any time `offered = accepted + refused_lossy + refused_lossless`
 /// and `accepted = sent + flushed + queued`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCounters {
     /// Packets that the program wanted sent.
     pub offered: u64,

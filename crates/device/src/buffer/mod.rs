@@ -33,7 +33,7 @@ pub use config::{
 };
 pub use counters::{BufferCounters, ClassCounters};
 pub use pause::PauseEdge;
-pub use waits::{Held, HeldBack, Snapshot, Wait};
+pub use waits::{Held, HeldBack, Resume, Snapshot, Wait};
 
 use pause::{Heard, Timer};
 use schedule::Turn;
@@ -407,12 +407,8 @@ impl Buffer {
 
     /// The use down to which a stopped class must fall, if so much of the shared buffer is in use.
     fn xon_limit(&self, shared_used: u64) -> u64 {
-        match self.config.threshold {
-            Threshold::Fixed { xon, .. } => xon.get(),
-            Threshold::Dynamic { alpha, offset } => alpha
-                .of(self.shared.saturating_sub(shared_used))
-                .saturating_sub(offset.get()),
-        }
+        let free = self.shared.saturating_sub(shared_used);
+        self.config.threshold.resume_at(free)
     }
 
     /// Takes a packet's charge back: headroom first, so that it is whole again before the sender goes on.

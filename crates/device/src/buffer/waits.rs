@@ -1,11 +1,13 @@
 //! Who waits for whom: what a switch tells the deadlock detector.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
 
+use super::config::Threshold;
 use super::{Buffer, CLASSES, bit};
 
 /// Bytes of a queue that are charged to an input port and class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// The input port.
     pub port: PortId,
@@ -16,7 +18,7 @@ pub struct Held {
 }
 
 /// A queue that has packets and is paused by the far end of its port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// The output port.
     pub port: PortId,
@@ -33,7 +35,7 @@ pub struct Wait {
 }
 
 /// An input port and class that is told to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldBack {
     /// The input port.
     pub port: PortId,
@@ -45,13 +47,34 @@ pub struct HeldBack {
     pub used: Bytes,
 }
 
-/// What a switch tells of its pauses at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// When a stopped input port may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// The threshold.
+    pub threshold: Threshold,
+    /// The shared buffer.
+    pub shared: Bytes,
+}
+
+impl Resume {
+    /// The use at or below which a stopped input port may go on, if nothing but `stuck` bytes were left
+    /// of the shared buffer's use: the most generous that its threshold can become.
+    #[must_use]
+    pub const fn limit(self, stuck: Bytes) -> Bytes {
+        let free = self.shared.get().saturating_sub(stuck.get());
+        Bytes::new(self.threshold.resume_at(free))
+    }
+}
+
+/// What a switch tells of its pauses at a time: all that the deadlock detector needs to know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Paused queues, in order of port and class.
     pub waits: Vec<Wait>,
     /// Input ports and classes told to stop, in order.
     pub held_back: Vec<HeldBack>,
+    /// When they may go on.
+    pub resume: Resume,
 }
 
 impl Buffer {
@@ -95,7 +118,14 @@ impl Buffer {
             })
             .collect();
         held_back.sort_unstable_by_key(|h| (h.port, h.class));
-        Snapshot { waits, held_back }
+        Snapshot {
+            waits,
+            held_back,
+            resume: Resume {
+                threshold: self.config.threshold,
+                shared: Bytes::new(self.shared),
+            },
+        }
     }
 
     fn held(&self, port: &super::Port, class: usize) -> Vec<Held> {
@@ -115,12 +145,5 @@ impl Buffer {
             }
         }
         held
-    }
-
-    /// The use at or below which a stopped input port may go on, if nothing but `stuck` bytes were left
-    /// of the shared buffer's use: the most generous that its threshold can become.
-    #[must_use]
-    pub fn resume_limit(&self, stuck: Bytes) -> Bytes {
-        Bytes::new(self.xon_limit(stuck.get()))
     }
 }

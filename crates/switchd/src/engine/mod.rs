@@ -9,6 +9,7 @@
 
 pub mod control;
 pub mod io;
+pub mod lossless;
 mod notify;
 mod thread;
 
@@ -18,14 +19,17 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
+use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
 use device::{EgressQueues, PortCounters, QueueDrops, QueueRange, QueueSetting};
 use p4exec::{BuildError, Compiled, Executor, Interpreter, RuntimeState};
 use p4ir::ValidProgram;
+use packet::MacAddr;
 use thiserror::Error;
 use tokio::sync::mpsc;
-use units::{Nanos, PortId};
+use units::{BitRate, Bytes, Nanos, PortId};
 
 use io::{PortIo, Wake};
+use lossless::Totals;
 pub use notify::Notification;
 use notify::Notifier;
 use thread::{Bell, Command, DataPlane};
@@ -67,8 +71,12 @@ pub struct EngineConfig {
     pub executor: ExecutorKind,
     /// Egress queues per port, chosen by `standard_metadata.priority`; `None`: packets leave in order, whatever it is.
     pub queues: Option<NonZeroU8>,
+    /// Packets wait in a lossless shared buffer like this one (PFC) until their port is free, instead of `queues`.
+    pub lossless: Option<BufferConfig>,
     /// Where `random` starts.
     pub seed: u64,
+    /// The origin of the engine's clock; now if absent.
+    pub origin: Option<Instant>,
 }
 
 /// What the engine counted since it began.
@@ -94,6 +102,32 @@ pub enum EngineError {
     /// The thread could not be started.
     #[error("the data-plane thread cannot be started: {0}")]
     Start(String),
+    /// The buffer of a lossless switch cannot be like that.
+    #[error(transparent)]
+    Lossless(#[from] BufferError),
+}
+
+/// The CPU port of a lossless switch: it never is the bottleneck.
+const CPU_RATE: BitRate = BitRate::gbps(100);
+/// What the controller may send of a lossless class beyond the threshold.
+const CPU_HEADROOM: Bytes = Bytes::new(1 << 16);
+
+/// The buffer with a place for the controller's packets.
+fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> {
+    let Some(mut lossless) = config.lossless.clone() else {
+        return Ok(None);
+    };
+    let known = |port| lossless.ports.iter().any(|p| p.port == port);
+    if let Some(port) = config.cpu_port.filter(|port| !known(*port)) {
+        lossless.ports.push(PortConfig {
+            port,
+            rate: CPU_RATE,
+            headroom: CPU_HEADROOM,
+            mac: MacAddr([0; 6]),
+            reaction: Nanos::default(),
+        });
+    }
+    Buffer::new(lossless.clone()).map(|_| Some(lossless))
 }
 
 /// The way to the data plane; clones reach the same one.
@@ -118,14 +152,16 @@ impl Engine {
     /// Starts the thread. What it has to tell comes out of the receiver.
     ///
     /// # Errors
-    /// [`EngineError::Start`] if the system gives no thread.
+    /// [`EngineError::Start`] if the system gives no thread; [`EngineError::Lossless`].
     pub fn start(
         config: &EngineConfig,
         io: impl PortIo + 'static,
     ) -> Result<(Self, mpsc::Receiver<Notification>), EngineError> {
         let (commands, inbox) = unbounded();
         let (notifier, notifications) = Notifier::new();
-        let (bell, origin, waker) = (Arc::new(Bell::default()), Instant::now(), io.waker());
+        let lossless = with_cpu(config)?;
+        let origin = config.origin.unwrap_or_else(Instant::now);
+        let (bell, waker) = (Arc::new(Bell::default()), io.waker());
         let handle = EngineHandle {
             commands,
             bell: Arc::clone(&bell),
@@ -137,7 +173,9 @@ impl Engine {
         };
         let (ports, cpu) = (&config.ports, config.cpu_port);
         let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
-        let plane = DataPlane::new(io, ports, cpu, queues, inbox, bell, notifier, origin);
+        let plane = DataPlane::new(
+            io, ports, cpu, queues, lossless, inbox, bell, notifier, origin,
+        );
         let thread = std::thread::Builder::new()
             .name("data-plane".to_owned())
             .spawn(move || plane.run())
@@ -302,5 +340,21 @@ impl EngineHandle {
     /// [`EngineError::Stopped`].
     pub fn counters(&self) -> Result<EngineCounters, EngineError> {
         self.ask(Command::Counters)
+    }
+
+    /// Looks at the buffer of a lossless switch between two packets; nothing if it is none, or has no program yet.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn inspect<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Buffer, Totals, Nanos) -> R + Send + 'static,
+    ) -> Result<Option<R>, EngineError> {
+        self.ask(|answer| {
+            Command::Inspect(Box::new(move |buffer, totals, now| {
+                // The asker waits; if it is gone nobody needs the answer.
+                let _ = answer.send(buffer.map(|buffer| look(buffer, totals, now)));
+            }))
+        })
     }
 }

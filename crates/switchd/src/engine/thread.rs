@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
+use device::buffer::{Buffer, BufferConfig};
 use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting};
 use p4exec::RuntimeState;
 use units::{Nanos, PortId, Priority};
 
 use super::io::{PacketBatch, PortIo};
+use super::lossless::{Pump, Totals};
 use super::notify::{Notification, Notifier};
 use super::{BoxedExecutor, EngineCounters};
 
@@ -27,6 +29,12 @@ const PATIENCE: u32 = 64;
 
 /// Work for the thread that owns the state; the answer travels in the closure.
 pub(crate) type Visit = Box<dyn FnOnce(Option<&mut RuntimeState>, Nanos) + Send>;
+
+/// Rates of a lossless switch are held by sleeping this finely; a thread that wakes late catches up.
+const FINE: Duration = Duration::from_micros(20);
+
+/// Work for the thread that owns the buffer.
+pub(crate) type Inspect = Box<dyn FnOnce(Option<&Buffer>, Totals, Nanos) + Send>;
 
 /// What the control plane asks of the data plane.
 pub(crate) enum Command {
@@ -51,6 +59,8 @@ pub(crate) enum Command {
     Counters(crossbeam_channel::Sender<EngineCounters>),
     /// Changes egress queues; whether there are such.
     Queues(QueueRange, QueueSetting, crossbeam_channel::Sender<bool>),
+    /// Looks at the lossless buffer.
+    Inspect(Inspect),
     /// Ends the thread after the commands before it.
     Stop,
 }
@@ -84,6 +94,9 @@ pub(crate) struct DataPlane<I> {
     pub(crate) origin: Instant,
     /// What shapes packets that leave; `None` while they all leave at once and in order.
     queues: Option<EgressQueues>,
+    /// The buffer of a lossless switch, until the device has it.
+    lossless: Option<BufferConfig>,
+    pump: Pump,
     plane: Plane,
     counters: EngineCounters,
     received: PacketBatch,
@@ -97,6 +110,7 @@ impl<I: PortIo> DataPlane<I> {
         ports: &[PortId],
         cpu_port: Option<PortId>,
         queues: Option<EgressQueues>,
+        lossless: Option<BufferConfig>,
         commands: Receiver<Command>,
         bell: Arc<Bell>,
         notifier: Notifier,
@@ -113,6 +127,8 @@ impl<I: PortIo> DataPlane<I> {
             cpu_port,
             origin,
             queues,
+            lossless,
+            pump: Pump::default(),
             plane: Plane::Bare(ports),
             counters: EngineCounters::default(),
             received: PacketBatch::default(),
@@ -123,6 +139,11 @@ impl<I: PortIo> DataPlane<I> {
     /// Runs until told to stop, or until nobody is left who could tell.
     pub(crate) fn run(mut self) {
         let mut idle = 0;
+        // Ports that hold their rates wait all the time: looking again would cost more than waking.
+        let (patience, finest) = match self.lossless {
+            Some(_) => (1, FINE),
+            None => (PATIENCE, FINEST),
+        };
         loop {
             let Some(commanded) = self.obey() else {
                 return;
@@ -132,7 +153,7 @@ impl<I: PortIo> DataPlane<I> {
             if self.received.is_empty() {
                 idle = if commanded { 0 } else { idle + 1 };
                 let nap = self.release();
-                if idle > PATIENCE && nap >= FINEST {
+                if idle > patience && nap >= finest {
                     self.io.wait(Some(nap));
                 } else {
                     std::hint::spin_loop();
@@ -148,7 +169,12 @@ impl<I: PortIo> DataPlane<I> {
 
     /// Sends packets whose time has come, and says how long nothing needs to be done.
     fn release(&mut self) -> Duration {
-        let Some(due) = self.queues.as_ref().and_then(EgressQueues::next_due) else {
+        let queued = self.queues.as_ref().and_then(EgressQueues::next_due);
+        let held = match &self.plane {
+            Plane::Running(device) => self.pump.next_due(device),
+            Plane::Bare(_) => None,
+        };
+        let Some(due) = [queued, held].into_iter().flatten().min() else {
             return NAP;
         };
         let now = self.now();
@@ -191,6 +217,9 @@ impl<I: PortIo> DataPlane<I> {
             self.counters.without_program += packets.len() as u64;
             return;
         };
+        if device.buffer().is_some() {
+            return self.pump.accept(device, now, packets);
+        }
         let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
         let queues = &mut self.queues;
         device.receive_batch(now, packets, |output| {
@@ -209,6 +238,18 @@ impl<I: PortIo> DataPlane<I> {
             let sent = &mut self.sent;
             queues.pop_due(now, |port, queue, packet| {
                 sent.push(port, Priority::new(queue), packet);
+            });
+        }
+        if let Plane::Running(device) = &mut self.plane
+            && device.buffer().is_some()
+        {
+            let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
+            self.pump.run(device, now, |port, class, packet| {
+                if Some(port) != cpu_port {
+                    sent.push(port, class.unwrap_or_default(), packet);
+                } else if class.is_some() {
+                    notifier.tell(Notification::PacketIn(packet.to_vec()));
+                }
             });
         }
         if !self.sent.is_empty() {
@@ -251,7 +292,17 @@ impl<I: PortIo> DataPlane<I> {
                 self.process(now, &[(port, &bytes)]);
                 self.flush(now);
             }
-            Command::PortUp(port, up) => self.set_port_up(port, up),
+            Command::PortUp(port, up) => {
+                self.set_port_up(now, port, up);
+                self.flush(now);
+            }
+            Command::Inspect(inspect) => {
+                let buffer = match &self.plane {
+                    Plane::Running(device) => device.buffer(),
+                    Plane::Bare(_) => None,
+                };
+                inspect(buffer, self.pump.totals, now);
+            }
             Command::PortExists(port, exists) => self.set_port_exists(port, exists),
             Command::PortCounters(port, answer) => {
                 let counters = match &self.plane {
@@ -294,15 +345,21 @@ impl<I: PortIo> DataPlane<I> {
                     // They were just given to it.
                     let _ = device.set_port_up(port, up);
                 }
+                if let Err(error) = device.set_buffer(self.lossless.clone()) {
+                    tracing::error!(%error, "the switch is not lossless");
+                }
                 self.plane = Plane::Running(Box::new(device));
                 None
             }
         }
     }
 
-    fn set_port_up(&mut self, port: PortId, up: bool) {
+    fn set_port_up(&mut self, now: Nanos, port: PortId, up: bool) {
         let known = match &mut self.plane {
-            Plane::Running(device) => device.set_port_up(port, up).is_ok(),
+            Plane::Running(device) => {
+                device.set_link_up(now, port, up);
+                device.counters(port).is_ok()
+            }
             Plane::Bare(ports) => match ports.iter_mut().find(|(p, _)| *p == port) {
                 Some(place) => {
                     place.1 = up;
