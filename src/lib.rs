@@ -4,10 +4,11 @@
 //! `ARCHITECTURE.md`):
 //!
 //! ```text
-//! topology -> routes -> scheme -> plan -> { program, entries } -> target -> simulate -> measure -> cli
+//! topology -> routes -> scheme -> plan -> { program, entries } -> target -> simulate -> emulate -> measure -> cli
 //! ```
 
 pub mod cli;
+pub mod emulate;
 pub mod entries;
 pub mod measure;
 pub mod plan;

@@ -6,6 +6,8 @@
     sudo python3 switchwright.py            # two hosts, one switch, pingall
     sudo python3 switchwright.py --p4 P4 --commands FILE
     sudo python3 switchwright.py --build DIR   # the network of `switchwright build`: program, entries, hosts; pingall and TCP
+    sudo python3 switchwright.py --build DIR --play FILE   # ... with lossless switches; UDP flows and link failures as FILE says,
+                                                           # which `switchwright emulate DIR --mininet` writes
 
 Ports are numbered as Mininet does it: s1-eth1 is port 1. Each switch serves P4Runtime at its own TCP port, 50051 and
 counting. The command is found on PATH, or named by the environment variable SWITCHWRIGHT.
@@ -18,6 +20,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 
 from mininet.net import Mininet
 from mininet.node import Host, Switch
@@ -34,13 +37,17 @@ class SwitchwrightSwitch(Switch):
     program   the P4 source or BMv2 JSON to start with; None waits for a controller to push one
     commands  lines for `switchwright cli`, run when the switch is up
     queues    egress queues per port
+    lossless  a folder `switches/NAME` of a build directory, or a file: a lossless switch (PFC)
+    rate      bits per second of a lossless switch's ports
     """
 
     addresses = itertools.count(50051)
 
-    def __init__(self, name, program=None, commands=(), queues=None, device_id=None, **options):
+    def __init__(self, name, program=None, commands=(), queues=None, device_id=None, lossless=None, rate=None, **options):
         super().__init__(name, **options)
         self.queues = queues
+        self.lossless = lossless
+        self.rate = rate
         self.program = program
         self.lines = list(commands)
         self.port = next(SwitchwrightSwitch.addresses)
@@ -53,6 +60,10 @@ class SwitchwrightSwitch(Switch):
         for number, interface in sorted(self.intfs.items()):
             if interface.name != "lo":
                 line += ["-i", "%d@%s" % (number, interface.name)]
+        if self.lossless:
+            line += ["--lossless", self.lossless]
+        if self.rate:
+            line += ["--port-rate", "%dbps" % self.rate]
         line.append(self.program if self.program else "--no-p4")
         line += ["--", "--grpc-server-addr", self.address]
         if self.queues:
@@ -114,14 +125,22 @@ class PlainHost(Host):
         return done
 
 
+def entries_folder(switch):
+    """The folder of a switch in its build directory."""
+    return os.path.dirname(switch.get("cli_input") or switch["runtime_json"])
+
+
 class BuiltTopo(Topo):
     """The network that a build directory describes in topology.json."""
 
-    def build(self, network=None, **options):
+    def build(self, network=None, lossless=None, rate=None, **options):
         for name, host in network["hosts"].items():
             self.addHost(name, cls=PlainHost, ip=host["ip"], mac=host["mac"])
         for name, switch in network["switches"].items():
-            self.addSwitch(name, queues=switch["priority_queues"])
+            if lossless:
+                self.addSwitch(name, lossless=os.path.join(lossless, entries_folder(switch)), rate=rate)
+            else:
+                self.addSwitch(name, queues=switch["priority_queues"])
         for a, b, *_ in network["links"]:
             ends, ports = [], {}
             for number, end in enumerate((a, b), 1):
@@ -149,24 +168,89 @@ def tcp_crosses(client, server, port=7000, length=1 << 20):
         listener.kill()
 
 
-def run_built(directory):
-    """Starts the network of a build directory, fills the switches by their commands, pings and sends by TCP."""
+SEND = """
+import socket, sys, time
+address, port, rate, packet, stop = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+data, sent, start = bytes(packet - 42), 0, time.monotonic()
+while time.monotonic() - start < stop:
+    s.sendto(data, (address, port))
+    sent += 1
+    time.sleep(max(0, start + sent * (packet + 24) * 8 / rate - time.monotonic()))
+"""
+
+RECEIVE = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", int(sys.argv[1])))
+s.settimeout(float(sys.argv[2]))
+print("ready", flush=True)
+got = 0
+try:
+    while True:
+        got += len(s.recv(65536)) + 42
+except TimeoutError:
+    pass
+print(got)
+"""
+
+
+def play(net, script, shown):
+    """UDP flows by the hosts' own stacks, and links that fail and work again; prints what every flow got."""
+    receivers, todo = {}, []
+    for number, flow in enumerate(script["flows"]):
+        port = 20000 + number
+        line = [sys.executable, "-c", RECEIVE, str(port), str(script["seconds"] + 5)]
+        receiver = net[shown[flow["to"]]].popen(line, stdout=subprocess.PIPE, text=True)
+        receiver.stdout.readline()
+        receivers[flow["name"]] = receiver
+        todo.append((flow["start"], "flow", (flow, port)))
+    todo += [(event["at"], "link", event) for event in script["links"]]
+    todo.sort(key=lambda entry: entry[0])
+    start, senders = time.monotonic(), []
+    try:
+        for at, kind, what in todo:
+            time.sleep(max(0, start + at - time.monotonic()))
+            if kind == "link":
+                net.configLinkStatus(shown[what["a"]], shown[what["b"]], "up" if what["up"] else "down")
+                print("%.1f s: %s-%s %s" % (at, what["a"], what["b"], "works" if what["up"] else "failed"), flush=True)
+            else:
+                flow, port = what
+                line = [sys.executable, "-c", SEND, net[shown[flow["to"]]].IP(), str(port), str(flow["rate"]),
+                        str(flow["packet"]), str(flow["stop"] - at)]
+                senders.append(net[shown[flow["from"]]].popen(line))
+        time.sleep(max(0, start + script["seconds"] - time.monotonic()))
+        for flow in script["flows"]:
+            output = receivers[flow["name"]].communicate(timeout=script["seconds"] + READY_SECONDS)[0]
+            lasted = max(min(flow["stop"], script["seconds"]) - flow["start"], 1e-3)
+            print("%s: %.3f Mb/s" % (flow["name"], int(output or 0) * 8 / lasted / 1e6), flush=True)
+    finally:
+        for process in senders + list(receivers.values()):
+            process.kill()
+
+
+def run_built(directory, script=None):
+    """Starts the network of a build directory, fills the switches by their commands, pings and sends by TCP; or plays."""
     with open(os.path.join(directory, "topology.json"), encoding="utf-8") as file:
         network = json.load(file)
     with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
         program = os.path.join(directory, json.load(file)["program"]["main"])
-    net = Mininet(topo=BuiltTopo(network=network), switch=running(program), controller=None)
+    options = {"lossless": directory, "rate": script["rate"]} if script else {}
+    net = Mininet(topo=BuiltTopo(network=network, **options), switch=running(program), controller=None)
     net.start()
     try:
         for host in net.hosts:
             for line in network["hosts"][host.name]["commands"]:
                 host.cmd(line)
         for switch in net.switches:
-            files = network["switches"][switch.name]
-            entries = files.get("cli_input") or files["runtime_json"]
-            commands = os.path.join(directory, os.path.dirname(entries), "commands.txt")
+            commands = os.path.join(directory, entries_folder(network["switches"][switch.name]), "commands.txt")
             with open(commands, encoding="utf-8") as file:
                 switch.cli(file.read().splitlines())
+        if script:
+            shown = {node.get("own_name", name): name
+                     for kind in ("hosts", "switches") for name, node in network[kind].items()}
+            play(net, script, shown)
+            return 0
         lost = net.pingAll(timeout="5")
         crossed = tcp_crosses(net.hosts[0], net.hosts[-1])
         print("TCP from %s to %s: %s" % (net.hosts[0], net.hosts[-1], "crossed" if crossed else "lost"))
@@ -181,9 +265,14 @@ def main():
     parser.add_argument("--commands", help="lines for switchwright cli; the hosts' addresses if not given")
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--build", metavar="DIR", help="the network of this build directory instead")
+    parser.add_argument("--play", metavar="FILE", help="with --build: flows and link failures")
     arguments = parser.parse_args()
     if arguments.build:
-        return run_built(arguments.build)
+        script = None
+        if arguments.play:
+            with open(arguments.play, encoding="utf-8") as file:
+                script = json.load(file)
+        return run_built(arguments.build, script)
 
     net = Mininet(topo=SingleSwitchTopo(k=arguments.hosts), switch=running(arguments.p4), controller=None,
                   autoSetMacs=True)

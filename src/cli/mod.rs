@@ -13,11 +13,13 @@ mod console;
 mod demo;
 mod drift;
 mod drill;
+mod emulate;
 mod measure;
 mod p4;
 mod plan;
 mod push;
 mod simulate;
+mod status;
 mod switch;
 mod topo;
 mod trace;
@@ -89,8 +91,12 @@ enum Command {
     Trace(trace::Trace),
     /// Play a scenario in virtual time: PFC, deadlocks, throughput.
     Simulate(simulate::Simulate),
+    /// Run a build directory in real time, in network namespaces, under the same scenarios.
+    Emulate(Box<emulate::Emulate>),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
     Switch(Box<switch::Switch>),
+    /// Tell how a running switch is: ports; and of a lossless one buffers, pauses, watermarks.
+    Status(status::Status),
     /// Look into a switch and change it: simple_switch_CLI's commands, over P4Runtime.
     Cli(console::Console),
     /// The P4 front end and executor as tools.
@@ -140,6 +146,8 @@ pub fn main() -> ExitCode {
         Command::Drill(drill) => drill.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Simulate(simulate) => simulate.run(&terminal),
+        Command::Emulate(emulate) => emulate.run(&terminal),
+        Command::Status(status) => status.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),

@@ -141,7 +141,7 @@ pub(super) fn load(name: &str) -> Result<Scenario, Fault> {
 ///
 /// # Errors
 /// A directory that is no build, a network that cannot be or whose plan is not proven.
-fn network(
+pub(super) fn network(
     scenario: &Scenario,
     directory: Option<&str>,
     name: &str,

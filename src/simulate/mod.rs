@@ -9,10 +9,12 @@
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
 //! first 74 bytes, buffers and cables see the whole length.
 
+mod buffers;
 mod bundled;
 mod calendar;
 mod flow;
 mod host;
+pub(crate) mod live;
 mod network;
 mod plot;
 mod quantity;
@@ -32,6 +34,7 @@ use units::Nanos;
 use crate::target::embedded::{LoadError, Network, NetworkError};
 use crate::topology::{LinkId, NodeId};
 
+pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
 pub use network::{
     AlgorithmSpec, CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, PlanSpec, RowSpec, SchemeSpec,

@@ -46,6 +46,22 @@ macro_rules! quantity {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub struct $name(pub $inner);
 
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let value = parse(text, $units).ok_or_else(|| {
+                    let units: Vec<_> = $units.iter().map(|(name, _)| *name).collect();
+                    format!(
+                        concat!("`{}` is no such quantity: write it as in `", $example, "`, with one of {}"),
+                        text,
+                        units.join(", ")
+                    )
+                })?;
+                Ok(Self(<$inner>::new(value)))
+            }
+        }
+
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Text;
@@ -57,15 +73,7 @@ macro_rules! quantity {
                     }
 
                     fn visit_str<E: Error>(self, text: &str) -> Result<$name, E> {
-                        let value = parse(text, $units).ok_or_else(|| {
-                            let units: Vec<_> = $units.iter().map(|(name, _)| *name).collect();
-                            E::custom(format!(
-                                concat!("`{}` is no such quantity: write it as in `", $example, "`, with one of {}"),
-                                text,
-                                units.join(", ")
-                            ))
-                        })?;
-                        Ok($name(<$inner>::new(value)))
+                        text.parse().map_err(E::custom)
                     }
 
                     fn visit_u64<E: Error>(self, value: u64) -> Result<$name, E> {

@@ -1,5 +1,6 @@
 //! The figures of a simulation.
 
+use device::buffer::Buffer;
 use device::deadlock::{Deadlock, QueueId};
 use serde::Serialize;
 use units::{PortId, Priority};
@@ -136,7 +137,7 @@ impl Report {
         let flows: Vec<FlowReport> = world
             .flows
             .iter()
-            .map(|flow| FlowReport::new(topology, flow, world))
+            .map(|flow| FlowReport::new(topology, flow, world.measure_from, world.now))
             .collect();
         Self {
             scenario: scenario.name.clone(),
@@ -175,7 +176,7 @@ impl Report {
 }
 
 impl DeadlockReport {
-    fn new(topology: &Topology, deadlock: &Deadlock) -> Self {
+    pub(super) fn new(topology: &Topology, deadlock: &Deadlock) -> Self {
         let name = |q: &QueueId| queue_name(topology, *q);
         let switch = |q: &QueueId| topology.switch(SwitchId::new(q.switch as u32)).name.clone();
         Self {
@@ -190,15 +191,15 @@ impl DeadlockReport {
 }
 
 impl FlowReport {
-    fn new(topology: &Topology, flow: &Flow, world: &World) -> Self {
+    pub(super) fn new(topology: &Topology, flow: &Flow, measure_from: u64, now: u64) -> Self {
         let arrivals = &flow.arrivals;
-        let from = flow.start.max(world.measure_from);
-        let until = arrivals.complete.unwrap_or(flow.stop.min(world.now));
+        let from = flow.start.max(measure_from);
+        let until = arrivals.complete.unwrap_or(flow.stop.min(now));
         let rate = |bytes: u64, nanos: u64| match nanos {
             0 => 0.0,
             nanos => bytes as f64 * 8.0 / nanos as f64,
         };
-        let window = world.now / 10;
+        let window = now / 10;
         let end_bytes = arrivals.at_end;
         Self {
             name: flow.name.clone(),
@@ -217,12 +218,15 @@ impl FlowReport {
 }
 
 fn switches(topology: &Topology, world: &World) -> Vec<SwitchReport> {
-    let mut reports = Vec::new();
-    for (id, device) in topology.switch_ids().zip(&world.switches) {
-        let Some(buffer) = device.buffer() else {
-            continue;
-        };
-        let mut report = SwitchReport {
+    let devices = topology.switch_ids().zip(&world.switches);
+    let reports =
+        devices.filter_map(|(id, device)| Some(SwitchReport::new(topology, id, device.buffer()?)));
+    reports.collect()
+}
+
+impl SwitchReport {
+    pub(super) fn new(topology: &Topology, id: SwitchId, buffer: &Buffer) -> Self {
+        let mut report = Self {
             name: topology.switch(id).name.clone(),
             peak_bytes: buffer.counters().peak.get(),
             headroom_peak_bytes: 0,
@@ -243,7 +247,6 @@ fn switches(topology: &Topology, world: &World) -> Vec<SwitchReport> {
                 report.marked += counters.marked;
             }
         }
-        reports.push(report);
+        report
     }
-    reports
 }

@@ -5,32 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use device::Device;
-use device::buffer::{
-    Alpha, BufferConfig, ClassSet, ETHERNET_OVERHEAD, Ecn, PortConfig, QueueLimit, Scheduler,
-    Threshold,
-};
+use device::buffer::{Buffer, BufferConfig, ETHERNET_OVERHEAD};
 use p4exec::{Compiled, Executor as _};
-use packet::MacAddr;
 use packet::pfc::Quanta;
-use units::{BitRate, Bytes, Nanos, PortId, Priority};
+use units::{BitRate, Nanos, PortId, Priority};
 
 use super::SimulateError;
+use super::buffers::{self, REACTION_QUANTA};
 use super::flow::{Flow, FlowParts, HEAD, Sender};
 use super::host::Nic;
 use super::routing::Routing;
 use super::scenario::{
     EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, ScenarioError,
-    SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
+    TransportSpec,
 };
 use super::sender::{Dcqcn, Window};
 use super::world::{Far, Parts, World};
-use crate::plan::{ClassId, headroom, propagation};
+use crate::plan::{ClassId, propagation};
 use crate::routes::forwarding::Reroute;
 use crate::target::embedded::{Network, Probe, install};
 use crate::topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
-/// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
-const REACTION_QUANTA: u16 = 60;
 /// Samples of a plot.
 const SAMPLES: u64 = 400;
 /// The first source port of flows that do not name theirs, and how many there are.
@@ -56,12 +51,25 @@ pub(super) struct Stage<'a> {
     pub(super) first: Compiled,
 }
 
-/// Sets the stage.
-pub(super) fn set<'a>(
+/// Everything of a scenario that is looked up, before it is put on a stage.
+pub(super) struct Cast<'a> {
+    pub(super) routing: Routing<'a>,
+    pub(super) acts: Vec<Act>,
+    /// The first switch's executor, of which others are made.
+    pub(super) first: Compiled,
+    /// By switch.
+    pub(super) buffers: Vec<BufferConfig>,
+    pub(super) hosts: Vec<Nic>,
+    /// By host: where it is plugged in.
+    pub(super) uplinks: Vec<Far>,
+    pub(super) flows: Vec<Flow>,
+}
+
+/// Looks a scenario up.
+pub(super) fn cast<'a>(
     network: &'a Network,
     scenario: &Scenario,
-    observe: bool,
-) -> Result<Stage<'a>, SimulateError> {
+) -> Result<Cast<'a>, SimulateError> {
     let plan = network.plan();
     let topology = plan.topology();
     if plan.tables().failover.is_some() {
@@ -74,24 +82,61 @@ pub(super) fn set<'a>(
     let flows = flows(network, scenario, &mut routing)?;
     let acts = acts(topology, scenario, &mut routing)?;
     let first = Compiled::new(Arc::clone(network.program()))?;
-    let mut switches = Vec::with_capacity(topology.switches().len());
+    let mut buffers = Vec::with_capacity(topology.switches().len());
     for id in topology.switch_ids() {
+        let mut config = buffers::of_plan(plan, &scenario.switches, scenario.rate, id, longest)?;
+        config.seed = scenario.seed.wrapping_add(id.index() as u64);
+        let name = &topology.switch(id).name;
+        let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
+        Buffer::new(config.clone()).map_err(wrong)?;
+        buffers.push(config);
+    }
+    let (hosts, uplinks) = cards(topology, scenario)?;
+    Ok(Cast {
+        routing,
+        acts,
+        first,
+        buffers,
+        hosts,
+        uplinks,
+        flows,
+    })
+}
+
+/// What frames take on the wire beyond their bytes.
+pub(super) fn overhead(scenario: &Scenario) -> u64 {
+    let own = scenario.switches.wire_overhead;
+    own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
+}
+
+/// Sets the stage.
+pub(super) fn set<'a>(
+    network: &'a Network,
+    scenario: &Scenario,
+    observe: bool,
+) -> Result<Stage<'a>, SimulateError> {
+    let topology = network.plan().topology();
+    let Cast {
+        routing,
+        acts,
+        first,
+        buffers,
+        hosts,
+        uplinks,
+        flows,
+    } = cast(network, scenario)?;
+    let mut switches = Vec::with_capacity(topology.switches().len());
+    for (id, config) in topology.switch_ids().zip(buffers) {
         let executor = executor(&first, &routing, id)?;
         let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
         let mut device = Device::new(executor, ports);
-        let config = buffer(network, scenario, id, longest)?;
         let name = &topology.switch(id).name;
         let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
         device.set_buffer(Some(config)).map_err(wrong)?;
         switches.push(device);
     }
-    let (hosts, uplinks) = cards(topology, scenario)?;
     let end = scenario.duration.0.get();
     let rate: u64 = hosts.iter().map(|h| h.rate.get()).sum();
-    let overhead = scenario
-        .switches
-        .wire_overhead
-        .map_or(ETHERNET_OVERHEAD, |s| s.0);
     let world = World::new(Parts {
         end,
         cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
@@ -99,7 +144,7 @@ pub(super) fn set<'a>(
         hosts,
         uplinks,
         flows,
-        overhead: overhead.get(),
+        overhead: overhead(scenario),
         measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
         sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
         observe,
@@ -138,76 +183,6 @@ fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
 
 fn quanta(count: u16, rate: BitRate) -> Nanos {
     Quanta(count).duration(rate)
-}
-
-fn buffer(
-    network: &Network,
-    scenario: &Scenario,
-    switch: SwitchId,
-    longest: u64,
-) -> Result<BufferConfig, ScenarioError> {
-    let plan = network.plan();
-    let topology = plan.topology();
-    let spec: &SwitchSpec = &scenario.switches;
-    let reaction = spec.reaction_quanta.unwrap_or(REACTION_QUANTA);
-    let port = |(port, peer): (PortId, crate::topology::Peer)| {
-        let link = topology.link(peer.link);
-        let rate = rate_of(scenario, link.rate);
-        let calculated = headroom(rate, link.length, Bytes::new(longest));
-        PortConfig {
-            port,
-            rate,
-            headroom: spec.headroom.map_or(calculated, |size| size.0),
-            mac: MacAddr(topology.port_mac(switch, port)),
-            reaction: quanta(reaction, rate),
-        }
-    };
-    let priorities = plan.tagging().priorities.values().copied();
-    let capacity = spec.buffer.map(|size| size.0);
-    let capacity = capacity.or(topology.switch(switch).buffer);
-    let mut config = BufferConfig::usual(
-        capacity.unwrap_or(plan.tables().budget.buffer),
-        priorities.filter(|p| p.get() > 0).collect::<ClassSet>(),
-        topology.peers(switch).map(port).collect(),
-    );
-    let wrong = |problem| ScenarioError::wrong("switches", problem);
-    match spec.threshold {
-        None => {}
-        Some(ThresholdSpec::Fixed { xoff, xon }) => {
-            config.threshold = Threshold::Fixed {
-                xoff: xoff.0,
-                xon: xon.0,
-            };
-        }
-        Some(ThresholdSpec::Dynamic { alpha, offset }) => {
-            config.threshold = Threshold::Dynamic {
-                alpha: Alpha::new(alpha)
-                    .ok_or_else(|| wrong("alpha must be from 0.001 to 1024"))?,
-                offset: offset.map_or(Bytes::new(3_000), |size| size.0),
-            };
-        }
-    }
-    if let Some(limit) = spec.lossy_limit {
-        config.lossy_limit = QueueLimit::Fixed(limit.0);
-    }
-    config.ecn = spec.ecn.map(|ecn| Ecn {
-        kmin: ecn.kmin.0,
-        kmax: ecn.kmax.0,
-        pmax: ecn.pmax.unwrap_or(1.0),
-    });
-    config.scheduler = match spec.scheduler {
-        None => config.scheduler,
-        Some(SchedulerSpec::Strict) => Scheduler::Strict,
-        Some(SchedulerSpec::Wrr(weights)) => Scheduler::Wrr(weights),
-        Some(SchedulerSpec::Dwrr(weights)) => Scheduler::Dwrr(weights),
-    };
-    config.tied_priorities = spec.tied_priorities;
-    config.pause = spec.pause_quanta.map_or(config.pause, Quanta);
-    config.wire_overhead = spec
-        .wire_overhead
-        .map_or(config.wire_overhead, |size| size.0);
-    config.seed = scenario.seed.wrapping_add(switch.index() as u64);
-    Ok(config)
 }
 
 fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<Far>> {

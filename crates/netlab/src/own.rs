@@ -55,12 +55,17 @@ fn base36(mut number: u32) -> String {
     }
 }
 
-/// When the process started, in ticks since boot; `None` when there is no such process.
+/// When the process started, in ticks since boot; `None` when there is no such process, or it is dead and its parent was
+/// not told yet.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field, the command, may hold anything, blanks and brackets too.
     let (_, after) = stat.rsplit_once(')')?;
-    after.split_whitespace().nth(19)?.parse().ok()
+    let mut words = after.split_whitespace();
+    if matches!(words.next()?, "Z" | "X") {
+        return None;
+    }
+    words.nth(18)?.parse().ok()
 }
 
 fn record_path(kind: Kind, name: &str) -> PathBuf {

@@ -24,6 +24,8 @@ use serde::Serialize;
 use switchd::admin;
 use tokio::runtime::{Builder, Runtime};
 
+pub(super) use ports::describe as describe_ports;
+
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use crate::target::remote::{Client, ElectionId, Endpoint, RemoteError, Tls};

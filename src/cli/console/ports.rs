@@ -51,7 +51,9 @@ impl Session {
             Answer::Refused { why } => Err(why.into()),
             Answer::Ports { ports } => Ok(describe(&ports)),
             Answer::Time { microseconds } => Ok(microseconds.to_string()),
-            Answer::Server { .. } => Err("the switch answers something else".into()),
+            Answer::Server { .. } | Answer::Lossless { .. } => {
+                Err("the switch answers something else".into())
+            }
         }
     }
 }
@@ -66,7 +68,8 @@ fn which_queues(command: &str, words: &[&str]) -> Outcome<(Option<PortId>, Optio
     }
 }
 
-fn describe(ports: &[PortStatus]) -> String {
+/// The ports for people.
+pub(in crate::cli) fn describe(ports: &[PortStatus]) -> String {
     let row = |port: &PortStatus| {
         vec![
             port.port.to_string(),

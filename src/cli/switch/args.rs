@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, ValueEnum};
 use switchd::ports::PortBinding;
 use switchd::server::DEFAULT_ADDRESS;
+use units::BitRate;
 
 use super::super::fault::Fault;
+use crate::simulate::Speed;
 
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]
@@ -40,6 +42,12 @@ pub(in crate::cli) struct Switch {
     /// Keep pipeline and entries in this folder, and start with what it holds.
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
+    /// Be a lossless switch (PFC) with port rates: a file (docs/switch.md), or BUILD/switches/NAME of a build directory.
+    #[arg(long, value_name = "FILE", conflicts_with = "priority_queues")]
+    pub(super) lossless: Option<PathBuf>,
+    /// Rate of all ports of a lossless switch, instead of those that it is given: 50Mbps.
+    #[arg(long, value_name = "RATE", requires = "lossless", value_parser = port_rate)]
+    pub(super) port_rate: Option<BitRate>,
     /// The socket for `switchwright cli`'s commands on ports [default: in the run directory, named after the port]
     #[arg(long, value_name = "PATH")]
     pub(super) admin: Option<PathBuf>,
@@ -67,6 +75,14 @@ fn queue_count(text: &str) -> Result<NonZeroU8, String> {
         .ok()
         .filter(|count: &NonZeroU8| count.get() <= 8);
     count.ok_or_else(|| "a number from 1 to 8 is needed".to_owned())
+}
+
+fn port_rate(text: &str) -> Result<BitRate, String> {
+    let rate: Speed = text.parse()?;
+    if rate.0.get() == 0 {
+        return Err("a port with rate 0 could never send".to_owned());
+    }
+    Ok(rate.0)
 }
 
 /// What simple_switch_grpc takes after `--`; here also before.

@@ -2,6 +2,7 @@
 //! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
 
 mod args;
+mod lossless;
 mod program;
 
 use std::fs;
@@ -65,6 +66,8 @@ impl Switch {
 
         let cpu_port = self.target.cpu_port.map(PortId::new);
         let bindings = self.bindings();
+        let numbers: Vec<PortId> = bindings.iter().map(|binding| binding.port).collect();
+        let lossless = self.lossless(&numbers, terminal)?;
         let options = PortOptions {
             capture: self.pcap.clone().filter(|_| self.use_files.is_none()),
             files_wait: Duration::from_secs(self.use_files.unwrap_or(0)),
@@ -83,7 +86,9 @@ impl Switch {
                 ExecutorName::Compile => ExecutorKind::Compile,
             },
             queues: self.target.priority_queues,
+            lossless,
             seed: self.seed,
+            origin: None,
         };
         let (engine, notifications) = Engine::start(&engine_config, set).map_err(Fault::input)?;
         ports.attach(engine.handle()).map_err(port_fault)?;
