@@ -386,3 +386,53 @@ fn arguments_that_make_no_sense_exit_with_2() {
     );
     assert_eq!(run(at, &["check", "nowhere.json"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_scenario_is_one_command() {
+    let folder = TempDir::new().unwrap();
+    let list = json(folder.path(), &["simulate", "--list"]);
+    assert!(list.as_array().unwrap().len() > 10);
+    let play = ["simulate", "--scenario", "three-flows"];
+    let with = json(folder.path(), &play);
+    assert_eq!(with["deadlocks"], 0);
+    let without = json(
+        folder.path(),
+        &[&play[..], &["--without-tags", "-o", "plots"]].concat(),
+    );
+    assert_eq!(without["deadlocks"], 1);
+    assert!(folder.path().join("plots/deadlock.svg").exists());
+
+    let nowhere = ["simulate", "--scenario", "nowhere.yaml"];
+    refused(
+        folder.path(),
+        &nowhere,
+        2,
+        &["nowhere.yaml", "simulate --list"],
+    );
+    let scenario = |network: &str| {
+        let flows = "flows:\n  - { from: h1, to: h2 }\n";
+        let text = format!("name: mine\nduration: 1ms\n{network}{flows}");
+        fs::write(folder.path().join("mine.yaml"), text).unwrap();
+    };
+    let mine = ["simulate", "--scenario", "mine.yaml"];
+    scenario("");
+    refused(folder.path(), &mine, 2, &["network", "build directory"]);
+    scenario("network: { topology: { ring: { switches: 2 } } }\n");
+    refused(folder.path(), &mine, 2, &["network.topology", "switches"]);
+    scenario("network: { topology: { drawn: { switches: { a: [h1] }, links: [[a, b]] } } }\n");
+    refused(folder.path(), &mine, 2, &["no switch `b`"]);
+    scenario("network: { topology: three-node, plan: { algorithm: clos } }\n");
+    refused(folder.path(), &mine, 2, &["network.plan"]);
+}
+
+#[test]
+fn the_demo_ends_with_a_deadlock_and_without_one() {
+    let folder = TempDir::new().unwrap();
+    let figures = json(folder.path(), &["demo", "-o", "tour"]);
+    let ending = &figures["ending"];
+    assert_eq!(ending["without_tags"]["deadlocks"], 1);
+    assert_eq!(ending["with_tags"]["deadlocks"], 0);
+    let page = fs::read_to_string(folder.path().join("tour/deadlock.html")).unwrap();
+    assert!(page.contains("Deadlock at") && page.contains("No deadlock"));
+    assert!(page.matches("<svg").count() >= 5);
+}

@@ -115,7 +115,7 @@ impl Page {
     fn label(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         let _ = writeln!(
             self.text,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" fill=\"#495057\" text-anchor=\"{anchor}\">{}</text>",
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" fill=\"#495057\" text-anchor=\"{anchor}\" paint-order=\"stroke\" stroke=\"#fff\" stroke-width=\"3\">{}</text>",
             escape(text)
         );
     }
@@ -361,7 +361,7 @@ fn graph(title: &str, topology: &Topology, report: &Report, edges: &[WaitEdge]) 
     }
     let left_out = outer.len().saturating_sub(MOST_QUEUES);
     outer.truncate(MOST_QUEUES);
-    let (width, height) = (1000.0, 760.0);
+    let (width, height) = (1000.0, 800.0);
     let (x, y) = (width / 2.0, height / 2.0 + 20.0);
     let mut places: BTreeMap<QueueId, (f64, f64)> = BTreeMap::new();
     for (ring, radius) in [(&inner, 170.0), (&outer, 320.0)] {

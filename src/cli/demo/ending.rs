@@ -9,6 +9,7 @@ use crate::cli::simulate::load;
 use crate::cli::terminal::{self, Terminal};
 use crate::simulate::{Outcome, Plots, Report, Scenario, compare_goodput, simulate};
 use crate::target::embedded::Network;
+use crate::topology::{LinkId, Topology};
 
 /// The bundled scenario that is played; its network is the tour's own.
 const SCENARIO: &str = "link-failures";
@@ -26,6 +27,7 @@ pub(super) struct Ending {
 struct Page<'a> {
     story: String,
     goodput: String,
+    network: String,
     sides: [Side<'a>; 2],
     scenario: &'static str,
     version: &'static str,
@@ -63,7 +65,10 @@ pub(super) fn play(network: &Network, output: &str, terminal: &Terminal) -> Resu
         return Err(Fault::with(Status::Failed, problem));
     }
     let place = format!("{output}/deadlock.html");
-    terminal::write(&place, &page(&scenario, &without, &with)?)?;
+    terminal::write(
+        &place,
+        &page(&scenario, network.topology(), &without, &with)?,
+    )?;
     terminal.say(format!("   both side by side: {place}"));
     Ok(Ending {
         without_tags: without.report,
@@ -114,12 +119,24 @@ fn sentence(report: &Report) -> String {
     }
 }
 
-fn page(scenario: &Scenario, without: &Outcome, with: &Outcome) -> Result<String, Fault> {
+fn page(
+    scenario: &Scenario,
+    topology: &Topology,
+    without: &Outcome,
+    with: &Outcome,
+) -> Result<String, Fault> {
     let missing = || Fault::input("the simulator drew no pictures: this is a bug");
     let (red, green) = (
         without.plots.as_ref().ok_or_else(missing)?,
         with.plots.as_ref().ok_or_else(missing)?,
     );
+    let failed = scenario
+        .events
+        .iter()
+        .filter_map(|event| event.fail.as_ref());
+    let failed: Vec<LinkId> = failed
+        .map(|name| topology.link_named(name).input(name))
+        .collect::<Result<_, _>>()?;
     let page = Page {
         story: scenario
             .about
@@ -130,6 +147,7 @@ fn page(scenario: &Scenario, without: &Outcome, with: &Outcome) -> Result<String
             "goodput of all flows together",
             &[("with tags", green), ("without tags", red)],
         ),
+        network: topology.with_failed_links(&failed).to_svg(),
         sides: [untagged(&without.report, red), tagged(&with.report, green)],
         scenario: SCENARIO,
         version: env!("CARGO_PKG_VERSION"),
