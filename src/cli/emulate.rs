@@ -47,8 +47,11 @@ pub(super) struct Emulate {
     /// Write what passes the switches' ports to files in this folder.
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    /// Open every switch's admin socket in this folder, for `switchwright status --admin DIR/NAME.sock`.
+    #[arg(long, value_name = "DIR")]
+    admin: Option<PathBuf>,
     /// Write the network as a Mininet script, and run that instead: lossless switches as processes, the kernel's own hosts.
-    #[arg(long, conflicts_with_all = ["pcap", "named"])]
+    #[arg(long, conflicts_with_all = ["pcap", "named", "admin"])]
     mininet: bool,
     /// With --mininet: keep the script and what it plays in this folder.
     #[arg(long, value_name = "DIR", requires = "mininet")]
@@ -71,15 +74,19 @@ struct Cleaned {
     removed: Vec<String>,
 }
 
+fn clean(terminal: &Terminal) -> Result<(), Fault> {
+    let removed = netlab::sweep().map_err(|error| Fault::with(Status::Target, error))?;
+    let cleaned = Cleaned { removed };
+    terminal.result(&cleaned, || match cleaned.removed.as_slice() {
+        [] => "nothing was left\n".to_owned(),
+        names => format!("removed {}\n", names.join(", ")),
+    })
+}
+
 impl Emulate {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         if self.clean {
-            let removed = netlab::sweep().map_err(|error| Fault::with(Status::Target, error))?;
-            let cleaned = Cleaned { removed };
-            return terminal.result(&cleaned, || match cleaned.removed.as_slice() {
-                [] => "nothing was left\n".to_owned(),
-                names => format!("removed {}\n", names.join(", ")),
-            });
+            return clean(terminal);
         }
         let name = self.scenario.as_deref().unwrap_or("the default scenario");
         let mut scenario = match &self.scenario {
@@ -109,6 +116,7 @@ impl Emulate {
             lateness: std::time::Duration::from_millis(self.lateness),
             named: self.named,
             capture: self.pcap.clone(),
+            admin: self.admin.clone(),
             stop: Stop::default(),
         };
         stop_on_signals(&options.stop)?;

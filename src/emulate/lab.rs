@@ -5,8 +5,11 @@
 //! becomes of the process, nothing stays. Named ones are written down by `netlab` and swept when their maker is dead.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use device::buffer::{BufferConfig, Snapshot};
@@ -14,13 +17,15 @@ use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{Namespace, NetError, PacketOptions, PacketSocket, Veth};
 use p4exec::Compiled;
+use switchd::admin::{Admin, Subject};
 use switchd::engine::lossless::Totals;
 use switchd::engine::{Engine, EngineConfig, EngineHandle};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
+use tokio::runtime::{Builder, Runtime};
 use units::{Nanos, PortId};
 
 use super::{EmulateError, Options};
-use crate::topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
+use crate::topology::{Endpoint, HostId, Link, LinkId, NodeId, SwitchId, Topology};
 
 /// The longest name of an interface.
 const LONGEST_NAME: usize = 15;
@@ -35,6 +40,9 @@ const FLOW_PORT: u16 = 4791;
 
 /// A running network. Switches stop before their cables go.
 pub(super) struct Lab {
+    admins: Vec<Admin>,
+    /// Serves the admin sockets, if there are any.
+    runtime: Option<Runtime>,
     switches: Vec<Running>,
     sinks: Vec<UdpSocket>,
     interfaces: Vec<[String; 2]>,
@@ -45,7 +53,7 @@ pub(super) struct Lab {
 
 struct Running {
     engine: Engine,
-    ports: Ports,
+    ports: Arc<Mutex<Ports>>,
 }
 
 /// Names of the fabric's interfaces: `leaf1-p3`, or `s4p3` where that would be too long.
@@ -55,6 +63,18 @@ fn fabric_name(topology: &Topology, end: Endpoint, short: bool) -> String {
         NodeId::Switch(switch) => format!("{}-p{}", topology.switch(switch).name, end.port),
         NodeId::Host(_) => format!("eth{}", end.port),
     }
+}
+
+/// The interfaces of all links' ends.
+fn interface_names(topology: &Topology) -> Vec<[String; 2]> {
+    let fits = |name: &str| {
+        let plain = |b: u8| b.is_ascii_graphic() && b != b'/';
+        name.len() <= LONGEST_NAME && name.bytes().all(plain)
+    };
+    let mut ends = topology.links().iter().flat_map(|link| [link.a, link.b]);
+    let short = !ends.all(|end| fits(&fabric_name(topology, end, false)));
+    let names = |link: &Link| [link.a, link.b].map(|end| fabric_name(topology, end, short));
+    topology.links().iter().map(names).collect()
 }
 
 fn named(options: &Options, label: &str) -> Result<Namespace, NetError> {
@@ -78,45 +98,41 @@ impl Lab {
         for host in topology.hosts() {
             hosts.push(named(options, &host.name)?);
         }
-        let ends = || topology.links().iter().flat_map(|link| [link.a, link.b]);
-        let plain = |end| fabric_name(topology, end, false);
-        let short = ends().any(|end| {
-            let name = plain(end);
-            name.len() > LONGEST_NAME || !name.bytes().all(|b| b.is_ascii_graphic() && b != b'/')
-        });
         let mut lab = Self {
+            admins: Vec::new(),
+            runtime: None,
             switches: Vec::new(),
             sinks: Vec::new(),
-            interfaces: Vec::new(),
+            interfaces: interface_names(topology),
             _cables: Vec::new(),
             hosts,
             fabric,
         };
-        let mtu = longest.saturating_sub(HEADER).max(USUAL_MTU);
-        for link in topology.links() {
-            let names = [link.a, link.b].map(|end| fabric_name(topology, end, short));
-            let end = |at: usize, node: NodeId| End::inside(&names[at], lab.home(node));
-            let cable = Veth::new(end(0, link.a.node), end(1, link.b.node))?;
-            if mtu > USUAL_MTU {
-                for (name, node) in names.iter().zip([link.a.node, link.b.node]) {
-                    lab.home(node).run(|| Rtnl::open()?.set_mtu(name, mtu))??;
-                }
-            }
-            lab._cables.push(cable);
-            lab.interfaces.push(names);
-        }
-        for (id, up) in topology
-            .link_ids()
-            .zip(topology.links().iter().map(|l| l.up))
-        {
-            if !up {
-                lab.set_link(topology, id, false)?;
-            }
+        lab._cables = lab.lay_cables(topology, longest)?;
+        for id in topology.link_ids().filter(|id| !topology.link(*id).up) {
+            lab.set_link(topology, id, false)?;
         }
         for host in topology.host_ids() {
             lab.set_host_up(topology, host)?;
         }
         Ok(lab)
+    }
+
+    /// A veth pair for every link, wide enough for the longest frame.
+    fn lay_cables(&self, topology: &Topology, longest: u32) -> Result<Vec<Veth>, NetError> {
+        let mtu = longest.saturating_sub(HEADER).max(USUAL_MTU);
+        let mut cables = Vec::new();
+        for (link, names) in topology.links().iter().zip(&self.interfaces) {
+            let nodes = [link.a.node, link.b.node];
+            let end = |at: usize| End::inside(&names[at], self.home(nodes[at]));
+            cables.push(Veth::new(end(0), end(1))?);
+            if mtu > USUAL_MTU {
+                for (name, node) in names.iter().zip(nodes) {
+                    self.home(node).run(|| Rtnl::open()?.set_mtu(name, mtu))??;
+                }
+            }
+        }
+        Ok(cables)
     }
 
     fn home(&self, node: NodeId) -> &Namespace {
@@ -218,9 +234,34 @@ impl Lab {
             let (engine, _) = Engine::start(&config, set)?;
             engine.handle().replace(Box::new(executor))?;
             ports.attach(engine.handle())?;
+            let ports = Arc::new(Mutex::new(ports));
             Ok::<_, EmulateError>(Running { engine, ports })
         })??;
         self.switches.push(running);
+        Ok(())
+    }
+
+    /// Opens every switch's admin socket in a folder, for `switchwright status`.
+    pub(super) fn open_admins(&mut self, topology: &Topology, folder: &Path) -> io::Result<()> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let inside = runtime.enter();
+        for (id, running) in topology.switch_ids().zip(&self.switches) {
+            let subject = Subject {
+                ports: Arc::clone(&running.ports),
+                engine: running.engine.handle().clone(),
+                // There is no server.
+                address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+                device_id: id.index() as u64,
+            };
+            let name = topology.switch(id).name.replace('/', "_");
+            self.admins
+                .push(Admin::open(&folder.join(format!("{name}.sock")), subject)?);
+        }
+        drop(inside);
+        self.runtime = Some(runtime);
         Ok(())
     }
 
@@ -278,7 +319,9 @@ impl Lab {
 
     /// Frames that came faster than switches took them.
     pub(super) fn overrun(&self) -> u64 {
-        let lists = self.switches.iter().map(|running| running.ports.list());
+        let lock =
+            |ports: &Mutex<Ports>| ports.lock().unwrap_or_else(PoisonError::into_inner).list();
+        let lists = self.switches.iter().map(|running| lock(&running.ports));
         let overrun = |info: switchd::ports::PortInfo| info.stats.receive_overrun;
         lists.flatten().map(overrun).sum()
     }

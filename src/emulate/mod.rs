@@ -58,6 +58,8 @@ pub struct Options {
     pub named: bool,
     /// Capture what passes all switches' ports into this folder.
     pub capture: Option<PathBuf>,
+    /// Open every switch's admin socket in this folder, as `NAME.sock`.
+    pub admin: Option<PathBuf>,
     /// Ends it early.
     pub stop: Stop,
 }
@@ -70,6 +72,7 @@ impl Default for Options {
             lateness: Duration::from_millis(100),
             named: false,
             capture: None,
+            admin: None,
             stop: Stop::default(),
         }
     }
@@ -99,6 +102,14 @@ pub enum EmulateError {
         switch: String,
         /// What is wrong.
         source: BufferError,
+    },
+    /// The admin sockets.
+    #[error("admin sockets in {}: {source}", folder.display())]
+    Admin {
+        /// Their folder.
+        folder: PathBuf,
+        /// Why they cannot be there.
+        source: std::io::Error,
     },
     /// The kernel's network.
     #[error(transparent)]
@@ -228,6 +239,13 @@ pub fn emulate(
     let mut lab = Lab::build(topology, longest.into(), options)?;
     for (id, buffer) in topology.switch_ids().zip(buffers) {
         lab.start_switch(topology, id, live.executor(id)?, buffer, origin, options)?;
+    }
+    if let Some(folder) = &options.admin {
+        let opened = lab.open_admins(topology, folder);
+        opened.map_err(|source| EmulateError::Admin {
+            folder: folder.clone(),
+            source,
+        })?;
     }
     let sockets = lab.sockets(topology)?;
     watcher.ready(&entrances(&lab, topology));

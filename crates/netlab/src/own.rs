@@ -160,4 +160,15 @@ mod tests {
         assert!(!maker_lives(&format!("{process} {}\n", started + 1)));
         assert!(!maker_lives("what"));
     }
+
+    #[test]
+    fn the_dead_that_nobody_waited_for_do_not_live() {
+        let mut child = std::process::Command::new("true").spawn().expect("true");
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while start_time(child.id()).is_some() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(start_time(child.id()), None);
+        child.wait().expect("waited for");
+    }
 }
