@@ -29,13 +29,7 @@ impl<'a> Lowerer<'a> {
             return;
         }
         for method in &object.methods {
-            let inner: Vec<Ty> = method
-                .prototype
-                .type_params
-                .iter()
-                .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
-                .collect();
-            let tys = self.method_types(object, method, targs, &inner);
+            let tys = self.method_types(object, method, targs);
             self.check_settled(&method.prototype.params, &tys, span);
             for (param, ty) in method.prototype.params.iter().zip(&tys) {
                 if matches!(self.infer.resolve(ty), Ty::Block(..)) {
@@ -126,7 +120,7 @@ impl<'a> Lowerer<'a> {
             Ty::Extern(_, _, targs) => targs.clone(),
             _ => Vec::new(),
         };
-        let wanted = self.method_types(object, method, &targs, &[]);
+        let wanted = self.method_types(object, method, &targs);
         let wanted_result = self.method_result(object, method, &targs);
         let body = Body {
             kind: BodyKind::Function,

@@ -144,13 +144,7 @@ impl<'a> Lowerer<'a> {
                 .map(|p| p.name.clone())
                 .collect();
             self.distinct(&inner);
-            let given: Vec<Ty> = method
-                .prototype
-                .type_params
-                .iter()
-                .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
-                .collect();
-            let tys = self.method_types(object, method, targs, &given);
+            let tys = self.method_types(object, method, targs);
             self.check_typed_params(decl, &method.prototype.params, &tys);
             for (param, ty) in method.prototype.params.iter().zip(&tys) {
                 self.check_extern_param(decl, object, param, ty);
@@ -189,14 +183,19 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Types of a method's parameters.
+    /// Types of a method's parameters, its own type parameters standing for themselves.
     pub(super) fn method_types(
         &mut self,
         object: &'a ast::ExternObject,
         method: &'a ast::Method,
         targs: &[Ty],
-        inner: &[Ty],
     ) -> Vec<Ty> {
+        let inner: Vec<Ty> = method
+            .prototype
+            .type_params
+            .iter()
+            .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
+            .collect();
         let body = Body {
             kind: BodyKind::Constant,
             result: None,
@@ -205,7 +204,7 @@ impl<'a> Lowerer<'a> {
         self.detached(body, |s| {
             s.bind_type_params(&object.type_params, targs);
             s.scoped(|s| {
-                s.bind_type_params(&method.prototype.type_params, inner);
+                s.bind_type_params(&method.prototype.type_params, &inner);
                 s.ty(&method.prototype.result);
                 let params = method.prototype.params.iter();
                 params.map(|p| s.ty(&p.ty)).collect()
