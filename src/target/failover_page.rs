@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::page::{Card, Files, by_layer, number, range, scheme};
+use super::page::{Card, Files, by_layer, ends, network, number, range, scheme};
 use super::report::{BuildReport, FailoverReport, SwitchReport};
 use crate::plan::CheckedPlan;
 use crate::plan::check::Resilience;
@@ -47,8 +47,7 @@ pub(super) fn render(
     files: &Files<'_>,
     picture: &str,
 ) -> Result<String, askama::Error> {
-    let hosts = plan.topology().hosts();
-    let name = |host: Option<&crate::topology::Host>| host.map_or("h1", |h| &h.name).to_owned();
+    let (from, to) = ends(plan);
     Page {
         name: report.network.name.clone(),
         scheme: scheme(report),
@@ -60,13 +59,9 @@ pub(super) fn render(
         header: header(failover),
         switches_text: "A rule has the width that its key needs at most; ranges are over the switches of a row.".to_owned(),
         roles: roles(plan, report),
-        picture: if picture.is_empty() {
-            String::new()
-        } else {
-            format!("<h2>Network</h2>\n<figure>{picture}</figure>\n")
-        },
-        from: name(hosts.first()),
-        to: name(hosts.last()),
+        picture: network(picture),
+        from,
+        to,
         main: files.main.to_owned(),
         bmv2_json: files.bmv2_json.to_owned(),
         queues: files.queues,

@@ -7,6 +7,7 @@ use askama::Template;
 use super::report::{BuildReport, SwitchReport};
 use crate::plan::layout::table;
 use crate::plan::{CheckedPlan, RuleForm};
+use crate::topology::Host;
 
 /// The page. Every field is text in its final form.
 #[derive(Template)]
@@ -76,8 +77,7 @@ pub(super) fn render(
     files: &Files<'_>,
     picture: &str,
 ) -> Result<String, askama::Error> {
-    let hosts = plan.topology().hosts();
-    let name = |host: Option<&crate::topology::Host>| host.map_or("h1", |h| &h.name).to_owned();
+    let (from, to) = ends(plan);
     Page {
         name: report.network.name.clone(),
         scheme: scheme(report),
@@ -95,18 +95,29 @@ pub(super) fn render(
         roles: roles(report),
         headroom_text: headroom_text(plan),
         priorities: report.tags.len(),
-        picture: if picture.is_empty() {
-            String::new()
-        } else {
-            format!("<h2>Network</h2>\n<figure>{picture}</figure>\n")
-        },
-        from: name(hosts.first()),
-        to: name(hosts.last()),
+        picture: network(picture),
+        from,
+        to,
         main: files.main.to_owned(),
         bmv2_json: files.bmv2_json.to_owned(),
         queues: files.queues,
     }
     .render()
+}
+
+/// Hosts between which the page's example commands run: the first and the last.
+pub(super) fn ends(plan: &CheckedPlan) -> (String, String) {
+    let hosts = plan.topology().hosts();
+    let name = |host: Option<&Host>| host.map_or("h1", |h| &h.name).to_owned();
+    (name(hosts.first()), name(hosts.last()))
+}
+
+/// The section with the network's picture, if there is one.
+pub(super) fn network(picture: &str) -> String {
+    match picture {
+        "" => String::new(),
+        svg => format!("<h2>Network</h2>\n<figure>{svg}</figure>\n"),
+    }
 }
 
 /// Files and figures of the build that the page tells how to use.
