@@ -177,16 +177,21 @@ fn wrong_devices_files_are_wrong_input() {
     assert!(error.contains("digest"), "{error}");
 }
 
+/// How long a push of `one` over `two` takes; afterwards the fabric holds `one`.
+fn time_of_a_push(fabric: &Fabric) -> Duration {
+    fabric.json(0, &["push", "two"]);
+    let start = Instant::now();
+    fabric.json(0, &["push", "one"]);
+    start.elapsed()
+}
+
 /// A pusher that is killed at any moment, and a second one: the network is right, and where batches are atomic no
 /// switch ever held half of one.
 #[test]
 fn a_killed_push_is_mended_by_the_next() {
     on_every_kind(|fabric| {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        fabric.json(0, &["push", "two"]);
-        let start = Instant::now();
-        fabric.json(0, &["push", "one"]);
-        let whole = start.elapsed();
+        let whole = time_of_a_push(fabric);
         for round in 0..fabric.kind().kills() {
             let build = ["two", "one"][round % 2];
             let mut pusher = fabric.start_push(build);
@@ -214,25 +219,33 @@ fn a_killed_push_is_mended_by_the_next() {
     });
 }
 
+/// Kills a switch at some moment of a push that takes about so long, lets the push end, and starts the switch again.
+fn kill_a_switch(
+    fabric: &Fabric,
+    random: &mut ChaCha8Rng,
+    build: &str,
+    whole: Duration,
+) -> &'static str {
+    let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
+    let mut pusher = fabric.start_push(build);
+    std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.0)));
+    fabric.stop(victim);
+    let status = pusher.wait().unwrap().code();
+    assert!(matches!(status, Some(0 | 3)), "{status:?}");
+    fabric.start_again(victim);
+    victim
+}
+
 /// A switch that is killed at any moment of a push, and comes back empty: the push says so and the next one mends it.
 #[test]
 fn a_killed_switch_is_mended_by_the_next_push() {
     on_every_kind(|fabric| {
         let mut random = ChaCha8Rng::seed_from_u64(2);
-        fabric.json(0, &["push", "two"]);
-        let start = Instant::now();
-        fabric.json(0, &["push", "one"]);
-        let whole = start.elapsed();
+        let whole = time_of_a_push(fabric);
         // The other half of the moments is below.
         for round in 0..fabric.kind().kills() / 2 {
             let build = ["two", "one"][round % 2];
-            let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
-            let mut pusher = fabric.start_push(build);
-            std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.0)));
-            fabric.stop(victim);
-            let status = pusher.wait().unwrap().code();
-            assert!(matches!(status, Some(0 | 3)), "{status:?}");
-            fabric.start_again(victim);
+            let victim = kill_a_switch(fabric, &mut random, build, whole);
             let after = fabric.json(0, &["push", build]);
             assert_eq!(
                 after["outcome"], "pushed",
@@ -252,19 +265,10 @@ fn a_killed_switch_is_mended_by_the_next_push() {
 fn a_killed_switch_comes_back_with_whole_batches() {
     let fabric = Fabric::start_kept();
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    fabric.json(0, &["push", "two"]);
-    let start = Instant::now();
-    fabric.json(0, &["push", "one"]);
-    let whole = start.elapsed();
+    let whole = time_of_a_push(&fabric);
     for round in 0..fabric.kind().kills() / 2 {
         let build = ["two", "one"][round % 2];
-        let victim = ["leaf1", "leaf2", "spine1", "spine2"][random.random_range(0..4)];
-        let mut pusher = fabric.start_push(build);
-        std::thread::sleep(whole.mul_f64(random.random_range(0.0..1.0)));
-        fabric.stop(victim);
-        let status = pusher.wait().unwrap().code();
-        assert!(matches!(status, Some(0 | 3)), "{status:?}");
-        fabric.start_again(victim);
+        kill_a_switch(&fabric, &mut random, build, whole);
         fabric.holds_one_of(["one", "two"]);
         let after = fabric.json(0, &["push", build]);
         assert!(
@@ -284,10 +288,7 @@ fn a_killed_switch_comes_back_with_whole_batches() {
 fn an_interrupted_push_is_done_or_undone() {
     on_every_kind(|fabric| {
         let mut random = ChaCha8Rng::seed_from_u64(4);
-        fabric.json(0, &["push", "two"]);
-        let start = Instant::now();
-        fabric.json(0, &["push", "one"]);
-        let whole = start.elapsed();
+        let whole = time_of_a_push(fabric);
         let mut now = "one";
         for round in 0..fabric.kind().kills().min(12) {
             let next = if now == "one" { "two" } else { "one" };
