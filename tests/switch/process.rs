@@ -93,12 +93,7 @@ fn the_command_line_fills_a_switch_that_forwards() {
         ("frobnicate", "help"),
         ("table_delete", "usage: table_delete TABLE HANDLE"),
     ] {
-        let output = switch.cli(&format!("{line}\n"));
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            !output.status.success() && error.contains(why),
-            "{line}: {error}"
-        );
+        switch.refuses(line, why);
     }
     assert_eq!(switch.stop(), Some(0));
     assert!(!folder.path().join("admin.sock").exists());
@@ -253,12 +248,7 @@ fn value_sets_queues_and_the_clock_answer_to_the_command_line() {
         ("serialize_state x", "--state-dir"),
         ("set_crc16_parameters a 1 2 3 4 5", "it was loaded with"),
     ] {
-        let output = switch.cli(&format!("{line}\n"));
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            !output.status.success() && error.contains(why),
-            "{line}: {error}"
-        );
+        switch.refuses(line, why);
     }
     assert_eq!(switch.end(Signal::SIGINT), Some(0));
 }

@@ -71,6 +71,16 @@ impl Switch {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Asserts that the console refuses a command, and says why.
+    pub(crate) fn refuses(&self, line: &str, why: &str) {
+        let output = self.cli(&format!("{line}\n"));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && error.contains(why),
+            "{line}: {error}"
+        );
+    }
+
     /// Asks it to stop and waits for it.
     pub(crate) fn stop(self) -> Option<i32> {
         self.end(Signal::SIGTERM)
