@@ -241,7 +241,7 @@ impl Fabric {
         )
     }
 
-    fn make(&self, arguments: &[&str]) {
+    pub(crate) fn make(&self, arguments: &[&str]) {
         let (status, _, error) = self.run(arguments);
         assert_eq!(status, 0, "{arguments:?}: {error}");
     }

@@ -158,12 +158,40 @@ pub async fn push(
     told: &Told,
 ) -> Result<PushReport, PushError> {
     let mut journal = Journal::open(&options.journal)?;
+    push_as(desired, devices, options, told, &mut journal, &Part::WHOLE).await
+}
+
+/// What a push is a part of.
+pub(super) struct Part<'a> {
+    /// What switches are brought back to, if that is not what they hold now: what they held before the first part.
+    pub before: Option<&'a BTreeMap<String, Snapshot>>,
+    /// What the journal says once it is done.
+    pub ends: Progress,
+}
+
+impl Part<'static> {
+    /// A push of its own.
+    const WHOLE: Self = Self {
+        before: None,
+        ends: Progress::Pushed,
+    };
+}
+
+/// Pushes, with a journal that is held already.
+pub(super) async fn push_as(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+    journal: &mut Journal,
+    part: &Part<'_>,
+) -> Result<PushReport, PushError> {
     let (mut ready, left_out) = prepare(desired, devices, options, told).await?;
     let interrupted = journal.progress() == Some(Progress::Pushing);
     let mut report: Vec<SwitchReport> = left_out.iter().map(unreachable).collect();
     if ready.iter().all(|ready| ready.diff.is_empty()) {
         if interrupted && left_out.is_empty() {
-            journal.finish(Progress::Pushed)?;
+            journal.finish(part.ends)?;
         }
         report.extend(
             ready
@@ -175,7 +203,10 @@ pub async fn push(
     if options.stop.asked() {
         return Err(PushError::Interrupted);
     }
-    let snapshots = before(&journal, &ready, interrupted)?;
+    let snapshots = match part.before {
+        Some(before) => before.clone(),
+        None => before(journal, &ready, interrupted)?,
+    };
     journal.begin(&snapshots)?;
 
     let (written, failed) = write_all(&mut ready, desired, options, told).await;
@@ -194,7 +225,7 @@ pub async fn push(
             };
             report.push(switch_report(ready, outcome, Some(applied)));
         }
-        journal.finish(Progress::Pushed)?;
+        journal.finish(part.ends)?;
         return Ok(PushReport::new(desired, report, Outcome::Pushed, updates));
     }
     let (restored, outcome) = undo(ready, written, &snapshots, options, told).await;
@@ -479,6 +510,17 @@ pub async fn rollback(
     told: &Told,
 ) -> Result<PushReport, PushError> {
     let mut journal = Journal::open(&options.journal)?;
+    rollback_as(desired, devices, options, told, &mut journal).await
+}
+
+/// Brings switches back, with a journal that is held already.
+pub(super) async fn rollback_as(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+    journal: &mut Journal,
+) -> Result<PushReport, PushError> {
     let snapshots = journal.snapshots()?;
     let jobs: Vec<(Device, Option<Snapshot>)> = devices
         .all()

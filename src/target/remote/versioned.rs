@@ -18,7 +18,7 @@ use super::diff::PipelineChange;
 use super::entity::EntityKey;
 use super::error::RemoteError;
 use super::journal::{Journal, JournalError, Progress, Snapshot};
-use super::push::{self, PushError, PushOptions, Told};
+use super::push::{self, Part, PushError, PushOptions, Told};
 use super::report::{Outcome, PushReport};
 
 /// How long packets with the old stamp may be under way.
@@ -62,18 +62,67 @@ type Entities = BTreeMap<EntityKey, v1::Entity>;
 /// Brings running switches from one version of a plan to another.
 ///
 /// # Errors
-/// [`VersionedError`] if it cannot be begun. A step that a switch refuses is undone, and then what was done before;
-/// the report tells.
+/// [`VersionedError`] if it ended before anything was changed. If a step fails later, or somebody asks to end, every
+/// switch is brought back to what it held before the first; the report tells.
 pub async fn push(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
     told: &Told,
 ) -> Result<PushReport, VersionedError> {
-    let surveys = push::survey(desired, devices, options.jobs, told).await;
-    let mut held: BTreeMap<String, Entities> = BTreeMap::new();
-    let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
-    for survey in surveys {
+    let mut journal = Journal::open(&options.journal)?;
+    let (held, mut before) = ask(desired, devices, options, told).await?;
+    if journal.progress() == Some(Progress::Pushing) {
+        // A push that never ended: what was there before it counts.
+        before.extend(journal.snapshots()?);
+    }
+    let [install, stamp, remove] = steps(desired, &held)?;
+    let quiet: Told = Arc::new(|_, _| {});
+    let mut whole = PushReport::new(desired, Vec::new(), Outcome::Unchanged, 0);
+    for (step, told, ends) in [
+        (&install, &quiet, Progress::Pushing),
+        (&stamp, &quiet, Progress::Pushing),
+        (&remove, told, Progress::Pushed),
+    ] {
+        if ends == Progress::Pushed && whole.written > 0 {
+            tokio::time::sleep(DRAIN).await;
+        }
+        let part = Part {
+            before: Some(&before),
+            ends,
+        };
+        match push::push_as(step, devices, options, told, &mut journal, &part).await {
+            Ok(report) if matches!(report.outcome, Outcome::RolledBack | Outcome::Mixed) => {
+                return Ok(report);
+            }
+            Ok(report) => {
+                let written = whole.written + report.written;
+                whole = PushReport { written, ..report };
+            }
+            Err(error) if whole.written == 0 => return Err(error.into()),
+            // This step changed nothing, but those before it did: what they wrote goes again.
+            Err(error) => {
+                let back = push::rollback_as(desired, devices, options, &quiet, &mut journal);
+                return Ok(blame(back.await?, error));
+            }
+        }
+    }
+    if whole.written > 0 {
+        whole.outcome = Outcome::Pushed;
+    }
+    Ok(whole)
+}
+
+/// What every switch holds, and that as snapshots of those that are to change.
+async fn ask(
+    desired: &Desired,
+    devices: &Devices,
+    options: &PushOptions,
+    told: &Told,
+) -> Result<(BTreeMap<String, Entities>, BTreeMap<String, Snapshot>), VersionedError> {
+    let mut held = BTreeMap::new();
+    let mut before = BTreeMap::new();
+    for survey in push::survey(desired, devices, options.jobs, told).await {
         let switch = survey.device.name.clone();
         match survey.found {
             Err(error) => return Err(VersionedError::Unknown { switch, error }),
@@ -82,58 +131,36 @@ pub async fn push(
             }
             Ok((state, diff)) => {
                 if !diff.is_empty() {
-                    snapshots.insert(switch.clone(), Snapshot::from(&state));
+                    before.insert(switch.clone(), Snapshot::from(&state));
                 }
                 held.insert(switch, state.entities);
             }
         }
     }
-    let steps = steps(desired, &held)?;
-    let mut written = 0;
-    let mut last = None;
-    for (number, step) in steps.iter().enumerate() {
-        let quiet: Told = Arc::new(|_, _| {});
-        let told = if number + 1 == steps.len() {
-            told
-        } else {
-            &quiet
+    Ok((held, before))
+}
+
+/// The report of switches brought back, with what ended the push at those that ended it.
+fn blame(mut report: PushReport, error: PushError) -> PushReport {
+    report.written = 0;
+    if report.outcome == Outcome::Unchanged {
+        report.outcome = Outcome::RolledBack;
+    }
+    let PushError::Before(failures) = error else {
+        return report;
+    };
+    for (name, error) in failures {
+        let Some(switch) = report.switches.iter_mut().find(|s| s.switch == name) else {
+            continue;
         };
-        if number + 1 == steps.len() && written > 0 {
-            tokio::time::sleep(DRAIN).await;
-        }
-        let mut report = push::push(step, devices, options, told).await?;
-        written += report.written;
-        report.written = written;
-        if matches!(report.outcome, Outcome::RolledBack | Outcome::Mixed) {
-            // The step is undone; what came before it goes too.
-            let before = with(desired, &held);
-            let unstoppable = PushOptions {
-                stop: push::Stop::default(),
-                ..options.clone()
-            };
-            let back = push::push(&before, devices, &unstoppable, &quiet).await?;
-            if back.outcome == Outcome::Mixed {
-                report.outcome = Outcome::Mixed;
-            }
-            return Ok(report);
-        }
-        last = Some(report);
+        let not_back = switch.error.take();
+        let both = [
+            Some(error.to_string()),
+            not_back.map(|e| format!("not brought back: {e}")),
+        ];
+        switch.error = Some(both.into_iter().flatten().collect::<Vec<_>>().join("; "));
     }
-    // What --rollback returns to is what was there before the first step.
-    if !snapshots.is_empty() {
-        let mut journal = Journal::open(&options.journal)?;
-        journal.begin(&snapshots)?;
-        journal.finish(Progress::Pushed)?;
-    }
-    match last {
-        Some(mut report) => {
-            if written > 0 {
-                report.outcome = Outcome::Pushed;
-            }
-            Ok(report)
-        }
-        None => Ok(push::push(desired, devices, options, told).await?),
-    }
+    report
 }
 
 /// The same network with other entities.
@@ -151,7 +178,7 @@ fn with(desired: &Desired, entities: &BTreeMap<String, Entities>) -> Desired {
 fn steps(
     desired: &Desired,
     held: &BTreeMap<String, Entities>,
-) -> Result<Vec<Desired>, VersionedError> {
+) -> Result<[Desired; 3], VersionedError> {
     let (mut old_stamps, mut new_stamps) = (BTreeMap::new(), BTreeMap::new());
     let empty = Entities::new();
     for switch in &desired.switches {
@@ -173,7 +200,7 @@ fn steps(
         both.extend(switch.entities.iter().map(|(k, e)| (k.clone(), e.clone())));
         new_stamps.insert(switch.name.clone(), both);
     }
-    Ok(vec![
+    Ok([
         with(desired, &old_stamps),
         with(desired, &new_stamps),
         desired.clone(),
