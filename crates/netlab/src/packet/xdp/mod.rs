@@ -282,23 +282,27 @@ impl Xdp {
         self.unsent = true;
     }
 
-    /// Sends what was taken. What an interface refuses (it is down) stays and goes later, or is lost with it.
+    /// Sends what was taken. What an interface refuses because it is off stays, and every later call tries again.
     pub(super) fn flush(&mut self) {
-        if !std::mem::take(&mut self.unsent) {
-            return;
-        }
+        let unsent = std::mem::take(&mut self.unsent);
         let Some(queue) = self.queues.first_mut() else {
             return;
         };
+        if !unsent && queue.send.is_drained() {
+            return;
+        }
         queue.send.publish();
-        // The kernel takes a part of the ring at a time and says EAGAIN while there is more.
+        // The kernel takes a part of the ring at a time and says EAGAIN while there is more; a frame that it lost (EBUSY:
+        // no carrier) is taken out as well.
+        let mut left = queue.send.left();
         for _ in 0..SEND {
             let outcome = queue.kick();
             queue.reclaim();
-            let again = outcome.as_ref().is_err_and(|e| {
+            let again = outcome.is_err_and(|e| {
                 [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&e.kind())
             });
-            if queue.send.is_drained() || (outcome.is_err() && !again) {
+            let before = std::mem::replace(&mut left, queue.send.left());
+            if left == 0 || (left == before && !again) {
                 break;
             }
         }

@@ -161,10 +161,17 @@ impl<T: Copy> Ring<T> {
         self.index(self.producer).store(self.own, Ordering::Release);
     }
 
-    /// Whether the kernel has taken out all that was published.
+    /// How many of those that were put in the kernel has not taken out.
+    #[inline]
+    pub(super) fn left(&self) -> u32 {
+        let taken = self.index(self.consumer).load(Ordering::Acquire);
+        self.own.wrapping_sub(taken)
+    }
+
+    /// Whether the kernel has taken out all that was put in.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
-        self.index(self.consumer).load(Ordering::Acquire) == self.own
+        self.left() == 0
     }
 
     /// Takes an entry out.
