@@ -144,6 +144,25 @@ fn a_pause_that_nobody_renews_ends() {
     assert_eq!(net.delivered[&(0, 2)][0].0, 768 + 12_800 + 300);
 }
 
+/// The time of a frame counts from that frame (IEEE 802.1Qbb, 36.1.3.3): a shorter one ends a long pause earlier, also
+/// one that comes after "go on".
+#[test]
+fn a_shorter_pause_takes_the_place_of_a_longer() {
+    for go_on in [false, true] {
+        let mut net = Net::new(vec![config(3, HEADROOM)], &[], |_, _| Some((2, 1, 1)));
+        net.pause(0, 0, 2, 1, FOREVER);
+        if go_on {
+            net.pause(500, 0, 2, 1, 0);
+        }
+        net.pause(1_000, 0, 2, 1, 1_000);
+        net.inject(1_800, 0, 1, MTU);
+        net.run(13_000);
+        assert_eq!(net.data(0, 2), 0);
+        net.run(21_000);
+        assert_eq!(net.delivered[&(0, 2)][0].0, 1_000 + 768 + 12_800 + 300);
+    }
+}
+
 /// Three switches in a ring: what each gets goes on to the next, for ever (a routing loop).
 fn ring(_: usize, _: &[u8]) -> Option<(u16, u8, u8)> {
     Some((1, 1, 1))

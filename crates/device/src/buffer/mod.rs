@@ -138,8 +138,9 @@ struct Port {
     say: pfc::Repr,
     says: bool,
     heard: VecDeque<Heard>,
-    /// Masks of classes with a timer under way.
-    expiry_armed: u8,
+    /// The timers under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
+    expiry: [Option<Nanos>; CLASSES],
+    /// Mask of classes with a timer under way.
     renewal_armed: u8,
     ready: bool,
     counters: [ClassCounters; CLASSES],
@@ -604,7 +605,7 @@ impl Port {
             },
             says: false,
             heard: VecDeque::new(),
-            expiry_armed: 0,
+            expiry: Default::default(),
             renewal_armed: 0,
             ready: false,
             counters: Default::default(),

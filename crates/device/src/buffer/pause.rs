@@ -113,9 +113,10 @@ impl Buffer {
             if fresh {
                 port.paused_since[at] = now;
             }
-            let arm = port.expiry_armed & bit(class) == 0;
-            port.expiry_armed |= bit(class);
+            // A later end is seen when the timer under way goes off.
+            let arm = port.expiry[at].is_none_or(|armed| until < armed);
             if arm {
+                port.expiry[at] = Some(until);
                 self.arm(until, id, class, Purpose::Expiry);
             }
             if fresh {
@@ -261,16 +262,21 @@ impl Buffer {
 
     fn expire(&mut self, now: Nanos, timer: Timer) {
         let (id, class) = (timer.port, timer.class);
+        let at = usize::from(class & 7);
         let Some(port) = self.port_mut(id) else {
             return;
         };
-        let until = port.paused_until[usize::from(class & 7)];
+        if port.expiry[at] != Some(timer.at) {
+            return; // an earlier one took its place
+        }
+        let until = port.paused_until[at];
         let paused = port.paused & bit(class) != 0;
         if paused && until > now {
+            port.expiry[at] = Some(until);
             self.arm(until, id, class, Purpose::Expiry);
             return;
         }
-        port.expiry_armed &= !bit(class);
+        port.expiry[at] = None;
         self.unpause(now, id, class);
     }
 

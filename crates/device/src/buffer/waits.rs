@@ -1,5 +1,6 @@
 //! Who waits for whom: what a switch tells the deadlock detector.
 
+use packet::pfc::Quanta;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -28,7 +29,7 @@ pub struct Wait {
     pub packets: u32,
     /// Since when nothing left it: the pause's beginning, or the last packet if that came after.
     pub since: Nanos,
-    /// The longest that one PFC frame can pause it.
+    /// The longest that one PFC frame can pause it, whatever time the far end likes to give.
     pub timer: Nanos,
     /// Whose buffer its packets hold, in order of port and class.
     pub held: Vec<Held>,
@@ -99,7 +100,7 @@ impl Buffer {
                     class: Priority::new(class),
                     packets: port.queues[at].packets,
                     since: port.paused_since[at].max(port.last_sent[at]),
-                    timer: self.config.pause.duration(port.config.rate),
+                    timer: Quanta::MAX.duration(port.config.rate),
                     held: self.held(port, at),
                 });
             }
