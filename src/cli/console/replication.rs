@@ -34,6 +34,21 @@ impl Node {
             .map(|port| replica_to(*port, self.instance))
             .collect()
     }
+
+    fn has(&self, copy: &v1::Replica) -> bool {
+        copy.instance == self.instance && self.ports.contains(&port_of(copy))
+    }
+
+    /// Puts another node in this one's place in a group; false if this one's copies are not all there.
+    fn replace(&self, group: &mut v1::MulticastGroupEntry, new: &Self) -> bool {
+        let own = group.replicas.iter().filter(|copy| self.has(copy)).count();
+        if self.ports.is_empty() || own < self.ports.len() {
+            return false;
+        }
+        group.replicas.retain(|copy| !self.has(copy));
+        group.replicas.extend(new.replicas());
+        true
+    }
 }
 
 fn replica_to(port: u16, instance: u32) -> v1::Replica {
@@ -129,9 +144,7 @@ impl Session {
             ("mc_node_dissociate", [group, at]) => {
                 let (node, mut group) = (self.node(at)?, self.multicast_group(group)?);
                 let before = group.replicas.len();
-                group
-                    .replicas
-                    .retain(|r| r.instance != node.instance || !node.ports.contains(&port_of(r)));
+                group.replicas.retain(|copy| !node.has(copy));
                 if group.replicas.len() == before {
                     return Err("the node is not in the group".into());
                 }
@@ -192,9 +205,7 @@ impl Session {
             ports,
         };
         for mut group in self.multicast_groups()? {
-            if nodes_of(&group).contains(&old) {
-                group.replicas.retain(|r| r.instance != old.instance);
-                group.replicas.extend(new.replicas());
+            if old.replace(&mut group, &new) {
                 self.change(
                     update::Type::Modify,
                     entity(replication::Type::MulticastGroupEntry(group)),
@@ -308,5 +319,30 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(nodes_of(&group), nodes);
+    }
+
+    /// Instance 0 is what nodes have of which nobody needs to tell the copies apart.
+    #[test]
+    fn nodes_of_one_instance_are_changed_one_by_one() {
+        let node = |instance, ports: &[u16]| Node {
+            instance,
+            ports: ports.to_vec(),
+        };
+        let (first, second, nothing) = (node(0, &[1, 2]), node(0, &[3]), node(0, &[]));
+        let mut group = v1::MulticastGroupEntry {
+            multicast_group_id: 1,
+            replicas: [first.replicas(), second.replicas()].concat(),
+            ..Default::default()
+        };
+        assert!(second.replace(&mut group, &node(0, &[4])));
+        assert_eq!(nodes_of(&group), [node(0, &[1, 2, 4])]);
+        assert!(
+            !second.replace(&mut group, &nothing),
+            "it is not there any more"
+        );
+        assert!(!nothing.replace(&mut group, &second));
+        assert!(!node(1, &[1]).replace(&mut group, &second));
+        assert!(first.replace(&mut group, &nothing));
+        assert_eq!(nodes_of(&group), [node(0, &[4])]);
     }
 }
