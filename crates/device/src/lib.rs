@@ -88,6 +88,19 @@ pub struct PortCounters {
     pub sent_bytes: Bytes,
     /// Packets lost in either direction because the port was down.
     pub lost_down: u64,
+    /// Packets to be sent that found no room in an egress queue.
+    pub lost_queue: u64,
+}
+
+/// What became of a packet that was handed over to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It leaves.
+    Sent,
+    /// It waits; [`Device::depart`] counts it when it leaves.
+    Waits,
+    /// It found no room.
+    Lost,
 }
 
 #[derive(Clone, Debug)]
@@ -234,13 +247,13 @@ impl<E: Executor> Device<E> {
         self.run(now, port, bytes, Some(tracer))
     }
 
-    /// Takes many packets in, in order, and hands what is to be sent to `send`: the same as
-    /// [`Device::receive`] on each, without memory per packet.
+    /// Takes many packets in, in order, and hands what is to be sent to `send`, which says what became of it: the same
+    /// as [`Device::receive`] on each, without memory per packet.
     pub fn receive_batch(
         &mut self,
         now: Nanos,
         packets: &[(PortId, &[u8])],
-        mut send: impl FnMut(TransmitRef<'_>),
+        mut send: impl FnMut(TransmitRef<'_>) -> Taken,
     ) {
         self.drops.clear();
         let mut arrivals = Vec::with_capacity(packets.len());
@@ -277,18 +290,38 @@ impl<E: Executor> Device<E> {
                 }
                 Some(place) => {
                     let bytes = self.batch.packet(departure);
-                    place.counters.sent += 1;
-                    add(&mut place.counters.sent_bytes, bytes.len());
-                    send(TransmitRef {
+                    let taken = send(TransmitRef {
                         port,
                         bytes,
                         queue: departure.metadata.queue,
                         ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
                         eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
                     });
+                    match taken {
+                        Taken::Sent => {
+                            place.counters.sent += 1;
+                            add(&mut place.counters.sent_bytes, bytes.len());
+                        }
+                        Taken::Waits => {}
+                        Taken::Lost => place.counters.lost_queue += 1,
+                    }
                 }
             }
         }
+    }
+
+    /// Says that a packet that had to wait leaves now; false if it cannot, for its port is down or gone.
+    pub fn depart(&mut self, port: PortId, length: usize) -> bool {
+        let Some(place) = self.port_mut(port) else {
+            return false;
+        };
+        if !place.up {
+            place.counters.lost_down += 1;
+            return false;
+        }
+        place.counters.sent += 1;
+        add(&mut place.counters.sent_bytes, length);
+        true
     }
 
     /// What was lost of the packets received last, in order.

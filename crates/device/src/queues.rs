@@ -215,6 +215,15 @@ impl EgressQueues {
         heads.map(|(due, _)| Nanos::new(*due)).min()
     }
 
+    /// Lets the packets of a port go that wait, and keeps its settings: the next port of this number does not send them.
+    pub fn clear(&mut self, port: PortId) {
+        for queue in self.ports.get_mut(&port).into_iter().flatten() {
+            self.waiting -= queue.waiting.len();
+            queue.waiting.clear();
+            queue.last = None;
+        }
+    }
+
     /// What was lost.
     #[must_use]
     pub const fn drops(&self) -> QueueDrops {
@@ -294,6 +303,21 @@ mod tests {
             sent += due(&mut queues, now).len();
         }
         assert_eq!(sent, 1000);
+    }
+
+    #[test]
+    fn what_waits_for_a_port_goes_with_it_and_the_settings_stay() {
+        let mut queues = EgressQueues::new(None);
+        assert!(queues.set(QueueRange::default(), QueueSetting::Rate(1)));
+        for mark in 0..3 {
+            assert!(push(&mut queues, 0, PORT, 0, mark) && push(&mut queues, 0, OTHER, 0, mark));
+        }
+        queues.clear(PORT);
+        assert_eq!(due(&mut queues, SECOND), [(2, 0, 0), (2, 0, 1)]);
+        assert!(push(&mut queues, SECOND, PORT, 0, 8) && push(&mut queues, SECOND, PORT, 0, 9));
+        assert_eq!(due(&mut queues, SECOND), [(1, 0, 8)]);
+        assert_eq!(due(&mut queues, 2 * SECOND), [(1, 0, 9), (2, 0, 2)]);
+        assert_eq!(queues.next_due(), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod net;
 
 use std::sync::Arc;
 
-use device::{Device, DeviceDrop, DeviceError, Transmit};
+use device::{Device, DeviceDrop, DeviceError, Taken, Transmit};
 use p4exec::{DropReason, Executor as _, Interpreter, TraceEvent};
 use p4front::Options;
 use p4front::source::SourceMap;
@@ -176,12 +176,33 @@ fn batches_are_their_packets_in_order() {
     let mut at_once = Vec::new();
     batched.receive_batch(now, &arrivals, |t| {
         at_once.push((t.port, t.bytes.to_vec(), t.ing_prio, t.eg_prio));
+        Taken::Sent
     });
     assert_eq!(at_once, one_by_one);
     assert_eq!(batched.drops().len(), 4, "{:?}", batched.drops());
     for id in 1..=3 {
         assert_eq!(batched.counters(port(id)), single.counters(port(id)));
     }
+}
+
+/// What waits is counted when it leaves, and what found no room never is.
+#[test]
+fn packets_are_sent_when_they_leave() {
+    let mut device = switch(&[1, 2]);
+    let bytes: &[u8] = &[2, 4, 0];
+    let mut fates = [Taken::Sent, Taken::Waits, Taken::Lost].into_iter();
+    device.receive_batch(Nanos::new(1), &[(port(1), bytes); 3], |_| {
+        fates.next().unwrap()
+    });
+    let counters = device.counters(port(2)).unwrap();
+    assert_eq!((counters.sent, counters.lost_queue), (1, 1));
+    assert_eq!(counters.sent_bytes, Bytes::new(3));
+    assert!(device.depart(port(2), 3));
+    let counters = device.counters(port(2)).unwrap();
+    assert_eq!((counters.sent, counters.sent_bytes), (2, Bytes::new(6)));
+    device.set_port_up(port(2), false).unwrap();
+    assert!(!device.depart(port(2), 3) && !device.depart(port(9), 3));
+    assert_eq!(device.counters(port(2)).unwrap().lost_down, 1);
 }
 
 /// With a buffer, packets wait in the queue that the program chose, and PFC frames stop queues and go no

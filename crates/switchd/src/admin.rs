@@ -120,6 +120,8 @@ pub struct PortStatus {
     pub sent_bytes: Bytes,
     /// Packets lost in either direction because the port was down.
     pub lost_down: u64,
+    /// Packets to be sent that found no room in an egress queue.
+    pub lost_queue: u64,
     /// Packets lost because they came faster than they were processed.
     pub overrun: u64,
     /// Packets that the line did not take.
@@ -340,6 +342,7 @@ fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
             sent: counters.sent,
             sent_bytes: counters.sent_bytes,
             lost_down: counters.lost_down,
+            lost_queue: counters.lost_queue,
             overrun: info.stats.receive_overrun,
             refused: info.stats.send_refused,
         }

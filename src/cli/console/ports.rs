@@ -79,7 +79,7 @@ pub(in crate::cli) fn describe(ports: &[PortStatus]) -> String {
             port.received_bytes.to_string(),
             port.sent.to_string(),
             port.sent_bytes.to_string(),
-            (port.lost_down + port.overrun + port.refused).to_string(),
+            (port.lost_down + port.lost_queue + port.overrun + port.refused).to_string(),
         ]
     };
     let rows: Vec<Vec<String>> = ports.iter().map(row).collect();

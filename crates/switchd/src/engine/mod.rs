@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
-use device::{EgressQueues, PortCounters, QueueDrops, QueueRange, QueueSetting};
+use device::{EgressQueues, PortCounters, QueueRange, QueueSetting};
 use p4exec::{BuildError, Compiled, Executor, Interpreter, RuntimeState};
 use p4ir::ValidProgram;
 use packet::MacAddr;
@@ -86,8 +86,6 @@ pub struct EngineCounters {
     pub without_program: u64,
     /// Packets to the controller, digests and port changes that were lost because nobody took them.
     pub notifications_lost: u64,
-    /// Packets that egress queues did not take.
-    pub queues: QueueDrops,
 }
 
 /// Why the engine did not do what was asked.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
 use device::buffer::{Buffer, BufferConfig};
-use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting};
+use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting, Taken};
 use p4exec::RuntimeState;
 use units::{Nanos, PortId, Priority};
 
@@ -225,19 +225,28 @@ impl<I: PortIo> DataPlane<I> {
         device.receive_batch(now, packets, |output| {
             if Some(output.port) == cpu_port {
                 notifier.tell(Notification::PacketIn(output.bytes.to_vec()));
+                Taken::Sent
             } else if let Some(queues) = queues {
-                queues.push(now, output.port, output.queue, output.bytes);
+                match queues.push(now, output.port, output.queue, output.bytes) {
+                    true => Taken::Waits,
+                    false => Taken::Lost,
+                }
             } else {
                 sent.push(output.port, output.eg_prio, output.bytes);
+                Taken::Sent
             }
         });
     }
 
     fn flush(&mut self, now: Nanos) {
         if let Some(queues) = &mut self.queues {
-            let sent = &mut self.sent;
+            let (sent, plane) = (&mut self.sent, &mut self.plane);
             queues.pop_due(now, |port, queue, packet| {
-                sent.push(port, Priority::new(queue), packet);
+                if let Plane::Running(device) = plane
+                    && device.depart(port, packet.len())
+                {
+                    sent.push(port, Priority::new(queue), packet);
+                }
             });
         }
         if let Plane::Running(device) = &mut self.plane
@@ -323,13 +332,16 @@ impl<I: PortIo> DataPlane<I> {
             }
             Command::Counters(answer) => {
                 self.counters.notifications_lost = self.notifier.lost();
-                let queues = self.queues.as_ref();
-                self.counters.queues = queues.map(EgressQueues::drops).unwrap_or_default();
                 let _ = answer.send(self.counters);
             }
             Command::Queues(range, setting, answer) => {
-                let queues = self.queues.get_or_insert_with(|| EgressQueues::new(None));
-                let _ = answer.send(queues.set(range, setting));
+                let there = self.queues.is_some();
+                let queues = self.queues.take();
+                let mut queues = queues.unwrap_or_else(|| EgressQueues::new(None));
+                let changed = queues.set(range, setting);
+                // Queues cost a copy of every packet: they are not made for nothing.
+                self.queues = (there || changed).then_some(queues);
+                let _ = answer.send(changed);
             }
             Command::Stop => {}
         }
@@ -374,6 +386,9 @@ impl<I: PortIo> DataPlane<I> {
     }
 
     fn set_port_exists(&mut self, port: PortId, exists: bool) {
+        if !exists && let Some(queues) = &mut self.queues {
+            queues.clear(port);
+        }
         match &mut self.plane {
             Plane::Running(device) if exists => device.add_port(port),
             // A port that is not there need not be taken away.
