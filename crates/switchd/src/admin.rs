@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use device::{QueueRange, QueueSetting};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,8 @@ use crate::ports::{PortBinding, Ports};
 
 /// The longest request, in bytes.
 const LONGEST: u64 = 1 << 16;
+/// After nobody could be let in.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,7 +172,16 @@ impl Admin {
         }?;
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         let serving = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                let stream = match listener.accept().await {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Most likely there are too many open files: that passes.
+                        tracing::warn!(%error, "an administrator was not let in");
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
+                };
                 let subject = subject.clone();
                 tokio::spawn(async move {
                     if let Err(error) = serve(stream, subject).await {
