@@ -6,6 +6,7 @@
 
 pub mod digests;
 pub mod dispatch;
+mod idle;
 pub mod pipeline;
 pub mod restore;
 pub mod roles;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use p4exec::state::{ControlState, Delta, Mark, Transaction};
 use p4exec::tables::{
@@ -54,19 +55,30 @@ pub struct Note {
 }
 
 /// All notes, and how many entries of each table are one-shot.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Notes {
     notes: BTreeMap<NoteKey, Note>,
     one_shots: BTreeMap<TableId, usize>,
     undone: Vec<Unnoted>,
-    /// The shortest idle timeout ever asked for, in nanoseconds.
-    shortest_idle: Option<u64>,
+    /// The shortest idle timeout asked for since somebody took note of it, in nanoseconds; [`u64::MAX`] for none.
+    shortest_idle: AtomicU64,
 }
 
 #[derive(Debug)]
 enum Unnoted {
     Note(NoteKey, Option<Note>),
     OneShots(TableId, usize),
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self {
+            notes: BTreeMap::new(),
+            one_shots: BTreeMap::new(),
+            undone: Vec::new(),
+            shortest_idle: AtomicU64::new(u64::MAX),
+        }
+    }
 }
 
 impl Notes {
@@ -176,10 +188,11 @@ impl Book {
         &self.notes.notes
     }
 
-    /// The shortest idle timeout any entry ever had, in nanoseconds; `None` if none had one.
+    /// The shortest idle timeout that entries were given since this was asked last, in nanoseconds; `None` if none was.
     #[must_use]
-    pub const fn shortest_idle(&self) -> Option<u64> {
-        self.notes.shortest_idle
+    pub fn take_shortest_idle(&self) -> Option<u64> {
+        let shortest = self.notes.shortest_idle.swap(u64::MAX, Ordering::Relaxed);
+        (shortest < u64::MAX).then_some(shortest)
     }
 
     /// Begins a batch.
@@ -286,8 +299,9 @@ impl<'b> Staging<'b> {
             update.entity.as_ref().and_then(|e| e.entity.as_ref())
             && entry.idle_timeout_ns > 0
         {
-            let shortest = self.notes.shortest_idle.unwrap_or(u64::MAX);
-            self.notes.shortest_idle = Some(shortest.min(entry.idle_timeout_ns.unsigned_abs()));
+            let timeout = entry.idle_timeout_ns.unsigned_abs();
+            let shortest = self.notes.shortest_idle.get_mut();
+            *shortest = timeout.min(*shortest);
         }
         let transaction = self.transaction.as_mut().expect(OPEN);
         if fast::write(
