@@ -252,7 +252,10 @@ fn cells(state: &ExternState) -> String {
     }
     match state {
         ExternState::Counter(counter) => show(&counter.cells, |c| *c != Default::default()),
-        ExternState::Meter(meter) => show(&meter.cells, |m| m.config().is_some()),
+        // Those without a configuration mark too: all green.
+        ExternState::Meter(meter) => show(&meter.cells, |m| {
+            m.config().is_some() || *m.marked() != Default::default()
+        }),
         ExternState::Register(register) => show(register.cells(), |value| !value.is_zero()),
         ExternState::None => String::new(),
     }
