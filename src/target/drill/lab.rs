@@ -1,6 +1,6 @@
 //! The network of a drill: veth pairs for links, processes for switches. Everything ends with its handle.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,8 @@ use super::{DrillError, DrillOptions, PATIENCE};
 use crate::target::remote::devices;
 use crate::topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 
+/// How much of a log is quoted, in bytes.
+const LAST_WORDS: usize = 2000;
 /// How often a starting switch is knocked at.
 const KNOCK: Duration = Duration::from_millis(20);
 
@@ -148,17 +150,36 @@ impl Lab {
         for switch in topology.switch_ids() {
             lab.start_switch(topology, switch, options)?;
         }
-        for switch in &lab.switches {
+        lab.knock()?;
+        Ok(lab)
+    }
+
+    /// Waits until every switch listens.
+    fn knock(&mut self) -> Result<(), DrillError> {
+        for (number, switch) in self.switches.iter().enumerate() {
             let deadline = Instant::now() + PATIENCE;
             while TcpStream::connect(&switch.address).is_err() {
+                let name = || switch.name.clone();
+                // So far the switches are the only processes, in order.
+                if let Some(status) = self.processes[number].try_wait()? {
+                    let words = fs::read(self.folder.join(format!("s{number}.log")))?;
+                    let words = &words[words.len().saturating_sub(LAST_WORDS)..];
+                    return Err(DrillError::Ended {
+                        name: name(),
+                        status,
+                        words: String::from_utf8_lossy(words).trim().to_owned(),
+                    });
+                }
                 if Instant::now() > deadline {
-                    let what = format!("switch `{}` does not listen", switch.name);
-                    return Err(DrillError::Late(what));
+                    return Err(DrillError::Late(format!(
+                        "switch `{}` does not listen",
+                        name()
+                    )));
                 }
                 std::thread::sleep(KNOCK);
             }
         }
-        Ok(lab)
+        Ok(())
     }
 
     fn start_switch(

@@ -105,6 +105,16 @@ pub enum DrillError {
     /// A switch refused.
     #[error("the switches did not take the entries: {0}")]
     Refused(String),
+    /// A switch that was started has ended.
+    #[error("switch `{name}` ended before it listened ({status}); it said:\n{words}")]
+    Ended {
+        /// Its name.
+        name: String,
+        /// How.
+        status: std::process::ExitStatus,
+        /// The end of what it said.
+        words: String,
+    },
     /// A thread or a file of the drill itself.
     #[error("the drill itself failed: {0}")]
     System(#[from] std::io::Error),
@@ -139,19 +149,26 @@ pub struct DrillReport {
     pub control_ms: Option<f64>,
 }
 
+/// What happens, decided.
+#[derive(Clone, Copy)]
+enum Event<'a> {
+    Fail(LinkId),
+    Update(&'a Path),
+}
+
 /// Runs a drill.
 ///
 /// # Errors
 /// [`DrillError`]. Whatever was started is ended.
 pub fn drill(plan: &CheckedPlan, options: &DrillOptions) -> Result<DrillReport, DrillError> {
-    let link = match &options.event {
-        DrillEvent::Fail(Some(link)) => Some(*link),
-        DrillEvent::Fail(None) => Some(first_link(plan, options)?),
-        DrillEvent::Update(_) => None,
+    let event = match &options.event {
+        DrillEvent::Fail(Some(link)) => Event::Fail(*link),
+        DrillEvent::Fail(None) => Event::Fail(first_link(plan, options)?),
+        DrillEvent::Update(build) => Event::Update(build),
     };
     let namespace = Namespace::new()?;
     namespace.set("ipv6/conf/default/disable_ipv6", "1")?;
-    namespace.run(|| inside(plan.topology(), options, link))?
+    namespace.run(|| inside(plan.topology(), options, event))?
 }
 
 /// The first link between switches that the stream crosses.
@@ -178,7 +195,7 @@ fn first_link(plan: &CheckedPlan, options: &DrillOptions) -> Result<LinkId, Dril
 fn inside(
     topology: &Topology,
     options: &DrillOptions,
-    link: Option<LinkId>,
+    event: Event<'_>,
 ) -> Result<DrillReport, DrillError> {
     let folder = tempfile::tempdir()?;
     let mut lab = Lab::start(topology, options, folder.path())?;
@@ -215,27 +232,26 @@ fn inside(
         .ok_or_else(|| DrillError::Late("no packet arrived before anything happened".to_owned()))?;
     let third = options.time / 3;
     std::thread::sleep(third);
-    let event = Instant::now();
+    let begin = Instant::now();
     let mut control_ms = None;
-    let what = match (&options.event, link) {
-        (DrillEvent::Update(build), _) => {
+    let what = match event {
+        Event::Update(build) => {
             let next = Desired::open(build)?;
             let pushed = runtime.block_on(versioned::push(&next, &devices, &push, &quiet))?;
             refused(&pushed)?;
-            control_ms = Some(event.elapsed().as_secs_f64() * 1e3);
+            control_ms = Some(begin.elapsed().as_secs_f64() * 1e3);
             std::thread::sleep(third);
             format!("update to {}", build.display())
         }
-        (DrillEvent::Fail(_), Some(link)) => {
+        Event::Fail(link) => {
             lab.set_link(topology, link, options.kind, false)?;
             std::thread::sleep(third);
             lab.set_link(topology, link, options.kind, true)?;
             format!("link {} down and up", topology.link_name(link))
         }
-        (DrillEvent::Fail(_), None) => "nothing".to_owned(),
     };
     std::thread::sleep(third);
-    Ok(report(&stream.stop(), options, what, event, control_ms))
+    Ok(report(&stream.stop(), options, what, begin, control_ms))
 }
 
 fn refused(report: &super::remote::PushReport) -> Result<(), DrillError> {

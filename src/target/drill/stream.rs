@@ -1,7 +1,8 @@
 //! A stream of numbered packets between two hosts, and what became of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,10 @@ use netlab::{NetError, PacketSocket, Poller};
 
 /// What packets of the stream begin their content with.
 const MARK: u64 = 0x5357_5744_5249_4c4c;
-/// How long the receiver goes on after the last packet was sent.
-const TAIL: Duration = Duration::from_millis(400);
+/// After so long without an arrival, packets that have not come after the last was sent are lost.
+const TAIL: Duration = Duration::from_secs(1);
+/// The stream still flows: how many packets it has is not known.
+const FLOWING: u64 = u64::MAX;
 /// How often waiting threads look up.
 const LOOK: Duration = Duration::from_millis(5);
 /// Numbers of packets that only find out whether the network is ready.
@@ -45,7 +48,7 @@ pub(super) struct Counted {
     pub(super) received: u64,
     pub(super) duplicated: u64,
     pub(super) reordered: u64,
-    /// From the first lost packet's sending to the last one's, and one interval.
+    /// From the first lost packet's sending to the last one's.
     pub(super) outage: Duration,
 }
 
@@ -54,7 +57,8 @@ pub(super) struct Stream {
     stop: Arc<AtomicBool>,
     sender: JoinHandle<Vec<Instant>>,
     receiver: JoinHandle<Vec<(u64, Instant)>>,
-    over: Arc<AtomicBool>,
+    /// How many packets were sent in all, or [`FLOWING`].
+    total: Arc<AtomicU64>,
 }
 
 impl Stream {
@@ -84,28 +88,27 @@ impl Stream {
             arriving.settle();
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let over = Arc::new(AtomicBool::new(false));
+        let total = Arc::new(AtomicU64::new(FLOWING));
         let interval = Duration::from_secs(1) / rate.max(1);
         // The number is written over in the frame, and no checksum of it is looked at on the way.
         let template = frame(0);
-        let (stopped, ended) = (Arc::clone(&stop), Arc::clone(&over));
+        let (stopped, expected) = (Arc::clone(&stop), Arc::clone(&total));
         let sender = std::thread::spawn(move || send(&mut sending, template, interval, &stopped));
-        let receiver = std::thread::spawn(move || receive(&mut arriving, &poller, &ended));
+        let receiver = std::thread::spawn(move || receive(&mut arriving, &poller, &expected));
         Ok(Some(Self {
             stop,
             sender,
             receiver,
-            over,
+            total,
         }))
     }
 
-    /// Ends the stream and waits for what is under way.
+    /// Ends the stream and waits until all has arrived, or nothing comes any more.
     pub(super) fn stop(self) -> Log {
         self.stop.store(true, Ordering::Release);
         // A thread that panicked has counted nothing.
         let sent = self.sender.join().unwrap_or_default();
-        std::thread::sleep(TAIL);
-        self.over.store(true, Ordering::Release);
+        self.total.store(sent.len() as u64, Ordering::Release);
         let received = self.receiver.join().unwrap_or_default();
         Log { sent, received }
     }
@@ -136,12 +139,23 @@ fn send(
     sent
 }
 
-fn receive(socket: &mut PacketSocket, poller: &Poller, over: &AtomicBool) -> Vec<(u64, Instant)> {
+fn receive(socket: &mut PacketSocket, poller: &Poller, total: &AtomicU64) -> Vec<(u64, Instant)> {
     let mut received = Vec::new();
-    while !over.load(Ordering::Acquire) {
+    let mut arrived = BTreeSet::new();
+    let mut since = None;
+    loop {
+        let total = total.load(Ordering::Acquire);
+        if total != FLOWING {
+            let quiet = *since.get_or_insert_with(Instant::now);
+            if arrived.len() as u64 >= total || quiet.elapsed() > TAIL {
+                break;
+            }
+        }
         let taken = socket.receive(usize::MAX, |frame| {
             if let Some(number) = number(frame).filter(|number| *number < EARLY) {
                 received.push((number, Instant::now()));
+                arrived.insert(number);
+                since = None;
             }
         });
         if taken == 0 && poller.wait(Some(LOOK)).is_err() {
