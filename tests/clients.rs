@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::{BufRead as _, BufReader};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -121,18 +120,10 @@ fn ptf_over_datagrams() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let free = || {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.local_addr().unwrap().port()
-    };
-    let pairs: Vec<(u16, u16, u16)> = (1..=3).map(|number| (number, free(), free())).collect();
-    let ports = pairs
-        .iter()
-        .map(|(number, own, peer)| format!("{number}@udp:127.0.0.1:{own}->127.0.0.1:{peer}"));
+    let at = folder.path().display();
+    let ports = (1..=3).map(|number| format!("{number}@unix:{at}/port{number}->{at}/end{number}"));
     let switch = Switch::start(folder.path(), &ports.collect::<Vec<_>>());
-    let ends = pairs
-        .iter()
-        .map(|(number, own, peer)| format!("{number}={peer}:{own}"));
+    let ends = (1..=3).map(|number| format!("{number}={at}/end{number}:{at}/port{number}"));
     let platform = [
         "--platform-dir".to_owned(),
         format!("{ROOT}/tests/ptf/platform"),

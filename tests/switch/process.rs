@@ -10,12 +10,13 @@ use netlab::{Namespace, Veth};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::{COMMAND, PROGRAM, Switch, WAIT, frame, may, receive, udp_end};
+use crate::support::{COMMAND, PROGRAM, Switch, WAIT, frame, may, wire};
 
 #[test]
 fn the_command_line_fills_a_switch_that_forwards() {
     let folder = tempfile::tempdir().unwrap();
-    let ((one, first), (two, second), (three, third)) = (udp_end(1), udp_end(2), udp_end(3));
+    let [(one, first), (two, second), (three, third)] =
+        [1, 2, 3].map(|number| wire(folder.path(), number));
     let switch = Switch::start(
         folder.path(),
         &[
@@ -37,8 +38,8 @@ fn the_command_line_fills_a_switch_that_forwards() {
     assert!(switch.done("show_tables\n").contains("Forward.where_to"));
     let added = switch.done("table_add Forward.where_to forward 02:00:00:00:00:02 => 2\n");
     assert!(added.contains("handle 0"), "{added}");
-    one.send(&frame(2)).unwrap();
-    assert_eq!(receive(&two), frame(2));
+    one.send(&frame(2));
+    assert_eq!(two.receive(), frame(2));
 
     // A port more, a multicast group over it, and an entry of a table with priorities turned round.
     let lines = format!(
@@ -46,9 +47,9 @@ fn the_command_line_fills_a_switch_that_forwards() {
          table_add where_to flood 0x020000000007 => 1\ntable_add routes route 10.0.0.0/8 => 3 02:00:00:00:00:aa\n"
     );
     switch.done(&lines.replace("3=", "3@"));
-    one.send(&frame(7)).unwrap();
-    assert_eq!(receive(&two), frame(7));
-    assert_eq!(receive(&three), frame(7));
+    one.send(&frame(7));
+    assert_eq!(two.receive(), frame(7));
+    assert_eq!(three.receive(), frame(7));
     let dump = switch.done("table_dump where_to\ntable_dump routes\nmc_dump\n");
     for part in [
         "020000000002",
@@ -68,12 +69,12 @@ fn the_command_line_fills_a_switch_that_forwards() {
 
     // Changes by handle; a deleted entry forwards no more.
     switch.done("table_modify where_to forward 0 => 3\n");
-    one.send(&frame(2)).unwrap();
-    assert_eq!(receive(&three), frame(2));
+    one.send(&frame(2));
+    assert_eq!(three.receive(), frame(2));
     switch.done("table_delete where_to 0\nport_remove 3\n");
     let left = switch.done("table_num_entries where_to\nshow_ports\n");
     assert!(
-        left.starts_with('1') && left.contains("udp:") && left.contains("up"),
+        left.starts_with('1') && left.contains("unix:") && left.contains("up"),
         "{left}"
     );
 
@@ -186,7 +187,8 @@ fn value_sets_queues_and_the_clock_answer_to_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("values.p4");
     std::fs::write(&program, VALUES).unwrap();
-    let ((one, first), (two, second), (three, third)) = (udp_end(1), udp_end(2), udp_end(3));
+    let [(one, first), (two, second), (three, third)] =
+        [1, 2, 3].map(|number| wire(folder.path(), number));
     let program = program.to_str().unwrap();
     let switch = Switch::start(
         folder.path(),
@@ -210,36 +212,46 @@ fn value_sets_queues_and_the_clock_answer_to_the_command_line() {
             .done("show_pvs\n")
             .contains("[16 bits, 4 values at most]")
     );
-    one.send(&frame(0)).unwrap();
-    assert_eq!(receive(&three), frame(0));
+    one.send(&frame(0));
+    assert_eq!(three.receive(), frame(0));
     let got = switch.done("pvs_add P.kinds 0x88b5\npvs_add P.kinds 0x800\npvs_get P.kinds\n");
     assert!(got.contains("0x88b5\n") && got.contains("0x800\n"), "{got}");
-    one.send(&frame(0)).unwrap();
-    assert_eq!(receive(&two), frame(0));
+    one.send(&frame(0));
+    assert_eq!(two.receive(), frame(0));
     let got = switch.done("pvs_remove P.kinds 0x88b5\npvs_get P.kinds\npvs_clear P.kinds\n");
     assert!(
         got.contains("0x800\n") && !got.contains("0x88b5\n"),
         "{got}"
     );
-    one.send(&frame(0)).unwrap();
-    assert_eq!(receive(&three), frame(0));
+    one.send(&frame(0));
+    assert_eq!(three.receive(), frame(0));
 
     // One packet a second from queue 1 of port 3, and one may wait; queue 5 has no limit.
     switch.done("set_queue_rate 1 3 1\nset_queue_depth 1 3 1\n");
     for _ in 0..8 {
-        one.send(&frame(1)).unwrap();
+        one.send(&frame(1));
     }
-    one.send(&frame(5)).unwrap();
-    let mut arrived: Vec<u8> = (0..3).map(|_| receive(&three)[5]).collect();
+    one.send(&frame(5));
+    let mut arrived: Vec<u8> = (0..3).map(|_| three.receive()[5]).collect();
     arrived.sort_unstable();
     assert_eq!(arrived, [1, 1, 5], "one at once, one waited");
     three
+        .socket
         .set_read_timeout(Some(Duration::from_millis(1500)))
         .unwrap();
     let late = (0..6)
-        .take_while(|_| three.recv(&mut [0; 128]).is_ok())
+        .take_while(|_| three.socket.recv(&mut [0; 128]).is_ok())
         .count();
     assert!(late < 6, "those for whom there was no room are lost");
+    // What a queue had no room for was not sent. Before, two frames left by port 3.
+    let shown = switch.done("show_ports\n");
+    let third = shown
+        .lines()
+        .find(|line| line.trim_start().starts_with("3 "))
+        .unwrap();
+    let cells: Vec<&str> = third.split_whitespace().collect();
+    let (sent, lost) = ((5 + late).to_string(), (6 - late).to_string());
+    assert_eq!([cells[5], cells[7]], [&sent, &lost], "{shown}");
     switch.done("set_queue_rate 0\nget_time_elapsed\n");
     for (line, why) in [
         ("set_queue_rate 5 3 8", "--priority-queues"),
@@ -268,7 +280,8 @@ fn the_tools_of_bmv2_are_found_by_their_names() {
         .unwrap();
     assert!(String::from_utf8_lossy(&help.stdout).contains("--grpc-server-addr"));
     // A switch that was started with a Thrift port is found by it.
-    let thrift = "39417";
+    // The port names a file that other tests may make too.
+    let thrift = &(20_000 + std::process::id() % 40_000).to_string();
     let switch = Switch::start(
         folder.path(),
         &[

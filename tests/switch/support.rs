@@ -1,8 +1,8 @@
 //! A running switch, the command line, and ends of its wires.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
-use std::path::Path;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -101,29 +101,37 @@ impl Drop for Switch {
     }
 }
 
-/// A UDP socket and the text that makes a port talk to it.
-pub(crate) fn udp_end(number: u16) -> (UdpSocket, String) {
-    let end = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = UdpSocket::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    end.connect(port).unwrap();
-    end.set_read_timeout(Some(WAIT)).unwrap();
-    let text = format!("{number}=udp:{port}->{}", end.local_addr().unwrap());
-    (end, text)
+/// The other end of a port's line: a socket in the test's folder, where nobody else looks for room.
+pub(crate) struct Wire {
+    pub(crate) socket: UnixDatagram,
+    port: PathBuf,
+}
+
+impl Wire {
+    pub(crate) fn send(&self, frame: &[u8]) {
+        self.socket.send_to(frame, &self.port).unwrap();
+    }
+
+    pub(crate) fn receive(&self) -> Vec<u8> {
+        let mut buffer = [0; 2048];
+        let length = self.socket.recv(&mut buffer).unwrap();
+        buffer[..length].to_vec()
+    }
+}
+
+/// A wire and the text that makes a port take its other end.
+pub(crate) fn wire(folder: &Path, number: u16) -> (Wire, String) {
+    let [port, own] = ["port", "end"].map(|side| folder.join(format!("{side}{number}")));
+    let socket = UnixDatagram::bind(&own).unwrap();
+    socket.set_read_timeout(Some(WAIT)).unwrap();
+    let text = format!("{number}=unix:{}->{}", port.display(), own.display());
+    (Wire { socket, port }, text)
 }
 
 pub(crate) fn frame(to: u8) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, 9, 0x88, 0xb5];
     frame.resize(64, to);
     frame
-}
-
-pub(crate) fn receive(socket: &UdpSocket) -> Vec<u8> {
-    let mut buffer = [0; 2048];
-    let length = socket.recv(&mut buffer).unwrap();
-    buffer[..length].to_vec()
 }
 
 /// Whether the machine lets us make networks; prints what is skipped.

@@ -1,6 +1,6 @@
-"""Ports of PTF that are UDP sockets, so that nobody needs to be root: PTF's own hook for other kinds of ports.
+"""Ports of PTF that are Unix datagram sockets, so that nobody needs to be root: PTF's own hook for other kinds of ports.
 
-Platform arguments: PORT=OWN:SWITCH;... with two UDP ports of this machine.
+Platform arguments: PORT=OWN:SWITCH;... with the paths of two sockets.
 """
 
 import socket
@@ -11,12 +11,11 @@ class DatagramPort:
     """A port; every datagram is a frame."""
 
     def __init__(self, address, device_number, port_number, config=None):
-        own, switch = (int(number) for number in address.split(":"))
+        own, self.switch = address.split(":")
         self.device_number = device_number
         self.port_number = port_number
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", own))
-        self.socket.connect(("127.0.0.1", switch))
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(own)
 
     def fileno(self):
         return self.socket.fileno()
@@ -29,7 +28,7 @@ class DatagramPort:
         return self
 
     def send(self, packet):
-        return self.socket.send(packet)
+        return self.socket.sendto(packet, self.switch)
 
     def down(self):
         pass
