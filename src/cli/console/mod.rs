@@ -385,19 +385,29 @@ impl Session {
 
     /// Makes one change; becomes the primary for it if need be.
     fn change(&mut self, kind: update::Type, entity: Entity) -> Outcome<()> {
-        let update = v1::Update {
+        self.change_all(kind, [entity])
+    }
+
+    /// The same with many by one request.
+    fn change_all(
+        &mut self,
+        kind: update::Type,
+        entities: impl IntoIterator<Item = Entity>,
+    ) -> Outcome<()> {
+        let update = |entity| v1::Update {
             r#type: kind.into(),
             entity: Some(v1::Entity {
                 entity: Some(entity),
             }),
         };
+        let updates = entities.into_iter().map(update).collect();
         let (client, take_over) = (&mut self.client, self.take_over);
         self.runtime.block_on(async {
             if !client.is_primary() {
                 client.become_primary(take_over).await?;
             }
             let atomicity = write_request::Atomicity::ContinueOnError;
-            client.write(vec![update], atomicity).await
+            client.write(updates, atomicity).await
         })?;
         Ok(())
     }

@@ -10,6 +10,9 @@ use p4runtime::p4::v1::{self, entity::Entity, field_match::FieldMatchType, table
 use super::{Outcome, Session, handle, help, number};
 use crate::entries::{commands, write_request};
 
+/// Entries that are deleted by one request.
+const BATCH: usize = 1000;
+
 /// BMv2's priority of a P4Runtime priority, and the other way round.
 const fn turn_round(priority: i32) -> i32 {
     i32::MAX - priority
@@ -221,24 +224,18 @@ impl Session {
         let (keys, priority) = keys.split_at(fields);
         let wanted = rank(&self.key_entry(table, keys, priority)?);
         let table_id = find(self.info()?, table)?.id();
-        self.number_entries(table_id)?;
-        let handles = self.handles.0.get(&table_id);
-        let at = handles.and_then(|handles| {
-            let mut known = handles.entries.iter();
-            known
-                .find(|(_, entry)| rank(entry) == wanted)
-                .map(|(at, _)| *at)
-        });
-        let found = self
-            .entries(table_id)?
-            .into_iter()
-            .find(|entry| rank(entry) == wanted);
+        let now = self.count_anew(table_id)?;
+        let found = now.get(&wanted);
         let entry = found.ok_or_else(|| format!("{table} has no entry with this key"))?;
-        Ok(dump_entry(
-            self.info()?,
-            Some(at.unwrap_or_default()),
-            &entry,
-        ))
+        let mut known = self
+            .handles
+            .0
+            .get(&table_id)
+            .into_iter()
+            .flat_map(|h| &h.entries);
+        let at = known.find(|(_, entry)| rank(entry) == wanted);
+        let at = at.map(|(at, _)| *at);
+        Ok(dump_entry(self.info()?, at, entry))
     }
 
     fn table_modify(&mut self, table: &str, action: &str, at: &str, args: &[&str]) -> Outcome {
@@ -259,36 +256,24 @@ impl Session {
 
     fn table_clear(&mut self, table: &str) -> Outcome {
         let table_id = find(self.info()?, table)?.id();
-        let entries = self.entries(table_id)?;
-        let mut left = 0;
-        for entry in &entries {
-            if entry.is_const {
-                left += 1; // constant entries stay, as in BMv2
-                continue;
-            }
-            self.change(update::Type::Delete, Entity::TableEntry(key_of(entry)))?;
+        let mut entries = self.entries(table_id)?;
+        entries.retain(|entry| !entry.is_const); // constant entries stay, as in BMv2
+        for some in entries.chunks(BATCH) {
+            let some = some.iter().map(|entry| Entity::TableEntry(key_of(entry)));
+            self.change_all(update::Type::Delete, some)?;
         }
         self.handles.0.remove(&table_id);
-        Ok(format!(
-            "Deleted {} entries of {table}",
-            entries.len() - left
-        ))
+        Ok(format!("Deleted {} entries of {table}", entries.len()))
     }
 
     fn table_dump(&mut self, name: &str) -> Outcome {
         let table_id = find(self.info()?, name)?.id();
-        self.number_entries(table_id)?;
-        let now: BTreeMap<_, _> = self
-            .entries(table_id)?
-            .into_iter()
-            .map(|entry| (rank(&entry), entry))
-            .collect();
+        let now = self.count_anew(table_id)?;
         let default = self.fetch(Entity::TableEntry(v1::TableEntry {
             table_id,
             is_default_action: true,
             ..Default::default()
         }))?;
-        self.renumber(table_id, &now);
         let index = self.info()?;
         let mut text = "==========\nTABLE ENTRIES\n".to_owned();
         if let Some(handles) = self.handles.0.get(&table_id) {
@@ -308,18 +293,21 @@ impl Session {
         Ok(text)
     }
 
-    /// Gives handles to what others added, and takes them from what others deleted.
-    fn renumber(&mut self, table: u32, now: &BTreeMap<(i32, Vec<u8>), v1::TableEntry>) {
-        let handles = self.handles.0.entry(table).or_default();
+    /// What a table holds now. Gives handles to what others added, and takes them from what others deleted.
+    fn count_anew(&mut self, table_id: u32) -> Outcome<BTreeMap<(i32, Vec<u8>), v1::TableEntry>> {
+        let found = self.entries(table_id)?.into_iter();
+        let now: BTreeMap<_, _> = found.map(|entry| (rank(&entry), entry)).collect();
+        let handles = self.handles.0.entry(table_id).or_default();
         handles
             .entries
             .retain(|_, entry| now.contains_key(&rank(entry)));
         let known: Vec<_> = handles.entries.values().map(rank).collect();
-        for (key, entry) in now {
+        for (key, entry) in &now {
             if !known.contains(key) {
                 handles.add(entry.clone());
             }
         }
+        Ok(now)
     }
 
     /// The entries of a table, without the default.
