@@ -1,5 +1,4 @@
-//! Many packets through all switches of a network at once: one compiled program, a state per switch, and rounds in
-//! which every switch takes the packets that have reached it as one batch.
+//! Many packets through all switches of a network at once: one compiled program that all share, and rounds in which every switch takes the packets that have reached it as one batch.
 //!
 //! It is how the executed program is held against the plan's tables by the hundred thousand. A link that has failed
 //! is down at both its ends from the next packet on, and nothing else is told to anybody.
@@ -7,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use p4exec::{Batch, Compiled, Executor, Interpreter};
+use p4exec::{Batch, Compiled, Executor};
 use units::{Nanos, PortId};
 
 use super::load;
@@ -57,9 +56,8 @@ pub struct Trail {
 /// A network of switches that run one compiled program.
 pub struct Fleet {
     topology: Topology,
-    engine: Compiled,
-    /// The switches' states; each is lent to the engine while its packets are processed.
-    switches: Vec<Interpreter>,
+    /// They share the machine code.
+    switches: Vec<Compiled>,
 }
 
 impl Fleet {
@@ -88,9 +86,10 @@ impl Fleet {
         entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
     ) -> Result<Self, NetworkError> {
         let topology = network.topology().clone();
+        let program = Compiled::new(Arc::clone(network.program()))?;
         let mut switches = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
-            let mut executor = Interpreter::new(Arc::clone(network.program()))?;
+            let mut executor = program.sibling()?;
             let state = executor.state_mut();
             load::install(state, &entries(switch)?)?;
             let last = topology.peers(switch).map(|(port, _)| port).max();
@@ -101,11 +100,7 @@ impl Fleet {
             }
             switches.push(executor);
         }
-        let mut fleet = Self {
-            engine: Compiled::new(Arc::clone(network.program()))?,
-            topology,
-            switches,
-        };
+        let mut fleet = Self { topology, switches };
         fleet.set_failed(&[]);
         Ok(fleet)
     }
@@ -189,7 +184,7 @@ impl Fleet {
         trails
     }
 
-    /// Lends the switch's state to the compiled program, and takes it back.
+    /// Puts the packets that wait at a switch through it.
     fn process(&mut self, switch: SwitchId, queue: &[(usize, PortId, Vec<u8>)], batch: &mut Batch) {
         batch.clear();
         let Some(own) = self.switches.get_mut(switch.index()) else {
@@ -199,9 +194,7 @@ impl Fleet {
             .iter()
             .map(|(_, port, bytes)| (*port, bytes.as_slice()))
             .collect();
-        std::mem::swap(self.engine.state_mut(), own.state_mut());
-        self.engine.process_batch(Nanos::new(0), &arrivals, batch);
-        std::mem::swap(self.engine.state_mut(), own.state_mut());
+        own.process_batch(Nanos::new(0), &arrivals, batch);
     }
 
     /// What a port that is up leads to.
