@@ -13,7 +13,7 @@ use units::Bytes;
 
 use super::machine::resident_memory_of;
 
-/// How often each server runs, every time as a new process; the best run counts.
+/// How often each server runs, every time as a new process; the best rates count, and the last run's memory.
 const ROUNDS: usize = 3;
 /// Updates in one batch.
 const BATCH: usize = 1000;

@@ -263,7 +263,7 @@ impl Network {
             .collect()
     }
 
-    /// Everything reachable from a queue within a set, with the distance from it.
+    /// Everything reachable from a queue within a set, each with the queue before it on the way.
     fn reach(&self, from: QueueId, within: &BTreeSet<QueueId>) -> BTreeMap<QueueId, QueueId> {
         let mut parent = BTreeMap::new();
         let mut frontier = VecDeque::from([from]);

@@ -114,7 +114,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "mirroring_add_mc",
         "SESSION GROUP",
-        "they go where a group's copies go",
+        "they go where a group's copies go now",
     ),
     ("mirroring_delete", "SESSION", "delete a session"),
     ("mirroring_get", "SESSION", "where clones go"),
