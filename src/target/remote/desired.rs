@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use p4front::source::SourceMap;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::{P4InfoIndex, from_text};
@@ -54,14 +55,6 @@ pub enum DesiredError {
         index: usize,
         /// What is wrong.
         source: EntityError,
-    },
-    /// A file includes another that the directory does not have.
-    #[error("`{file}` includes `{included}`, which goes round in circles")]
-    Circle {
-        /// The file.
-        file: String,
-        /// What it includes.
-        included: String,
     },
 }
 
@@ -173,7 +166,7 @@ impl DesiredPipeline {
             reason,
         };
         let info: P4Info = from_text(&text).map_err(|error| malformed(error.to_string()))?;
-        let source = one_text(directory, &program.main, &mut Vec::new())?;
+        let source = one_text(directory, &program.main)?;
         Self::new(program.name.clone(), info, source).map_err(|error| malformed(error.to_string()))
     }
 
@@ -245,41 +238,35 @@ fn cookie_of(info: &P4Info, source: &str) -> u64 {
     u64::from_be_bytes(first).max(1)
 }
 
-/// A file with everything that it includes by a quoted name put in its place.
-fn one_text(
-    directory: &BuildDirectory,
-    file: &str,
-    above: &mut Vec<String>,
-) -> Result<String, DesiredError> {
-    let text = directory.read_text(file)?;
-    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
-    above.push(file.to_owned());
-    let mut whole = String::with_capacity(text.len());
-    for line in text.lines() {
-        if let Some(name) = quoted_include(line) {
-            let included = format!("{folder}/{name}");
-            if above.contains(&included) {
-                return Err(DesiredError::Circle {
-                    file: file.to_owned(),
-                    included,
-                });
-            }
-            whole.push_str(&one_text(directory, &included, above)?);
-        } else {
-            whole.push_str(line);
-            whole.push('\n');
+/// The program with its included files in their places. Only files of the directory are taken, as they were built.
+fn one_text(directory: &BuildDirectory, main: &str) -> Result<String, DesiredError> {
+    let malformed = |reason: String| DesiredError::Malformed {
+        file: main.to_owned(),
+        reason,
+    };
+    let mut options = p4front::Options::default();
+    for file in directory.manifest().files.keys() {
+        if file.ends_with(".p4") {
+            let text = directory.read_text(file)?;
+            options.files.insert(directory.path(file), text);
         }
     }
-    above.pop();
-    Ok(whole)
-}
-
-/// The name in `#include "NAME"`.
-fn quoted_include(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start();
-    let rest = rest
-        .strip_prefix("include")?
-        .trim_start()
-        .strip_prefix('"')?;
-    rest.split_once('"').map(|(name, _)| name)
+    let mut map = SourceMap::new();
+    let path = directory.path(main);
+    let text = directory.read_text(main)?;
+    let file = map.add(&path.to_string_lossy(), &text);
+    let file = file.map_err(|error| malformed(error.to_string()))?;
+    let whole = p4front::pp::one_text(&mut map, file, &options);
+    let whole = whole.map_err(|found| malformed(found.render(&map)))?;
+    let stranger = map
+        .files()
+        .map(|(_, file)| file)
+        .find(|file| !file.builtin && !options.files.contains_key(Path::new(&*file.name)));
+    match stranger {
+        None => Ok(whole),
+        Some(file) => Err(malformed(format!(
+            "it includes `{}`, which is not a part of the build",
+            file.name
+        ))),
+    }
 }

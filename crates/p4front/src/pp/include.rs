@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::whole::Followed;
 use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDED_BYTES, MAX_INCLUDES, Preprocessor};
 use crate::diag::Diagnostic;
 use crate::lex::{Punct, RawKind, RawToken};
@@ -39,6 +40,8 @@ impl Origin {
 pub(super) struct Budget {
     /// The main file.
     pub(super) main: FileId,
+    /// Directives that were carried out, in order.
+    pub(super) followed: Vec<Followed>,
     files: usize,
     bytes: usize,
 }
@@ -47,6 +50,7 @@ impl Budget {
     pub(super) fn of(main: FileId) -> Self {
         Self {
             main,
+            followed: Vec::new(),
             files: 0,
             bytes: 0,
         }
@@ -74,6 +78,7 @@ impl Preprocessor<'_> {
     /// `#include`, its name not read yet.
     pub(super) fn include(&mut self, hash: Span) {
         let mut tokens = self.rest_of_line();
+        let directive = tokens.last().map_or(hash, |last| hash.to(last.span));
         let literal =
             |t: Option<&RawToken>| t.is_some_and(|t| t.kind == RawKind::String || t.is(Punct::Lt));
         if !literal(tokens.first()) {
@@ -96,7 +101,7 @@ impl Preprocessor<'_> {
             return;
         }
         match self.find(&name, quoted) {
-            Ok(found) => self.open(found, &name, span),
+            Ok(found) => self.open(found, &name, span, directive),
             Err(searched) => self.not_found(&name, span, &searched),
         }
     }
@@ -171,9 +176,14 @@ impl Preprocessor<'_> {
         }
     }
 
-    fn open(&mut self, found: Found, name: &str, span: Span) {
+    fn open(&mut self, found: Found, name: &str, span: Span, directive: Span) {
+        let built_in = matches!(found, Found::Builtin { .. });
         let (file, origin) = match found {
-            Found::Already => return,
+            Found::Already => {
+                let text = None;
+                self.included.followed.push(Followed { directive, text });
+                return;
+            }
             Found::Unreadable { path, why } => {
                 self.complete = false;
                 self.error(span, format!("cannot read {}: {why}", path.display()));
@@ -187,6 +197,12 @@ impl Preprocessor<'_> {
                 Origin::folder_of(&path),
             ),
         };
+        if !built_in {
+            self.included.followed.push(Followed {
+                directive,
+                text: file,
+            });
+        }
         match file {
             Some(id) => self.enter(id, origin),
             None => self.stop(

@@ -23,9 +23,13 @@ mod directive;
 mod expand;
 mod include;
 mod macros;
+mod whole;
+
+pub use whole::one_text;
 
 use include::Origin;
 use macros::Macro;
+use whole::Followed;
 
 /// Deepest nesting of `#include`; `cpp`'s own limit.
 pub const MAX_INCLUDE_DEPTH: usize = 200;
@@ -46,6 +50,8 @@ pub struct Preprocessed {
     /// False if text is missing (an include was not found, a bound was exceeded), so that errors
     /// about what is not declared would mislead.
     pub complete: bool,
+    /// The `#include`s that were carried out, but for those of what is built in.
+    followed: Vec<Followed>,
 }
 
 /// Preprocesses the program whose main file is `main`.
@@ -85,6 +91,7 @@ pub fn preprocess(
             return Preprocessed {
                 tokens,
                 complete: pp.complete,
+                followed: pp.included.followed,
             };
         }
         if tokens.len() == MAX_TOKENS {
