@@ -235,18 +235,28 @@ fn every_scenario_file_comes_along() {
 /// 002 section 7.2, scenario 1.
 #[test]
 fn a_routing_loop_takes_a_neighbour_down_only_without_tags() {
-    let (with, without) = with_and_without(&scenario("routing-loop"));
-    assert_eq!(
-        (with.deadlocks, with.lossless_drops, without.lossless_drops),
-        (0, 0, 0)
-    );
-    assert!(near(with.flow("flow2").unwrap().gbps, 10.0));
-    assert!(with.flow("flow1").unwrap().gbps_at_end > 4.5, "mended");
-    assert_eq!(without.deadlocks, 1);
-    assert!(
-        without.flow("flow2").unwrap().gbps_at_end < 0.01,
-        "and it stays"
-    );
+    for xoff in [20, 100, 500] {
+        let mut scenario = scenario("routing-loop");
+        scenario.switches.threshold = Some(ThresholdSpec::Fixed {
+            xoff: Size(Bytes::new(xoff * 1_000)),
+            xon: Size(Bytes::new((xoff - 3) * 1_000)),
+        });
+        let (with, without) = with_and_without(&scenario);
+        assert_eq!(
+            (with.deadlocks, with.lossless_drops, without.lossless_drops),
+            (0, 0, 0)
+        );
+        assert!(
+            near(with.flow("flow2").unwrap().gbps, 10.0),
+            "not concerned"
+        );
+        assert!(with.flow("flow1").unwrap().gbps_at_end > 4.5, "mended");
+        assert_eq!(without.deadlocks, 1);
+        let mut switches = without.deadlock[0].switches.clone();
+        switches.sort();
+        assert_eq!(switches, ["leaf2", "spine1"]);
+        assert!(without.gbps_at_end() < 0.01, "and it stays");
+    }
 }
 
 /// 000, Figs. 2 and 3: over a range of thresholds and of times between the failures. The cycle is named, and
@@ -508,7 +518,7 @@ flows:
 #[test]
 fn wrong_scenarios_are_refused_with_the_place() {
     let network = network(&clos(3, 2, 2), &TaggerOptions::default());
-    let cases: [(&str, &str); 12] = [
+    let cases: [(&str, &str); 17] = [
         (
             "duration: 0ms\nflows:\n  - { from: h1, to: h3 }\n",
             "duration",
@@ -535,6 +545,23 @@ fn wrong_scenarios_are_refused_with_the_place() {
         (
             "flows:\n  - { from: h1, to: h3 }\nevents:\n  - { at: 1ms, fail: leaf1-leaf2 }\n",
             "no link",
+        ),
+        ("flows:\n  - { from: h1, to: h3, every: 1us }\n", "`times`"),
+        (
+            "flows:\n  - { from: h1, to: h3, every: 1ns, times: 4000000000 }\n",
+            "4000000000 flows",
+        ),
+        (
+            "flows:\n  - { from: h1, to: h3, paths: [[leaf1]] }\n",
+            "`path`",
+        ),
+        (
+            "flows:\n  - { pattern: permutation, paths: [[leaf1, spine1, leaf2]] }\n",
+            "none of its paths",
+        ),
+        (
+            "flows:\n  - { from: h1, to: h3, path: [leaf1:1, spine1, leaf2] }\n",
+            "at port 1",
         ),
     ];
     for (text, says) in cases {

@@ -28,6 +28,8 @@ use crate::topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
 /// Samples of a plot.
 const SAMPLES: u64 = 400;
+/// The most flows of a scenario.
+const MOST_FLOWS: usize = 1_000_000;
 /// The first source port of flows that do not name theirs, and how many there are.
 const FIRST_PORT: u64 = 49_152;
 const PORTS: u64 = 16_384;
@@ -253,6 +255,11 @@ fn flows(
             _ => Vec::new(),
         };
         let times = spec.times.unwrap_or(1);
+        let more = (times as usize).saturating_mul(ends.len());
+        if flows.len().saturating_add(more) > MOST_FLOWS {
+            let problem = format!("makes {more} flows; there may be {MOST_FLOWS} in all");
+            return Err(ScenarioError::wrong(place, problem).into());
+        }
         for (time, (from, to)) in (0..times).flat_map(|t| ends.iter().map(move |&pair| (t, pair))) {
             if from == to {
                 return Err(ScenarioError::wrong(place, "sends to itself").into());
