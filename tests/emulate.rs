@@ -356,16 +356,9 @@ fn nothing_stays_behind_whatever_ends_it() {
             };
             assert_eq!(status.success(), signal != "-KILL", "{signal}: {status}");
             if signal == "-KILL" && !named.is_empty() {
-                let (_, text, _) = run(at, &["emulate", "--clean", "--json"]);
-                let cleaned: Value = serde_json::from_str(&text).unwrap();
-                let removed = cleaned["removed"].as_array().unwrap();
-                assert!(
-                    under
-                        .names
-                        .iter()
-                        .all(|name| removed.contains(&name.as_str().into())),
-                    "{text}"
-                );
+                // A test beside this one may start meanwhile, and its start removes them too.
+                let (code, text, _) = run(at, &["emulate", "--clean", "--json"]);
+                assert!(code == 0 && text.contains("removed"), "{text}");
             }
             assert!(left(&under.names).is_empty(), "{signal} {named:?}");
         }
