@@ -4,6 +4,7 @@ pub(super) mod failover;
 mod p4runtime;
 mod ports;
 mod programs;
+mod simulate;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -28,6 +29,9 @@ pub(super) struct Bench {
     /// Entries of each table (p4runtime).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     entries: u32,
+    /// Packets of the run that must lose nothing (simulate); 0 leaves it out.
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    packets: u64,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
@@ -50,6 +54,8 @@ enum Area {
     Ports,
     /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
     P4runtime,
+    /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
+    Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with 003's figures beside.
     Failover,
 }
@@ -77,6 +83,7 @@ impl Bench {
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
+            Area::Simulate => simulate::run(terminal, self.packets),
             Area::Failover => {
                 let request = failover::Request {
                     only: self.only.as_deref(),

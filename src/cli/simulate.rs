@@ -33,7 +33,8 @@ pub(super) struct Simulate {
     /// How all flows' senders behave, instead of what the scenario says.
     #[arg(long, value_enum, value_name = "HOW")]
     transport: Option<Transport>,
-    /// Write the plots here: throughput.svg, queues.svg, pauses.svg, and deadlock.svg if there is one.
+    /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg, buffers.svg, pauses.svg, and
+    /// deadlock.svg if there is one.
     #[arg(short, long, value_name = "DIR")]
     output: Option<String>,
     /// Flows that the table lists; the JSON has all.
@@ -88,7 +89,8 @@ impl Simulate {
         let mut report = outcome.report;
         report.seconds = seconds;
         if let (Some(folder), Some(plots)) = (&self.output, &outcome.plots) {
-            write(folder, plots)?;
+            let page = plots.page(&report, &scenario.about).map_err(Fault::input)?;
+            write(folder, plots, &page)?;
         }
         terminal.result(&report, || describe(&report, self.show))
     }
@@ -157,22 +159,30 @@ pub(super) fn network(
     Network::open(directory, plan).input(place)
 }
 
-fn write(folder: &str, plots: &Plots) -> Result<(), Fault> {
+fn write(folder: &str, plots: &Plots, page: &str) -> Result<(), Fault> {
     std::fs::create_dir_all(folder).input(folder)?;
     let place = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
-    terminal::write(&place("throughput.svg"), &plots.throughput)?;
-    terminal::write(&place("queues.svg"), &plots.queues)?;
-    terminal::write(&place("pauses.svg"), &plots.pauses)?;
-    match &plots.deadlock {
-        Some(deadlock) => terminal::write(&place("deadlock.svg"), deadlock),
-        // What an earlier run left there would be a lie.
-        None => match std::fs::remove_file(place("deadlock.svg")) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).input(place("deadlock.svg"))
-            }
-            _ => Ok(()),
-        },
+    for (name, text) in [
+        ("report.html", Some(page)),
+        ("throughput.svg", Some(plots.throughput.as_str())),
+        ("queues.svg", Some(plots.queues.as_str())),
+        ("buffers.svg", Some(plots.buffers.as_str())),
+        ("pauses.svg", Some(plots.pauses.as_str())),
+        ("deadlock.svg", plots.deadlock.as_deref()),
+    ] {
+        let place = place(name);
+        match text {
+            Some(text) => terminal::write(&place, text)?,
+            // What an earlier run left there would be a lie.
+            None => match std::fs::remove_file(&place) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).input(&place);
+                }
+                _ => {}
+            },
+        }
     }
+    Ok(())
 }
 
 /// The figures for people.

@@ -446,6 +446,9 @@ impl Play<'_> {
             hops += totals.processed;
             let mut report = live::switch(self.topology, id, &buffer);
             report.paused_us /= self.clock.scale();
+            for class in &mut report.classes {
+                class.paused_us /= self.clock.scale();
+            }
             switches.push(report);
         }
         losses.program += hosts.strange;
@@ -461,6 +464,7 @@ impl Play<'_> {
             tags: self.scenario.tags,
             deadlocks: deadlock.len(),
             deadlock,
+            timeline: live::timeline(self.scenario),
             stuck_queues: self.watch.stuck(&self.lab)?,
             lossless_drops: losses.lossless,
             losses,

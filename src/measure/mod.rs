@@ -13,6 +13,7 @@ mod peer;
 mod planning;
 pub mod plot;
 mod ports;
+mod simulation;
 
 pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
 pub use large_table::LargeTable;
@@ -22,4 +23,5 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
+pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
 pub use switchd::measure::PROGRAM as RUNTIME_PROGRAM;

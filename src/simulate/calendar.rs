@@ -57,8 +57,8 @@ impl<T: Copy> Calendar<T> {
     /// An empty calendar for about so many events per microsecond.
     #[must_use]
     pub(super) fn new(per_microsecond: u64) -> Self {
-        // A few events a bucket.
-        let bucket = (8_000 / per_microsecond.max(1)).clamp(1, 1_024);
+        // So many events a bucket that the next few are usually in the same.
+        let bucket = (32_000 / per_microsecond.max(1)).clamp(1, 1_024);
         Self {
             shift: bucket.ilog2(),
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
@@ -104,6 +104,12 @@ impl<T: Copy> Calendar<T> {
             }
             self.turn()?;
         }
+    }
+
+    /// The event that comes so many after the next one, if it is known yet.
+    pub(super) fn ahead(&self, count: usize) -> Option<&T> {
+        let at = self.today.len().checked_sub(count + 1)?;
+        Some(&self.today[at].what)
     }
 
     /// Goes to the next day that has events; nothing if there is none.

@@ -7,7 +7,7 @@ use device::buffer::{Buffer, BufferConfig};
 use device::deadlock::Deadlock;
 use p4exec::Compiled;
 use packet::pfc::{self, Quanta};
-use units::{PortId, Priority};
+use units::{Nanos, PortId, Priority};
 
 use super::flow::{Flow, HEAD, Kind, Note, Sender};
 use super::host::{Nic, Turn};
@@ -436,9 +436,14 @@ pub(crate) fn deadlock(topology: &Topology, deadlock: &Deadlock) -> DeadlockRepo
     DeadlockReport::new(topology, deadlock)
 }
 
+/// What the scenario does, in order of time.
+pub(crate) fn timeline(scenario: &Scenario) -> Vec<report::Happening> {
+    report::timeline(scenario)
+}
+
 /// A switch's figures.
 pub(crate) fn switch(topology: &Topology, id: SwitchId, buffer: &Buffer) -> SwitchReport {
-    SwitchReport::new(topology, id, buffer)
+    SwitchReport::new(topology, id, buffer, Nanos::default())
 }
 
 /// A queue as people read it.

@@ -12,10 +12,12 @@
 mod buffers;
 mod bundled;
 mod calendar;
+mod check;
 mod flow;
 mod host;
 pub(crate) mod live;
 mod network;
+mod page;
 mod plot;
 mod quantity;
 mod report;
@@ -42,7 +44,7 @@ pub use network::{
 };
 pub use plot::{Plots, compare_goodput};
 pub use quantity::{Size, Speed, Time};
-pub use report::{DeadlockReport, FlowReport, Report, SwitchReport};
+pub use report::{ClassReport, DeadlockReport, FlowReport, Happening, Report, SwitchReport};
 pub use routing::RerouteError;
 pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
@@ -96,6 +98,7 @@ pub fn simulate(
     scenario: &Scenario,
     plots: bool,
 ) -> Result<Outcome, SimulateError> {
+    check::check(scenario)?;
     let mut stage = setup::set(network, scenario, plots)?;
     let mut play = Play {
         network,

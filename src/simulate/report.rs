@@ -1,12 +1,12 @@
 //! The figures of a simulation.
 
-use device::buffer::Buffer;
+use device::buffer::{Buffer, CLASSES, ClassCounters};
 use device::deadlock::{Deadlock, QueueId};
 use serde::Serialize;
-use units::{PortId, Priority};
+use units::{Nanos, PortId, Priority};
 
 use super::flow::Flow;
-use super::scenario::Scenario;
+use super::scenario::{EventSpec, RerouteSpec, Scenario};
 use super::world::{Losses, World};
 use crate::topology::{SwitchId, Topology};
 
@@ -21,6 +21,8 @@ pub struct Report {
     pub deadlocks: usize,
     /// Each of them.
     pub deadlock: Vec<DeadlockReport>,
+    /// What the scenario did, in order of time.
+    pub timeline: Vec<Happening>,
     /// Queues that can never move again, at the end.
     pub stuck_queues: usize,
     /// Lossless packets that were dropped: violations.
@@ -31,7 +33,7 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Sum of all flows' throughput in gigabits per second.
     pub gbps: f64,
-    /// The switches that paused somebody, were paused or marked something.
+    /// The switches, in the topology's order.
     pub switches: Vec<SwitchReport>,
     /// Simulated time in microseconds.
     pub simulated_us: f64,
@@ -43,6 +45,39 @@ pub struct Report {
     pub events: u64,
     /// How long it took to compute.
     pub seconds: f64,
+}
+
+/// Something that the scenario did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Happening {
+    /// When, in microseconds.
+    pub at_us: f64,
+    /// In words.
+    pub what: String,
+}
+
+impl Happening {
+    fn new(event: &EventSpec) -> Self {
+        let what = if let Some(link) = &event.fail {
+            format!("{link} fails")
+        } else if let Some(link) = &event.restore {
+            format!("{link} is back")
+        } else if let Some(route) = &event.route {
+            format!("{} sends {} via {}", route.switch, route.to, route.via)
+        } else if let Some(pause) = &event.pause {
+            format!("{} pauses priority {}", pause.host, pause.priority)
+        } else {
+            match event.reroute {
+                Some(RerouteSpec::Converged) => "routes converge".to_owned(),
+                Some(RerouteSpec::Local) => "neighbours reroute".to_owned(),
+                None => "routes are mended".to_owned(),
+            }
+        };
+        Self {
+            at_us: micros(event.at.0.get()),
+            what,
+        }
+    }
 }
 
 /// A deadlock.
@@ -106,6 +141,92 @@ pub struct SwitchReport {
     pub marked: u64,
     /// Lossless packets dropped.
     pub lossless_drops: u64,
+    /// The ports' classes that saw a packet or a PFC frame, in order of port and priority.
+    pub classes: Vec<ClassReport>,
+}
+
+/// What a class of a port counted, in both directions.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassReport {
+    /// The port.
+    pub port: PortId,
+    /// Who is at the far end of its link.
+    pub peer: String,
+    /// The priority: ING_PRIO of what comes in, EG_PRIO of what goes out.
+    pub priority: Priority,
+    /// Packets taken in.
+    pub accepted: u64,
+    /// Their bytes.
+    pub accepted_bytes: u64,
+    /// The most bytes charged to the class at one time.
+    pub ingress_peak_bytes: u64,
+    /// Its headroom.
+    pub headroom_bytes: u64,
+    /// The most of it that was used.
+    pub headroom_peak_bytes: u64,
+    /// Lossless packets that found no room: violations.
+    pub lossless_drops: u64,
+    /// Lossy packets that found no room.
+    pub lossy_drops: u64,
+    /// PFC frames sent that said stop.
+    pub pauses_sent: u64,
+    /// Of these, those that renewed a pause.
+    pub pauses_renewed: u64,
+    /// PFC frames sent that said go on.
+    pub resumes_sent: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// The longest that the queue was, in bytes.
+    pub queue_peak_bytes: u64,
+    /// Packets marked as they joined the queue.
+    pub marked: u64,
+    /// Packets thrown away when the link went down.
+    pub flushed: u64,
+    /// PFC frames received that said stop.
+    pub pauses_received: u64,
+    /// PFC frames received that said go on.
+    pub resumes_received: u64,
+    /// Time that the queue was paused, in microseconds.
+    pub paused_us: f64,
+}
+
+impl ClassReport {
+    /// Nothing for a class that saw nothing.
+    fn new(topology: &Topology, buffer: &Buffer, at: QueueId, now: Nanos) -> Option<Self> {
+        let counters = buffer.class_counters(at.port, at.class)?;
+        if counters == ClassCounters::default() {
+            return None;
+        }
+        let ports = &buffer.config().ports;
+        let headroom = ports.iter().find(|p| p.port == at.port)?.headroom;
+        let peer = topology.peer(SwitchId::new(at.switch as u32), at.port);
+        let lossless = buffer.config().lossless.contains(at.class);
+        Some(Self {
+            port: at.port,
+            peer: peer.map_or_else(String::new, |p| topology.node_name(p.end.node).to_owned()),
+            priority: at.class,
+            accepted: counters.accepted,
+            accepted_bytes: counters.accepted_bytes,
+            ingress_peak_bytes: counters.ingress_peak.get(),
+            headroom_bytes: if lossless { headroom.get() } else { 0 },
+            headroom_peak_bytes: counters.headroom_peak.get(),
+            lossless_drops: counters.refused_lossless,
+            lossy_drops: counters.refused_lossy,
+            pauses_sent: counters.pauses_sent,
+            pauses_renewed: counters.pauses_renewed,
+            resumes_sent: counters.resumes_sent,
+            sent: counters.sent,
+            sent_bytes: counters.sent_bytes,
+            queue_peak_bytes: counters.queue_peak.get(),
+            marked: counters.marked,
+            flushed: counters.flushed,
+            pauses_received: counters.pauses_received,
+            resumes_received: counters.resumes_received,
+            paused_us: micros(buffer.paused(now, at.port, at.class).get()),
+        })
+    }
 }
 
 fn micros(nanos: u64) -> f64 {
@@ -148,6 +269,7 @@ impl Report {
                 .iter()
                 .map(|d| DeadlockReport::new(topology, d))
                 .collect(),
+            timeline: timeline(scenario),
             stuck_queues: world.stuck(),
             lossless_drops: world.losses.lossless,
             losses: world.losses,
@@ -173,6 +295,12 @@ impl Report {
     pub fn flow(&self, name: &str) -> Option<&FlowReport> {
         self.flows.iter().find(|flow| flow.name == name)
     }
+}
+
+pub(super) fn timeline(scenario: &Scenario) -> Vec<Happening> {
+    let mut events: Vec<&EventSpec> = scenario.events.iter().collect();
+    events.sort_by_key(|event| event.at);
+    events.into_iter().map(Happening::new).collect()
 }
 
 impl DeadlockReport {
@@ -219,34 +347,37 @@ impl FlowReport {
 
 fn switches(topology: &Topology, world: &World) -> Vec<SwitchReport> {
     let devices = topology.switch_ids().zip(&world.switches);
-    let reports =
-        devices.filter_map(|(id, device)| Some(SwitchReport::new(topology, id, device.buffer()?)));
+    let now = Nanos::new(world.now);
+    let reports = devices
+        .filter_map(|(id, device)| Some(SwitchReport::new(topology, id, device.buffer()?, now)));
     reports.collect()
 }
 
 impl SwitchReport {
-    pub(super) fn new(topology: &Topology, id: SwitchId, buffer: &Buffer) -> Self {
-        let mut report = Self {
+    /// What a switch counted up to `now`.
+    pub(super) fn new(topology: &Topology, id: SwitchId, buffer: &Buffer, now: Nanos) -> Self {
+        let queues = topology.peers(id).flat_map(|(port, _)| {
+            (0..CLASSES as u8).map(move |class| QueueId {
+                switch: id.index(),
+                port,
+                class: Priority::new(class),
+            })
+        });
+        let mut classes: Vec<ClassReport> = queues
+            .filter_map(|at| ClassReport::new(topology, buffer, at, now))
+            .collect();
+        classes.sort_by_key(|class| (class.port, class.priority));
+        let sum = |count: fn(&ClassReport) -> u64| classes.iter().map(count).sum();
+        let headroom = classes.iter().map(|c| c.headroom_peak_bytes);
+        Self {
             name: topology.switch(id).name.clone(),
             peak_bytes: buffer.counters().peak.get(),
-            headroom_peak_bytes: 0,
-            pauses_sent: 0,
-            paused_us: 0.0,
-            marked: 0,
+            headroom_peak_bytes: headroom.max().unwrap_or(0),
+            pauses_sent: sum(|c| c.pauses_sent - c.pauses_renewed),
+            paused_us: classes.iter().map(|c| c.paused_us).sum(),
+            marked: sum(|c| c.marked),
             lossless_drops: buffer.counters().refused_lossless,
-        };
-        for (port, _) in topology.peers(id) {
-            for class in (0..8).map(Priority::new) {
-                let Some(counters) = buffer.class_counters(port, class) else {
-                    continue;
-                };
-                let headroom = counters.headroom_peak.get();
-                report.headroom_peak_bytes = report.headroom_peak_bytes.max(headroom);
-                report.pauses_sent += counters.pauses_sent - counters.pauses_renewed;
-                report.paused_us += micros(counters.paused.get());
-                report.marked += counters.marked;
-            }
+            classes,
         }
-        report
     }
 }

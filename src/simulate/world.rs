@@ -1,16 +1,23 @@
 //! The simulated network while it runs: switches, cards, cables, and the events that move them.
 
+use std::collections::BTreeMap;
+
 use device::Device;
 use device::DeviceDrop;
 use device::buffer::{PauseEdge, Refusal};
-use device::deadlock::{self, Deadlock, Detector, WaitEdge};
+use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use p4exec::Compiled;
+use p4exec::compile::prefetch;
 use packet::pfc::{self, Quanta};
 use units::{Nanos, PortId, Priority};
 
 use super::calendar::Calendar;
 use super::flow::{Flow, HEAD, Kind, Note, Sender};
 use super::host::{Nic, Turn};
+
+/// How many events ahead what they need is fetched.
+const AHEAD: usize = 4;
+const CACHE_LINE: usize = 64;
 
 /// Bytes of a frame that a calendar moves; the rest of it are zeros.
 #[derive(Debug, Default)]
@@ -82,6 +89,8 @@ pub(super) struct Trace {
     pub(super) times: Vec<u64>,
     /// By flow, bytes that arrived since the point before.
     pub(super) arrived: Vec<Vec<u32>>,
+    /// Bytes in queues that were not empty, each with the number of the point.
+    pub(super) queues: BTreeMap<QueueId, Vec<(u32, u32)>>,
     /// By switch, bytes in its buffer.
     pub(super) buffers: Vec<Vec<u32>>,
     /// By switch, when its queues were paused.
@@ -215,6 +224,7 @@ impl World {
         while let Some((at, what)) = self.calendar.next(self.end) {
             self.now = at;
             self.events += 1;
+            self.fetch();
             match what.kind {
                 Kinds::AtSwitch => self.at_switch(what),
                 Kinds::AtHost => self.at_host(what),
@@ -240,6 +250,27 @@ impl World {
         }
         self.now = self.end;
         None
+    }
+
+    /// Has the frames that arrive soon fetched to the cache: they were written long ago, and memory is slow.
+    fn fetch(&self) {
+        let frame = |what: &What| {
+            let arrives = matches!(what.kind, Kinds::AtSwitch | Kinds::AtHost);
+            arrives.then_some(&self.pool[what.frame as usize])
+        };
+        if let Some(frame) = self.calendar.ahead(2 * AHEAD).and_then(frame) {
+            prefetch(frame);
+        }
+        if let Some(what) = self.calendar.ahead(AHEAD)
+            && let Some(frame) = frame(what)
+        {
+            for line in frame.bytes.chunks(CACHE_LINE) {
+                prefetch(line);
+            }
+            if what.kind == Kinds::AtSwitch {
+                self.switches[what.node as usize].prefetch(PortId::new(what.port));
+            }
+        }
     }
 
     fn at_switch(&mut self, what: What) {
@@ -541,6 +572,7 @@ impl World {
     }
 
     fn take_sample(&mut self) {
+        let point = u32::try_from(self.trace.times.len()).unwrap_or(u32::MAX);
         self.trace.times.push(self.now);
         for (flow, (series, last)) in self
             .flows
@@ -557,6 +589,19 @@ impl World {
             };
             let used = u32::try_from(buffer.used().get()).unwrap_or(u32::MAX);
             self.trace.buffers[number].push(used);
+            for (port, class, bytes) in buffer.queues() {
+                let queue = QueueId {
+                    switch: number,
+                    port,
+                    class,
+                };
+                let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+                self.trace
+                    .queues
+                    .entry(queue)
+                    .or_default()
+                    .push((point, bytes));
+            }
             let edges = buffer.take_pauses();
             self.trace
                 .pauses

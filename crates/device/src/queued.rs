@@ -1,6 +1,7 @@
 //! The device with a shared buffer: packets wait for their port, and PFC frames end here.
 
 use p4exec::Executor;
+use p4exec::compile::prefetch;
 use packet::pfc;
 use units::{Nanos, PortId};
 
@@ -44,6 +45,17 @@ impl<E: Executor> Device<E> {
             && let Some(buffer) = &mut self.buffer
         {
             buffer.set_port_up(now, port, up);
+        }
+    }
+
+    /// Has what a frame from this port will need fetched to the processor's cache. A hint for drivers of many
+    /// switches; it changes nothing.
+    pub fn prefetch(&self, port: PortId) {
+        if let Some(place) = self.port(port) {
+            prefetch(place);
+        }
+        if let Some(buffer) = &self.buffer {
+            buffer.prefetch(port);
         }
     }
 

@@ -79,6 +79,14 @@ pub enum Threshold {
 }
 
 impl Threshold {
+    /// The use at which a class is stopped when so much of the shared buffer is free.
+    pub(super) const fn stop_at(self, free: u64) -> u64 {
+        match self {
+            Self::Fixed { xoff, .. } => xoff.get(),
+            Self::Dynamic { alpha, .. } => alpha.of(free),
+        }
+    }
+
     /// The use down to which a stopped class must fall when so much of the shared buffer is free.
     pub(super) const fn resume_at(self, free: u64) -> u64 {
         match self {
@@ -95,6 +103,16 @@ pub enum QueueLimit {
     Fixed(Bytes),
     /// So much of the free shared buffer.
     Dynamic(Alpha),
+}
+
+impl QueueLimit {
+    /// The limit when so much of the shared buffer is free.
+    pub(super) const fn of(self, free: u64) -> u64 {
+        match self {
+            Self::Fixed(limit) => limit.get(),
+            Self::Dynamic(alpha) => alpha.of(free),
+        }
+    }
 }
 
 /// Which of a port's waiting classes sends next.

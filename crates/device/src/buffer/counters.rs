@@ -36,7 +36,7 @@ pub struct ClassCounters {
     pub pauses_received: u64,
     /// PFC frames received that said go on.
     pub resumes_received: u64,
-    /// Time that the queue was paused, but for a pause that still lasts.
+    /// Time that the queue was paused, but for a pause that still lasts (see [`super::Buffer::paused`]).
     pub paused: Nanos,
     /// The longest that the queue was, in bytes.
     pub queue_peak: Bytes,

@@ -2,10 +2,16 @@
 
 use super::config::Ecn;
 
-/// EtherTypes behind which an IP header may stand.
+/// EtherTypes behind which an IP header may stand: a VLAN tag, the shim of the generated programs.
 const VLAN: [u8; 2] = [0x81, 0x00];
+const SHIM: [u8; 2] = [0x88, 0xb5];
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
+/// The shim of `p4src/headers.p4`: its length, and where it has the numbers of hops that follow it and the EtherType of
+/// what comes then.
+const SHIM_LEN: usize = 14;
+const SHIM_HOPS: [usize; 2] = [10, 11];
+const SHIM_ETHER_TYPE: usize = 12;
 
 impl Ecn {
     /// Whether a packet that finds a queue of so many bytes, not less than `kmin`, is marked.
@@ -24,16 +30,34 @@ impl Ecn {
     }
 }
 
+/// The EtherType behind VLAN tags and shims, and where what it names begins.
+fn payload(bytes: &[u8]) -> Option<([u8; 2], usize)> {
+    let kind = |at: usize| bytes.get(at..at + 2)?.try_into().ok();
+    let (mut ether_type, mut at) = (kind(12)?, 14);
+    loop {
+        match ether_type {
+            VLAN => {
+                ether_type = kind(at + 2)?;
+                at += 4;
+            }
+            SHIM => {
+                let hops = SHIM_HOPS.map(|place| bytes.get(at + place).copied());
+                ether_type = kind(at + SHIM_ETHER_TYPE)?;
+                at += SHIM_LEN + usize::from(hops[0]?) + usize::from(hops[1]?);
+            }
+            _ => return Some((ether_type, at)),
+        }
+    }
+}
+
 /// Sets "congestion experienced" in the IP header, and mends IPv4's checksum. False, and nothing
 /// changed, for what is not IP or not ECN-capable; true where it is set, or was already.
 pub(super) fn mark(bytes: &mut [u8]) -> bool {
-    let mut at = 12;
-    while bytes.get(at..at + 2) == Some(&VLAN) {
-        at += 4;
-    }
-    let ip = at + 2;
-    match bytes.get(at..ip) {
-        Some(kind) if kind == IPV4 && bytes.len() >= ip + 20 => {
+    let Some((ether_type, ip)) = payload(bytes) else {
+        return false;
+    };
+    match ether_type {
+        IPV4 if bytes.len() >= ip + 20 => {
             if bytes[ip + 1] & 3 == 0 {
                 return false;
             }
@@ -45,7 +69,7 @@ pub(super) fn mark(bytes: &mut [u8]) -> bool {
             bytes[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
             true
         }
-        Some(kind) if kind == IPV6 && bytes.len() >= ip + 40 => {
+        IPV6 if bytes.len() >= ip + 40 => {
             if bytes[ip + 1] & 0x30 == 0 {
                 return false;
             }
@@ -87,6 +111,29 @@ mod tests {
             assert_eq!(Layers::parse(&bytes).unwrap().dscp(), Some(5));
         }
         assert!(!mark(&mut [0; 13]));
+    }
+
+    #[test]
+    fn packets_behind_the_shim_are_marked_too() {
+        for hops in [[0, 0], [3, 2]] {
+            let builder = PacketBuilder::new().ipv4([10, 0, 0, 1], [10, 0, 0, 2]);
+            let plain = builder.ecn(2).udp(1, 2).build().unwrap();
+            let mut shim = [0u8; SHIM_LEN];
+            shim[10..12].copy_from_slice(&hops);
+            shim[12..].copy_from_slice(&IPV4);
+            let mut bytes = plain[..12].to_vec();
+            bytes.extend(SHIM);
+            bytes.extend(shim);
+            bytes.extend(vec![7; usize::from(hops[0] + hops[1])]);
+            let ip = bytes.len();
+            bytes.extend(&plain[14..]);
+            assert!(mark(&mut bytes));
+            assert_eq!(bytes[ip + 1] & 3, 3);
+            assert_eq!(checksum(&bytes[ip..ip + 20]), 0);
+            // Cut short in the shim, or among its hops.
+            assert!(!mark(&mut bytes[..20]));
+            assert!(!mark(&mut bytes[..ip]));
+        }
     }
 
     #[test]

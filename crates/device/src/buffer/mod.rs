@@ -24,6 +24,7 @@ mod waits;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use p4exec::compile::prefetch;
 use packet::pfc;
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -171,6 +172,11 @@ fn bit(class: u8) -> u8 {
     1 << (class & 7)
 }
 
+/// A port, without the rest of the buffer.
+fn place(ports: &mut [Option<Box<Port>>], id: PortId) -> Option<&mut Port> {
+    ports.get_mut(usize::from(id.get()))?.as_deref_mut()
+}
+
 fn index(class: Priority) -> (u8, usize) {
     let class = class.get() & 7;
     (class, usize::from(class))
@@ -246,6 +252,18 @@ impl Buffer {
         (Bytes::new(queue.bytes), queue.packets)
     }
 
+    /// The queues that are not empty, and bytes that wait in them, in order of port and class.
+    pub fn queues(&self) -> impl Iterator<Item = (PortId, Priority, Bytes)> {
+        let ports = self.ports.iter().flatten().filter(|p| p.waiting != 0);
+        ports.flat_map(|port| {
+            let classes = (0..CLASSES as u8).filter(|&class| port.waiting & bit(class) != 0);
+            classes.map(|class| {
+                let bytes = port.queues[usize::from(class)].bytes;
+                (port.config.port, Priority::new(class), Bytes::new(bytes))
+            })
+        })
+    }
+
     /// The longest queue: bytes of all queues of a port.
     #[must_use]
     pub fn port_queue(&self, port: PortId) -> Bytes {
@@ -253,12 +271,20 @@ impl Buffer {
         Bytes::new(queues.iter().map(|q| q.bytes).sum())
     }
 
+    pub(crate) fn prefetch(&self, port: PortId) {
+        if let Some(port) = self.port(port) {
+            prefetch(&port.wire);
+            prefetch(&port.ingress);
+            prefetch(&port.counters);
+        }
+    }
+
     fn port(&self, port: PortId) -> Option<&Port> {
         self.ports.get(usize::from(port.get()))?.as_deref()
     }
 
     fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        self.ports.get_mut(usize::from(port.get()))?.as_deref_mut()
+        place(&mut self.ports, port)
     }
 
     /// Gives a packet its place, or not.
@@ -271,22 +297,30 @@ impl Buffer {
             true => (in_class, in_at),
             false => index(offer.eg_prio),
         };
-        if !self.port(offer.out_port).is_some_and(|p| p.up) {
+        let Some(queue) = self
+            .port(offer.out_port)
+            .filter(|p| p.up)
+            .map(|p| p.queues[at].bytes)
+        else {
             return Err(Refusal::Port(offer.out_port));
-        }
+        };
         if self.port(offer.in_port).is_none() {
             return Err(Refusal::Port(offer.in_port));
         }
         self.counters.offered += 1;
         let length = (offer.bytes.len() as u64 + u64::from(offer.padding)).min(u32::MAX.into());
-        self.admit(now, &offer, (in_class, class), length)?;
+        if let Err(refusal) = self.admit(now, &offer, in_class, queue, length) {
+            match refusal {
+                Refusal::Lossy(_) => self.counters.refused_lossy += 1,
+                Refusal::Lossless { .. } => self.counters.refused_lossless += 1,
+                Refusal::Port(_) => {}
+            }
+            return Err(refusal);
+        }
         self.counters.accepted += 1;
         self.counters.queued += 1;
         self.used += length;
         self.counters.peak = self.counters.peak.max(Bytes::new(self.used));
-        let Some(port) = self.ports[usize::from(offer.out_port.get())].as_deref_mut() else {
-            return Err(Refusal::Port(offer.out_port));
-        };
         let put = Put {
             bytes: offer.bytes,
             padding: offer.padding,
@@ -294,13 +328,15 @@ impl Buffer {
             in_port: offer.in_port.get(),
             in_class,
         };
-        let before = port.queues[at].bytes;
+        let Some(port) = place(&mut self.ports, offer.out_port) else {
+            return Err(Refusal::Port(offer.out_port));
+        };
         let slot = self.store.push(&mut port.queues[at], put);
         let counters = &mut port.counters[at];
         counters.queue_peak = counters.queue_peak.max(Bytes::new(port.queues[at].bytes));
         if let Some(ecn) = self.config.ecn
-            && before >= ecn.kmin.get()
-            && ecn.marks(before, &mut self.chance)
+            && queue >= ecn.kmin.get()
+            && ecn.marks(queue, &mut self.chance)
             && ecn::mark(self.store.bytes_mut(slot))
         {
             counters.marked += 1;
@@ -313,50 +349,47 @@ impl Buffer {
         Ok(())
     }
 
-    /// Charges a packet to its input port and class.
+    /// Charges a packet to its input port and class. `queue` is how many bytes wait where it wants to go.
     fn admit(
         &mut self,
         now: Nanos,
         offer: &Offer<'_>,
-        (in_class, class): (u8, u8),
+        in_class: u8,
+        queue: u64,
         length: u64,
     ) -> Result<(), Refusal> {
         let lossless = self.config.lossless.bits() & bit(in_class) != 0;
-        let room = self.shared - self.shared_used >= length;
-        let admitted = lossless || (room && self.within_limit(offer.out_port, class, length));
-        if !admitted {
-            self.counters.refused_lossy += 1;
-            self.class_mut(offer.in_port, in_class, |_, c| c.refused_lossy += 1);
+        let free = self.shared - self.shared_used;
+        let room = free >= length;
+        let Some(port) = place(&mut self.ports, offer.in_port) else {
+            return Err(Refusal::Port(offer.in_port));
+        };
+        let at = usize::from(in_class & 7);
+        let (ingress, counters) = (&mut port.ingress[at], &mut port.counters[at]);
+        if !lossless && !(room && queue + length <= self.config.lossy_limit.of(free)) {
+            counters.refused_lossy += 1;
             return Err(Refusal::Lossy(offer.out_port));
         }
-        let shared_after = self.shared_used + length;
-        let limit = self.xoff_limit(shared_after);
-        let mut stop = false;
-        let mut to_shared = false;
-        let mut fits = true;
-        self.class_mut(offer.in_port, in_class, |port, counters| {
-            let headroom = port.config.headroom.get();
-            let ingress = &mut port.ingress[usize::from(in_class & 7)];
-            if !lossless || (!ingress.xoff && room) {
-                ingress.shared += length;
-                to_shared = true;
-                stop = lossless && ingress.shared >= limit;
-            } else if ingress.headroom + length <= headroom {
+        let (stop, fits);
+        if !lossless || (!ingress.xoff && room) {
+            ingress.shared += length;
+            self.shared_used += length;
+            let limit = self.config.threshold.stop_at(free - length);
+            (stop, fits) = (lossless && ingress.shared >= limit, true);
+        } else {
+            fits = ingress.headroom + length <= port.config.headroom.get();
+            stop = !ingress.xoff;
+            if fits {
                 ingress.headroom += length;
                 counters.headroom_peak = counters.headroom_peak.max(Bytes::new(ingress.headroom));
-                stop = !ingress.xoff;
             } else {
-                fits = false;
-                stop = !ingress.xoff;
                 counters.refused_lossless += 1;
-                return;
             }
+        }
+        if fits {
             counters.accepted += 1;
             counters.accepted_bytes += length;
             counters.ingress_peak = counters.ingress_peak.max(Bytes::new(ingress.used()));
-        });
-        if to_shared {
-            self.shared_used = shared_after;
         }
         if stop {
             self.stop(now, offer.in_port, in_class);
@@ -364,7 +397,6 @@ impl Buffer {
         if fits {
             return Ok(());
         }
-        self.counters.refused_lossless += 1;
         self.starved = true;
         Err(Refusal::Lossless {
             port: offer.in_port,
@@ -372,59 +404,17 @@ impl Buffer {
         })
     }
 
-    fn class_mut(
-        &mut self,
-        port: PortId,
-        class: u8,
-        change: impl FnOnce(&mut Port, &mut ClassCounters),
-    ) {
-        let Some(port) = self.port_mut(port) else {
-            return;
-        };
-        let at = usize::from(class & 7);
-        let mut counters = port.counters[at];
-        change(port, &mut counters);
-        port.counters[at] = counters;
-    }
-
-    fn within_limit(&self, port: PortId, class: u8, length: u64) -> bool {
-        let queue = self
-            .port(port)
-            .map_or(0, |p| p.queues[usize::from(class & 7)].bytes);
-        let limit = match self.config.lossy_limit {
-            QueueLimit::Fixed(limit) => limit.get(),
-            QueueLimit::Dynamic(alpha) => alpha.of(self.shared - self.shared_used),
-        };
-        queue + length <= limit
-    }
-
-    /// The use at which a class is stopped when so much of the shared buffer is in use.
-    fn xoff_limit(&self, shared_used: u64) -> u64 {
-        match self.config.threshold {
-            Threshold::Fixed { xoff, .. } => xoff.get(),
-            Threshold::Dynamic { alpha, .. } => alpha.of(self.shared.saturating_sub(shared_used)),
-        }
-    }
-
-    /// The use down to which a stopped class must fall, if so much of the shared buffer is in use.
-    fn xon_limit(&self, shared_used: u64) -> u64 {
-        let free = self.shared.saturating_sub(shared_used);
-        self.config.threshold.resume_at(free)
-    }
-
     /// Takes a packet's charge back: headroom first, so that it is whole again before the sender goes on.
     fn release(&mut self, now: Nanos, in_port: u16, class: u8, length: u64) {
         self.used -= length;
         self.counters.queued -= 1;
-        let mut shared = 0;
-        self.class_mut(PortId::new(in_port), class, |port, _| {
+        if let Some(port) = place(&mut self.ports, PortId::new(in_port)) {
             let ingress = &mut port.ingress[usize::from(class & 7)];
             let headroom = ingress.headroom.min(length);
-            shared = length - headroom;
             ingress.headroom -= headroom;
-            ingress.shared -= shared;
-        });
-        self.shared_used -= shared;
+            ingress.shared -= length - headroom;
+            self.shared_used -= length - headroom;
+        }
         if self.stopped.is_empty() {
             return;
         }

@@ -68,6 +68,20 @@ impl Buffer {
             .is_some_and(|p| p.paused & bit(class.get()) != 0)
     }
 
+    /// How long a queue was paused in all, with the pause that lasts now.
+    #[must_use]
+    pub fn paused(&self, now: Nanos, port: PortId, class: Priority) -> Nanos {
+        let at = usize::from(class.get() & 7);
+        let Some(port) = self.port(port) else {
+            return Nanos::default();
+        };
+        let lasts = match port.paused & bit(class.get()) {
+            0 => 0,
+            _ => now.get().saturating_sub(port.paused_since[at].get()),
+        };
+        Nanos::new(port.counters[at].paused.get() + lasts)
+    }
+
     /// Takes in a PFC frame from the far end of a port. Classes that are not lossless do not obey.
     pub fn hear(&mut self, now: Nanos, id: PortId, frame: &pfc::Repr) {
         let Some(port) = self.port_mut(id) else {
@@ -198,7 +212,8 @@ impl Buffer {
     /// Tells the sender to go on, if the use of the class allows.
     pub(super) fn try_resume(&mut self, now: Nanos, port: u16, class: u8) {
         let at = usize::from(class & 7);
-        let limit = self.xon_limit(self.shared_used);
+        let free = self.shared.saturating_sub(self.shared_used);
+        let limit = self.config.threshold.resume_at(free);
         let id = PortId::new(port);
         let Some(place) = self.port_mut(id) else {
             return;

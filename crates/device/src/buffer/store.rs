@@ -1,5 +1,7 @@
 //! Where waiting packets lie: slots that are used again, strung into queues.
 
+use p4exec::compile::prefetch;
+
 /// No slot.
 const END: u32 = u32::MAX;
 
@@ -72,8 +74,15 @@ impl Store {
     /// Takes the first packet off a queue that is not empty; the slot is free from the next push on.
     pub(super) fn pop(&mut self, queue: &mut Fifo) -> &mut Slot {
         let at = queue.head;
+        let next = self.slots[at as usize].next;
+        // The queue may be long, and its next packets put away a long time ago.
+        if let Some(next) = self.slots.get(next as usize)
+            && let Some(after) = self.slots.get(next.next as usize)
+        {
+            prefetch(after);
+        }
         let slot = &mut self.slots[at as usize];
-        queue.head = slot.next;
+        queue.head = next;
         queue.packets -= 1;
         queue.bytes -= u64::from(slot.length);
         self.free.push(at);

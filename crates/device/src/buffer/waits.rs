@@ -85,6 +85,19 @@ impl Buffer {
         !self.stopped.is_empty()
     }
 
+    /// Whether nothing left some paused queue for longer than a PFC frame can pause it.
+    #[must_use]
+    pub fn stands_still(&self, now: Nanos) -> bool {
+        self.ports.iter().flatten().any(|port| {
+            let timer = self.config.pause.duration(port.config.rate);
+            (0..CLASSES).any(|at| {
+                let since = port.paused_since[at].max(port.last_sent[at]);
+                port.paused & port.waiting & bit(at as u8) != 0
+                    && now.get().saturating_sub(since.get()) > timer.get()
+            })
+        })
+    }
+
     /// The queues that wait, and those who are held back.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

@@ -25,6 +25,19 @@ use crate::externs::hash::HashAlgorithm;
 use crate::path::Pass;
 use crate::state::ExternState;
 
+/// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
+#[inline]
+pub fn prefetch<T: ?Sized>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect that a program could see, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// What compiled code and helpers share during a call, besides the frame.
 #[repr(C)]
 pub(super) struct Ctx {

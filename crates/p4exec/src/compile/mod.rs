@@ -41,6 +41,7 @@ mod runtime;
 mod site;
 
 pub use codegen::Listing;
+pub use jit::prefetch;
 
 use std::ops::Range;
 use std::rc::Rc;
