@@ -1,6 +1,8 @@
 //! The process: command line, ready line, ports, queues, errors, stopping, coming back.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -78,6 +80,17 @@ fn the_command_line_fills_a_switch_that_forwards() {
         "{left}"
     );
 
+    // 2500 entries go by three requests.
+    let many: String = (0..2_500)
+        .map(|n| format!("table_add where_to forward {n} => 2\n"))
+        .collect();
+    let cleared = format!("{many}table_clear where_to\ntable_num_entries where_to\n");
+    let cleared = switch.done(&cleared);
+    assert!(
+        cleared.contains("Deleted 2501 entries") && cleared.trim_end().ends_with('0'),
+        "{cleared}"
+    );
+
     for (line, why) in [
         (
             "table_add nowhere forward 1 => 2",
@@ -98,6 +111,41 @@ fn the_command_line_fills_a_switch_that_forwards() {
     }
     assert_eq!(switch.stop(), Some(0));
     assert!(!folder.path().join("admin.sock").exists());
+}
+
+/// While it has no files left, a switch lets no administrator in; afterwards it does.
+#[test]
+fn the_admin_socket_survives_a_lack_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let switch = Switch::start(
+        folder.path(),
+        &["--no-p4", "--grpc-server-addr", "127.0.0.1:0"],
+    );
+    let pid = switch.child.id().to_string();
+    let limit = |files: &str| {
+        let files = format!("--nofile={files}:");
+        let set = Command::new("prlimit")
+            .args(["--pid", &pid, &files])
+            .status();
+        set.is_ok_and(|status| status.success())
+    };
+    if !limit("3") {
+        println!("skipped: prlimit cannot limit the files of a process");
+        return;
+    }
+    let mut early = UnixStream::connect(&switch.admin).unwrap();
+    early
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let waits = early.read(&mut [0]).unwrap_err();
+    assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
+    assert!(limit("1024"));
+    early.write_all(b"{\"ask\":\"time\"}\n").unwrap();
+    early.set_read_timeout(Some(WAIT)).unwrap();
+    let mut answer = String::new();
+    BufReader::new(early).read_line(&mut answer).unwrap();
+    assert!(answer.contains("microseconds"), "{answer}");
+    assert_eq!(switch.stop(), Some(0));
 }
 
 /// What a switch that cannot start says, and its exit status.
