@@ -435,8 +435,8 @@ impl Play<'_> {
         let (mut losses, mut hops) = (Losses::default(), 0);
         let mut switches = Vec::new();
         for id in self.topology.switch_ids() {
-            let look = |buffer: &Buffer, totals: Totals, _: Nanos| (buffer.clone(), totals);
-            let Some((buffer, totals)) = self.lab.switch(id).inspect(look)? else {
+            let look = |buffer: &Buffer, totals: Totals, now| (buffer.clone(), totals, now);
+            let Some((buffer, totals, at)) = self.lab.switch(id).inspect(look)? else {
                 continue;
             };
             losses.lossless += totals.lossless;
@@ -444,7 +444,7 @@ impl Play<'_> {
             losses.program += totals.program;
             losses.link_down += totals.link_down + buffer.counters().flushed;
             hops += totals.processed;
-            let mut report = live::switch(self.topology, id, &buffer);
+            let mut report = live::switch(self.topology, id, &buffer, at);
             report.paused_us /= self.clock.scale();
             for class in &mut report.classes {
                 class.paused_us /= self.clock.scale();

@@ -441,9 +441,14 @@ pub(crate) fn timeline(scenario: &Scenario) -> Vec<report::Happening> {
     report::timeline(scenario)
 }
 
-/// A switch's figures.
-pub(crate) fn switch(topology: &Topology, id: SwitchId, buffer: &Buffer) -> SwitchReport {
-    SwitchReport::new(topology, id, buffer, Nanos::default())
+/// A switch's figures at a time of its own clock.
+pub(crate) fn switch(
+    topology: &Topology,
+    id: SwitchId,
+    buffer: &Buffer,
+    now: Nanos,
+) -> SwitchReport {
+    SwitchReport::new(topology, id, buffer, now)
 }
 
 /// A queue as people read it.
