@@ -264,13 +264,6 @@ impl Buffer {
         })
     }
 
-    /// The longest queue: bytes of all queues of a port.
-    #[must_use]
-    pub fn port_queue(&self, port: PortId) -> Bytes {
-        let queues = self.port(port).map(|p| p.queues).unwrap_or_default();
-        Bytes::new(queues.iter().map(|q| q.bytes).sum())
-    }
-
     pub(crate) fn prefetch(&self, port: PortId) {
         if let Some(port) = self.port(port) {
             prefetch(&port.wire);
