@@ -4,10 +4,23 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bmv2_tests::{build, compile, many, run, stf};
+use p4exec::{DropReason, OutputMetadata, Outputs};
 use p4front::Options;
+use units::{Nanos, PortId, Priority};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut cases = cases_in(&folder);
+    // Those of Tofino are by themselves: BMv2 does not play them.
+    cases.extend(cases_in(&folder.join("tna")));
+    // Somebody else's, with `CASES=FOLDER`.
+    if let Some(folder) = std::env::var_os("CASES") {
+        cases.extend(cases_in(Path::new(&folder)));
+    }
+    cases
+}
+
+fn cases_in(folder: &Path) -> Vec<PathBuf> {
     let mut cases: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder of cases is part of the repository")
         .filter_map(|entry| entry.ok().map(|e| e.path()))
@@ -73,5 +86,30 @@ fn large_tables_hold_on_every_executor() {
         let report = play_text(&many::case(seed, entries, packets), &program);
         let first: Vec<&str> = report.lines().take(8).collect();
         assert!(first.is_empty(), "seed {seed}: {}", first.join("\n"));
+    }
+}
+
+/// What the traffic manager of Tofino is told comes out as the priorities of v1model's annotated fields do.
+#[test]
+fn tofinos_queues_are_priorities() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/tna/path.p4");
+    let program = compile(&program, &Options::default()).expect("it compiles");
+    for (name, mut executor) in build(&program).expect("it runs") {
+        let mut out = Outputs::default();
+        executor.process(Nanos::new(1), &[1, 5], PortId::new(6), &mut out);
+        let metadata: Vec<_> = out.sent.iter().map(|o| (o.port, o.metadata)).collect();
+        let wanted = OutputMetadata {
+            queue: 5,
+            ing_prio: Some(Priority::new(3)),
+            eg_prio: Some(Priority::new(5)),
+            instance_type: 0,
+            rid: 0,
+        };
+        assert_eq!(metadata, [(PortId::new(5), wanted)], "{name}");
+        // A packet that a parser rejects says why it ends.
+        out.clear();
+        executor.process(Nanos::new(1), &[0xee, 5], PortId::new(6), &mut out);
+        let reason = DropReason::Parser("NoMatch".to_owned());
+        assert_eq!(out.dropped, [reason], "{name}");
     }
 }

@@ -24,7 +24,9 @@ fn programs(folder: &Path) -> Vec<PathBuf> {
         .filter(|path| path.extension().is_some_and(|e| e == "p4"))
         .filter(|path| {
             let text = std::fs::read_to_string(path).unwrap_or_default();
-            text.contains("V1Switch")
+            ["V1Switch", "<tna.p4>", "<t2na.p4>"]
+                .iter()
+                .any(|word| text.contains(word))
         })
         .collect();
     programs.sort();
@@ -51,6 +53,7 @@ fn agree(program: &Arc<ValidProgram>, path: &Path, packets: u64) -> Option<Tally
 fn executors_agree_on_our_programs() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = programs(&here.join("cases"));
+    all.extend(programs(&here.join("cases/tna")));
     all.extend(programs(&here.join("../p4src/generated")));
     assert!(all.len() > 8, "programs are found");
     let options = Options {

@@ -51,7 +51,11 @@ fn arguments() -> Result<Arguments, String> {
         }
     }
     if arguments.programs.is_empty() {
-        for folder in ["p4src/generated", "bmv2-tests/cases"] {
+        for folder in [
+            "p4src/generated",
+            "bmv2-tests/cases",
+            "bmv2-tests/cases/tna",
+        ] {
             let entries =
                 std::fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
             let paths = entries.filter_map(|entry| entry.ok().map(|e| e.path()));
@@ -64,7 +68,12 @@ fn arguments() -> Result<Arguments, String> {
 
 fn is_program(path: &Path) -> bool {
     let source = path.extension().is_some_and(|e| e == "p4");
-    source && std::fs::read_to_string(path).is_ok_and(|text| text.contains("V1Switch"))
+    let known = |text: String| {
+        ["V1Switch", "<tna.p4>", "<t2na.p4>"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    source && std::fs::read_to_string(path).is_ok_and(known)
 }
 
 fn run(arguments: &Arguments) -> Result<bool, String> {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use p4exec::externs::hash::internet_checksum;
+use p4exec::tna::INGRESS_METADATA_BITS;
 use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
 use p4ir::{
@@ -58,8 +59,14 @@ impl PacketMaker {
 
     /// A packet made by the parser's states, and a payload.
     pub fn well_formed(&self, pool: &Pool, choices: &mut Choices<'_>) -> Vec<u8> {
-        let Some(view) = self.program.v1model() else {
-            return choices.bytes(64);
+        // What Tofino lays before a packet for the parser is not part of it.
+        let (parser, before) = match (self.program.v1model(), self.program.tna()) {
+            (Some(view), _) => (view.parser, 0),
+            (None, Some(view)) => {
+                let bits = INGRESS_METADATA_BITS + view.port_metadata_bits as usize;
+                (view.ingress.parser, bits / 8)
+            }
+            (None, None) => return choices.bytes(64),
         };
         let mut walk = Walk {
             program: &self.program,
@@ -70,8 +77,10 @@ impl PacketMaker {
             sums: Vec::new(),
             states: 0,
         };
-        walk.parser(view.parser, choices);
-        walk.finish(choices)
+        walk.parser(parser, choices);
+        let mut packet = walk.finish(choices);
+        packet.drain(..before.min(packet.len()));
+        packet
     }
 }
 

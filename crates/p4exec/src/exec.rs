@@ -22,11 +22,11 @@ pub struct Output {
 /// What a program says about a packet it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputMetadata {
-    /// `standard_metadata.priority`: BMv2's egress queue.
+    /// `standard_metadata.priority`, BMv2's egress queue; Tofino's `qid`.
     pub queue: u8,
-    /// The field annotated `@switchwright("ing_prio")`, if the program has one.
+    /// The field annotated `@switchwright("ing_prio")`, if the program has one; Tofino's `ingress_cos`.
     pub ing_prio: Option<Priority>,
-    /// The field annotated `@switchwright("eg_prio")`, if the program has one.
+    /// The field annotated `@switchwright("eg_prio")`, if the program has one; Tofino's `qid`.
     pub eg_prio: Option<Priority>,
     /// `standard_metadata.instance_type`: see [`crate::v1model::instance_type`].
     pub instance_type: u32,
@@ -40,6 +40,9 @@ pub enum DropReason {
     /// Ingress left `egress_spec` at the drop port.
     #[error("dropped by ingress")]
     Ingress,
+    /// Tofino: a parser ended with an error that the program does not look at.
+    #[error("the parser ended with error {0}")]
+    Parser(String),
     /// Egress left `egress_spec` at the drop port.
     #[error("dropped by egress")]
     Egress,

@@ -16,7 +16,7 @@ use crate::exec::{DropReason, OutputMetadata, Sink};
 use crate::externs::digest::Digest;
 use crate::state::{Replica, RuntimeState};
 use crate::trace::{Fields, TraceEvent, Tracer};
-use crate::v1model::{DROP_PORT, V1Info, instance_type};
+use crate::v1model::{DROP_PORT, ProgramInfo, instance_type};
 use crate::value::Bits;
 
 /// Passes through ingress and egress that one received packet may cause.
@@ -33,6 +33,10 @@ pub(crate) struct Requests {
     pub(crate) recirculate: Option<Vec<usize>>,
     pub(crate) truncate: Option<usize>,
     pub(crate) digests: Vec<Digest>,
+    /// Tofino: session, and the header before the copy.
+    pub(crate) mirrors: Vec<(u32, Vec<u8>)>,
+    /// Tofino: what comes in the place of the port metadata.
+    pub(crate) resubmit_with: Option<Vec<u8>>,
 }
 
 impl Requests {
@@ -133,7 +137,7 @@ enum Job<S> {
 /// One received packet's way through the switch, with all that comes of it.
 pub(crate) struct Path<'a, E: Engine> {
     engine: &'a mut E,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     now: Nanos,
     out: &'a mut dyn Sink,
     tracer: Option<&'a mut dyn Tracer>,
@@ -143,7 +147,7 @@ pub(crate) struct Path<'a, E: Engine> {
 /// Takes a packet all the way.
 pub(crate) fn run<'a, E: Engine>(
     engine: &'a mut E,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     now: Nanos,
     packet: &[u8],
     ingress_port: PortId,
@@ -165,7 +169,7 @@ pub(crate) fn run<'a, E: Engine>(
 /// Takes a packet on from the end of ingress, which ran outside.
 pub(crate) fn resume_after_ingress<E: Engine>(
     engine: &mut E,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     now: Nanos,
     job: &IngressJob,
     parsed: usize,
@@ -187,7 +191,7 @@ pub(crate) fn resume_after_ingress<E: Engine>(
 /// Takes a unicast packet on from the end of its first egress, which ran outside.
 pub(crate) fn resume_after_egress<E: Engine>(
     engine: &mut E,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     pass: Pass<'_>,
     (port, rid): (PortId, u16),
     requests: Requests,
@@ -539,6 +543,6 @@ impl<E: Engine> Path<'_, E> {
 }
 
 /// Lends a tracer for a shorter time.
-fn lend<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> Lent<'t> {
+pub(crate) fn lend<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> Lent<'t> {
     tracer.as_mut().map(|t| &mut **t as &mut dyn Tracer)
 }

@@ -1,8 +1,8 @@
-//! What executors know of a v1model program besides its code: where the fields of the standard
+//! What executors know of a program besides its code: its blocks, where the fields of the standard
 //! metadata lie, which user metadata is preserved or has a meaning outside, and how leaves are
-//! called.
+//! called. What is known of Tofino's metadata is in [`crate::tna`].
 //!
-//! User metadata fields get a meaning by annotation:
+//! v1model's user metadata fields get a meaning by annotation:
 //!
 //! * `@field_list(i, ...)`: kept by the clones, resubmissions and recirculations that name `i`.
 //! * `@switchwright("ing_prio")`, `@switchwright("eg_prio")`: the packet's ingress and egress
@@ -14,9 +14,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use p4ir::{
-    Annotation, AnnotationValue, LeafKind, Program, RecordKind, Type, TypeId, V1Model,
-    ValidProgram, VarId,
+    Annotation, AnnotationValue, ControlId, LeafKind, ParserId, Program, RecordKind, Type, TypeId,
+    V1Model, ValidProgram, VarId,
 };
+
+use crate::tna::TnaInfo;
 
 /// The port that means "drop" in `egress_spec`.
 pub const DROP_PORT: u64 = 511;
@@ -67,11 +69,30 @@ pub struct StandardFields {
     pub priority: Option<usize>,
 }
 
+/// The blocks of a program, as they are run one after the other.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// Of ingress.
+    pub parser: ParserId,
+    /// v1model's checksum verification and ingress; Tofino's ingress.
+    pub ingress: Vec<ControlId>,
+    /// Only Tofino has them: the ingress deparser and the egress parser.
+    pub between: Option<(ControlId, ParserId)>,
+    /// Egress.
+    pub egress: Vec<ControlId>,
+    /// v1model's checksum computation and deparser; Tofino's egress deparser.
+    pub deparser: Vec<ControlId>,
+}
+
 /// See the module documentation.
 #[derive(Clone, Debug)]
-pub struct V1Info {
-    /// The six blocks and three variables.
-    pub view: V1Model,
+pub struct ProgramInfo {
+    /// What is run.
+    pub blocks: Blocks,
+    /// For Tofino; then there is no standard metadata, and none of what follows but names.
+    pub tna: Option<TnaInfo>,
+    /// The variables of headers, user and standard metadata.
+    pub kept_vars: Vec<VarId>,
     /// Standard metadata.
     pub standard: StandardFields,
     /// All leaves of the headers.
@@ -93,15 +114,33 @@ pub struct V1Info {
 }
 
 /// Walks a variable's type and visits every leaf with its name and the annotations above it.
-struct Walk<'p> {
+pub(crate) struct Walk<'p> {
     program: &'p ValidProgram,
     next: usize,
     valid: Option<usize>,
-    names: Vec<NamedLeaf>,
+    pub(crate) names: Vec<NamedLeaf>,
     annotated: Vec<(usize, Annotation)>,
 }
 
-impl Walk<'_> {
+impl<'p> Walk<'p> {
+    pub(crate) fn new(program: &'p ValidProgram) -> Self {
+        Self {
+            program,
+            next: 0,
+            valid: None,
+            names: Vec::new(),
+            annotated: Vec::new(),
+        }
+    }
+
+    /// All leaves of a variable.
+    pub(crate) fn variable(&mut self, var: VarId, name: &str) -> Range<usize> {
+        self.next = self.program.layout().base(var) as usize;
+        let start = self.next;
+        self.visit(self.program.vars[var].ty, name, &[]);
+        start..self.next
+    }
+
     fn leaf(&mut self, name: String, annotations: &[Annotation]) {
         self.names.push(NamedLeaf {
             name,
@@ -141,27 +180,47 @@ impl Walk<'_> {
     }
 }
 
-impl V1Info {
-    /// The view of a program; `None` if it is not a v1model program.
+impl ProgramInfo {
+    /// What is known of a program; `None` if it is neither for v1model nor for Tofino.
     #[must_use]
     pub fn new(program: &ValidProgram) -> Option<Self> {
-        let view = program.v1model()?;
-        let mut walk = Walk {
-            program,
-            next: 0,
-            valid: None,
-            names: Vec::new(),
-            annotated: Vec::new(),
-        };
-        let mut range = |var: VarId, name: &str| {
-            walk.next = program.layout().base(var) as usize;
-            let start = walk.next;
-            walk.visit(program.vars[var].ty, name, &[]);
-            start..walk.next
-        };
-        let headers = range(view.headers, "hdr");
-        let metadata = range(view.metadata, "meta");
-        let standard_metadata = range(view.standard_metadata, "standard_metadata");
+        match program.v1model() {
+            Some(view) => Some(Self::of_v1model(program, view)),
+            None => Self::of_tna(program),
+        }
+    }
+
+    fn of_tna(program: &ValidProgram) -> Option<Self> {
+        let view = program.tna()?;
+        let mut walk = Walk::new(program);
+        let tna = TnaInfo::new(program, &view, &mut walk);
+        Some(Self {
+            blocks: Blocks {
+                parser: view.ingress.parser,
+                ingress: vec![view.ingress.control],
+                between: Some((view.ingress.deparser, view.egress.parser)),
+                egress: vec![view.egress.control],
+                deparser: vec![view.egress.deparser],
+            },
+            tna: Some(tna),
+            kept_vars: Vec::new(),
+            standard: StandardFields::default(),
+            headers: 0..0,
+            metadata: 0..0,
+            standard_metadata: 0..0,
+            names: walk.names,
+            field_lists: BTreeMap::new(),
+            ing_prio: None,
+            eg_prio: None,
+            port_status: None,
+        })
+    }
+
+    fn of_v1model(program: &ValidProgram, view: V1Model) -> Self {
+        let mut walk = Walk::new(program);
+        let headers = walk.variable(view.headers, "hdr");
+        let metadata = walk.variable(view.metadata, "meta");
+        let standard_metadata = walk.variable(view.standard_metadata, "standard_metadata");
         let Walk {
             names, annotated, ..
         } = walk;
@@ -182,18 +241,26 @@ impl V1Info {
                 .find(|(_, a)| has_role(a, role))
                 .map(|(leaf, _)| *leaf)
         };
-        Some(Self {
+        Self {
             standard: standard_fields(program, view.standard_metadata),
             ing_prio: role("ing_prio"),
             eg_prio: role("eg_prio"),
             port_status: role("port_status"),
-            view,
+            blocks: Blocks {
+                parser: view.parser,
+                ingress: vec![view.verify_checksum, view.ingress],
+                between: None,
+                egress: vec![view.egress],
+                deparser: vec![view.compute_checksum, view.deparser],
+            },
+            tna: None,
+            kept_vars: vec![view.headers, view.metadata, view.standard_metadata],
             headers,
             metadata,
             standard_metadata,
             names,
             field_lists,
-        })
+        }
     }
 
     /// The leaves that clones and waiting packets keep: headers, user and standard metadata.

@@ -2,6 +2,7 @@
 
 use crate::Program;
 use crate::entity::{ControlId, ExprId, ExternId, ParserId, VarId};
+use crate::expr::{Const, ExprKind};
 
 /// A constructor argument of a package.
 #[derive(Clone, Debug)]
@@ -73,7 +74,63 @@ pub struct V1Model {
     pub standard_metadata: VarId,
 }
 
+/// The blocks of one direction of a Tofino pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gress {
+    /// Reads the packet.
+    pub parser: ParserId,
+    /// Matches and acts.
+    pub control: ControlId,
+    /// Writes the packet.
+    pub deparser: ControlId,
+}
+
+/// The pipeline of a Tofino program: the first one, where a program has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tna {
+    /// Before the traffic manager.
+    pub ingress: Gress,
+    /// Behind it.
+    pub egress: Gress,
+    /// Bits between the ingress intrinsic metadata and the packet: 64 on Tofino 1, 192 on Tofino 2.
+    pub port_metadata_bits: u32,
+}
+
 impl Program {
+    /// The pipeline of a program for `tna.p4` or `t2na.p4`, or `None` if `main` is not a `Switch` of a `Pipeline` with
+    /// all six blocks.
+    pub fn tna(&self) -> Option<Tna> {
+        if self.main.type_name != "Switch" {
+            return None;
+        }
+        let ArgValue::Package(pipe) = self.main.arg("pipe0")? else {
+            return None;
+        };
+        let parser = |name| match pipe.arg(name)? {
+            ArgValue::Parser(id) => Some(*id),
+            _ => None,
+        };
+        let ArgValue::Value(size) = self.main.arg("PORT_METADATA_SIZE")? else {
+            return None;
+        };
+        let ExprKind::Const(Const::Bits(size)) = &self.exprs.get(*size)?.kind else {
+            return None;
+        };
+        Some(Tna {
+            ingress: Gress {
+                parser: parser("ingress_parser")?,
+                control: pipe.control("ingress")?,
+                deparser: pipe.control("ingress_deparser")?,
+            },
+            egress: Gress {
+                parser: parser("egress_parser")?,
+                control: pipe.control("egress")?,
+                deparser: pipe.control("egress_deparser")?,
+            },
+            port_metadata_bits: u32::try_from(size).ok()?,
+        })
+    }
+
     /// The v1model view, or `None` if `main` is not a `V1Switch` with all six blocks over shared variables.
     pub fn v1model(&self) -> Option<V1Model> {
         let main = &self.main;

@@ -132,6 +132,25 @@
 //! Clones, resubmitted and recirculated packets keep user metadata fields marked `@field_list(i)` for
 //! the index given, with the values at the end of the block, and zero the rest; their `ingress_port` is 0 (an ingress clone's too).
 //! `bmv2-tests/cases/path.stf` holds each of these statements against `simple_switch`.
+//!
+//! # The packet path of Tofino
+//!
+//! [`Program::tna`] gives two parsers, two controls and two deparsers. The three blocks of ingress share variables (one for
+//! each type that the architecture passes), and so do the three of egress; ingress and egress share nothing. Lowering has
+//! put the externs of `tna.p4` in terms of those of v1model (see `p4front`'s `lower/tna.rs`): what is left of them in the IR are the
+//! functions `mirror`, `resubmit_with` and `digest`, which deparsers call. Per packet:
+//!
+//! 1. All variables of ingress are zero, but `ucast_egress_port` is 511: no unicast copy unless it is set. Before the packet stand
+//!    64 bits of `ingress_intrinsic_metadata_t` and the port metadata, which are zero here, or the data of a resubmission. They never count as packet,
+//!    whether the parser takes them or not.
+//! 2. The ingress parser. An error ends the packet, unless the program reads `parser_err`.
+//! 3. Ingress, then its deparser, which writes the packet with whatever header is bridged to egress.
+//! 4. A digest, a mirror (of the packet as it came, with the mirror's header before it; not if bit 2 of `drop_ctl`), then, if bit 0 of `drop_ctl` is set,
+//!    the end; else a resubmission, or else copies for the groups `mcast_grp_a` and `mcast_grp_b` and for `ucast_egress_port`. With `bypass_egress` they leave at once.
+//! 5. Egress per copy: all its variables zero; `egress_intrinsic_metadata_t` stands before what the ingress deparser wrote. Parser, control,
+//!    deparser; a mirror (of the packet as it leaves); the packet is sent unless bit 0 of `drop_ctl` is set.
+//!
+//! With every packet sent go `ingress_cos` as its ingress priority and `qid` as its egress priority.
 
 mod arch;
 mod block;
@@ -143,7 +162,7 @@ mod text;
 mod types;
 mod valid;
 
-pub use arch::{ArgValue, Package, PackageArg, V1Model};
+pub use arch::{ArgValue, Gress, Package, PackageArg, Tna, V1Model};
 pub use block::{
     Action, ActionScope, Annotation, AnnotationValue, Control, DefaultAction, Direction, Entry,
     ExternInstance, Function, Key, KeySet, MatchKind, Param, Parser, SelectCase, SelectMatch,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use p4exec::compile::Listing;
-use p4exec::v1model::{V1Info, leaf_width};
+use p4exec::v1model::{ProgramInfo, leaf_width};
 use p4front::diag::Diagnostics;
 use p4front::lex::{Token, TokenKind};
 use p4front::source::SourceMap;
@@ -215,7 +215,7 @@ fn functions(listing: &[Listing], text: impl Fn(&Listing) -> &str) -> String {
 fn storage(program: &p4ir::ValidProgram) -> String {
     let leaves = program.layout().leaves();
     let mut text = format!("{} leaves in all\n", leaves.len());
-    let Some(info) = V1Info::new(program) else {
+    let Some(info) = ProgramInfo::new(program) else {
         return text;
     };
     for named in &info.names {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use p4ir::{Entity as _, LeafKind, Type, TypeId, ValidProgram, VarId};
 
-use crate::v1model::{V1Info, leaf_width};
+use crate::v1model::{ProgramInfo, leaf_width};
 use crate::value::Bits;
 
 /// One leaf in the frame.
@@ -119,7 +119,7 @@ pub(super) struct FrameLayout {
 }
 
 impl FrameLayout {
-    pub(super) fn new(program: &ValidProgram, info: &V1Info) -> Self {
+    pub(super) fn new(program: &ValidProgram, info: &ProgramInfo) -> Self {
         let layout = program.layout();
         let mut per_type = HashMap::new();
         for (id, ty) in program.types.iter() {
@@ -135,13 +135,12 @@ impl FrameLayout {
             };
             per_type.insert(id, words);
         }
-        let view = &info.view;
-        let first = [view.headers, view.metadata, view.standard_metadata];
+        let first = &info.kept_vars;
         let rest = program.vars.keys().filter(|var| !first.contains(var));
         let mut slots = vec![Slot::new(0, LeafKind::Bool); layout.leaves().len()];
         let mut bases = vec![0; program.vars.len()];
         let (mut next, mut kept) = (0, 0);
-        for (order, var) in first.into_iter().chain(rest).enumerate() {
+        for (order, var) in first.iter().copied().chain(rest).enumerate() {
             bases[var.index()] = next;
             let start = layout.base(var) as usize;
             let count = layout.leaves_of(program.vars[var].ty) as usize;
@@ -153,7 +152,7 @@ impl FrameLayout {
                 *slot = Slot::new(next, leaf.kind);
                 next += slot.words();
             }
-            if order == 2 {
+            if order + 1 == first.len() {
                 kept = next as usize;
             }
         }

@@ -120,8 +120,9 @@ pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
 pub(super) struct Code {
     /// Behind a lock only so that switches in several threads may share the code; nobody takes it.
     module: Mutex<Option<JITModule>>,
-    blocks: [Block; 4],
-    /// All four in one, with what is between them for a packet that asks for nothing special.
+    /// In the order of [`BlockKind`].
+    blocks: Vec<Block>,
+    /// All in one, with what is between them for a packet that asks for nothing special.
     whole: Option<Block>,
 }
 
@@ -132,8 +133,12 @@ pub(super) enum BlockKind {
     /// Checksum verification and ingress.
     Ingress,
     Egress,
-    /// Checksum computation and deparser.
+    /// Checksum computation and deparser; Tofino's egress deparser.
     Deparser,
+    /// Only of Tofino.
+    IngressDeparser,
+    /// Only of Tofino.
+    EgressParser,
 }
 
 /// How the function of all blocks ended.
@@ -172,14 +177,15 @@ impl Way {
 }
 
 impl Code {
-    /// Takes over a finished module and the addresses of its four blocks and of the function of all.
-    pub(super) fn new(module: JITModule, blocks: [*const u8; 4], whole: Option<*const u8>) -> Self {
+    /// Takes over a finished module and the addresses of its blocks, all that the program's architecture has, and of
+    /// the function of all.
+    pub(super) fn new(module: JITModule, blocks: Vec<*const u8>, whole: Option<*const u8>) -> Self {
         // SAFETY: the generator declared these functions with this signature, and they stay where
         // they are until `module` is freed, which `Drop` does.
         let block = |at| unsafe { std::mem::transmute::<*const u8, Block>(at) };
         Self {
             module: Mutex::new(Some(module)),
-            blocks: blocks.map(block),
+            blocks: blocks.into_iter().map(block).collect(),
             whole: whole.map(block),
         }
     }
@@ -260,12 +266,18 @@ impl<'a> Session<'a> {
         self.run_writing(kind, pass, std::ptr::null_mut()).0
     }
 
-    /// Runs the deparser, which appends at most `room` bytes to `out`.
-    pub(super) fn run_deparser(&mut self, pass: Pass<'_>, out: &mut Vec<u8>, room: usize) -> Ended {
+    /// Runs a deparser, which appends at most `room` bytes to `out`.
+    pub(super) fn run_deparser(
+        &mut self,
+        kind: BlockKind,
+        pass: Pass<'_>,
+        out: &mut Vec<u8>,
+        room: usize,
+    ) -> Ended {
         // Words are written whole, so up to seven bytes behind the last one are scratch.
         out.reserve(room + 8);
         let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
-        let (ended, end) = self.run_writing(BlockKind::Deparser, pass, start);
+        let (ended, end) = self.run_writing(kind, pass, start);
         // SAFETY: both point into the spare capacity; compiled code wrote all bytes between them,
         // and the generator computed `room` as an upper bound of what it writes.
         unsafe {

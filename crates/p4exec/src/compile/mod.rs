@@ -27,6 +27,8 @@
 //! straight into the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
 //! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
 //!
+//! Tofino's six blocks are a function each, and every packet goes the way of `tna_path`, as in the interpreter.
+//!
 //! Traced packets are run by the interpreter, on the same state: events come at places that compiled
 //! code does not have, and who listens does not hurry. What is sent, and what the state becomes, is the
 //! same.
@@ -54,8 +56,10 @@ use crate::exec::{Batch, Departure, DropReason, Executor, OutputMetadata, Output
 use crate::interp::Interpreter;
 use crate::path::{self, Engine, IngressJob, Lent, Pass, Requests};
 use crate::state::{BuildError, RuntimeState};
+use crate::tna::Gress;
+use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
-use crate::v1model::{DROP_PORT, V1Info, instance_type};
+use crate::v1model::{DROP_PORT, ProgramInfo, instance_type};
 use crate::value::Bits;
 use frame::FrameLayout;
 use image::Images;
@@ -67,12 +71,12 @@ use site::Site;
 /// How far ahead packets are fetched to the cache.
 const AHEAD: usize = 2;
 
-/// A v1model program as machine code. See the module documentation.
+/// A program for v1model or Tofino as machine code. See the module documentation.
 pub struct Compiled {
     /// Holds the state, and runs traced packets.
     interpreter: Interpreter,
     program: Arc<ValidProgram>,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     layout: FrameLayout,
     sites: Vec<Site>,
     out_room: Option<usize>,
@@ -109,7 +113,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn new(info: &V1Info, layout: &FrameLayout) -> Self {
+    fn new(info: &ProgramInfo, layout: &FrameLayout) -> Self {
         let cell = |leaf: Option<usize>| {
             leaf.map(|leaf| {
                 let slot = layout.slot(leaf);
@@ -263,9 +267,14 @@ impl Executor for Compiled {
     }
 
     fn process_batch(&mut self, now: Nanos, packets: &[(PortId, &[u8])], out: &mut Batch) {
+        let info = Arc::clone(&self.info);
         let mut machine = self.machine();
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
+            if let Some(tna) = &info.tna {
+                tna_path::run(&mut machine, tna, now, packet, *port, out, None);
+                continue;
+            }
             // A later packet is on its way to the cache while this one is processed.
             let later = packets
                 .get(arrival + AHEAD)
@@ -288,7 +297,7 @@ impl Executor for Compiled {
 struct Machine<'a> {
     session: Session<'a>,
     fields: Fields,
-    info: &'a Arc<V1Info>,
+    info: &'a Arc<ProgramInfo>,
     out_room: Option<usize>,
     /// The same, if all blocks are one function.
     in_one: Option<usize>,
@@ -459,11 +468,22 @@ impl Machine<'_> {
 
     /// Computes checksums and appends the packet.
     fn write_packet(&mut self, pass: Pass<'_>, out: &mut Vec<u8>) -> Result<(), DropReason> {
-        let code = match self.out_room {
-            Some(room) => self.session.run_deparser(pass, out, room).code,
-            None => self.session.run(BlockKind::Deparser, pass).code,
-        };
+        self.write_by(BlockKind::Deparser, pass, out)?;
         self.refuse_requests();
+        Ok(())
+    }
+
+    /// Runs a deparser and appends the packet; what it asked for is left.
+    fn write_by(
+        &mut self,
+        kind: BlockKind,
+        pass: Pass<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DropReason> {
+        let code = match self.out_room {
+            Some(room) => self.session.run_deparser(kind, pass, out, room).code,
+            None => self.session.run(kind, pass).code,
+        };
         if code != 0 {
             self.session.runtime.scratch.writer = crate::bitio::BitWriter::new();
             return Err(self.aborted());
@@ -489,6 +509,29 @@ impl Machine<'_> {
             instance_type: instance_type::NORMAL as u32,
             rid,
         }
+    }
+}
+
+impl TnaEngine for Machine<'_> {
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> (u32, usize) {
+        let ended = self.session.run(BlockKind::EgressParser, pass);
+        self.refuse_requests();
+        (ended.code as u32, ended.parsed)
+    }
+
+    fn deparse_asking<'a>(
+        &'a mut self,
+        gress: Gress,
+        pass: Pass<'a>,
+        _: Lent<'a>,
+    ) -> Result<(Vec<u8>, Requests), DropReason> {
+        let kind = match gress {
+            Gress::Ingress => BlockKind::IngressDeparser,
+            Gress::Egress => BlockKind::Deparser,
+        };
+        let mut bytes = Vec::new();
+        self.write_by(kind, pass, &mut bytes)?;
+        Ok((bytes, self.take_requests()))
     }
 }
 

@@ -9,7 +9,7 @@ use p4ir::{
 };
 
 use super::frame::FrameLayout;
-use crate::v1model::{V1Info, leaf_width};
+use crate::v1model::{ProgramInfo, leaf_width};
 
 /// A callable that is called more than once is copied to its callers up to this many statements.
 const INLINE: usize = 40;
@@ -28,7 +28,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(program: &ValidProgram, info: &V1Info, layout: &FrameLayout) -> Self {
+    pub(super) fn new(program: &ValidProgram, info: &ProgramInfo, layout: &FrameLayout) -> Self {
         let mut survey = Survey {
             program,
             sites: HashMap::new(),
@@ -38,20 +38,22 @@ impl Plan {
             odd: false,
         };
         survey.look_at_all(layout);
-        let view = &info.view;
-        survey.weight(Callee::Parser(view.parser));
-        let deparser = &program.controls[view.deparser];
-        for id in [
-            view.verify_checksum,
-            view.ingress,
-            view.egress,
-            view.compute_checksum,
-            view.deparser,
-        ] {
-            survey.weight(Callee::Control(id));
+        let blocks = &info.blocks;
+        survey.weight(Callee::Parser(blocks.parser));
+        if let Some((deparser, parser)) = blocks.between {
+            survey.weight(Callee::Control(deparser));
+            survey.weight(Callee::Parser(parser));
         }
-        let room = [&deparser.init, &deparser.body]
-            .into_iter()
+        for controls in [&blocks.ingress, &blocks.egress, &blocks.deparser] {
+            for id in controls {
+                survey.weight(Callee::Control(*id));
+            }
+        }
+        // Room for either deparser of Tofino.
+        let deparsers = blocks.between.map(|(deparser, _)| deparser);
+        let deparsers = deparsers.into_iter().chain(blocks.deparser.last().copied());
+        let room = deparsers
+            .flat_map(|id| [&program.controls[id].init, &program.controls[id].body])
             .map(|block| room(program, layout, block))
             .sum();
         let cyclic = || program.parsers.keys().any(|id| is_cyclic(program, id));

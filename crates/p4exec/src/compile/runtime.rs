@@ -18,7 +18,7 @@ use crate::state::{
     ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
-use crate::v1model::{V1Info, enum_member, leaf_width};
+use crate::v1model::{ProgramInfo, enum_member, leaf_width};
 use crate::value::Bits;
 
 /// What blocks leave behind besides storage and state; its memory is kept from packet to packet.
@@ -53,7 +53,7 @@ pub(super) struct Applied<'a> {
 /// See the module documentation.
 pub(super) struct Runtime<'a> {
     pub(super) program: &'a ValidProgram,
-    pub(super) info: &'a V1Info,
+    pub(super) info: &'a ProgramInfo,
     pub(super) layout: &'a FrameLayout,
     pub(super) sites: &'a [Site],
     pub(super) frame: &'a mut [u64],
@@ -222,6 +222,14 @@ impl Runtime<'_> {
             Call::Digest(name) => {
                 let (name, fields) = (name.clone(), slots.iter().map(|s| s.read(args)).collect());
                 self.requests().digests.push(Digest { name, fields });
+            }
+            Call::Mirror => {
+                let header = side_by_side(&slots[1..], args);
+                self.requests().mirrors.push((args[0] as u32, header));
+            }
+            Call::ResubmitWith => {
+                let header = side_by_side(slots, args);
+                self.requests().resubmit_with = Some(header);
             }
             Call::Hash(algorithm, covers) => {
                 let (algorithm, slots) = match algorithm {
@@ -466,6 +474,15 @@ fn read_leaves(
         cursor += width as usize;
     }
     Ok(cursor)
+}
+
+/// Argument words as they lie in a packet.
+fn side_by_side(slots: &[Slot], args: &[u64]) -> Vec<u8> {
+    let mut writer = BitWriter::new();
+    for slot in slots {
+        writer.push(&slot.read(args));
+    }
+    writer.into_bytes()
 }
 
 /// Appends what the parser did not take.

@@ -34,6 +34,10 @@ pub(super) enum Call {
     Truncate,
     /// `digest`: the fields.
     Digest(String),
+    /// `mirror`: session, then the header's fields.
+    Mirror,
+    /// `resubmit_with`: the header's fields.
+    ResubmitWith,
     /// Any hash or checksum: the data; the answer is the hash.
     Hash(Algorithm, Payload),
     /// `random`: low, high; true if the answer is set.
@@ -63,6 +67,8 @@ impl Call {
                 | Self::RecirculateList
                 | Self::Truncate
                 | Self::Digest(_)
+                | Self::Mirror
+                | Self::ResubmitWith
         )
     }
 }

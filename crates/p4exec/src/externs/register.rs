@@ -9,6 +9,7 @@ pub struct RegisterArray {
     pub name: String,
     /// Bits of one cell.
     pub width: u32,
+    initial: Bits,
     cells: Vec<Bits>,
 }
 
@@ -19,8 +20,15 @@ impl RegisterArray {
         Self {
             name,
             width,
+            initial: Bits::zero(width),
             cells: vec![Bits::zero(width); size],
         }
+    }
+
+    /// Sets all cells, now and at every reset.
+    pub fn start_with(&mut self, value: Bits) {
+        self.initial = value.resize_unsigned(self.width);
+        self.reset();
     }
 
     /// Number of cells.
@@ -49,8 +57,8 @@ impl RegisterArray {
             .map(|cell| std::mem::replace(cell, value))
     }
 
-    /// All cells to zero.
+    /// All cells to what they started with.
     pub fn reset(&mut self) {
-        self.cells.fill(Bits::zero(self.width));
+        self.cells.fill(self.initial.clone());
     }
 }

@@ -11,11 +11,16 @@ use crate::value::Bits;
 
 impl Machine<'_> {
     /// Runs a control as a top-level block; the error is why the packet ends there.
-    pub(super) fn run_top_control(&mut self, id: ControlId) -> Result<(), DropReason> {
+    fn run_top_control(&mut self, id: ControlId) -> Result<(), DropReason> {
         match self.run_control(id) {
             Flow::Abort(reason) => Err(reason),
             _ => Ok(()),
         }
+    }
+
+    /// Some of them in order.
+    pub(super) fn run_top_controls(&mut self, ids: &[ControlId]) -> Result<(), DropReason> {
+        ids.iter().try_for_each(|id| self.run_top_control(*id))
     }
 
     fn run_control(&mut self, id: ControlId) -> Flow {

@@ -1,4 +1,4 @@
-//! Calls of v1model's extern functions and methods.
+//! Calls of v1model's extern functions and methods, and of what those of Tofino become.
 
 use p4ir::{
     Const, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type, TypeId,
@@ -16,7 +16,7 @@ use crate::trace::TraceEvent;
 use crate::v1model::{DROP_PORT, enum_member, scalar_width};
 use crate::value::Bits;
 
-/// Functions of v1model.
+/// Functions of v1model, and those that Tofino's deparsers call.
 const FUNCTIONS: &[&str] = &[
     "assert",
     "assume",
@@ -27,11 +27,13 @@ const FUNCTIONS: &[&str] = &[
     "hash",
     "log_msg",
     "mark_to_drop",
+    "mirror",
     "random",
     "recirculate",
     "recirculate_preserving_field_list",
     "resubmit",
     "resubmit_preserving_field_list",
+    "resubmit_with",
     "truncate",
     "update_checksum",
     "update_checksum_with_payload",
@@ -132,6 +134,14 @@ impl Machine<'_> {
             }
             "truncate" => self.requests.truncate_to(self.index(&args, 0)),
             "digest" => self.digest(call, &args),
+            "mirror" => {
+                let (session, header) =
+                    (self.number(&args, 0), self.data_bytes(args.data(1), false));
+                self.requests.mirrors.push((session as u32, header));
+            }
+            "resubmit_with" => {
+                self.requests.resubmit_with = Some(self.data_bytes(args.data(0), false));
+            }
             "hash" => self.hash_into(&args),
             "log_msg" => self.log(&args),
             "mark_to_drop" => self.mark_to_drop(args.place(0)),

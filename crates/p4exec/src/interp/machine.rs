@@ -10,7 +10,7 @@ use crate::externs::meter::Colour;
 use crate::path::Requests;
 use crate::state::RuntimeState;
 use crate::trace::{TraceEvent, Tracer};
-use crate::v1model::{V1Info, leaf_width};
+use crate::v1model::{ProgramInfo, leaf_width};
 use crate::value::Bits;
 
 /// Where control goes after a statement.
@@ -44,7 +44,7 @@ pub(crate) struct Located {
 /// See the module documentation.
 pub(crate) struct Machine<'a> {
     pub(super) program: &'a ValidProgram,
-    pub(super) info: &'a V1Info,
+    pub(super) info: &'a ProgramInfo,
     pub(super) storage: &'a mut [Bits],
     pub(super) state: &'a mut RuntimeState,
     pub(super) tracer: Option<&'a mut dyn Tracer>,
@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         program: &'a ValidProgram,
-        info: &'a V1Info,
+        info: &'a ProgramInfo,
         storage: &'a mut [Bits],
         state: &'a mut RuntimeState,
         tracer: Option<&'a mut dyn Tracer>,

@@ -28,8 +28,10 @@ use units::{Nanos, PortId};
 use crate::exec::{DropReason, Executor, Outputs};
 use crate::path::{self, Engine, Lent, Pass, Requests};
 use crate::state::{BuildError, RuntimeState};
+use crate::tna::Gress;
+use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
-use crate::v1model::{V1Info, leaf_width};
+use crate::v1model::{ProgramInfo, leaf_width};
 use crate::value::Bits;
 use machine::Machine;
 
@@ -38,10 +40,10 @@ pub use crate::path::MAX_PASSES;
 /// Loop rounds and parser states per pass.
 pub const MAX_ROUNDS: u64 = 1 << 16;
 
-/// The reference interpreter of one v1model program.
+/// The reference interpreter of one program for v1model or Tofino.
 pub struct Interpreter {
     program: Arc<ValidProgram>,
-    info: Arc<V1Info>,
+    info: Arc<ProgramInfo>,
     state: RuntimeState,
     /// One bit string per leaf of the layout.
     storage: Vec<Bits>,
@@ -51,7 +53,7 @@ impl Interpreter {
     /// An interpreter with the program's initial state.
     pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
         let architecture = || BuildError::Architecture(program.main.type_name.clone());
-        let info = V1Info::new(&program).ok_or_else(architecture)?;
+        let info = ProgramInfo::new(&program).ok_or_else(architecture)?;
         support::check(&program)?;
         let state = RuntimeState::new(Arc::clone(&program))?;
         let storage = program
@@ -70,11 +72,11 @@ impl Interpreter {
 
     /// What is known of the program's metadata.
     #[must_use]
-    pub fn info(&self) -> &V1Info {
+    pub fn info(&self) -> &ProgramInfo {
         &self.info
     }
 
-    pub(crate) fn shared_info(&self) -> Arc<V1Info> {
+    pub(crate) fn shared_info(&self) -> Arc<ProgramInfo> {
         Arc::clone(&self.info)
     }
 
@@ -87,6 +89,9 @@ impl Interpreter {
         tracer: Option<&'a mut dyn Tracer>,
     ) {
         let info = Arc::clone(&self.info);
+        if let Some(tna) = &info.tna {
+            return tna_path::run(self, tna, now, packet, ingress_port, out, tracer);
+        }
         path::run(self, info, now, packet, ingress_port, out, tracer);
     }
 
@@ -178,32 +183,57 @@ impl Engine for Interpreter {
     }
 
     fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize) {
-        let parser = self.info.view.parser;
+        let parser = self.info.blocks.parser;
         let mut machine = self.machine(pass, tracer);
         let error = machine.run_top_parser(parser);
         (error, machine.parsed_bits())
     }
 
     fn ingress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason> {
-        let view = self.info.view;
+        let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
-        machine.run_top_control(view.verify_checksum)?;
-        machine.run_top_control(view.ingress)?;
+        machine.run_top_controls(&info.blocks.ingress)?;
         Ok(machine.take_requests())
     }
 
     fn egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason> {
-        let egress = self.info.view.egress;
+        let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
-        machine.run_top_control(egress)?;
+        machine.run_top_controls(&info.blocks.egress)?;
         Ok(machine.take_requests())
     }
 
     fn deparse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Vec<u8>, DropReason> {
-        let view = self.info.view;
+        let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
-        machine.run_top_control(view.compute_checksum)?;
-        machine.run_top_control(view.deparser)?;
+        machine.run_top_controls(&info.blocks.deparser)?;
         Ok(machine.finish_packet())
+    }
+}
+
+impl TnaEngine for Interpreter {
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize) {
+        let Some((_, parser)) = self.info.blocks.between else {
+            return (0, 0);
+        };
+        let mut machine = self.machine(pass, tracer);
+        let error = machine.run_top_parser(parser);
+        (error, machine.parsed_bits())
+    }
+
+    fn deparse_asking<'a>(
+        &'a mut self,
+        gress: Gress,
+        pass: Pass<'a>,
+        tracer: Lent<'a>,
+    ) -> Result<(Vec<u8>, Requests), DropReason> {
+        let info = Arc::clone(&self.info);
+        let mut machine = self.machine(pass, tracer);
+        match (gress, info.blocks.between) {
+            (Gress::Ingress, Some((deparser, _))) => machine.run_top_controls(&[deparser])?,
+            _ => machine.run_top_controls(&info.blocks.deparser)?,
+        }
+        let requests = machine.take_requests();
+        Ok((machine.finish_packet(), requests))
     }
 }

@@ -31,11 +31,13 @@ const MAX_CELLS: u64 = 1 << 24;
 /// Why a program cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// `main` is not a `V1Switch`.
-    #[error("the program is for architecture `{0}`; this executor runs v1model (`V1Switch`)")]
+    /// `main` is none that executors run.
+    #[error(
+        "the program is for architecture `{0}`; executors run v1model (`V1Switch`) and Tofino (`Switch` of a `Pipeline`)"
+    )]
     Architecture(String),
     /// The executor lacks an extern.
-    #[error("extern `{0}` is not one of v1model's: this executor cannot run it")]
+    #[error("extern `{0}` is not one that this executor can run")]
     UnsupportedExtern(String),
     /// A match kind the executor lacks.
     #[error("`{place}` uses match kind `{kind}`, which this executor lacks")]
@@ -184,31 +186,31 @@ fn cells(program: &ValidProgram, instance: &ExternInstance) -> Result<usize, Bui
 
 fn counter_kind(member: Option<&str>) -> CounterKind {
     match member {
-        Some("packets") => CounterKind::Packets,
-        Some("bytes") => CounterKind::Bytes,
+        Some("packets" | "PACKETS") => CounterKind::Packets,
+        Some("bytes" | "BYTES") => CounterKind::Bytes,
         _ => CounterKind::PacketsAndBytes,
     }
 }
 
 fn meter_kind(member: Option<&str>) -> MeterKind {
-    if member == Some("bytes") {
+    if matches!(member, Some("bytes" | "BYTES")) {
         MeterKind::Bytes
     } else {
         MeterKind::Packets
     }
 }
 
-/// The algorithm of a `HashAlgorithm` member.
+/// The algorithm of a member of `HashAlgorithm`, or of Tofino's `HashAlgorithm_t`.
 pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
     Some(match member {
-        "crc32" => HashAlgorithm::Crc32,
+        "crc32" | "CRC32" => HashAlgorithm::Crc32,
         "crc32_custom" => HashAlgorithm::Crc32Custom,
-        "crc16" => HashAlgorithm::Crc16,
+        "crc16" | "CRC16" => HashAlgorithm::Crc16,
         "crc16_custom" => HashAlgorithm::Crc16Custom,
-        "random" => HashAlgorithm::Random,
-        "identity" => HashAlgorithm::Identity,
+        "random" | "RANDOM" => HashAlgorithm::Random,
+        "identity" | "IDENTITY" => HashAlgorithm::Identity,
         "csum16" => HashAlgorithm::Csum16,
-        "xor16" => HashAlgorithm::Xor16,
+        "xor16" | "XOR16" => HashAlgorithm::Xor16,
         _ => return None,
     })
 }
@@ -242,7 +244,13 @@ fn build_extern(
                 .first()
                 .map_or(0, |ty| register_width(program, *ty));
             let size = cells(program, instance)?;
-            let register = RegisterArray::new(name, width, size);
+            let mut register = RegisterArray::new(name, width, size);
+            let initial = instance.args.iter().find(|(n, _)| n == "initial_value");
+            if let Some((_, expr)) = initial
+                && let ExprKind::Const(value) = &program.exprs[*expr].kind
+            {
+                register.start_with(const_bits(value, width));
+            }
             (array(size), ExternState::Register(register))
         }
         "action_profile" => profile(
@@ -263,7 +271,11 @@ fn build_extern(
             let kind = meter_kind(kind(0));
             (ExternConfig::DirectMeter(kind), ExternState::None)
         }
-        "Checksum16" => (ExternConfig::Stateless, ExternState::None),
+        // What Tofino programs make of these is written out in the program.
+        "Checksum16" | "Checksum" | "ParserCounter" | "ParserPriority" | "CRCPolynomial"
+        | "Hash" | "Random" | "RegisterAction" | "Mirror" | "Resubmit" | "Digest" => {
+            (ExternConfig::Stateless, ExternState::None)
+        }
         other => return Err(BuildError::UnsupportedExtern(other.to_owned())),
     })
 }

@@ -546,14 +546,18 @@ impl<'a> Lowerer<'a> {
         let type_args = targs.iter().map(|t| self.ir_ty(t)).collect();
         let place = (result != Ty::Void).then(|| self.temp(&result, span));
         self.facts.extern_call(proto, targs, &args);
-        let call = ExternCall {
-            object,
-            name: proto.name.to_string(),
-            type_args,
-            args,
-            result: place.clone(),
-        };
-        self.emit_extern(call, span);
+        let to = (place.as_ref(), &result);
+        let meant = self.tna() && self.tna_call(object, &proto.name.name, &args, to, tys, span);
+        if !meant {
+            let call = ExternCall {
+                object,
+                name: proto.name.to_string(),
+                type_args,
+                args,
+                result: place.clone(),
+            };
+            self.emit_extern(call, span);
+        }
         for (l, temp) in after {
             let new = Elab::place(l.ty(), temp, false);
             self.store_lvalue(l, new, span);
@@ -564,7 +568,10 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn extern_in(&mut self, value: Elab<'a>, span: Span) -> ExternArg {
+    pub(super) fn extern_in(&mut self, value: Elab<'a>, span: Span) -> ExternArg {
+        if matches!(value.val, Val::Object(Object::Packet)) {
+            return ExternArg::Omitted;
+        }
         if let Val::Object(Object::Extern(id)) = value.val {
             return ExternArg::Object(id);
         }

@@ -26,7 +26,10 @@ const CHECKSUM: usize = 2;
 impl Lowerer<'_> {
     /// Emits the call of an extern function or method.
     pub(super) fn emit_extern(&mut self, call: ExternCall, span: Span) {
-        if call.object.is_some() || !CHECKSUMS.contains(&&*call.name) || !self.v1model() {
+        if call.object.is_some()
+            || !CHECKSUMS.contains(&&*call.name)
+            || !(self.v1model() || self.tna())
+        {
             return self.emit(StmtKind::Extern(call), span);
         }
         let checksum = call.args.get(CHECKSUM);

@@ -195,7 +195,7 @@ impl<'a> Lowerer<'a> {
                 (p.name.to_string(), self.scalar(&v, span))
             })
             .collect();
-        let instance = ExternInstance {
+        let mut instance = ExternInstance {
             name,
             type_name: type_name.to_string(),
             type_args: targs.iter().map(|t| self.ir_ty(t)).collect(),
@@ -203,14 +203,24 @@ impl<'a> Lowerer<'a> {
             annotations: self.annotations(annotations),
             span: self.span(span),
         };
+        let tna = self.tna();
+        if tna {
+            self.tna_instance(&mut instance, &values);
+        }
         let id = self.ir.externs.push(instance);
         self.facts.extern_instance(id, targs, annotations);
+        if tna {
+            self.tna_made(id, type_name, targs, &values, span);
+        }
         Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
     }
 
     /// An array that could never be made is an error here, not when the program is loaded.
     fn check_elements(&mut self, proto: &ast::Prototype, values: &[Elab<'a>], span: Span) {
-        let array = matches!(&*proto.name.name, "counter" | "meter" | "register");
+        let array = matches!(
+            &*proto.name.name.to_ascii_lowercase(),
+            "counter" | "meter" | "register"
+        );
         let size = values.first().and_then(Elab::as_int);
         if array && size.is_some_and(|n| *n > MAX_ELEMENTS.into()) {
             let text = format!("an array may have {MAX_ELEMENTS} elements at most");

@@ -1,11 +1,11 @@
 //! Abstract methods of extern objects, and what holds for methods once the object's types are known.
 //!
-//! A method that the program defines where it instantiates the object is checked like a function; `p4ir` has
-//! no place for it, because no target of this compiler calls one.
+//! A method that the program defines where it instantiates the object is checked like a function. `p4ir` has no place
+//! for it: only the `apply` of Tofino's register actions is ever called, and that becomes a function.
 
 use super::call::is_optional;
 use super::value::Elab;
-use super::{Body, BodyKind, Lowerer};
+use super::{Body, BodyKind, FunctionInstance, Lowerer};
 use crate::ast::{self, DeclKind, MethodKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
@@ -106,7 +106,9 @@ impl<'a> Lowerer<'a> {
         let (name, params) = (&f.prototype.name, &f.prototype.params);
         let mut declared = object.methods.iter();
         let declared = declared.find(|m| {
-            m.kind == MethodKind::Abstract && m.prototype.name == *name && fits(m, params)
+            m.kind == MethodKind::Abstract
+                && m.prototype.name == *name
+                && meant(m, params).is_some()
         });
         let Some(method) = declared else {
             let text = format!(
@@ -128,7 +130,7 @@ impl<'a> Lowerer<'a> {
             loops: 0,
         };
         let outer = std::mem::replace(&mut self.body, body);
-        self.nested(|s| {
+        let (body, (params, listed)) = self.nested(|s| {
             s.scoped(|s| {
                 let result = s.ty(&f.prototype.result);
                 s.meets(name.span, "result", &wanted_result, &result);
@@ -136,13 +138,11 @@ impl<'a> Lowerer<'a> {
                     let var = s.new_var("result", &result, p4ir::VarKind::Result, name.span);
                     s.body.result = Some((var, result));
                 }
-                let (passed, _) = s.value_params(params);
-                let all = method.prototype.params.iter().zip(&wanted);
-                let mut each = all.filter(|(p, _)| wants(p, params));
-                for (given, (_, ty, _)) in params.iter().zip(&passed) {
-                    let Some((declared, want)) = each.next() else {
-                        break;
-                    };
+                let (passed, listed) = s.value_params(params);
+                let meant = meant(method, params).unwrap_or_default();
+                let pairs = params.iter().zip(&passed).zip(meant);
+                for ((given, (_, ty, _)), at) in pairs {
+                    let (declared, want) = (&method.prototype.params[at], &wanted[at]);
                     if given.direction != declared.direction {
                         let text = format!(
                             "parameter `{}` has another direction than declared",
@@ -156,9 +156,23 @@ impl<'a> Lowerer<'a> {
                     s.meets(given.at.span, "parameter", want, ty);
                 }
                 s.scoped(|s| s.block(&f.body));
-            });
+                (passed, listed)
+            })
         });
         self.body = outer;
+        // Only Tofino's register actions are ever called.
+        if self.tna() && &*name.name == "apply" {
+            let span = self.span(name.span);
+            let id = self.ir.functions.push(p4ir::Function {
+                name: name.to_string(),
+                params: listed,
+                result: None,
+                body,
+                span,
+            });
+            let result = None;
+            self.tna_apply(FunctionInstance { id, params, result });
+        }
     }
 
     fn method_result(
@@ -215,14 +229,20 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// Whether a definition has a declared parameter: optional ones may be left out, by name.
-fn wants(declared: &ast::Param, given: &[ast::Param]) -> bool {
-    !is_optional(declared) || given.iter().any(|p| p.name == declared.name)
-}
-
-fn fits(method: &ast::Method, given: &[ast::Param]) -> bool {
-    let declared = method.prototype.params.iter();
-    declared.filter(|p| wants(p, given)).count() == given.len()
+/// The positions of the declared parameters that a definition has: optional ones may be left out, by name or from the
+/// end. `None` if it does not fit.
+fn meant(method: &ast::Method, given: &[ast::Param]) -> Option<Vec<usize>> {
+    let declared = &method.prototype.params;
+    let wanted = |p: &ast::Param| !is_optional(p) || given.iter().any(|g| g.name == p.name);
+    let by_name = declared.iter().enumerate().filter(|(_, p)| wanted(p));
+    let by_name: Vec<usize> = by_name.map(|(at, _)| at).collect();
+    if by_name.len() == given.len() {
+        return Some(by_name);
+    }
+    let rest = declared.get(given.len()..)?;
+    rest.iter()
+        .all(is_optional)
+        .then(|| (0..given.len()).collect())
 }
 
 fn must_be_defined(method: &ast::Method) -> bool {

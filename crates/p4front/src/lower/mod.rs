@@ -30,6 +30,7 @@ mod package;
 mod parser;
 mod stmt;
 mod table;
+mod tna;
 mod unused;
 mod value;
 
@@ -152,6 +153,8 @@ pub(crate) struct Lowerer<'a> {
     default_scope: Option<(&'a [ast::TypeParam], Vec<Ty>)>,
     /// The object whose abstract method is being read.
     this: Option<Elab<'a>>,
+    /// Objects of Tofino's architecture.
+    tna_objects: tna::Objects,
     /// Present nesting.
     depth: u32,
     files: BTreeMap<String, u32>,
@@ -258,6 +261,7 @@ impl<'a> Lowerer<'a> {
             sizing: false,
             default_scope: None,
             this: None,
+            tna_objects: tna::Objects::default(),
             depth: 0,
             files: BTreeMap::new(),
             types_cache,

@@ -141,7 +141,15 @@ impl<'a> Lowerer<'a> {
             B::Concat => self.concat(a, b, span),
             B::Eq | B::Ne => self.equality(op, a, b, span),
             B::Lt | B::Le | B::Gt | B::Ge => self.order(op, a, b, span),
-            _ => self.arith(op, a, b, span),
+            _ => {
+                // What is computed of an unknown constructor parameter is unknown, but known at compile time.
+                let unknown = matches!(a.val, Val::Poison) || matches!(b.val, Val::Poison);
+                let made = self.arith(op, a, b, span);
+                if unknown {
+                    return Elab::new(made.ty, Val::Poison);
+                }
+                made
+            }
         }
     }
 

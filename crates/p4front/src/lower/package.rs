@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use p4ir::{ArgValue, Callee, Package, PackageArg, Place, VarId, VarKind};
 
-use super::call::Passing;
+use super::call::{Passing, is_optional};
 use super::instance::Bound;
 use super::value::{Elab, Object, Val};
 use super::{Entity, Lowerer};
@@ -22,6 +22,9 @@ impl<'a> Lowerer<'a> {
                 ..
             })) => {
                 self.ir.main = *package;
+                if self.tna() {
+                    self.tna_main();
+                }
             }
             Some(Entity::Value(_) | Entity::Poison) => {}
             _ => self.report(
@@ -71,7 +74,8 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         }
         let mut shared = HashMap::new();
-        let share = &**name == "V1Switch";
+        let share = matches!(&**name, "V1Switch" | "Pipeline");
+        let tna = self.tna();
         let mut out = Vec::new();
         for (((param, ty), value), arg) in callable.params.iter().zip(&tys).zip(&values).zip(bound)
         {
@@ -80,7 +84,8 @@ impl<'a> Lowerer<'a> {
             }
             let value = match &value.val {
                 Val::Object(Object::Block(index)) => {
-                    if !share {
+                    // Ingress and egress of Tofino share nothing.
+                    if !share || (tna && &*param.name.name == "egress_parser") {
                         shared.clear();
                     }
                     match self.start_block(*index, ty, &mut shared, span) {
@@ -189,10 +194,9 @@ impl<'a> Lowerer<'a> {
         };
         let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
         let same_kind = is_parser(w) == is_parser(g);
-        // The architecture does not pass what a block leaves out, if that has a default value.
-        let fewer = wp
-            .get(gp.len()..)
-            .map(|rest| rest.iter().all(|p| p.default.is_some()));
+        // The architecture does not pass what a block leaves out, if that has a default value or is optional.
+        let may_lack = |p: &ast::Param| p.default.is_some() || is_optional(p);
+        let fewer = wp.get(gp.len()..).map(|rest| rest.iter().all(may_lack));
         if !same_kind || !fewer.unwrap_or(false) {
             let what = if same_kind {
                 format!("it has {} parameters, not {}", gp.len(), wp.len())

@@ -38,7 +38,7 @@ impl<'a> Lowerer<'a> {
             }
         }
         let init = std::mem::take(&mut self.out);
-        let (states, ids) = self.declare_states(p);
+        let (states, mut ids) = self.declare_states(p);
         for (state, id) in p.states.iter().zip(&ids) {
             self.state(state, *id, &states);
         }
@@ -51,6 +51,9 @@ impl<'a> Lowerer<'a> {
             }
         };
         self.check_reach(p, start, &ids);
+        if self.tna() {
+            self.tna_rejections(&mut ids, p.signature.name.span);
+        }
         let parser = Parser {
             name: self.prefix.clone(),
             type_name: p.signature.name.to_string(),

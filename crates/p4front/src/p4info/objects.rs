@@ -56,7 +56,8 @@ impl<'a> Builder<'a, '_> {
             .map(|(_, e)| self.ir.exprs[*e].ty);
         match ty.and_then(|t| self.ir.types.get(t)) {
             Some(p4ir::Type::Enum { members, .. }) => {
-                match members.get(index as usize).map(String::as_str) {
+                let member = members.get(index as usize).map(|m| m.to_ascii_lowercase());
+                match member.as_deref() {
                     Some("bytes") => Unit::Bytes,
                     Some("packets_and_bytes") => Unit::Both,
                     _ => Unit::Packets,
@@ -326,6 +327,7 @@ impl<'a> Builder<'a, '_> {
         let mut pkg = PkgInfo {
             arch: match self.ir.main.type_name.as_str() {
                 "V1Switch" => "v1model".into(),
+                "Switch" if self.ir.tna().is_some() => "tna".into(),
                 other => other.to_owned(),
             },
             ..PkgInfo::default()

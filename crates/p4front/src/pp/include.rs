@@ -10,10 +10,26 @@ use crate::options::Builtins;
 use crate::source::{FileId, SourceMap, Span};
 
 /// Declarations that are part of this compiler, by the name they are included under.
-const BUILTIN: [(&str, &str); 2] = [
+const BUILTIN: [(&str, &str); 11] = [
     ("core.p4", include_str!("../../p4include/core.p4")),
     ("v1model.p4", include_str!("../../p4include/v1model.p4")),
+    ("tna.p4", include_str!("../../p4include/tna.p4")),
+    ("t2na.p4", include_str!("../../p4include/t2na.p4")),
+    (
+        "tofino_native.p4",
+        include_str!("../../p4include/tofino_native.p4"),
+    ),
+    // Older programs include the three parts one by one.
+    ("tofino1_specs.p4", "#include <tna.p4>\n"),
+    ("tofino1_base.p4", "#include <tna.p4>\n"),
+    ("tofino1_arch.p4", "#include <tna.p4>\n"),
+    ("tofino2_specs.p4", "#include <t2na.p4>\n"),
+    ("tofino2_base.p4", "#include <t2na.p4>\n"),
+    ("tofino2_arch.p4", "#include <t2na.p4>\n"),
 ];
+
+/// Those of them that programs include.
+const OFFERED: [&str; 4] = ["core.p4", "v1model.p4", "tna.p4", "t2na.p4"];
 
 /// Where a file being read came from: what `"..."` is relative to.
 #[derive(Debug, Clone)]
@@ -240,15 +256,14 @@ impl Preprocessor<'_> {
         } else {
             list.join(", ")
         };
-        let built_in = ["core.p4", "v1model.p4"].into_iter();
-        let help = match crate::diag::closest(name, built_in) {
+        let help = match crate::diag::closest(name, OFFERED.into_iter()) {
             Some(close) => format!("did you mean `{close}`?"),
             None => "name its folder with -I".to_owned(),
         };
         self.diags.push(
             Diagnostic::error("include", span, format!("cannot find `{name}`"))
                 .with_note(format!("searched in: {list}"))
-                .with_note("built in are: core.p4, v1model.p4")
+                .with_note(format!("built in are: {}", OFFERED.join(", ")))
                 .with_help(help),
         );
     }

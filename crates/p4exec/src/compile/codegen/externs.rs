@@ -97,6 +97,8 @@ impl Gen<'_, '_> {
             }
             "truncate" => self.request(Call::Truncate, &args, &[0], &[]),
             "digest" => self.digest(call, &args),
+            "mirror" => self.asking(Call::Mirror, &args, true),
+            "resubmit_with" => self.asking(Call::ResubmitWith, &args, false),
             "hash" => self.hash_into(&args),
             "mark_to_drop" => self.mark_to_drop(args.place(0)),
             "random" => self.random_into(&args),
@@ -201,6 +203,17 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// What a Tofino deparser asks for: a session, if it has one, and a header.
+    fn asking(&mut self, call: Call, args: &Args<'_>, session: bool) {
+        let mut words = SiteArgs::default();
+        if session {
+            let session = self.number_arg(args, 0);
+            words.push_word(session);
+        }
+        let data = self.data_args(args.data(usize::from(session)), words);
+        self.call_site(call, data, 0);
+    }
+
     fn digest(&mut self, call: &ExternCall, args: &Args<'_>) {
         let program = self.unit.program;
         let aggregate = match call.args.get(1) {
@@ -236,7 +249,10 @@ impl Gen<'_, '_> {
     /// `standard_metadata` is the argument, or, in the old form without one, understood.
     fn mark_to_drop(&mut self, place: Option<&Place>) {
         let (info, layout) = (self.unit.info, self.unit.layout);
-        let base = layout.base(info.view.standard_metadata);
+        let Some(standard) = info.kept_vars.last() else {
+            return;
+        };
+        let base = layout.base(*standard);
         let moved = match place.map(|p| self.locate(p)) {
             Some(spot @ (Spot::Fixed(_) | Spot::Moving { .. })) => spot,
             _ => Spot::Fixed(base),

@@ -26,14 +26,14 @@ use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
-use p4ir::{Callee, TableId, ValidProgram};
+use p4ir::{Callee, ControlId, TableId, ValidProgram};
 
 use super::frame::FrameLayout;
 use super::jit::{Code, Helper, field};
 use super::plan::Plan;
 use super::site::Site;
 use crate::state::{BuildError, ControlState};
-use crate::v1model::V1Info;
+use crate::v1model::ProgramInfo;
 
 /// What a function may do with the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ struct Unit<'p> {
     program: &'p ValidProgram,
     /// How tables pack their keys.
     control: &'p ControlState,
-    info: &'p V1Info,
+    info: &'p ProgramInfo,
     layout: &'p FrameLayout,
     plan: Plan,
     sites: Vec<Site>,
@@ -94,7 +94,7 @@ fn broken(error: impl std::fmt::Display) -> BuildError {
 /// Compiles a program.
 pub(super) fn compile<'p>(
     control: &'p ControlState,
-    info: &'p V1Info,
+    info: &'p ProgramInfo,
     layout: &'p FrameLayout,
     listing: Option<&'p mut Vec<Listing>>,
 ) -> Result<Compiled, BuildError> {
@@ -127,7 +127,8 @@ pub(super) fn compile<'p>(
     };
     unit.module.finalize_definitions().map_err(broken)?;
     let address = |id| unit.module.get_finalized_function(id);
-    let (blocks, whole) = (blocks.map(address), whole.map(address));
+    let blocks = blocks.into_iter().map(address).collect();
+    let whole = whole.map(address);
     Ok(Compiled {
         out_room: unit.plan.out_room,
         code: Code::new(unit.module, blocks, whole),
@@ -179,33 +180,30 @@ impl Unit<'_> {
             .map_err(broken)
     }
 
-    /// Writes the four blocks, and says whether they may also be written as one: packets are read and
-    /// written in whole bytes, only ingress and egress ask the switch for anything, and no block reads what
-    /// a direct meter said in another.
+    /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind), and says whether they may
+    /// also be written as one: they are v1model's, packets are read and written in whole bytes, only ingress and egress ask the switch
+    /// for anything, and no block reads what a direct meter said in another.
     fn blocks(
         &mut self,
         context: &mut FunctionBuilderContext,
-    ) -> Result<([FuncId; 4], bool), BuildError> {
-        let view = self.info.view;
-        let tops: [(&str, Kind, Vec<Callee>); 4] = [
-            ("parser", Kind::Parser, vec![Callee::Parser(view.parser)]),
-            (
-                "ingress",
-                Kind::Control,
-                [view.verify_checksum, view.ingress]
-                    .map(Callee::Control)
-                    .into(),
-            ),
-            ("egress", Kind::Control, vec![Callee::Control(view.egress)]),
-            (
-                "deparser",
-                Kind::Deparser,
-                [view.compute_checksum, view.deparser]
-                    .map(Callee::Control)
-                    .into(),
-            ),
+    ) -> Result<(Vec<FuncId>, bool), BuildError> {
+        let blocks = &self.info.blocks;
+        let controls = |ids: &[ControlId]| -> Vec<Callee> {
+            ids.iter().copied().map(Callee::Control).collect()
+        };
+        let parser = |id| vec![Callee::Parser(id)];
+        let mut tops: Vec<(&str, Kind, Vec<Callee>)> = vec![
+            ("parser", Kind::Parser, parser(blocks.parser)),
+            ("ingress", Kind::Control, controls(&blocks.ingress)),
+            ("egress", Kind::Control, controls(&blocks.egress)),
+            ("deparser", Kind::Deparser, controls(&blocks.deparser)),
         ];
-        let mut in_one = self.plan.whole_bytes
+        if let Some((deparser, egress_parser)) = blocks.between {
+            tops.push(("ingress deparser", Kind::Deparser, controls(&[deparser])));
+            tops.push(("egress parser", Kind::Parser, parser(egress_parser)));
+        }
+        let mut in_one = blocks.between.is_none()
+            && self.plan.whole_bytes
             && self.plan.out_room.is_some()
             && !self
                 .program
@@ -221,7 +219,7 @@ impl Unit<'_> {
             in_one &= kind == Kind::Control || self.requests == asked;
             ids.push(id);
         }
-        Ok(([ids[0], ids[1], ids[2], ids[3]], in_one))
+        Ok((ids, in_one))
     }
 
     /// Writes the functions of callables that others call.

@@ -3,7 +3,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value};
-use p4ir::Callee;
+use p4ir::{Callee, ControlId};
 
 use super::{Gen, Kind, Label, field};
 use crate::compile::jit::Way;
@@ -13,18 +13,22 @@ impl Gen<'_, '_> {
     /// The function of all blocks. It is given a cleared frame in which the metadata of a received
     /// packet is set, and returns a [`Way`].
     pub(super) fn whole(&mut self) {
-        let view = self.unit.info.view;
+        let info = self.unit.info;
+        let blocks = &info.blocks;
+        let callees = |ids: &[ControlId]| -> Vec<Callee> {
+            ids.iter().copied().map(Callee::Control).collect()
+        };
         let standard = &self.unit.info.standard;
         self.start_cleared();
         let abort = self.label();
-        self.in_turn(&[Callee::Parser(view.parser)], None);
+        self.in_turn(&[Callee::Parser(blocks.parser)], None);
         if self.live {
             self.save_position();
             let error = self.b.use_var(self.error);
             self.set_standard(standard.parser_error, error);
         }
         self.enter(Kind::Control);
-        let ingress = [view.verify_checksum, view.ingress].map(Callee::Control);
+        let ingress = callees(&blocks.ingress);
         self.in_turn(&ingress, Some(abort));
         let before = self.label();
         let dropped = self.label();
@@ -35,14 +39,14 @@ impl Gen<'_, '_> {
         self.leave_if_dropped(port, dropped);
         self.enter_egress(port);
         self.enter(Kind::Control);
-        self.in_turn(&[Callee::Control(view.egress)], Some(abort));
+        self.in_turn(&callees(&blocks.egress), Some(abort));
         let after = self.label();
         let dropped_late = self.label();
         self.leave_if_requested(after);
         let port = self.standard(standard.egress_spec);
         self.leave_if_dropped(port, dropped_late);
         self.enter(Kind::Deparser);
-        let last = [view.compute_checksum, view.deparser].map(Callee::Control);
+        let last = callees(&blocks.deparser);
         self.in_turn(&last, Some(abort));
         if self.live {
             self.save_position();

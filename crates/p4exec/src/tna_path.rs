@@ -1,0 +1,360 @@
+//! A packet's way through a Tofino switch, whoever runs the blocks: see the first page of `p4ir`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+
+use units::{Nanos, PortId, Priority};
+
+use crate::exec::{DropReason, OutputMetadata, Sink};
+use crate::path::{Engine, Lent, MAX_PASSES, Pass, Requests, lend};
+use crate::state::Replica;
+use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo};
+use crate::trace::{Fields, TraceEvent, Tracer};
+use crate::v1model::{NamedLeaf, instance_type};
+
+/// Bits of `drop_ctl`.
+const DROP: u64 = 1;
+const NO_MIRROR: u64 = 4;
+
+/// Runs what Tofino has besides v1model's blocks.
+pub(crate) trait TnaEngine: Engine {
+    /// Runs the egress parser; the error it ended with and the bits it took.
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize);
+    /// Runs a deparser: the packet, and what it asked for.
+    fn deparse_asking<'a>(
+        &'a mut self,
+        gress: Gress,
+        pass: Pass<'a>,
+        tracer: Lent<'a>,
+    ) -> Result<(Vec<u8>, Requests), DropReason>;
+}
+
+/// A packet waiting for ingress.
+struct IngressJob {
+    packet: Rc<[u8]>,
+    port: PortId,
+    resubmitted: Option<Vec<u8>>,
+}
+
+/// A packet waiting for egress.
+struct EgressJob {
+    packet: Rc<[u8]>,
+    replica: Replica,
+    qid: u64,
+    cos: u64,
+    instance_type: u64,
+}
+
+enum Job {
+    Ingress(IngressJob),
+    Egress(EgressJob),
+}
+
+/// One received packet's way through the switch, with all that comes of it.
+struct Path<'a, 'i, E: TnaEngine> {
+    engine: &'a mut E,
+    info: &'i TnaInfo,
+    now: Nanos,
+    out: &'a mut dyn Sink,
+    tracer: Option<&'a mut dyn Tracer>,
+    jobs: VecDeque<Job>,
+}
+
+/// Takes a packet all the way.
+pub(crate) fn run<'a, E: TnaEngine>(
+    engine: &'a mut E,
+    info: &TnaInfo,
+    now: Nanos,
+    packet: &[u8],
+    port: PortId,
+    out: &'a mut dyn Sink,
+    tracer: Option<&'a mut dyn Tracer>,
+) {
+    let first = IngressJob {
+        packet: packet.into(),
+        port,
+        resubmitted: None,
+    };
+    let mut path = Path {
+        engine,
+        info,
+        now,
+        out,
+        tracer,
+        jobs: VecDeque::from([Job::Ingress(first)]),
+    };
+    path.work();
+}
+
+impl<E: TnaEngine> Path<'_, '_, E> {
+    fn work(&mut self) {
+        for _ in 0..MAX_PASSES {
+            let ended = match self.jobs.pop_front() {
+                Some(Job::Ingress(job)) => self.ingress(&job),
+                Some(Job::Egress(job)) => self.egress(&job),
+                None => return,
+            };
+            if let Err(reason) = ended {
+                self.discard(reason);
+            }
+        }
+        for _ in 0..self.jobs.len() {
+            self.discard(DropReason::PassBound(MAX_PASSES));
+        }
+    }
+
+    fn trace(&mut self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.event(event());
+        }
+    }
+
+    fn discard(&mut self, reason: DropReason) {
+        self.trace(|| TraceEvent::Dropped(reason.clone()));
+        self.out.dropped(reason);
+    }
+
+    fn get(&self, leaf: Option<usize>) -> u64 {
+        leaf.map_or(0, |leaf| self.engine.get(leaf))
+    }
+
+    fn set(&mut self, leaf: Option<usize>, value: u64) {
+        if let Some(leaf) = leaf {
+            self.engine.set(leaf, value);
+        }
+    }
+
+    fn clear(&mut self, leaves: &[Range<usize>]) {
+        for range in leaves {
+            self.engine.zero(range.clone());
+        }
+    }
+
+    fn fields(&self, names: &[NamedLeaf]) -> Fields {
+        let shown = names.iter().filter(|n| {
+            n.valid
+                .is_none_or(|valid| self.engine.leaf(valid).is_true())
+        });
+        shown
+            .map(|n| (n.name.clone(), self.engine.leaf(n.leaf)))
+            .collect()
+    }
+
+    /// What a parser's error means: the flag, unless it ends the packet.
+    fn judge(&self, error: u32, taken: bool) -> Result<u64, DropReason> {
+        if error == 0 {
+            return Ok(0);
+        }
+        let known = self.info.errors.get(error as usize);
+        let (name, flag) = known.cloned().unwrap_or_default();
+        if taken {
+            Ok(flag)
+        } else {
+            Err(DropReason::Parser(name))
+        }
+    }
+
+    fn ingress(&mut self, job: &IngressJob) -> Result<(), DropReason> {
+        let info = self.info;
+        let (port, length) = (job.port, job.packet.len());
+        let kind = match job.resubmitted {
+            Some(_) => instance_type::RESUBMITTED,
+            None => instance_type::NORMAL,
+        };
+        self.trace(|| TraceEvent::Ingress {
+            port,
+            length,
+            instance_type: kind,
+        });
+        let fields = &info.ingress;
+        self.clear(&info.ingress_leaves);
+        let now = self.now.get();
+        let mut bytes = info.ingress_prefix(port.get(), now, job.resubmitted.as_deref());
+        bytes.extend_from_slice(&job.packet);
+        let mut pass = self.pass(&bytes, length);
+        let (error, parsed) = self.engine.parse(pass, lend(&mut self.tracer));
+        pass.parsed = parsed.max(info.ingress_prefix_bits());
+        let flag = self.judge(error, info.ingress_takes_errors)?;
+        self.set(fields.parser_err, flag);
+        self.set(fields.global_tstamp, now);
+        if self.get(fields.ucast_egress_port) == 0 {
+            self.set(fields.ucast_egress_port, NO_PORT);
+        }
+        self.engine.ingress(pass, lend(&mut self.tracer))?;
+        if self.tracer.is_some() {
+            let fields = self.fields(&info.ingress_names);
+            self.trace(|| TraceEvent::EndOfIngress { fields });
+        }
+        let tracer = lend(&mut self.tracer);
+        let (packet, requests) = self.engine.deparse_asking(Gress::Ingress, pass, tracer)?;
+        self.after_ingress(job, packet.into(), requests)
+    }
+
+    /// Step 4 of the packet path: digest, mirror, then drop, resubmission, or the traffic manager.
+    fn after_ingress(
+        &mut self,
+        job: &IngressJob,
+        packet: Rc<[u8]>,
+        requests: Requests,
+    ) -> Result<(), DropReason> {
+        let fields = &self.info.ingress;
+        let drop_ctl = self.get(fields.drop_ctl);
+        if let Some(digest) = requests.digests.into_iter().next_back() {
+            self.engine.state_mut().data.digests.push(digest);
+        }
+        if drop_ctl & NO_MIRROR == 0 {
+            self.mirror(&requests.mirrors, &job.packet, instance_type::INGRESS_CLONE);
+        }
+        if drop_ctl & DROP != 0 {
+            return Err(DropReason::Ingress);
+        }
+        if let Some(data) = requests.resubmit_with {
+            self.jobs.push_back(Job::Ingress(IngressJob {
+                packet: Rc::clone(&job.packet),
+                port: job.port,
+                resubmitted: Some(data),
+            }));
+            return Ok(());
+        }
+        let (qid, cos) = (self.get(fields.qid), self.get(fields.ingress_cos));
+        let mut copies = Vec::new();
+        let mut empty = None;
+        for group in [fields.mcast_grp_a, fields.mcast_grp_b] {
+            let group = self.get(group) as u16;
+            if group == 0 {
+                continue;
+            }
+            let state = self.engine.state_mut();
+            let members = state.control.replication.copies(group, state.data.ports());
+            if members.is_empty() {
+                empty = Some(DropReason::EmptyMulticastGroup(group));
+            }
+            let kind = instance_type::REPLICATED;
+            copies.extend(members.into_iter().map(|replica| (replica, kind)));
+        }
+        let port = self.get(fields.ucast_egress_port);
+        if fields.ucast_egress_port.is_some() && port != NO_PORT {
+            let rid = self.get(fields.rid) as u16;
+            let port = PortId::new(port as u16);
+            copies.push((Replica { port, rid }, instance_type::NORMAL));
+        }
+        if copies.is_empty() {
+            return Err(empty.unwrap_or(DropReason::Ingress));
+        }
+        let bypass = self.get(fields.bypass_egress) != 0;
+        for (replica, instance_type) in copies {
+            let job = EgressJob {
+                packet: Rc::clone(&packet),
+                replica,
+                qid,
+                cos,
+                instance_type,
+            };
+            if bypass {
+                self.send(&job, packet.to_vec());
+            } else {
+                self.jobs.push_back(Job::Egress(job));
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies with a header of their own before them, straight to egress.
+    fn mirror(&mut self, mirrors: &[(u32, Vec<u8>)], packet: &[u8], kind: u64) {
+        for (session, header) in mirrors {
+            let state = self.engine.state_mut();
+            let Some((session, replicas)) = state
+                .control
+                .replication
+                .clones(*session, state.data.ports())
+            else {
+                continue;
+            };
+            let limit = session.truncate_to.map_or(usize::MAX, |n| n as usize);
+            let mut copy = [header, packet].concat();
+            copy.truncate(limit);
+            let copy: Rc<[u8]> = copy.into();
+            for replica in replicas {
+                self.jobs.push_back(Job::Egress(EgressJob {
+                    packet: Rc::clone(&copy),
+                    replica,
+                    qid: 0,
+                    cos: 0,
+                    instance_type: kind,
+                }));
+            }
+        }
+    }
+
+    const fn pass<'b>(&self, bytes: &'b [u8], length: usize) -> Pass<'b> {
+        Pass {
+            now: self.now,
+            bytes,
+            parsed: 0,
+            length,
+        }
+    }
+
+    fn egress(&mut self, job: &EgressJob) -> Result<(), DropReason> {
+        let info = self.info;
+        let Replica { port, rid } = job.replica;
+        let kind = job.instance_type;
+        self.trace(|| TraceEvent::Egress {
+            port,
+            rid,
+            instance_type: kind,
+        });
+        let fields = &info.egress;
+        self.clear(&info.egress_leaves);
+        let now = self.now.get();
+        let mut bytes = info.egress_prefix(&EgressMetadata {
+            port: u64::from(port.get()),
+            rid: u64::from(rid),
+            qid: job.qid,
+            length: job.packet.len() as u64,
+            time: now,
+        });
+        let prefix = bytes.len() * 8;
+        bytes.extend_from_slice(&job.packet);
+        let mut pass = self.pass(&bytes, job.packet.len());
+        let (error, parsed) = self.engine.parse_egress(pass, lend(&mut self.tracer));
+        pass.parsed = parsed.max(prefix);
+        let flag = self.judge(error, info.egress_takes_errors)?;
+        self.set(fields.parser_err, flag);
+        self.set(fields.global_tstamp, now);
+        self.engine.egress(pass, lend(&mut self.tracer))?;
+        if self.tracer.is_some() {
+            let fields = self.fields(&info.egress_names);
+            self.trace(|| TraceEvent::EndOfEgress { port, fields });
+        }
+        let tracer = lend(&mut self.tracer);
+        let (packet, requests) = self.engine.deparse_asking(Gress::Egress, pass, tracer)?;
+        let drop_ctl = self.get(fields.drop_ctl);
+        if drop_ctl & NO_MIRROR == 0 {
+            self.mirror(&requests.mirrors, &packet, instance_type::EGRESS_CLONE);
+        }
+        if drop_ctl & DROP != 0 {
+            return Err(DropReason::Egress);
+        }
+        self.send(job, packet);
+        Ok(())
+    }
+
+    fn send(&mut self, job: &EgressJob, bytes: Vec<u8>) {
+        let port = job.replica.port;
+        self.trace(|| TraceEvent::Sent {
+            port,
+            bytes: bytes.clone(),
+        });
+        let queue = job.qid as u8;
+        let metadata = OutputMetadata {
+            queue,
+            ing_prio: Some(Priority::new(job.cos as u8)),
+            eg_prio: Some(Priority::new(queue)),
+            instance_type: job.instance_type as u32,
+            rid: job.replica.rid,
+        };
+        self.out.sent(port, bytes, metadata);
+    }
+}

@@ -1,0 +1,749 @@
+//! The Tofino Native Architecture, put in terms of what executors know already.
+//!
+//! Objects of `tna.p4` and `t2na.p4` that are v1model's under another name become those (`Register` is a `register`), so
+//! that tables, P4Info and executors need not know them twice. Calls become statements:
+//!
+//! * `Checksum` in a parser is a 16-bit running sum, a variable like any other; `update` in a deparser is `update_checksum`.
+//! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms.
+//! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes the cell.
+//! * Meters tell colours as `MeterColor_t` counts them: red is 3.
+//! * What a deparser asks for is a call of `mirror`, `resubmit_with` or `digest`.
+//!
+//! What is not listed here stays the call of a method that no executor knows, and says so when the program is loaded.
+
+use std::collections::HashMap;
+
+use num_bigint::BigUint;
+use num_traits::ToPrimitive as _;
+use p4ir::{
+    ArgValue, Assign, BinaryOp, Callee, Const, Entity as _, ExprId, ExprKind, ExternArg,
+    ExternCall, ExternId, ExternInstance, KeySet, PackageArg, Place, SelectCase, SelectMatch,
+    State, StateId, StmtKind, Target, Transition, Type, UnaryOp,
+};
+
+use super::value::{Elab, Object, Val};
+use super::{BodyKind, Entity, FunctionInstance, Lowerer};
+use crate::ast::Direction;
+use crate::source::Span;
+use crate::types::Ty;
+
+/// Names of `tna.p4` and of v1model for one thing.
+const SAME: [(&str, &str); 7] = [
+    ("Counter", "counter"),
+    ("DirectCounter", "direct_counter"),
+    ("Meter", "meter"),
+    ("DirectMeter", "direct_meter"),
+    ("Register", "register"),
+    ("ActionProfile", "action_profile"),
+    ("ActionSelector", "action_selector"),
+];
+
+/// Red as meters count colours, and as `MeterColor_t` does.
+const RED: (u64, u64) = (2, 3);
+
+/// What is known of the program's objects besides their instances.
+#[derive(Default)]
+pub(super) struct Objects {
+    /// The running sum of a `Checksum`, the value of a `ParserCounter`.
+    sums: HashMap<ExternId, Place>,
+    /// The register that a `RegisterAction` works on, and the type of its cells.
+    registers: HashMap<ExternId, (ExternId, Ty)>,
+    /// Its `apply`.
+    applies: HashMap<ExternId, FunctionInstance>,
+    /// The type of a register's cells.
+    cells: HashMap<ExternId, Ty>,
+}
+
+impl<'a> Lowerer<'a> {
+    /// Whether the program is made for `tna.p4` or `t2na.p4`.
+    pub(super) fn tna(&self) -> bool {
+        ["IngressDeparserT", "ingress_intrinsic_metadata_for_tm_t"]
+            .iter()
+            .all(|name| self.globals.contains_key(*name))
+    }
+
+    /// The size of the port metadata goes with `main`: executors lay that many bits before a packet.
+    pub(super) fn tna_main(&mut self) {
+        let Some(Entity::Value(size)) = self.global("PORT_METADATA_SIZE") else {
+            return;
+        };
+        let Some(bits) = size.as_int().and_then(|n| n.to_u64()) else {
+            return;
+        };
+        let value = ArgValue::Value(self.number(bits, 32));
+        self.ir.main.args.push(PackageArg {
+            name: "PORT_METADATA_SIZE".to_owned(),
+            value,
+        });
+    }
+
+    /// An instance under the name that v1model has for it.
+    pub(super) fn tna_instance(&mut self, instance: &mut ExternInstance, values: &[Elab<'a>]) {
+        let Some((own, name)) = SAME.iter().find(|(own, _)| *own == instance.type_name) else {
+            return;
+        };
+        instance.type_name = (*name).to_owned();
+        if *own != "ActionSelector" {
+            return;
+        }
+        let object = |at: usize, name: &str| match values.get(at).map(|v| &v.val) {
+            Some(Val::Object(Object::Extern(id))) => {
+                let args = self.ir.externs[*id].args.iter();
+                args.clone().find(|(n, _)| n == name).map(|(_, e)| *e)
+            }
+            _ => None,
+        };
+        let own_size = instance.args.iter().find(|(n, _)| n == "size");
+        let size = object(0, "size").or(own_size.map(|(_, e)| *e));
+        let algorithm = object(1, "algo");
+        instance.args = [("algorithm", algorithm), ("size", size)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
+    }
+
+    /// Notes down what calls of a new object will need. `type_name` is that of the source.
+    pub(super) fn tna_made(
+        &mut self,
+        id: ExternId,
+        type_name: &str,
+        targs: &[Ty],
+        values: &[Elab<'a>],
+        span: Span,
+    ) {
+        match type_name {
+            "Checksum" | "ParserCounter" => {
+                let width = if type_name == "Checksum" { 16 } else { 8 };
+                let sum = self.temp(&Ty::bit(width), span);
+                if self.body.kind != BodyKind::Constant {
+                    self.emit(StmtKind::Reset(sum.clone()), span);
+                }
+                self.tna_objects.sums.insert(id, sum);
+            }
+            "Register" => {
+                if let Some(cell) = targs.first() {
+                    self.tna_objects.cells.insert(id, cell.clone());
+                }
+                if let Some(initial) = values.get(1) {
+                    self.initial_value(id, initial, span);
+                }
+            }
+            name if name.starts_with("RegisterAction") => {
+                if let Some(Val::Object(Object::Extern(register))) = values.first().map(|v| &v.val)
+                    && let Some(cell) = self.tna_objects.cells.get(register)
+                {
+                    let known = (*register, cell.clone());
+                    self.tna_objects.registers.insert(id, known);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The bits that every cell of a register starts with, as one number.
+    fn initial_value(&mut self, id: ExternId, initial: &Elab<'a>, span: Span) {
+        let mut leaves = Vec::new();
+        let initial = self.with_widths(initial.clone(), span);
+        self.leaves(&initial, span, &mut leaves);
+        let (mut bits, mut width) = (BigUint::default(), 0);
+        for leaf in leaves {
+            let leaf_width = self.expr_width(leaf);
+            let value = match &self.ir.exprs[leaf].kind {
+                ExprKind::Const(Const::Bits(value)) => value.clone(),
+                ExprKind::Const(Const::Bool(value)) => u32::from(*value).into(),
+                _ => return,
+            };
+            bits = (bits << leaf_width) | value;
+            width += leaf_width;
+        }
+        let ty = self.ir.types.bit(width);
+        let value = self.ir.add_expr(ExprKind::Const(Const::Bits(bits)), ty);
+        let args = &mut self.ir.externs[id].args;
+        args.retain(|(name, _)| name != "initial_value");
+        args.push(("initial_value".to_owned(), value));
+    }
+
+    /// Keeps the body of a `RegisterAction`'s `apply`.
+    pub(super) fn tna_apply(&mut self, function: FunctionInstance) {
+        if let Some(Elab {
+            val: Val::Object(Object::Extern(id)),
+            ..
+        }) = &self.this
+        {
+            self.tna_objects.applies.insert(*id, function);
+        }
+    }
+
+    /// A parser that rejects ends the packet with an error, which v1model's does not: `reject` and a `select` that
+    /// matches nothing lead to a state that raises `NoMatch`.
+    pub(super) fn tna_rejections(&mut self, ids: &mut Vec<StateId>, span: Span) {
+        let refused = StateId::new(self.ir.states.len());
+        let to = |target: &mut Target| {
+            let rejects = *target == Target::Reject;
+            if rejects {
+                *target = Target::State(refused);
+            }
+            rejects
+        };
+        let mut used = false;
+        for id in ids.iter() {
+            match &mut self.ir.states[*id].transition {
+                Transition::Goto(target) => used |= to(target),
+                Transition::Select { keys, cases } => {
+                    for case in cases.iter_mut() {
+                        used |= to(&mut case.target);
+                    }
+                    let total = |c: &SelectCase| matches!(&c.matches, SelectMatch::Sets(sets) if sets.iter().all(|s| *s == KeySet::Any));
+                    if !cases.iter().any(total) {
+                        used = true;
+                        cases.push(SelectCase {
+                            matches: SelectMatch::Sets(vec![KeySet::Any; keys.len()]),
+                            target: Target::State(refused),
+                        });
+                    }
+                }
+            }
+        }
+        if !used {
+            return;
+        }
+        let cond = self.boolean(ExprKind::Const(Const::Bool(false)));
+        let no_match = self.ir.error_index("NoMatch").unwrap_or(0);
+        let kind = ExprKind::Const(Const::Error(no_match));
+        let error = self.ir.add_expr(kind, self.types_cache.error);
+        let span = self.span(span);
+        let body = vec![p4ir::Stmt {
+            kind: StmtKind::Verify { cond, error },
+            span,
+        }];
+        ids.push(self.ir.states.push(State {
+            name: "reject".to_owned(),
+            body,
+            transition: Transition::Goto(Target::Reject),
+            span,
+        }));
+    }
+
+    // ----- expressions -----
+
+    fn number(&mut self, value: u64, width: u32) -> ExprId {
+        let ty = self.ir.types.bit(width);
+        self.ir
+            .add_expr(ExprKind::Const(Const::Bits(value.into())), ty)
+    }
+
+    fn boolean(&mut self, kind: ExprKind) -> ExprId {
+        let ty = self.ir.types.boolean();
+        self.ir.add_expr(kind, ty)
+    }
+
+    fn bits(&mut self, kind: ExprKind, width: u32) -> ExprId {
+        let ty = self.ir.types.bit(width);
+        self.ir.add_expr(kind, ty)
+    }
+
+    /// The value stored in a variable of some bits.
+    fn load_bits(&mut self, place: &Place, width: u32) -> ExprId {
+        self.bits(ExprKind::Read(place.clone()), width)
+    }
+
+    fn resize(&mut self, value: ExprId, width: u32) -> ExprId {
+        if self.expr_width(value) == width {
+            return value;
+        }
+        self.bits(ExprKind::Cast(value), width)
+    }
+
+    fn expr_width(&self, expr: ExprId) -> u32 {
+        match self.ir.types[self.ir.exprs[expr].ty] {
+            Type::Bits { width, .. } => width,
+            _ => 1,
+        }
+    }
+
+    fn assign_expr(&mut self, dst: &Place, value: ExprId, span: Span) {
+        let dst = dst.clone();
+        self.emit(StmtKind::Assign(Assign { dst, value }), span);
+    }
+
+    /// A value that later statements cannot change.
+    fn keep(&mut self, value: ExprId, span: Span) -> ExprId {
+        if matches!(self.ir.exprs[value].kind, ExprKind::Const(_)) {
+            return value;
+        }
+        let width = self.expr_width(value);
+        let temp = self.temp(&Ty::bit(width), span);
+        self.assign_expr(&temp, value, span);
+        self.load_bits(&temp, width)
+    }
+
+    /// All of a call's data as one value.
+    fn joined(&mut self, data: &[ExprId]) -> Option<ExprId> {
+        let mut all = None;
+        for value in data {
+            let width = match self.ir.types[self.ir.exprs[*value].ty] {
+                Type::Bits { width, .. } => width,
+                Type::Bool => 1,
+                _ => return None,
+            };
+            let value = match self.ir.types[self.ir.exprs[*value].ty] {
+                Type::Bits { signed: false, .. } => *value,
+                _ => self.bits(ExprKind::Cast(*value), width),
+            };
+            all = Some(match all {
+                None => value,
+                Some(before) => {
+                    let total = self.expr_width(before) + width;
+                    self.bits(ExprKind::Binary(BinaryOp::Concat, before, value), total)
+                }
+            });
+        }
+        all
+    }
+
+    /// A member of v1model's own enum of algorithms, which has the Internet checksum.
+    fn csum16(&mut self) -> ExprId {
+        let ty = self.ir.types.intern(Type::Enum {
+            name: "HashAlgorithm".to_owned(),
+            members: vec!["csum16".to_owned()],
+        });
+        self.ir.add_expr(ExprKind::Const(Const::Enum(0)), ty)
+    }
+
+    // ----- calls -----
+
+    /// Emits what a call of an extern function or method means; false if it is not one of those above.
+    pub(super) fn tna_call(
+        &mut self,
+        object: Option<ExternId>,
+        name: &str,
+        args: &[ExternArg],
+        (place, result): (Option<&Place>, &Ty),
+        tys: &[Ty],
+        span: Span,
+    ) -> bool {
+        let Some(id) = object else {
+            return self.tna_function(name, args, (place, result), tys, span);
+        };
+        let type_name = self.ir.externs[id].type_name.clone();
+        match (type_name.as_str(), name) {
+            ("Checksum", _) => self.checksum(id, name, args, place, span),
+            ("ParserCounter", _) => self.parser_counter(id, name, args, place, span),
+            ("ParserPriority", "set") | ("direct_counter", "count") => true,
+            ("Hash", "get") => self.hash(id, args, place, span),
+            ("Random", "get") => self.random(place, span),
+            ("counter", "count") => {
+                self.object_call(id, "count", args[..1].to_vec(), span);
+                true
+            }
+            ("meter", "execute") => {
+                let colour = self.temp(&Ty::bit(8), span);
+                let mut given = args[..1].to_vec();
+                given.push(ExternArg::Out(colour.clone()));
+                self.object_call(id, "execute_meter", given, span);
+                self.colour(&colour, place, span)
+            }
+            ("direct_meter", "execute") => {
+                let colour = self.temp(&Ty::bit(8), span);
+                self.object_call(id, "read", vec![ExternArg::Out(colour.clone())], span);
+                self.colour(&colour, place, span)
+            }
+            ("register", "read") => {
+                let Some(place) = place else { return true };
+                let read = vec![ExternArg::Out(place.clone()), args[0].clone()];
+                self.object_call(id, "read", read, span);
+                true
+            }
+            ("register", "write") => {
+                self.object_call(id, "write", args.to_vec(), span);
+                true
+            }
+            (_, "execute") if self.tna_objects.registers.contains_key(&id) => {
+                self.register_action(id, args, place, span)
+            }
+            ("Mirror", "emit") => {
+                self.plain("mirror", args.to_vec(), span);
+                true
+            }
+            ("Resubmit", "emit") => {
+                self.plain("resubmit_with", args.to_vec(), span);
+                true
+            }
+            ("Digest", "pack") => {
+                if let Some(ty) = tys.first() {
+                    let ty = self.infer.resolve(ty);
+                    self.facts.digests.push(ty);
+                }
+                let receiver = ExternArg::In(self.number(1, 32));
+                self.plain("digest", vec![receiver, args[0].clone()], span);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn object_call(&mut self, id: ExternId, name: &str, args: Vec<ExternArg>, span: Span) {
+        let call = ExternCall {
+            object: Some(id),
+            name: name.to_owned(),
+            type_args: Vec::new(),
+            args,
+            result: None,
+        };
+        self.emit(StmtKind::Extern(call), span);
+    }
+
+    fn plain(&mut self, name: &str, args: Vec<ExternArg>, span: Span) {
+        let call = ExternCall {
+            object: None,
+            name: name.to_owned(),
+            type_args: Vec::new(),
+            args,
+            result: None,
+        };
+        self.emit_extern(call, span);
+    }
+
+    fn tna_function(
+        &mut self,
+        name: &str,
+        args: &[ExternArg],
+        (place, _): (Option<&Place>, &Ty),
+        tys: &[Ty],
+        span: Span,
+    ) -> bool {
+        let value = |at: usize| match args.get(at) {
+            Some(ExternArg::In(value)) => Some(*value),
+            _ => None,
+        };
+        match name {
+            "invalidate" => return true,
+            "port_metadata_unpack" => return self.unpack_port(place, span),
+            "mirror" | "resubmit_with" => return false,
+            _ => {}
+        }
+        let computed = match (name, value(0), value(1)) {
+            ("min" | "max", Some(a), Some(b)) => {
+                let op = if name == "min" {
+                    BinaryOp::Le
+                } else {
+                    BinaryOp::Ge
+                };
+                let cond = self.boolean(ExprKind::Binary(op, a, b));
+                let ty = self.ir.exprs[a].ty;
+                let (then, other) = (a, b);
+                self.ir.add_expr(ExprKind::Mux { cond, then, other }, ty)
+            }
+            ("is_validated", ..) => self.boolean(ExprKind::Const(Const::Bool(true))),
+            ("sizeInBits" | "sizeInBytes", ..) => {
+                let ty = tys.first().map(|ty| self.infer.resolve(ty));
+                let Some(bits) = ty.and_then(|ty| ty.size_bits(false)) else {
+                    return false;
+                };
+                let bits = bits as u64;
+                self.number(if name == "sizeInBits" { bits } else { bits / 8 }, 32)
+            }
+            _ => return false,
+        };
+        if let Some(place) = place {
+            self.assign_expr(place, computed, span);
+        }
+        true
+    }
+
+    /// The port's metadata: all of it is skipped.
+    fn unpack_port(&mut self, place: Option<&Place>, span: Span) -> bool {
+        let Some(Entity::Value(size)) = self.global("PORT_METADATA_SIZE") else {
+            return false;
+        };
+        let Some(size) = size.as_int().and_then(|n| n.to_u64()) else {
+            return false;
+        };
+        if let Some(place) = place {
+            self.emit(StmtKind::Lookahead { dst: place.clone() }, span);
+        }
+        let bits = self.number(size, 32);
+        self.emit(StmtKind::Advance { bits }, span);
+        true
+    }
+
+    /// The Internet checksum of a call's data, in a variable.
+    fn sum_of(&mut self, data: &ExternArg, span: Span) -> Place {
+        let sum = self.temp(&Ty::bit(16), span);
+        let args = vec![
+            ExternArg::In(self.boolean(ExprKind::Const(Const::Bool(true)))),
+            data.clone(),
+            ExternArg::InOut(sum.clone()),
+            ExternArg::In(self.csum16()),
+        ];
+        self.plain("update_checksum", args, span);
+        sum
+    }
+
+    fn checksum(
+        &mut self,
+        id: ExternId,
+        name: &str,
+        args: &[ExternArg],
+        place: Option<&Place>,
+        span: Span,
+    ) -> bool {
+        let Some(total) = self.tna_objects.sums.get(&id).cloned() else {
+            return false;
+        };
+        match (name, args) {
+            ("add" | "subtract", [data, ..]) => {
+                // The checksum is the complement of the sum, and complement is negation.
+                let sum = self.sum_of(data, span);
+                let mut part = self.load_bits(&sum, 16);
+                if name == "add" {
+                    part = self.bits(ExprKind::Unary(UnaryOp::BitNot, part), 16);
+                }
+                let before = self.load_bits(&total, 16);
+                let (a, b) = (self.resize(before, 17), self.resize(part, 17));
+                let value = self.bits(ExprKind::Binary(BinaryOp::Add, a, b), 17);
+                let value = self.keep(value, span);
+                let (hi, lo) = (15, 0);
+                let low = self.bits(ExprKind::Slice { value, hi, lo }, 16);
+                let (hi, lo) = (16, 16);
+                let carry = self.bits(ExprKind::Slice { value, hi, lo }, 1);
+                let carry = self.resize(carry, 16);
+                let folded = self.bits(ExprKind::Binary(BinaryOp::Add, low, carry), 16);
+                self.assign_expr(&total, folded, span);
+            }
+            ("verify", _) => {
+                let (sum, ones) = (self.load_bits(&total, 16), self.number(0xffff, 16));
+                let wrong = self.boolean(ExprKind::Binary(BinaryOp::Ne, sum, ones));
+                if let Some(place) = place {
+                    self.assign_expr(place, wrong, span);
+                }
+            }
+            ("get", _) => {
+                let sum = self.load_bits(&total, 16);
+                if let Some(place) = place {
+                    self.assign_expr(place, sum, span);
+                }
+            }
+            ("update", [data, zeros, ..]) => {
+                let sum = self.sum_of(data, span);
+                let mut value = self.load_bits(&sum, 16);
+                if let ExternArg::In(cond) = zeros {
+                    let (zero, ones) = (self.number(0, 16), self.number(0xffff, 16));
+                    let is_zero = self.boolean(ExprKind::Binary(BinaryOp::Eq, value, zero));
+                    let cond = self.boolean(ExprKind::Binary(BinaryOp::And, *cond, is_zero));
+                    let (then, other) = (ones, value);
+                    value = self.bits(ExprKind::Mux { cond, then, other }, 16);
+                }
+                if let Some(place) = place {
+                    self.assign_expr(place, value, span);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn parser_counter(
+        &mut self,
+        id: ExternId,
+        name: &str,
+        args: &[ExternArg],
+        place: Option<&Place>,
+        span: Span,
+    ) -> bool {
+        let Some(counter) = self.tna_objects.sums.get(&id).cloned() else {
+            return false;
+        };
+        let now = self.load_bits(&counter, 8);
+        let tell = |s: &mut Self, op, number| {
+            let number = s.number(number, 8);
+            let value = s.boolean(ExprKind::Binary(op, now, number));
+            if let Some(place) = place {
+                s.assign_expr(place, value, span);
+            }
+        };
+        match (name, args) {
+            ("set", [ExternArg::In(value)]) => {
+                let value = self.resize(*value, 8);
+                self.assign_expr(&counter, value, span);
+            }
+            ("increment" | "decrement", [ExternArg::In(value)]) => {
+                let op = match name {
+                    "increment" => BinaryOp::Add,
+                    _ => BinaryOp::Sub,
+                };
+                let value = self.resize(*value, 8);
+                let value = self.bits(ExprKind::Binary(op, now, value), 8);
+                self.assign_expr(&counter, value, span);
+            }
+            ("is_zero", _) => tell(self, BinaryOp::Eq, 0),
+            ("is_negative", _) => tell(self, BinaryOp::Ge, 0x80),
+            _ => return false,
+        }
+        true
+    }
+
+    fn hash(
+        &mut self,
+        id: ExternId,
+        args: &[ExternArg],
+        place: Option<&Place>,
+        span: Span,
+    ) -> bool {
+        let Some(place) = place else { return true };
+        let Some(wanted) = self.ir.place_type(place) else {
+            return false;
+        };
+        let Type::Bits { width, .. } = self.ir.types[wanted] else {
+            return false;
+        };
+        let Some((_, algorithm)) = self.ir.externs[id].args.first().cloned() else {
+            return false;
+        };
+        let ExprKind::Const(Const::Enum(member)) = self.ir.exprs[algorithm].kind else {
+            return false;
+        };
+        let Type::Enum { members, .. } = &self.ir.types[self.ir.exprs[algorithm].ty] else {
+            return false;
+        };
+        let name = members.get(member as usize).cloned().unwrap_or_default();
+        let data = match &args[0] {
+            ExternArg::In(value) => vec![*value],
+            ExternArg::Fields { values, .. } => values.clone(),
+            _ => return false,
+        };
+        let folded = match name.as_str() {
+            "CRC16" | "CRC32" => {
+                let max = if width < 64 { 1 << width } else { u64::MAX };
+                let call = vec![
+                    ExternArg::Out(place.clone()),
+                    ExternArg::In(algorithm),
+                    ExternArg::In(self.number(0, width)),
+                    args[0].clone(),
+                    ExternArg::In(self.number(max, 64)),
+                ];
+                self.plain("hash", call, span);
+                return true;
+            }
+            "RANDOM" => return self.random(Some(place), span),
+            "IDENTITY" => self.joined(&data),
+            "XOR8" => self.xor(&data, 8, span),
+            "XOR16" => self.xor(&data, 16, span),
+            "XOR32" => self.xor(&data, 32, span),
+            _ => None,
+        };
+        let Some(value) = folded else { return false };
+        let value = self.resize(value, width);
+        self.assign_expr(place, value, span);
+        true
+    }
+
+    /// The exclusive or of the data's words, the last filled up with zeros.
+    fn xor(&mut self, data: &[ExprId], word: u32, span: Span) -> Option<ExprId> {
+        let all = self.joined(data)?;
+        let bits = self.expr_width(all);
+        let whole = bits.next_multiple_of(word);
+        let mut all = all;
+        if whole > bits {
+            let zeros = self.number(0, whole - bits);
+            all = self.bits(ExprKind::Binary(BinaryOp::Concat, all, zeros), whole);
+        }
+        let value = self.keep(all, span);
+        let mut sum = None;
+        for lo in (0..whole).step_by(word as usize) {
+            let hi = lo + word - 1;
+            let part = self.bits(ExprKind::Slice { value, hi, lo }, word);
+            sum = Some(match sum {
+                None => part,
+                Some(sum) => self.bits(ExprKind::Binary(BinaryOp::BitXor, sum, part), word),
+            });
+        }
+        sum
+    }
+
+    fn random(&mut self, place: Option<&Place>, span: Span) -> bool {
+        let Some(place) = place else { return true };
+        let Some(ty) = self.ir.place_type(place) else {
+            return false;
+        };
+        let Type::Bits { width, .. } = self.ir.types[ty] else {
+            return false;
+        };
+        let ones = (BigUint::from(1u32) << width) - 1u32;
+        let low = self.bits(ExprKind::Const(Const::Bits(BigUint::default())), width);
+        let high = self.bits(ExprKind::Const(Const::Bits(ones)), width);
+        let args = vec![
+            ExternArg::Out(place.clone()),
+            ExternArg::In(low),
+            ExternArg::In(high),
+        ];
+        self.plain("random", args, span);
+        true
+    }
+
+    fn colour(&mut self, colour: &Place, place: Option<&Place>, span: Span) -> bool {
+        let Some(place) = place else { return true };
+        let other = self.load_bits(colour, 8);
+        let (red, then) = (self.number(RED.0, 8), self.number(RED.1, 8));
+        let cond = self.boolean(ExprKind::Binary(BinaryOp::Eq, other, red));
+        let value = self.bits(ExprKind::Mux { cond, then, other }, 8);
+        self.assign_expr(place, value, span);
+        true
+    }
+
+    /// `execute(index)`: the cell in, `apply`, the cell out; results go to the place and to `out` arguments.
+    fn register_action(
+        &mut self,
+        id: ExternId,
+        args: &[ExternArg],
+        place: Option<&Place>,
+        span: Span,
+    ) -> bool {
+        let Some((register, cell)) = self.tna_objects.registers.get(&id).cloned() else {
+            return false;
+        };
+        let Some(apply) = self.tna_objects.applies.get(&id).cloned() else {
+            return false;
+        };
+        let (Some(ExternArg::In(index)), Some((value, value_ty, _))) =
+            (args.first(), apply.params.first())
+        else {
+            return false;
+        };
+        if *value_ty != cell {
+            return false;
+        }
+        let index = self.keep(*index, span);
+        let value = Place::var(*value);
+        // An index beyond the register reads zero.
+        self.reset(value.clone(), &cell, span);
+        let read = vec![ExternArg::Out(value.clone()), ExternArg::In(index)];
+        self.object_call(register, "read", read, span);
+        let results = apply.params.iter().skip(1);
+        let results = results.filter(|(.., direction)| *direction == Direction::Out);
+        let rest = args[1..].iter().map(|arg| match arg {
+            ExternArg::Out(place) => Some(place),
+            _ => None,
+        });
+        let mut copy_out = Vec::new();
+        for ((var, ty, _), to) in results.zip(std::iter::once(place).chain(rest)) {
+            if let Some(to) = to {
+                let value = self.read(Place::var(*var), ty);
+                let dst = to.clone();
+                copy_out.push(Assign { dst, value });
+            }
+        }
+        self.emit(
+            StmtKind::Call {
+                callee: Callee::Function(apply.id),
+                copy_in: Vec::new(),
+                copy_out,
+            },
+            span,
+        );
+        let stored = self.extern_in(Elab::place(cell, value, false), span);
+        let write = vec![ExternArg::In(index), stored];
+        self.object_call(register, "write", write, span);
+        true
+    }
+}
