@@ -36,12 +36,12 @@ pub(super) fn draw(
     let left_out = outer.len().saturating_sub(MOST_QUEUES);
     let (places, height) = arrange(&inner, &outer[..outer.len() - left_out], edges);
     let mut page = Page::new(title, WIDTH, height);
-    let _ = write!(
+    let _ = writeln!(
         page.text,
         "<defs><marker id=\"a\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" \
          markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0 L10,5 L0,10 z\" fill=\"#8a94a6\"/></marker>\
          <marker id=\"b\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"14\" markerHeight=\"14\" \
-         markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0 L10,5 L0,10 z\" fill=\"{ALARM}\"/></marker></defs>\n"
+         markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0,0 L10,5 L0,10 z\" fill=\"{ALARM}\"/></marker></defs>"
     );
     for edge in edges {
         let (Some(&from), Some(&to)) = (places.get(&edge.from), places.get(&edge.to)) else {

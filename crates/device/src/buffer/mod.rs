@@ -359,7 +359,8 @@ impl Buffer {
         };
         let at = usize::from(in_class & 7);
         let (ingress, counters) = (&mut port.ingress[at], &mut port.counters[at]);
-        if !lossless && !(room && queue + length <= self.config.lossy_limit.of(free)) {
+        let too_long = !room || queue + length > self.config.lossy_limit.of(free);
+        if !lossless && too_long {
             counters.refused_lossy += 1;
             return Err(Refusal::Lossy(offer.out_port));
         }
