@@ -23,7 +23,7 @@ use super::site::Site;
 use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
 use crate::path::Pass;
-use crate::state::ExternState;
+use crate::state::{ExternState, RuntimeState};
 
 /// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
 #[inline]
@@ -77,6 +77,22 @@ pub(super) struct Ctx {
 pub(super) struct Cells {
     at: u64,
     count: u64,
+}
+
+impl Cells {
+    /// Where the counters of a state are, by extern object. They stay there as long as nobody changes the state but packets,
+    /// which count and do not make or remove counters.
+    pub(super) fn find(counters: &mut Vec<Self>, state: &mut RuntimeState) {
+        counters.clear();
+        let externs = state.data.externs_mut().iter_mut();
+        counters.extend(externs.map(|state| match state {
+            ExternState::Counter(counter) => Self {
+                at: counter.cells.as_mut_ptr().expose_provenance() as u64,
+                count: counter.cells.len() as u64,
+            },
+            _ => Self { at: 0, count: 0 },
+        }));
+    }
 }
 
 /// The layout of [`Cells`] and of what it leads to.
@@ -230,17 +246,8 @@ impl<'a> Session<'a> {
         code: &'a Code,
         runtime: Runtime<'a>,
         images: &'a [u64],
-        counters: &'a mut Vec<Cells>,
+        counters: &'a [Cells],
     ) -> Self {
-        counters.clear();
-        let externs = runtime.state.data.externs_mut().iter_mut();
-        counters.extend(externs.map(|state| match state {
-            ExternState::Counter(counter) => Cells {
-                at: counter.cells.as_mut_ptr().expose_provenance() as u64,
-                count: counter.cells.len() as u64,
-            },
-            _ => Cells { at: 0, count: 0 },
-        }));
         let ctx = Ctx {
             packet: std::ptr::null(),
             packet_len: 0,

@@ -86,6 +86,8 @@ pub struct Compiled {
     memo: Memo,
     images: Images,
     counters: Vec<Cells>,
+    /// Whether images and counters are those of the state: nobody could change it since they were made.
+    fresh: bool,
     batch: Batch,
     code: Arc<Code>,
 }
@@ -166,6 +168,7 @@ impl Compiled {
             memo: Memo::new(program.tables.len()),
             images: Images::new(&program, made.looked_up),
             counters: Vec::new(),
+            fresh: false,
             batch: Batch::default(),
             sites: made.sites,
             out_room: made.out_room,
@@ -205,14 +208,19 @@ impl Compiled {
             memo: Memo::new(self.program.tables.len()),
             images: self.images.sibling(&self.program),
             counters: Vec::new(),
+            fresh: false,
             batch: Batch::default(),
             code: Arc::clone(&self.code),
         })
     }
 
     fn machine(&mut self) -> Machine<'_> {
-        let state = self.interpreter.state();
-        self.images.refresh(&self.program, state);
+        if !self.fresh {
+            let state = Executor::state_mut(&mut self.interpreter);
+            self.images.refresh(&self.program, state);
+            Cells::find(&mut self.counters, state);
+            self.fresh = true;
+        }
         Machine {
             session: Session::new(
                 &self.code,
@@ -229,7 +237,7 @@ impl Compiled {
                     length: units::Bytes::default(),
                 },
                 self.images.addresses(),
-                &mut self.counters,
+                &self.counters,
             ),
             in_one: self.code.has_whole().then_some(self.out_room).flatten(),
             fields: self.fields,
@@ -289,6 +297,7 @@ impl Executor for Compiled {
     }
 
     fn state_mut(&mut self) -> &mut RuntimeState {
+        self.fresh = false;
         Executor::state_mut(&mut self.interpreter)
     }
 }
