@@ -20,7 +20,8 @@ typedef bit<16>  l4_port_t;
 typedef bit<6>   dscp_t;
 typedef bit<12>  vlan_id_t;
 
-typedef bit<9>   port_id_t;      // as v1model numbers ports
+@noWarn("unused")
+typedef bit<9>   port_id_t;      // as v1model numbers ports, and Tofino 1 and 2 their device ports
 typedef bit<3>   priority_t;     // IEEE 802.1Qbb: eight classes
 @noWarn("unused")
 typedef bit<16>  ecmp_group_t;   // 0: no group
@@ -68,6 +69,8 @@ const port_id_t  NO_PORT        = 511;   // where a failover program says "came 
 const bit<8>     MOST_SWITCHES  = 255;   // hop limit with which a packet enters a failover fabric
 
 // Why a packet was dropped: index into ingress.dropped.
+@noWarn("unused")
+typedef bit<4> drop_index_t;
 const bit<32> DROP_MALFORMED    = 0;     // the parser met a header that is too short or unusable
 @noWarn("unused")
 const bit<32> DROP_CHECKSUM     = 1;     // IPv4 header checksum
@@ -138,6 +141,8 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_TABLE_RES_FORWARD        0x02000010
 #define ID_TABLE_SRC_UPDATE         0x02000011
 #define ID_TABLE_ISLAND_OUT         0x02000012
+#define ID_TABLE_IN_PORT_BIT        0x02000013
+#define ID_TABLE_OUT_PORT_BIT       0x02000014
 
 #define ID_ACTION_FACE_HOST         0x01000001
 #define ID_ACTION_SET_INITIAL_CODE  0x01000002
@@ -170,6 +175,8 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_ACTION_PUSH                0x0100001D
 #define ID_ACTION_POP_AND_PUSH        0x0100001E
 #define ID_ACTION_DECAPSULATE         0x0100001F
+#define ID_ACTION_SET_IN_PORT         0x01000020
+#define ID_ACTION_SET_OUT_PORT        0x01000021
 #define ID_ACTION_SEND                0x01000040   // send_1, send_2, ... follow
 
 #define ID_SELECTOR_ECMP            0x11000001

@@ -15,10 +15,11 @@ use p4ir::ValidProgram;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use switchwright::plan::layout::{
-    self, FailoverFeatures, Features, HeaderState, Layout, MatchKind, ProgramFeatures,
+    self, Architecture, FailoverFeatures, Features, HeaderState, Layout, MatchKind,
+    ProgramFeatures, Room,
 };
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for, p4info};
+use switchwright::program::{Program, generate_for, generate_tofino, p4info};
 
 const CARRIERS: [CarrierKind; 4] = [
     CarrierKind::Dscp,
@@ -50,8 +51,8 @@ fn failover_programs() -> Vec<FailoverFeatures> {
     ]
 }
 
-/// Every carrier in both port modes, one program with class bits in each mode, and the failover programs.
-fn goldens() -> Vec<(String, Program)> {
+/// Every carrier in both port modes, and one program with class bits in each mode.
+fn tagger_programs() -> Vec<Features> {
     let mut features: Vec<Features> = Vec::new();
     for carrier in CARRIERS {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 33)] {
@@ -72,7 +73,12 @@ fn goldens() -> Vec<(String, Program)> {
             }));
         }
     }
-    let taggers = features.into_iter().map(ProgramFeatures::from);
+    features
+}
+
+/// The programs for v1model: taggers and failover.
+fn goldens() -> Vec<(String, Program)> {
+    let taggers = tagger_programs().into_iter().map(ProgramFeatures::from);
     let failover = failover_programs().into_iter().map(ProgramFeatures::from);
     taggers
         .chain(failover)
@@ -83,11 +89,25 @@ fn goldens() -> Vec<(String, Program)> {
         .collect()
 }
 
+/// The programs for Tofino 1 and 2, in a folder for each.
+fn tofino_goldens() -> Vec<(String, Program)> {
+    [Architecture::Tna, Architecture::T2na]
+        .into_iter()
+        .flat_map(|architecture| {
+            tagger_programs().into_iter().map(move |features| {
+                let program = generate_tofino(&features, architecture, &Room::default());
+                let name = format!("{}/{}", architecture.name(), features.program_name());
+                (name, program.expect("the templates render"))
+            })
+        })
+        .collect()
+}
+
 #[test]
 fn goldens_are_up_to_date() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut stale = Vec::new();
-    for (name, program) in goldens() {
+    for (name, program) in goldens().into_iter().chain(tofino_goldens()) {
         let path = generated().join(format!("{name}.p4"));
         if bless {
             std::fs::write(&path, &program.main.text).expect("p4src/generated is writable");
@@ -105,20 +125,30 @@ fn goldens_are_up_to_date() {
 
 #[test]
 fn no_golden_is_left_over() {
-    let mut wanted: Vec<String> = goldens().iter().map(|(n, _)| format!("{n}.p4")).collect();
-    wanted.sort();
-    let mut present: Vec<String> = std::fs::read_dir(generated())
-        .expect("p4src/generated exists")
-        .map(|entry| entry.expect("a readable directory").file_name())
-        .map(|name| name.to_string_lossy().into_owned())
+    let mut wanted: Vec<String> = goldens()
+        .iter()
+        .chain(&tofino_goldens())
+        .map(|(n, _)| format!("{n}.p4"))
         .collect();
+    wanted.sort();
+    let mut present = Vec::new();
+    let folders = [Architecture::Tna, Architecture::T2na].map(|a| format!("{}/", a.name()));
+    for folder in std::iter::once(String::new()).chain(folders) {
+        let entries = std::fs::read_dir(generated().join(&folder)).expect("the folder exists");
+        for entry in entries {
+            let entry = entry.expect("a readable directory");
+            if entry.path().is_file() {
+                present.push(format!("{folder}{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
     present.sort();
     assert_eq!(present, wanted);
 }
 
 #[test]
 fn text_has_no_blank_line_runs_no_trailing_space_and_short_lines() {
-    for (name, program) in goldens() {
+    for (name, program) in goldens().into_iter().chain(tofino_goldens()) {
         for file in program.files() {
             assert!(!file.text.contains("\n\n\n"), "{name}: {}", file.name);
             assert!(file.text.ends_with("\n"), "{name}: {}", file.name);

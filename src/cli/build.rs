@@ -9,9 +9,12 @@ use super::check;
 use super::fault::{Fault, Status};
 use super::terminal::{self, Terminal};
 use crate::entries::failover::DEFAULT_VERSION;
+use crate::entries::tofino::DevicePorts;
 use crate::measure::timed;
 use crate::plan::CheckedPlan;
-use crate::target::{self, BuildError, BuildFault, BuildOptions, BuildReport, TargetKind};
+use crate::target::{
+    self, BuildError, BuildFault, BuildOptions, BuildReport, Estimate, TargetKind,
+};
 
 /// Arguments of `switchwright build`.
 #[derive(Debug, Args)]
@@ -28,12 +31,20 @@ pub(super) struct Build {
     /// from this one without a packet lost (`push --versioned`).
     #[arg(long, value_name = "N", default_value_t = DEFAULT_VERSION)]
     plan_version: u8,
+    /// For Tofino: a JSON file that says which device port stands behind a port of the plan
+    /// (`{"leaf1": {"1": 128, "2": 132}}`); ports that it does not list keep their number.
+    #[arg(long, value_name = "FILE")]
+    device_ports: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TargetName {
     /// BMv2's simple_switch and the embedded switch.
     V1model,
+    /// Tofino 1.
+    Tna,
+    /// Tofino 2.
+    Tna2,
 }
 
 /// What `build --json` prints.
@@ -45,6 +56,8 @@ struct Figures<'a> {
     switches: usize,
     entries_total: u64,
     rules_total: u64,
+    /// What the program takes of the hardware's pipeline; null where there is none.
+    pipeline: Option<&'a Estimate>,
     seconds: f64,
 }
 
@@ -53,9 +66,23 @@ impl Build {
         let plan = check::prove(check::load(&self.plan)?, terminal)?;
         let target = match self.target {
             TargetName::V1model => TargetKind::V1model,
+            TargetName::Tna => TargetKind::Tna,
+            TargetName::Tna2 => TargetKind::Tna2,
         };
+        if self.device_ports.is_some() && target == TargetKind::V1model {
+            return Err(Fault::input(
+                "--device-ports is for Tofino: BMv2 and the embedded switch have the plan's port numbers",
+            ));
+        }
         let options = BuildOptions {
             version: self.plan_version,
+            device_ports: self.device_ports.as_deref().map_or_else(
+                || Ok(DevicePorts::default()),
+                |path| {
+                    DevicePorts::from_json(&terminal::read(path)?)
+                        .map_err(|e| Fault::input(format!("{path}: {e}")))
+                },
+            )?,
         };
         let (report, seconds) = timed(|| make_with(&plan, target, &self.output, options, terminal));
         let report = report?;
@@ -66,6 +93,7 @@ impl Build {
             switches: report.network.switches,
             entries_total: report.entries_total,
             rules_total: report.rules.total,
+            pipeline: report.pipeline.as_ref(),
             seconds,
         };
         terminal.result(&figures, || describe(&report, &self.output, seconds))
@@ -109,7 +137,11 @@ fn refuse(error: &BuildError) -> Fault {
 
 /// A build for people.
 pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> String {
-    terminal::facts(&[
+    let formats = match report.pipeline {
+        Some(_) => "for BF Runtime",
+        None => "in three formats",
+    };
+    let mut facts = vec![
         ("directory", directory.to_owned()),
         (
             "program",
@@ -118,11 +150,17 @@ pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> S
         (
             "entries",
             format!(
-                "{} on {} switches, in three formats",
+                "{} on {} switches, {formats}",
                 report.entries_total, report.network.switches
             ),
         ),
-        ("report", format!("{directory}/report.html")),
-        ("built in", format!("{seconds:.3} s")),
-    ])
+    ];
+    if let Some(estimate) = &report.pipeline {
+        facts.push(("pipeline", estimate.sentence()));
+        let warnings = estimate.warnings.iter();
+        facts.extend(warnings.map(|warning| ("warning", warning.clone())));
+    }
+    facts.push(("report", format!("{directory}/report.html")));
+    facts.push(("built in", format!("{seconds:.3} s")));
+    terminal::facts(&facts)
 }

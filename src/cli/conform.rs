@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::fault::{Fault, Status};
 use super::push::runtime;
 use super::terminal::{self, Terminal};
+use crate::target::capabilities;
 use crate::target::conform::{
     self, ConformError, ConformOptions, Conformance, Finding, FuzzOptions, Fuzzing, Verdict,
 };
@@ -45,6 +46,9 @@ pub(super) struct Conform {
     /// Same seed, same updates.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// What the server is: what that target has (`switchwright targets`) must be there, what it has not need not.
+    #[arg(long, value_name = "TARGET", value_parser = ["v1model", "embedded"])]
+    target: Option<String>,
     #[command(flatten)]
     tls: TlsArguments,
     /// Show every check, not only those that did not pass.
@@ -122,6 +126,7 @@ impl Conform {
                 seed: self.seed,
                 updates,
             }),
+            target: self.target.as_deref().and_then(capabilities::named),
         };
         let bar = terminal.progress("trying the server");
         let watched = bar.clone();

@@ -57,7 +57,9 @@ enum Kind {
 
 impl Drill {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let directory = BuildDirectory::open(Path::new(&self.directory)).input(&self.directory)?;
+        let directory = BuildDirectory::open(Path::new(&self.directory))
+            .and_then(BuildDirectory::over_p4runtime)
+            .input(&self.directory)?;
         let plan = directory.path(&directory.manifest().made_from.plan);
         let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
         let kind = match self.switches {

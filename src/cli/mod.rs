@@ -21,6 +21,7 @@ mod push;
 mod simulate;
 mod status;
 mod switch;
+mod targets;
 mod topo;
 mod trace;
 
@@ -77,6 +78,8 @@ enum Command {
     Measure(measure::Measure),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
+    /// Tell what every target can do: priorities, ports, stages, TCAM, what its API offers.
+    Targets(targets::Targets),
     /// Bring running switches to what a build directory says, or back, over P4Runtime.
     Push(push::Push),
     /// Tell where running switches no longer hold what a build directory says.
@@ -139,6 +142,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(&terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::Build(build) => build.run(&terminal),
+        Command::Targets(targets) => targets.run(&terminal),
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),
         Command::Conform(conform) => conform.run(&terminal),

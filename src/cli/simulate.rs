@@ -153,7 +153,9 @@ pub(super) fn network(
         let plan = check::prove(scenario.tables().input(name)?, terminal)?;
         return Network::of(plan).input(name);
     };
-    let directory = BuildDirectory::open(Path::new(place)).input(place)?;
+    let directory = BuildDirectory::open(Path::new(place))
+        .and_then(BuildDirectory::over_p4runtime)
+        .input(place)?;
     let plan = directory.path(&directory.manifest().made_from.plan);
     let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
     Network::open(directory, plan).input(place)

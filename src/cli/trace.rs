@@ -84,7 +84,9 @@ impl Trace {
     }
 
     fn network(&self, terminal: &Terminal) -> Result<Network, Fault> {
-        let directory = BuildDirectory::open(Path::new(&self.directory)).input(&self.directory)?;
+        let directory = BuildDirectory::open(Path::new(&self.directory))
+            .and_then(BuildDirectory::over_p4runtime)
+            .input(&self.directory)?;
         let plan = directory.path(&directory.manifest().made_from.plan);
         let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
         let network = Network::open(directory, plan).map_err(refuse)?;

@@ -3,13 +3,14 @@
 //!
 //! [`SwitchEntries`] is what one switch gets: entries of tables, members and groups of action
 //! profiles, multicast groups, clone sessions. Names are the control plane's (P4Info), values know
-//! their width, priorities are P4Runtime's (the largest wins). Three formats carry the same:
+//! their width, priorities are P4Runtime's (the largest wins). Four formats carry the same:
 //!
 //! | format | module | for |
 //! |---|---|---|
 //! | `entries.txtpb` | [`write_request`] | P4Runtime: a `p4.v1.WriteRequest` as text |
 //! | `runtime.json` | [`runtime_json`] | the controller of p4lang/tutorials |
 //! | `commands.txt` | [`commands`] | BMv2's `simple_switch_CLI` |
+//! | `bfrt.json` | [`bfrt`] | BF Runtime (Tofino) |
 //!
 //! Every format has a writer and a reader, and both go through the program's P4Info: what does not
 //! fit the program is an [`EntriesError`] and is never written. Reading what was written gives the
@@ -17,6 +18,7 @@
 
 use p4runtime::{BytestringError, NameError, TextError};
 
+pub mod bfrt;
 pub mod commands;
 pub mod failover;
 mod model;
@@ -25,6 +27,7 @@ pub mod runtime_json;
 pub mod tagger;
 #[cfg(test)]
 mod tests;
+pub mod tofino;
 pub(crate) mod value_text;
 pub mod write_request;
 mod writer;
@@ -188,6 +191,14 @@ pub enum Problem {
     /// A multicast group or clone session has an id that its kind cannot have, or has it twice.
     #[error("{0}")]
     Replication(&'static str),
+    /// Two ports of a switch have one device port.
+    #[error("ports {} and {} both have device port {device}; give each its own", ports[0], ports[1])]
+    DevicePort {
+        /// The ports of the plan.
+        ports: [u16; 2],
+        /// The device port.
+        device: u16,
+    },
     /// A failover table says what the program's header or tables cannot hold.
     #[error("{0}")]
     Failover(String),

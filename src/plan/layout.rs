@@ -6,10 +6,12 @@
 //! P4 side, and tests hold this file against it and against the P4Info of the rendered programs.
 
 mod failover;
+pub mod tofino;
 
 use serde::Serialize;
 
 pub use failover::{FailoverFeatures, HeaderState, MOST_SWITCHES, NO_PORT};
+pub use tofino::{Architecture, Room};
 
 use super::{CarrierKind, CheckedPlan, ClassId, RuleForm, TagCode};
 
@@ -780,6 +782,28 @@ mod tests {
             assert_eq!(p4.get("ID_SELECTOR_ECMP"), Some(&layout.selector_id));
             assert_eq!(p4.get("ECMP_SELECTOR_SIZE"), Some(&layout.selector_size));
             assert_eq!(p4.get("ECMP_GROUP_MEMBERS"), Some(&layout.group_members));
+        }
+        for layout in all_layouts() {
+            let ProgramFeatures::Tagger(features) = layout.features else {
+                continue;
+            };
+            let layout = Layout::tofino_tagger(features, &Room::default());
+            for t in &layout.tables {
+                assert_eq!(
+                    p4.get(&constant("ID_TABLE_", t.name)),
+                    Some(&t.id),
+                    "{}",
+                    t.name
+                );
+            }
+            for a in &layout.actions {
+                assert_eq!(
+                    p4.get(&constant("ID_ACTION_", a.name)),
+                    Some(&a.id),
+                    "{}",
+                    a.name
+                );
+            }
         }
         for layout in failover_layouts() {
             for t in &layout.tables {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use askama::Template;
 
-use super::{Program, ProgramError, SourceFile, shared_includes};
+use super::{Program, ProgramError};
 use crate::plan::layout::{FailoverFeatures, HeaderState, MOST_SWITCHES, ProgramFeatures};
 
 /// What the template reads. Every field is P4 text in its final form; fragments that stand in lists begin with
@@ -49,15 +49,11 @@ struct FailoverProgram {
 /// Renders the program with these features.
 pub(super) fn render(features: &FailoverFeatures) -> Result<Program, ProgramError> {
     let text = FailoverProgram { v: view(features) }.render()?;
-    Ok(Program {
-        name: "failover",
-        features: ProgramFeatures::Failover(*features),
-        main: SourceFile {
-            name: "failover.p4".to_owned(),
-            text,
-        },
-        includes: shared_includes(),
-    })
+    Ok(Program::for_v1model(
+        "failover",
+        ProgramFeatures::Failover(*features),
+        text,
+    ))
 }
 
 /// A fragment without the line break at its end.

@@ -7,9 +7,10 @@
 mod failover;
 pub mod p4info;
 mod tagger;
+mod tofino;
 
 use crate::plan::CheckedPlan;
-use crate::plan::layout::{Layout, ProgramFeatures};
+use crate::plan::layout::{Architecture, Features, Layout, ProgramFeatures, Room};
 
 /// A file of P4 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +26,12 @@ pub struct SourceFile {
 pub struct Program {
     /// Name of the family (`tagger`, `failover`); the main file is `NAME.p4`.
     pub name: &'static str,
+    /// What it is written for.
+    pub architecture: Architecture,
     /// What the program depends on.
     pub features: ProgramFeatures,
+    /// What its tables look like.
+    layout: Layout,
     /// The main file.
     pub main: SourceFile,
     /// The included files.
@@ -42,7 +47,22 @@ impl Program {
     /// What its tables look like.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(&self.features)
+        self.layout.clone()
+    }
+
+    /// A program for v1model.
+    fn for_v1model(name: &'static str, features: ProgramFeatures, text: String) -> Self {
+        Self {
+            name,
+            architecture: Architecture::V1model,
+            features,
+            layout: Layout::of(&features),
+            main: SourceFile {
+                name: format!("{name}.p4"),
+                text,
+            },
+            includes: shared_includes(),
+        }
     }
 }
 
@@ -63,6 +83,19 @@ pub fn generate_for(features: &ProgramFeatures) -> Result<Program, ProgramError>
         ProgramFeatures::Tagger(features) => tagger::render(features),
         ProgramFeatures::Failover(features) => failover::render(features),
     }
+}
+
+/// The `tagger` program with the given features for Tofino 1 ([`Architecture::Tna`]) or 2 ([`Architecture::T2na`]), with
+/// this much room for entries.
+///
+/// # Errors
+/// [`ProgramError`] if a template cannot be rendered (our bug).
+pub fn generate_tofino(
+    features: &Features,
+    architecture: Architecture,
+    room: &Room,
+) -> Result<Program, ProgramError> {
+    tofino::render(features, architecture, room)
 }
 
 /// Why there is no program text. Features come from a checked plan, so this is never the user's fault.

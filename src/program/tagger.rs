@@ -3,7 +3,7 @@
 
 use askama::Template;
 
-use super::{Program, ProgramError, SourceFile, shared_includes};
+use super::{Program, ProgramError};
 use crate::plan::layout::{Features, ProgramFeatures};
 use crate::plan::{CarrierKind, RuleForm};
 
@@ -46,11 +46,11 @@ struct ShimProgram {
 
 #[derive(Template)]
 #[template(path = "common/ports_exact_doc.p4", escape = "none")]
-struct PortsExactDoc;
+pub(super) struct PortsExactDoc;
 
 #[derive(Template)]
 #[template(path = "common/ports_exact_types.p4", escape = "none")]
-struct PortsExactTypes;
+pub(super) struct PortsExactTypes;
 
 #[derive(Template)]
 #[template(path = "common/ports_exact_code.p4", escape = "none")]
@@ -58,12 +58,12 @@ struct PortsExactCode;
 
 #[derive(Template)]
 #[template(path = "common/ports_sets_doc.p4", escape = "none")]
-struct PortSetsDoc;
+pub(super) struct PortSetsDoc;
 
 #[derive(Template)]
 #[template(path = "common/ports_sets_types.p4", escape = "none")]
-struct PortSetsTypes {
-    bits: u16,
+pub(super) struct PortSetsTypes {
+    pub(super) bits: u16,
 }
 
 #[derive(Template)]
@@ -110,22 +110,15 @@ pub(super) fn render(features: &Features) -> Result<Program, ProgramError> {
         CarrierKind::VlanVid => VlanVidProgram { v }.render(),
         CarrierKind::Shim => ShimProgram { v }.render(),
     }?;
-    Ok(Program {
-        name: "tagger",
-        features: ProgramFeatures::Tagger(*features),
-        main: SourceFile {
-            name: "tagger.p4".to_owned(),
-            text,
-        },
-        includes: shared_includes(),
-    })
+    Ok(Program::for_v1model(
+        "tagger",
+        ProgramFeatures::Tagger(*features),
+        text,
+    ))
 }
 
 fn view(features: &Features) -> Result<View, askama::Error> {
-    let port_match = match features.form {
-        RuleForm::Exact => "exact",
-        RuleForm::PortSets => "ternary",
-    };
+    let port_match = port_match(features.form);
     let (port_doc, port_types, port_code) = match features.form {
         RuleForm::Exact => (
             PortsExactDoc.render()?,
@@ -141,7 +134,7 @@ fn view(features: &Features) -> Result<View, askama::Error> {
             PortSetsCode.render()?,
         ),
     };
-    let (tag_types, tag_keys, tag_target) = tag_text(features, port_match)?;
+    let (tag_types, tag_keys, tag_target) = tag_text(features, port_match, "meta.code")?;
     Ok(View {
         title: features.program_name(),
         generator: env!("CARGO_PKG_VERSION"),
@@ -151,18 +144,32 @@ fn view(features: &Features) -> Result<View, askama::Error> {
         tag_types,
         tag_keys,
         tag_target,
-        carrier_header: match features.carrier {
-            CarrierKind::Dscp => "",
-            CarrierKind::VlanPcp | CarrierKind::VlanVid => "headers.vlan",
-            CarrierKind::Shim => "headers.shim",
-        },
+        carrier_header: carrier_header(features.carrier),
     })
 }
 
-/// The code's types, the key of the tag tables, and where `set_tag` writes.
-fn tag_text(
+/// How `classify` and `rewrite` match ports.
+pub(super) const fn port_match(form: RuleForm) -> &'static str {
+    match form {
+        RuleForm::Exact => "exact",
+        RuleForm::PortSets => "ternary",
+    }
+}
+
+/// The header that is put on and taken off at the edge; none for `dscp`.
+pub(super) const fn carrier_header(carrier: CarrierKind) -> &'static str {
+    match carrier {
+        CarrierKind::Dscp => "",
+        CarrierKind::VlanPcp | CarrierKind::VlanVid => "headers.vlan",
+        CarrierKind::Shim => "headers.shim",
+    }
+}
+
+/// The code's types, the key of the tag tables, and where `set_tag` writes (`code` holds what leaves).
+pub(super) fn tag_text(
     features: &Features,
     port_match: &'static str,
+    code: &str,
 ) -> Result<(String, String, String), askama::Error> {
     let code_bits = features.code_bits();
     let tag_bits = features.tag_bits();
@@ -171,7 +178,7 @@ fn tag_text(
         return Ok((
             TagPlainTypes { code_bits, lossy }.render()?,
             TagPlainKeys { port_match }.render()?,
-            "meta.code".to_owned(),
+            code.to_owned(),
         ));
     }
     let tag_top = tag_bits.saturating_sub(1);
@@ -190,6 +197,6 @@ fn tag_text(
             tag_top,
         }
         .render()?,
-        format!("meta.code[{tag_top}:0]"),
+        format!("{code}[{tag_top}:0]"),
     ))
 }

@@ -5,33 +5,208 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use thiserror::Error;
 
+use super::tofino::Estimate;
 use crate::plan::layout::{self, Layout};
 use crate::plan::{CheckedPlan, RuleForm};
 use crate::topology::SwitchId;
 
-/// What a target can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a target can do. `build`, `push`, `conform` and `targets` read the same table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
     /// The target's name.
     pub target: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// What `build --target` is called with to get its program.
+    pub build: &'static str,
+    /// How its tables are filled.
+    pub api: Api,
     /// Number of priorities, the lossy one included.
     pub priorities: u16,
+    /// Whether the arriving priority decides which queue is accounted, apart from the queue that a packet waits in.
+    pub ingress_priority: bool,
+    /// Whether it sends and obeys PFC.
+    pub pfc: bool,
     /// The highest number that a port may have.
     pub highest_port: u16,
     /// The widest one-hot bitmap of ports, in bits.
     pub bitmap_bits: u16,
+    /// How tables match.
+    pub match_kinds: &'static [&'static str],
+    /// The hardware's pipeline; a program in software has none.
+    pub pipeline: Option<Pipeline>,
+    /// The strongest promise about a batch of writes.
+    pub atomicity: Atomicity,
+    /// Whether registers are read and written over its API.
+    pub registers: bool,
+    /// Whether parser value sets are written over its API.
+    pub value_sets: bool,
+    /// What the program of this target does not get done, for the report.
+    pub restrictions: &'static [&'static str],
 }
 
-/// BMv2's `simple_switch` and the embedded switch. Ports are 9 bits and 511 means "drop";
-/// `standard_metadata.priority` has 3 bits.
+/// How a target's tables are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Api {
+    /// P4Runtime.
+    #[serde(rename = "P4Runtime")]
+    P4Runtime,
+    /// Intel's BF Runtime.
+    #[serde(rename = "BF Runtime")]
+    BfRuntime,
+}
+
+impl Api {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P4Runtime => "P4Runtime",
+            Self::BfRuntime => "BF Runtime",
+        }
+    }
+}
+
+/// What a target promises about a batch of writes, weakest first (P4Runtime 1.5, section 12.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Atomicity {
+    /// Every update for itself.
+    ContinueOnError,
+    /// All or nothing, and packets may see a mixture meanwhile.
+    RollbackOnError,
+    /// All or nothing, and no packet sees a mixture.
+    DataplaneAtomic,
+}
+
+impl Atomicity {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContinueOnError => "continue-on-error",
+            Self::RollbackOnError => "rollback-on-error",
+            Self::DataplaneAtomic => "dataplane-atomic",
+        }
+    }
+}
+
+/// A pipeline of match-action stages, with the memory of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pipeline {
+    /// Stages.
+    pub stages: u16,
+    /// Tables that a stage can begin, gateways included.
+    pub logical_tables: u16,
+    /// TCAM blocks of a stage.
+    pub tcam_blocks: u16,
+    /// Rows of a TCAM block.
+    pub tcam_rows: u16,
+    /// Bits of a row.
+    pub tcam_bits: u16,
+    /// Bytes of a packet's header vector that a stage brings to its TCAM.
+    pub crossbar_bytes: u16,
+    /// SRAM blocks of a stage.
+    pub sram_blocks: u16,
+    /// Rows of an SRAM block.
+    pub sram_rows: u16,
+    /// Bits of a row.
+    pub sram_bits: u16,
+}
+
+const TOFINO: Pipeline = Pipeline {
+    stages: 12,
+    logical_tables: 16,
+    tcam_blocks: 24,
+    tcam_rows: 512,
+    tcam_bits: 44,
+    crossbar_bytes: 66,
+    sram_blocks: 80,
+    sram_rows: 1024,
+    sram_bits: 128,
+};
+
+/// BMv2's `simple_switch`. Ports are 9 bits and 511 means "drop"; `standard_metadata.priority` has 3 bits.
 pub const V1MODEL: Capabilities = Capabilities {
     target: "v1model",
+    what: "BMv2's simple_switch and simple_switch_grpc",
+    build: "v1model",
+    api: Api::P4Runtime,
     priorities: 1 << layout::PRIORITY_BITS,
+    ingress_priority: false,
+    pfc: false,
     highest_port: 510,
     bitmap_bits: layout::BITMAP_BITS_MAX,
+    match_kinds: &["exact", "lpm", "ternary", "range", "optional"],
+    pipeline: None,
+    atomicity: Atomicity::ContinueOnError,
+    registers: false,
+    value_sets: false,
+    restrictions: &[
+        "BMv2 has one priority a packet, that of the queue it waits in: the priority of the arriving tag is computed \
+         and counted, and no queue is accounted by it.",
+        "BMv2 neither sends nor obeys PFC: tags are right, losslessness is not to be had.",
+    ],
 };
+
+/// The embedded switch: v1model with what BMv2 lacks.
+pub const EMBEDDED: Capabilities = Capabilities {
+    target: "embedded",
+    what: "Switchwright's own switch (`switchwright switch`)",
+    ingress_priority: true,
+    pfc: true,
+    atomicity: Atomicity::DataplaneAtomic,
+    registers: true,
+    value_sets: true,
+    restrictions: &[],
+    ..V1MODEL
+};
+
+/// Tofino 1. Ports are 9 bits and 511 is none; widths of bitmaps are those that its compiler has taken.
+pub const TNA: Capabilities = Capabilities {
+    target: "tna",
+    what: "Tofino 1",
+    build: "tna",
+    api: Api::BfRuntime,
+    priorities: 8,
+    ingress_priority: true,
+    pfc: true,
+    highest_port: 510,
+    bitmap_bits: layout::BITMAP_BITS_MAX,
+    match_kinds: &["exact", "lpm", "ternary", "range"],
+    pipeline: Some(TOFINO),
+    atomicity: Atomicity::RollbackOnError,
+    registers: true,
+    value_sets: true,
+    restrictions: &[
+        "The traffic manager has to map ingress_cos to priority groups and qid to queues one to one, with PFC on the \
+         lossless ones: that is port configuration, and no part of the program.",
+    ],
+};
+
+/// Tofino 2.
+pub const TNA2: Capabilities = Capabilities {
+    target: "tna2",
+    what: "Tofino 2",
+    build: "tna2",
+    pipeline: Some(Pipeline {
+        stages: 20,
+        ..TOFINO
+    }),
+    ..TNA
+};
+
+/// Every target, as `targets` prints them.
+pub const ALL: [&Capabilities; 4] = [&V1MODEL, &EMBEDDED, &TNA, &TNA2];
+
+/// The target of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Capabilities> {
+    ALL.into_iter().find(|target| target.target == name)
+}
 
 /// Something that the plan needs and the target does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -135,6 +310,34 @@ impl Capabilities {
         })
     }
 
+    /// What the pipeline lacks for a program.
+    #[must_use]
+    pub fn pipeline_refusals(&self, estimate: &Estimate) -> Vec<Refusal> {
+        let Some(pipeline) = &self.pipeline else {
+            return Vec::new();
+        };
+        let mut refusals = Vec::new();
+        let blocks = u64::from(pipeline.tcam_blocks) * u64::from(pipeline.stages);
+        let largest = estimate.largest_step();
+        if estimate.tcam_blocks > blocks {
+            refusals.push(self.refusal(
+                "TCAM blocks",
+                estimate.tcam_blocks,
+                blocks,
+                mend_of(largest),
+            ));
+        }
+        if estimate.stages > u64::from(pipeline.stages) {
+            refusals.push(self.refusal(
+                "stages",
+                estimate.stages,
+                pipeline.stages.into(),
+                mend_of(largest),
+            ));
+        }
+        refusals
+    }
+
     /// What a table of a switch lacks for its entries.
     #[must_use]
     pub fn table_refusal(
@@ -187,5 +390,15 @@ impl Capabilities {
                 "plan with fewer equal-cost paths",
             )
         })
+    }
+}
+
+/// How to need less of what a step of the pipeline takes most of.
+fn mend_of(step: &str) -> &'static str {
+    match step {
+        super::tofino::TAGS => {
+            "plan with fewer or narrower tag rules: exact ports for wide switches, fewer bounces or classes"
+        }
+        _ => "address the hosts of one switch from one prefix, so that routes merge",
     }
 }

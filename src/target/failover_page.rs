@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::page::{Card, Files, by_layer, ends, network, number, range, scheme};
+use super::page::{Card, Files, by_layer, network, notes, number, range, scheme};
 use super::report::{BuildReport, FailoverReport, SwitchReport};
 use crate::plan::CheckedPlan;
 use crate::plan::check::Resilience;
@@ -22,11 +22,8 @@ struct Page {
     switches_text: String,
     roles: Vec<Role>,
     picture: String,
-    from: String,
-    to: String,
-    main: String,
-    bmv2_json: String,
-    queues: u16,
+    notes: Vec<String>,
+    commands: String,
 }
 
 /// Switches of one layer, with the range of their figures.
@@ -44,10 +41,9 @@ pub(super) fn render(
     plan: &CheckedPlan,
     report: &BuildReport,
     failover: &FailoverReport,
-    files: &Files<'_>,
+    files: &Files,
     picture: &str,
 ) -> Result<String, askama::Error> {
-    let (from, to) = ends(plan);
     Page {
         name: report.network.name.clone(),
         scheme: scheme(report),
@@ -60,11 +56,8 @@ pub(super) fn render(
         switches_text: "A rule has the width that its key needs at most; ranges are over the switches of a row.".to_owned(),
         roles: roles(plan, report),
         picture: network(picture),
-        from,
-        to,
-        main: files.main.to_owned(),
-        bmv2_json: files.bmv2_json.to_owned(),
-        queues: files.queues,
+        notes: notes(report),
+        commands: files.commands(plan),
     }
     .render()
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::capabilities::{self, Api};
 use super::directory::Digest;
 use crate::plan::Provenance;
 
@@ -148,6 +149,19 @@ pub enum ManifestError {
         /// The file.
         path: PathBuf,
     },
+    /// It was built for switches that are not reached so.
+    #[error(
+        "`{directory}` was built for target {target}, whose tables are filled over {api}: its switches/NAME/bfrt.json and \
+         bfrt_load.py are for that; build with `--target v1model` for P4Runtime"
+    )]
+    Target {
+        /// The directory.
+        directory: PathBuf,
+        /// Its target.
+        target: String,
+        /// That target's API.
+        api: &'static str,
+    },
     /// There is no such switch.
     #[error("there is no switch `{name}` in `{directory}`")]
     NoSuchSwitch {
@@ -188,6 +202,21 @@ impl BuildDirectory {
             path: path.to_owned(),
             manifest,
         })
+    }
+
+    /// The directory, if its switches are reached over P4Runtime.
+    ///
+    /// # Errors
+    /// [`ManifestError::Target`].
+    pub fn over_p4runtime(self) -> Result<Self, ManifestError> {
+        match capabilities::named(&self.manifest.target).map(|target| target.api) {
+            Some(api @ Api::BfRuntime) => Err(ManifestError::Target {
+                target: self.manifest.target,
+                directory: self.path,
+                api: api.name(),
+            }),
+            _ => Ok(self),
+        }
     }
 
     /// The manifest.
@@ -254,6 +283,12 @@ impl SwitchFiles {
     #[must_use]
     pub fn runtime_json(&self) -> String {
         format!("{}/runtime.json", self.directory)
+    }
+
+    /// Path of the entries for BF Runtime.
+    #[must_use]
+    pub fn bfrt_json(&self) -> String {
+        format!("{}/bfrt.json", self.directory)
     }
 
     /// Path of the commands for `simple_switch_CLI`.

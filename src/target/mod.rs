@@ -15,6 +15,7 @@ mod mininet;
 mod page;
 pub mod remote;
 mod report;
+pub mod tofino;
 mod v1model;
 
 use std::fmt;
@@ -26,7 +27,9 @@ pub use capabilities::{Capabilities, Refusal};
 pub use directory::{Digest, DirectoryError};
 pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError, SwitchFiles};
 pub use report::{BuildReport, FailoverReport, SwitchReport};
+pub use tofino::Estimate;
 
+use crate::entries::tofino::DevicePorts;
 use crate::entries::{EntriesError, Problem};
 use crate::plan::CheckedPlan;
 use crate::program::ProgramError;
@@ -39,17 +42,23 @@ use directory::Staging;
 pub enum TargetKind {
     /// v1model: BMv2's `simple_switch`, and the embedded switch.
     V1model,
+    /// Tofino 1.
+    Tna,
+    /// Tofino 2.
+    Tna2,
 }
 
 impl TargetKind {
     /// All targets.
-    pub const ALL: [Self; 1] = [Self::V1model];
+    pub const ALL: [Self; 3] = [Self::V1model, Self::Tna, Self::Tna2];
 
     /// The name on the command line and in manifests.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::V1model => "v1model",
+            Self::Tna => "tna",
+            Self::Tna2 => "tna2",
         }
     }
 
@@ -58,6 +67,8 @@ impl TargetKind {
     pub const fn capabilities(self) -> &'static Capabilities {
         match self {
             Self::V1model => &capabilities::V1MODEL,
+            Self::Tna => &capabilities::TNA,
+            Self::Tna2 => &capabilities::TNA2,
         }
     }
 }
@@ -88,8 +99,16 @@ pub enum BuildError {
          `check`, not built; plan with one of the two to build"
     )]
     Both(&'static str),
+    /// There is no program of this family for the target.
+    #[error(
+        "target {0} has no program for failover tables yet, only for lossless tags: build with `--target v1model`"
+    )]
+    NoProgram(&'static str),
+    /// The device ports name switches that the plan does not have.
+    #[error("the device ports name a switch that the plan does not have: `{0}`")]
+    NoSuchSwitch(String),
     /// The plan's failover tables are not what the header can carry.
-    #[error("the plan's failover tables do not fit the packets' header: {0}")]
+    #[error("the plan's failover tables or the device ports do not fit: {0}")]
     Header(EntriesError),
     /// The directory cannot be written.
     #[error(transparent)]
@@ -125,8 +144,10 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) | Self::Both(_) => BuildFault::Target,
-            Self::Directory(_) | Self::Routes(_) | Self::Header(_) => BuildFault::Input,
+            Self::Refused(_) | Self::Both(_) | Self::NoProgram(_) => BuildFault::Target,
+            Self::Directory(_) | Self::Routes(_) | Self::Header(_) | Self::NoSuchSwitch(_) => {
+                BuildFault::Input
+            }
             _ => BuildFault::Bug,
         }
     }
@@ -136,7 +157,7 @@ impl From<EntriesError> for BuildError {
     fn from(error: EntriesError) -> Self {
         match &error {
             EntriesError::Unfit {
-                problem: Problem::Failover(_),
+                problem: Problem::Failover(_) | Problem::DevicePort { .. },
                 ..
             } => Self::Header(error),
             _ => Self::Entries(error),
@@ -145,17 +166,20 @@ impl From<EntriesError> for BuildError {
 }
 
 /// What can be chosen about a build.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BuildOptions {
     /// The version that packets are stamped with in a failover program, and that its entries are for (003 section
     /// 4.6.4). Two builds of different versions can stand in the switches side by side.
     pub version: u8,
+    /// For Tofino: which device port stands behind a port of the plan.
+    pub device_ports: DevicePorts,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
         Self {
             version: crate::entries::failover::DEFAULT_VERSION,
+            device_ports: DevicePorts::default(),
         }
     }
 }
@@ -207,6 +231,9 @@ pub fn build_with(
     let staging = Staging::beside(directory)?;
     let report = match target {
         TargetKind::V1model => v1model::build(plan, &staging, options, progress),
+        TargetKind::Tna | TargetKind::Tna2 => {
+            tofino::build(plan, target, &staging, options, progress)
+        }
     }?;
     staging.commit()?;
     Ok(report)

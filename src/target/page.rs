@@ -7,7 +7,6 @@ use askama::Template;
 use super::report::{BuildReport, SwitchReport};
 use crate::plan::layout::table;
 use crate::plan::{CheckedPlan, RuleForm};
-use crate::topology::Host;
 
 /// The page. Every field is text in its final form.
 #[derive(Template)]
@@ -30,11 +29,8 @@ struct Page {
     headroom_text: String,
     priorities: usize,
     picture: String,
-    from: String,
-    to: String,
-    main: String,
-    bmv2_json: String,
-    queues: u16,
+    notes: Vec<String>,
+    commands: String,
 }
 
 pub(super) struct Card {
@@ -74,10 +70,9 @@ struct Role {
 pub(super) fn render(
     plan: &CheckedPlan,
     report: &BuildReport,
-    files: &Files<'_>,
+    files: &Files,
     picture: &str,
 ) -> Result<String, askama::Error> {
-    let (from, to) = ends(plan);
     Page {
         name: report.network.name.clone(),
         scheme: scheme(report),
@@ -96,20 +91,10 @@ pub(super) fn render(
         headroom_text: headroom_text(plan),
         priorities: report.tags.len(),
         picture: network(picture),
-        from,
-        to,
-        main: files.main.to_owned(),
-        bmv2_json: files.bmv2_json.to_owned(),
-        queues: files.queues,
+        notes: notes(report),
+        commands: files.commands(plan),
     }
     .render()
-}
-
-/// Hosts between which the page's example commands run: the first and the last.
-pub(super) fn ends(plan: &CheckedPlan) -> (String, String) {
-    let hosts = plan.topology().hosts();
-    let name = |host: Option<&Host>| host.map_or("h1", |h| &h.name).to_owned();
-    (name(hosts.first()), name(hosts.last()))
 }
 
 /// The section with the network's picture, if there is one.
@@ -120,14 +105,43 @@ pub(super) fn network(picture: &str) -> String {
     }
 }
 
-/// Files and figures of the build that the page tells how to use.
-pub(super) struct Files<'a> {
-    /// The program.
-    pub(super) main: &'a str,
-    /// Where p4c's output is expected.
-    pub(super) bmv2_json: &'a str,
-    /// Priority queues that a switch needs.
-    pub(super) queues: u16,
+/// How the page says that the build is used.
+pub(super) struct Files {
+    /// Commands, a line each.
+    pub(super) commands: String,
+    /// Whether `trace` runs it.
+    pub(super) trace: bool,
+}
+
+impl Files {
+    pub(super) fn commands(&self, plan: &CheckedPlan) -> String {
+        let hosts = plan.topology().hosts();
+        let (Some(from), Some(to)) = (hosts.first(), hosts.last()) else {
+            return self.commands.clone();
+        };
+        if !self.trace {
+            return self.commands.clone();
+        }
+        let (from, to) = (&from.name, &to.name);
+        format!(
+            "switchwright trace . --from {from} --to {to}\n{}",
+            self.commands
+        )
+    }
+}
+
+/// What the target leaves undone, and how much of its pipeline the program takes.
+pub(super) fn notes(report: &BuildReport) -> Vec<String> {
+    let mut notes: Vec<String> = report
+        .restrictions
+        .iter()
+        .map(|r| (*r).to_owned())
+        .collect();
+    if let Some(estimate) = &report.pipeline {
+        notes.push(estimate.sentence());
+        notes.extend(estimate.warnings.iter().cloned());
+    }
+    notes
 }
 
 pub(super) fn scheme(report: &BuildReport) -> String {

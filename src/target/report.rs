@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::capabilities::Capabilities;
+use super::tofino::Estimate;
 use crate::entries::SwitchEntries;
 use crate::plan::failover::{Element, LabelKind, Output, StateCounts};
 use crate::plan::layout::edge_dscp;
@@ -39,6 +41,11 @@ pub struct BuildReport {
     /// The failover tables, where the plan has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverReport>,
+    /// What this target does not do of what the plan is about.
+    pub restrictions: &'static [&'static str],
+    /// What the program takes of the hardware's pipeline, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Estimate>,
     /// Entries over all switches: table entries, selector members and groups.
     pub entries_total: u64,
     /// Every switch, in topology order.
@@ -200,14 +207,16 @@ impl BuildReport {
     /// The report of a build.
     pub(super) fn new(
         plan: &CheckedPlan,
-        target: &str,
+        target: &Capabilities,
         program: String,
         version: u8,
         switches: Vec<SwitchReport>,
     ) -> Self {
         let summary = plan.summary(0.0);
         Self {
-            target: target.to_owned(),
+            target: target.target.to_owned(),
+            restrictions: target.restrictions,
+            pipeline: None,
             program,
             provenance: plan.tables().provenance.clone(),
             proof: plan.report(),

@@ -10,6 +10,7 @@ use super::*;
 use crate::entries::{commands, runtime_json, write_request};
 use crate::plan::{CarrierKind, RuleForm, check};
 use crate::scheme::{TaggerOptions, tagger};
+use crate::topology::SwitchId;
 use crate::topology::generate::{Cables, Clos};
 
 fn clos(options: &TaggerOptions) -> CheckedPlan {
@@ -194,6 +195,7 @@ fn what_the_target_lacks_is_refused_by_name() {
         priorities: 2,
         highest_port: 1,
         bitmap_bits: 3,
+        ..capabilities::V1MODEL
     };
     let refusals = small.refusals(&plan);
     assert_eq!(refusals.len(), 3);
@@ -276,6 +278,162 @@ fn the_plan_in_the_directory_is_the_plan() {
         &crate::plan::Tables::from_json(&text).unwrap(),
         plan.tables()
     );
+}
+
+/// What a build for Tofino says of a switch, in v1model's words: read back, renamed, without the bits of ports.
+fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntries {
+    use crate::entries::{EntryAction, bfrt};
+    use crate::plan::layout::{action, table, tofino};
+
+    let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
+    let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
+    let text = opened
+        .read_text(&opened.switch(name).unwrap().bfrt_json())
+        .unwrap();
+    let (mut entries, program) = bfrt::read(name, &text, &index).unwrap();
+    assert_eq!(program, "tagger");
+    let files = opened.switch(name).unwrap();
+    let count = entries.tables.len() + entries.members.len() + entries.groups.len();
+    assert_eq!(files.entries, count as u64, "{name}");
+    entries
+        .tables
+        .retain(|e| e.table != tofino::IN_PORT_BIT && e.table != tofino::OUT_PORT_BIT);
+    for entry in &mut entries.tables {
+        if entry.table == tofino::REWRITE {
+            entry.table = table::REWRITE.into();
+        }
+        if let EntryAction::Direct(call) = &mut entry.action {
+            for (ours, theirs) in [
+                (action::SET_TAG, tofino::SET_TAG),
+                (action::SET_LOSSY_CODE, tofino::SET_LOSSY_CODE),
+            ] {
+                if call.action == theirs {
+                    call.action = ours.into();
+                }
+            }
+        }
+    }
+    entries
+}
+
+#[test]
+fn a_plan_has_the_same_entries_on_every_target() {
+    let place = tempfile::tempdir().unwrap();
+    for carrier in [
+        CarrierKind::Dscp,
+        CarrierKind::VlanPcp,
+        CarrierKind::VlanVid,
+        CarrierKind::Shim,
+    ] {
+        for form in [RuleForm::Exact, RuleForm::PortSets] {
+            let options = TaggerOptions {
+                carrier,
+                form,
+                ..TaggerOptions::default()
+            };
+            let plan = clos(&options);
+            let open = |target: TargetKind| {
+                let directory = place.path().join(target.name());
+                let report = build(&plan, target, &directory, &|_| ()).unwrap();
+                assert_eq!(report.target, target.name());
+                assert_eq!(report.pipeline.is_some(), target != TargetKind::V1model);
+                BuildDirectory::open(&directory).unwrap()
+            };
+            let [v1model, tna, tna2] = TargetKind::ALL.map(open);
+            let info = v1model
+                .read_text(&v1model.manifest().program.p4info)
+                .unwrap();
+            let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
+            for switch in &v1model.manifest().switches {
+                let name = &switch.name;
+                let text = v1model.read_text(&switch.entries_txtpb()).unwrap();
+                let mut ours = write_request::read_text(name, &text, &index).unwrap();
+                let mut theirs = read_bfrt(&tna, name);
+                theirs.arrange(&index).unwrap();
+                ours.arrange(&index).unwrap();
+                assert_eq!(ours, theirs, "{name}, {carrier:?}, {form:?}");
+                let text = |opened: &BuildDirectory| opened.read_text(&switch.bfrt_json()).unwrap();
+                assert_eq!(text(&tna), text(&tna2), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn device_ports_change_port_numbers_and_no_port_sets() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = clos(&TaggerOptions {
+        form: RuleForm::PortSets,
+        ..TaggerOptions::default()
+    });
+    let name = plan.topology().switches()[0].name.clone();
+    let ports: Vec<u16> = plan
+        .topology()
+        .peers(SwitchId::new(0))
+        .map(|(port, _)| port.get())
+        .collect();
+    let map: BTreeMap<u16, u16> = ports.iter().map(|&p| (p, 128 + 4 * p)).collect();
+    let json = serde_json::json!({ &name: map }).to_string();
+    let text = |file: &str, options: &BuildOptions| {
+        let directory = place.path().join(file);
+        build_with(&plan, TargetKind::Tna, &directory, options, &|_| ()).unwrap();
+        let opened = BuildDirectory::open(&directory).unwrap();
+        let path = opened.switch(&name).unwrap().bfrt_json();
+        serde_json::from_str::<Value>(&opened.read_text(&path).unwrap()).unwrap()
+    };
+    let with = |json: &str| BuildOptions {
+        device_ports: crate::entries::tofino::DevicePorts::from_json(json).unwrap(),
+        ..BuildOptions::default()
+    };
+    let table = |file: &Value, name: &str| {
+        let tables = file["tables"].as_array().unwrap();
+        tables.iter().find(|t| t["table"] == name).unwrap()["entries"].clone()
+    };
+    let (plain, mapped) = (
+        text("plain", &BuildOptions::default()),
+        text("mapped", &with(&json)),
+    );
+    for name in ["pipe.ingress.classify", "pipe.ingress.rewrite"] {
+        assert_eq!(table(&plain, name), table(&mapped, name));
+    }
+    let bits = table(&mapped, "pipe.ingress.in_port_bit");
+    let keys: Vec<&str> = bits
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["key"]["port"].as_str().unwrap())
+        .collect();
+    let wanted: Vec<String> = ports
+        .iter()
+        .map(|p| format!("{:#x}", 128 + 4 * p))
+        .collect();
+    assert_eq!(keys, wanted);
+    let error = |json: &str| {
+        let directory = place.path().join("wrong");
+        build_with(&plan, TargetKind::Tna, &directory, &with(json), &|_| ()).unwrap_err()
+    };
+    assert_eq!(error(r#"{"nobody": {"1": 5}}"#).fault(), BuildFault::Input);
+    let twice = serde_json::json!({ &name: { ports[0].to_string(): ports[1] } }).to_string();
+    let error = error(&twice);
+    assert_eq!(error.fault(), BuildFault::Input, "{error}");
+}
+
+#[test]
+fn a_build_for_tofino_is_not_taken_for_one_over_p4runtime() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    build(
+        &clos(&TaggerOptions::default()),
+        TargetKind::Tna,
+        &directory,
+        &|_| (),
+    )
+    .unwrap();
+    let opened = BuildDirectory::open(&directory).unwrap();
+    assert!(opened.path("bfrt_load.py").is_file());
+    let error = opened.over_p4runtime().unwrap_err();
+    assert!(matches!(error, ManifestError::Target { .. }), "{error}");
+    assert!(error.to_string().contains("BF Runtime"));
 }
 
 /// A fat-tree of 1,280 switches; run it in release mode to measure.

@@ -18,7 +18,7 @@ use crate::topology::{SwitchId, Topology};
 /// The largest network that the report draws.
 const PICTURE_SWITCHES_MAX: usize = 400;
 /// Where the plan itself is kept.
-const PLAN: &str = "plan.json";
+pub(super) const PLAN: &str = "plan.json";
 
 /// Writes everything into the staging directory.
 pub(super) fn build(
@@ -45,7 +45,7 @@ pub(super) fn build(
         plan,
         staging,
         layout,
-        options: *options,
+        options: options.clone(),
         forwards,
         index,
         files: ProgramFiles {
@@ -117,16 +117,18 @@ impl Job<'_> {
             .collect();
         let report = BuildReport::new(
             plan,
-            target.name(),
+            target.capabilities(),
             self.files.name.clone(),
             self.options.version,
             switches,
         );
         self.staging.write("report.json", &json_file(&report)?)?;
         let files = page::Files {
-            main: &self.files.main,
-            bmv2_json: &self.bmv2_json,
-            queues,
+            commands: format!(
+                "p4c-bm2-ss --std p4-16 -o {} {}\nsimple_switch_grpc --no-p4 -- --priority-queues {queues}",
+                self.bmv2_json, self.files.main
+            ),
+            trace: true,
         };
         let picture = picture(plan.topology());
         let page = match &report.failover {
@@ -211,7 +213,7 @@ impl Job<'_> {
     }
 }
 
-fn refuse(refusals: Vec<Refusal>) -> Result<(), BuildError> {
+pub(super) fn refuse(refusals: Vec<Refusal>) -> Result<(), BuildError> {
     if refusals.is_empty() {
         Ok(())
     } else {
@@ -220,14 +222,14 @@ fn refuse(refusals: Vec<Refusal>) -> Result<(), BuildError> {
 }
 
 /// A value as an indented JSON file.
-fn json_file<T: serde::Serialize>(value: &T) -> serde_json::Result<Vec<u8>> {
+pub(super) fn json_file<T: serde::Serialize>(value: &T) -> serde_json::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
 /// The network as SVG; empty where it has too many switches for a picture to show anything.
-fn picture(topology: &Topology) -> String {
+pub(super) fn picture(topology: &Topology) -> String {
     if topology.switches().len() > PICTURE_SWITCHES_MAX {
         return String::new();
     }

@@ -132,7 +132,9 @@ fn tagger(
     let packets = traffic(&subject.program, start(Engine::Interp)?.state(), spec);
     let mut case = case(name, &packets, start)?;
     if peer && bmv2::missing_tool().is_none() {
-        let build = BuildDirectory::open(directory).input("build directory")?;
+        let build = BuildDirectory::open(directory)
+            .and_then(BuildDirectory::over_p4runtime)
+            .input("build directory")?;
         case.simple_switch = Some(simple_switch(&build, switch, &packets)?);
     }
     Ok(case)

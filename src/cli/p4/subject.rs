@@ -198,7 +198,9 @@ pub(in crate::cli) fn of_build(
     switch: Option<&str>,
     terminal: &Terminal,
 ) -> Result<(Subject, SwitchEntries), Fault> {
-    let directory = BuildDirectory::open(directory).input("build directory")?;
+    let directory = BuildDirectory::open(directory)
+        .and_then(BuildDirectory::over_p4runtime)
+        .input("build directory")?;
     let first = || {
         directory
             .manifest()

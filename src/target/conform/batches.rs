@@ -20,8 +20,8 @@ pub(super) async fn check(bench: &mut Bench) {
     details(bench).await;
     continue_on_error(bench).await;
     for (mode, check) in [
-        (Atomicity::RollbackOnError, "ROLLBACK_ON_ERROR"),
-        (Atomicity::DataplaneAtomic, "DATAPLANE_ATOMIC"),
+        (Atomicity::RollbackOnError, super::ROLLBACK),
+        (Atomicity::DataplaneAtomic, super::DATAPLANE),
     ] {
         atomic(bench, mode, check).await;
     }

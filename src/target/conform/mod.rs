@@ -31,6 +31,7 @@ use p4front::source::SourceMap;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::capabilities::{Atomicity, Capabilities};
 use super::remote::desired::{ConfigFormat, DesiredPipeline};
 use super::remote::{Endpoint, RemoteError};
 use crate::program::p4info;
@@ -131,6 +132,23 @@ pub struct Conformance {
 }
 
 impl Conformance {
+    /// Judges by what the target is known to have: see [`ConformOptions::target`].
+    fn hold_against(&mut self, target: &Capabilities) {
+        for finding in &mut self.findings {
+            let Some(has) = offered(target, finding.check) else {
+                continue;
+            };
+            finding.verdict = match finding.verdict {
+                Verdict::Lacks if has => Verdict::Fail,
+                Verdict::Fail if !has => Verdict::Lacks,
+                verdict => verdict,
+            };
+        }
+        let agrees = |fuzzing: &Fuzzing| fuzzing.disagreements.is_empty();
+        self.conforms = self.findings.iter().all(|f| f.verdict != Verdict::Fail)
+            && self.fuzzing.as_ref().is_none_or(agrees);
+    }
+
     /// How many checks came out so.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
@@ -140,6 +158,23 @@ impl Conformance {
             .count()
     }
 }
+
+/// Whether a target has what a check tries; none where it is nothing that targets differ in.
+fn offered(target: &Capabilities, check: &str) -> Option<bool> {
+    match check {
+        ROLLBACK => Some(target.atomicity >= Atomicity::RollbackOnError),
+        DATAPLANE => Some(target.atomicity >= Atomicity::DataplaneAtomic),
+        REGISTER => Some(target.registers),
+        VALUE_SET => Some(target.value_sets),
+        _ => None,
+    }
+}
+
+/// Names of the checks that targets differ in.
+const ROLLBACK: &str = "ROLLBACK_ON_ERROR";
+const DATAPLANE: &str = "DATAPLANE_ATOMIC";
+const REGISTER: &str = "a register cell";
+const VALUE_SET: &str = "a value set";
 
 /// What to try.
 #[derive(Clone, Debug)]
@@ -156,6 +191,8 @@ pub struct ConformOptions {
     pub config_file: Option<PathBuf>,
     /// Random updates after the checks.
     pub fuzz: Option<FuzzOptions>,
+    /// What the server is: what this target has and the server lacks fails; what the target has not is no failure.
+    pub target: Option<&'static Capabilities>,
 }
 
 /// Why nothing could be tried.
@@ -214,7 +251,11 @@ pub async fn run(
         bench.refresh().await?;
         bench.fuzzing = Some(fuzzing::check(&mut bench, fuzz).await);
     }
-    Ok(bench.into_report())
+    let mut report = bench.into_report();
+    if let Some(target) = options.target {
+        report.hold_against(target);
+    }
+    Ok(report)
 }
 
 /// Our program and its P4Info.
@@ -230,4 +271,41 @@ fn program() -> Result<DesiredPipeline, ConformError> {
     let info = p4info::message(&compiled.p4info);
     DesiredPipeline::new("conform".to_owned(), info, PROGRAM.to_owned())
         .map_err(|error| bug(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::capabilities::{EMBEDDED, V1MODEL};
+
+    #[test]
+    fn what_a_target_has_not_is_no_failure_and_what_it_has_must_be_there() {
+        let finding = |check, verdict| Finding {
+            point: 21,
+            check,
+            verdict,
+            seen: String::new(),
+            spec: "",
+        };
+        let found = vec![
+            finding(DATAPLANE, Verdict::Lacks),
+            finding(REGISTER, Verdict::Fail),
+            finding("another", Verdict::Pass),
+        ];
+        let held = |target| {
+            let mut report = Conformance {
+                address: String::new(),
+                api_version: String::new(),
+                conforms: false,
+                findings: found.clone(),
+                fuzzing: None,
+            };
+            report.hold_against(target);
+            report
+        };
+        assert!(held(&V1MODEL).conforms);
+        let embedded = held(&EMBEDDED);
+        assert!(!embedded.conforms);
+        assert_eq!(embedded.count(Verdict::Fail), 2);
+    }
 }

@@ -211,7 +211,7 @@ async fn data(bench: &mut Bench) {
             data: Some(v1::p4_data::Data::Bitstring(vec![0x12, 0x34].into())),
         }),
     };
-    written_and_read(bench, "a register cell", Kind::RegisterEntry(register)).await;
+    written_and_read(bench, super::REGISTER, Kind::RegisterEntry(register)).await;
     let member = |value: u8| v1::ValueSetMember {
         r#match: vec![super::bench::exact(1, &[0x9a, value])],
     };
@@ -219,7 +219,7 @@ async fn data(bench: &mut Bench) {
         value_set_id: extern_id(bench, "key_types"),
         members: vec![member(1), member(2)],
     };
-    written_and_read(bench, "a value set", Kind::ValueSetEntry(set)).await;
+    written_and_read(bench, super::VALUE_SET, Kind::ValueSetEntry(set)).await;
     let whole = bench.read(Kind::CounterEntry(v1::CounterEntry {
         counter_id: extern_id(bench, "cells"),
         ..Default::default()

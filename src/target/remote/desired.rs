@@ -98,7 +98,7 @@ impl Desired {
     /// # Errors
     /// [`DesiredError`].
     pub fn open(path: &Path) -> Result<Self, DesiredError> {
-        let directory = BuildDirectory::open(path)?;
+        let directory = BuildDirectory::open(path)?.over_p4runtime()?;
         let pipeline = DesiredPipeline::read(&directory)?;
         let switches = directory.manifest().switches.iter();
         let switches = switches

@@ -1,0 +1,182 @@
+//! The `tagger` family for Tofino 1 and 2: one template per tag carrier over a common pipeline.
+
+use askama::Template;
+
+use super::tagger::{
+    PortSetsDoc, PortSetsTypes, PortsExactDoc, PortsExactTypes, carrier_header, port_match,
+    tag_text,
+};
+use super::{Program, ProgramError, SourceFile, shared_includes};
+use crate::plan::layout::{Architecture, Features, HASH_SHIFT_MAX, Layout, ProgramFeatures, Room};
+use crate::plan::{CarrierKind, RuleForm};
+
+/// Bits of the flow hash that an ECMP group looks at.
+const FLOW_HASH_BITS: u8 = 16;
+
+/// What the carriers' templates read. Every field is P4 text in its final form.
+struct View {
+    title: String,
+    generator: &'static str,
+    architecture: &'static str,
+    port_doc: String,
+    port_types: String,
+    port_code: String,
+    port_tables: String,
+    tag_types: String,
+    tag_keys: String,
+    tag_target: String,
+    carrier_header: &'static str,
+    bridge_bytes: &'static str,
+    bridge_padding: u16,
+    shifts: Vec<Shift>,
+    ipv4_routes: u32,
+    ipv6_routes: u32,
+    ecmp_groups: u32,
+    ecmp_members: u32,
+    ecmp_group_members: u32,
+    tag_rules: u32,
+}
+
+/// Which bits of the flow a hash shift picks.
+struct Shift {
+    low: u8,
+    high: u8,
+}
+
+#[derive(Template)]
+#[template(path = "tna/tagger_dscp.p4", escape = "none")]
+struct DscpProgram {
+    v: View,
+}
+
+#[derive(Template)]
+#[template(path = "tna/tagger_vlan_pcp.p4", escape = "none")]
+struct VlanPcpProgram {
+    v: View,
+}
+
+#[derive(Template)]
+#[template(path = "tna/tagger_vlan_vid.p4", escape = "none")]
+struct VlanVidProgram {
+    v: View,
+}
+
+#[derive(Template)]
+#[template(path = "tna/tagger_shim.p4", escape = "none")]
+struct ShimProgram {
+    v: View,
+}
+
+#[derive(Template)]
+#[template(path = "tna/ports_exact_code.p4", escape = "none")]
+struct PortsExactCode;
+
+#[derive(Template)]
+#[template(path = "tna/ports_sets_code.p4", escape = "none")]
+struct PortSetsCode;
+
+#[derive(Template)]
+#[template(path = "tna/ports_sets_tables.p4", escape = "none")]
+struct PortSetsTables;
+
+/// Renders the program with these features and this room.
+pub(super) fn render(
+    features: &Features,
+    architecture: Architecture,
+    room: &Room,
+) -> Result<Program, ProgramError> {
+    let v = view(features, architecture, room)?;
+    let text = match features.carrier {
+        CarrierKind::Dscp => DscpProgram { v }.render(),
+        CarrierKind::VlanPcp => VlanPcpProgram { v }.render(),
+        CarrierKind::VlanVid => VlanVidProgram { v }.render(),
+        CarrierKind::Shim => ShimProgram { v }.render(),
+    }?;
+    Ok(Program {
+        name: "tagger",
+        architecture,
+        features: ProgramFeatures::Tagger(*features),
+        layout: Layout::tofino_tagger(*features, room),
+        main: SourceFile {
+            name: "tagger.p4".to_owned(),
+            text,
+        },
+        includes: shared_includes(),
+    })
+}
+
+fn view(
+    features: &Features,
+    architecture: Architecture,
+    room: &Room,
+) -> Result<View, askama::Error> {
+    let (port_doc, port_types, port_code, port_tables) = match features.form {
+        RuleForm::Exact => (
+            PortsExactDoc.render()?,
+            PortsExactTypes.render()?,
+            PortsExactCode.render()?,
+            String::new(),
+        ),
+        RuleForm::PortSets => (
+            PortSetsDoc.render()?,
+            PortSetsTypes {
+                bits: features.port_bits,
+            }
+            .render()?,
+            PortSetsCode.render()?,
+            PortSetsTables.render()? + "\n",
+        ),
+    };
+    let port_match = port_match(features.form);
+    let (tag_types, tag_keys, tag_target) = tag_text(features, port_match, "headers.bridge.code")?;
+    let bridge = Bridge::of(features);
+    Ok(View {
+        title: features.program_name(),
+        generator: env!("CARGO_PKG_VERSION"),
+        architecture: architecture.name(),
+        port_doc,
+        port_types,
+        port_code,
+        port_tables,
+        tag_types,
+        tag_keys,
+        tag_target,
+        carrier_header: carrier_header(features.carrier),
+        bridge_bytes: bridge.bytes,
+        bridge_padding: bridge.padding,
+        shifts: (0..=HASH_SHIFT_MAX)
+            .map(|low| Shift {
+                low,
+                high: low + (FLOW_HASH_BITS - 1),
+            })
+            .collect(),
+        ipv4_routes: room.ipv4_routes,
+        ipv6_routes: room.ipv6_routes,
+        ecmp_groups: room.ecmp_groups,
+        ecmp_members: room.ecmp_members,
+        ecmp_group_members: room.group_members,
+        tag_rules: room.tag_rules,
+    })
+}
+
+/// The header that ingress hands to egress: padding, one bit, the code.
+struct Bridge {
+    bytes: &'static str,
+    padding: u16,
+}
+
+impl Bridge {
+    fn of(features: &Features) -> Self {
+        // The widest code has 12 bits, and the template wants at least one bit of padding.
+        let used = 1 + features.code_bits();
+        let (bytes, bits) = if used < 8 {
+            ("one byte", 8)
+        } else {
+            ("two bytes", 16)
+        };
+        Self {
+            bytes,
+            padding: bits - used,
+        }
+    }
+}

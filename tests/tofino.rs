@@ -1,0 +1,368 @@
+//! The programs for Tofino through its open compiler, where that is installed: `p4c-barefoot` and `bfas` on PATH, or named
+//! by `P4C_BAREFOOT` and `BFAS`; `P4C_BAREFOOT_INCLUDE` lists (by `:`) where `tna.p4` and `core.p4` are, for a compiler that
+//! is not installed where it was built for.
+//!
+//! A whole compilation takes minutes, so one program is compiled, and all of them with `P4C_BAREFOOT_ALL=1`. The schema
+//! that the compiler writes first is looked at for every program.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use switchwright::plan::layout::tofino::profile_of;
+use switchwright::plan::layout::{Architecture, Features, Layout, MatchKind, Room};
+use switchwright::plan::{CarrierKind, RuleForm, TagCode};
+use switchwright::program::generate_tofino;
+use switchwright::target::{Estimate, TargetKind};
+
+/// Longest wait for a schema, and for a program.
+const SCHEMA_WAIT: Duration = Duration::from_secs(600);
+const PROGRAM_WAIT: Duration = Duration::from_secs(3600);
+
+/// A program with what it is compiled for.
+struct Case {
+    name: String,
+    features: Features,
+    room: Room,
+    target: TargetKind,
+}
+
+impl Case {
+    fn new(
+        carrier: CarrierKind,
+        form: RuleForm,
+        class_shift: Option<u8>,
+        target: TargetKind,
+    ) -> Self {
+        let features = Features {
+            carrier,
+            class_shift,
+            lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
+            form,
+            port_bits: if form == RuleForm::Exact { 9 } else { 33 },
+        };
+        Self {
+            name: format!("{}-{}", features.program_name(), target.name()),
+            features,
+            room: Room::default(),
+            target,
+        }
+    }
+
+    fn architecture(&self) -> (Architecture, &'static str) {
+        match self.target {
+            TargetKind::Tna2 => (Architecture::T2na, "tofino2"),
+            _ => (Architecture::Tna, "tofino"),
+        }
+    }
+
+    fn estimate(&self) -> Estimate {
+        let pipeline = self.target.capabilities().pipeline;
+        Estimate::of(
+            &self.features,
+            &self.room,
+            &pipeline.expect("Tofino has one"),
+        )
+    }
+}
+
+/// Every carrier in both port modes, and with class bits, for both.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for target in [TargetKind::Tna, TargetKind::Tna2] {
+        for form in [RuleForm::Exact, RuleForm::PortSets] {
+            for carrier in [
+                CarrierKind::Dscp,
+                CarrierKind::VlanPcp,
+                CarrierKind::VlanVid,
+                CarrierKind::Shim,
+            ] {
+                cases.push(Case::new(carrier, form, None, target));
+            }
+            cases.push(Case::new(CarrierKind::Dscp, form, Some(3), target));
+        }
+    }
+    cases
+}
+
+/// The compiler, with where it finds `tna.p4`.
+struct Compiler {
+    p4c: OsString,
+    assembler: OsString,
+    includes: Vec<PathBuf>,
+}
+
+impl Compiler {
+    /// The compiler, if it is there; says that the test is skipped if not.
+    #[expect(clippy::print_stdout, reason = "a skipped test says so")]
+    fn find() -> Option<Self> {
+        let tool = |variable: &str, name: &str| {
+            let tool = std::env::var_os(variable).unwrap_or_else(|| name.into());
+            let starts = Command::new(&tool).arg("--version").output().is_ok();
+            if !starts {
+                println!("skipped: {name} is neither on PATH nor named by {variable}");
+            }
+            starts.then_some(tool)
+        };
+        let includes = std::env::var_os("P4C_BAREFOOT_INCLUDE");
+        Some(Self {
+            p4c: tool("P4C_BAREFOOT", "p4c-barefoot")?,
+            assembler: tool("BFAS", "bfas")?,
+            includes: includes.map_or_else(Vec::new, |list| std::env::split_paths(&list).collect()),
+        })
+    }
+
+    fn start(&self, case: &Case, at: &Path) -> Compilation {
+        let (architecture, chip) = case.architecture();
+        let program = generate_tofino(&case.features, architecture, &case.room);
+        let program = program.expect("the templates render");
+        for file in program.files() {
+            std::fs::write(at.join(&file.name), &file.text).expect("a writable directory");
+        }
+        let log = std::fs::File::create(at.join("log")).expect("a writable directory");
+        let mut command = Command::new(&self.p4c);
+        command.args(["--target", chip, "--arch", architecture.name()]);
+        for include in &self.includes {
+            command.arg("-I").arg(include);
+        }
+        command
+            .args(["--bf-rt-schema", "bfrt.json", "-o", "out", "tagger.p4"])
+            .current_dir(at)
+            .stdout(Stdio::null())
+            .stderr(log);
+        Compilation {
+            child: command.spawn().expect("the compiler starts"),
+            at: at.to_owned(),
+            layout: program.layout(),
+        }
+    }
+
+    /// Assembles what was compiled.
+    fn assemble(&self, case: &Case, at: &Path) {
+        let (_, chip) = case.architecture();
+        let output = Command::new(&self.assembler)
+            .args(["--target", chip, "-o", "out/pipe", "out/pipe/tagger.bfa"])
+            .current_dir(at)
+            .output()
+            .expect("the assembler starts");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "bfas, {}:\n{words}", case.name);
+    }
+}
+
+/// A compiler at work; it ends with this.
+struct Compilation {
+    child: Child,
+    at: PathBuf,
+    layout: Layout,
+}
+
+impl Drop for Compilation {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Compilation {
+    fn words(&self) -> String {
+        std::fs::read_to_string(self.at.join("log")).unwrap_or_default()
+    }
+
+    /// The schema of BF Runtime, which is written long before the program.
+    fn schema(&mut self) -> Value {
+        let start = Instant::now();
+        loop {
+            let text = std::fs::read(self.at.join("bfrt.json")).unwrap_or_default();
+            if let Ok(schema) = serde_json::from_slice(&text) {
+                return schema;
+            }
+            let ended = self.child.try_wait().expect("a child of ours");
+            assert!(
+                ended.is_none() && start.elapsed() < SCHEMA_WAIT,
+                "no schema:\n{}",
+                self.words()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for the end.
+    fn finish(&mut self, name: &str) {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+                break status;
+            }
+            assert!(start.elapsed() < PROGRAM_WAIT, "{name} does not end");
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        assert!(status.success(), "p4c-barefoot, {name}:\n{}", self.words());
+    }
+
+    /// How many stages the compiler took: ingress or egress, whichever ends last.
+    fn stages(&self) -> u64 {
+        let text = std::fs::read_to_string(self.at.join("out/pipe/tagger.bfa"));
+        let text = text.expect("the compiler wrote it");
+        let stage = |line: &str| -> Option<u64> {
+            let number = line.strip_prefix("stage ")?.split_whitespace().next()?;
+            number.parse().ok()
+        };
+        let mut last = 0;
+        let mut current = 0;
+        for line in text.lines() {
+            current = stage(line).unwrap_or(current);
+            // Stages without tables are listed too.
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if line.starts_with("  ") && TABLE_KINDS.contains(words.first().unwrap_or(&"")) {
+                last = last.max(current);
+            }
+        }
+        last + 1
+    }
+}
+
+/// What a table begins with in the assembler's text.
+const TABLE_KINDS: [&str; 5] = [
+    "exact_match",
+    "ternary_match",
+    "gateway",
+    "hash_action",
+    "selection",
+];
+
+/// Names and widths by name.
+type Widths = BTreeMap<String, u64>;
+
+fn name_of(value: &Value) -> String {
+    value["name"]
+        .as_str()
+        .expect("everything has a name")
+        .to_owned()
+}
+
+fn width_of(value: &Value) -> u64 {
+    value["type"]["width"].as_u64().unwrap_or(0)
+}
+
+fn widths(list: &Value) -> Widths {
+    let list = list.as_array().expect("a list");
+    list.iter().map(|v| (name_of(v), width_of(v))).collect()
+}
+
+/// Every table, key, action and parameter that our entries name is in the schema, as wide and matched as they say.
+fn assert_schema_names(name: &str, schema: &Value, layout: &Layout) {
+    let tables = schema["tables"].as_array().expect("tables");
+    let find = |table: &str| {
+        let full = format!("pipe.{table}");
+        let found = tables.iter().find(|t| t["name"] == full.as_str());
+        found
+            .cloned()
+            .unwrap_or_else(|| Value::String(format!("no {full}")))
+    };
+    for table in &layout.tables {
+        let found = find(table.name);
+        assert!(found.is_object(), "{name}: {found}");
+        for key in &table.key {
+            let theirs = found["key"].as_array().expect("keys").iter();
+            let theirs = theirs.into_iter().find(|k| k["name"] == key.name);
+            let theirs = theirs.unwrap_or(&Value::Null);
+            assert_eq!(
+                width_of(theirs),
+                u64::from(key.bits),
+                "{name}: {} of {}",
+                key.name,
+                table.name
+            );
+            let kind = match key.kind {
+                MatchKind::Exact => "Exact",
+                MatchKind::Lpm => "LPM",
+                MatchKind::Ternary => "Ternary",
+            };
+            assert_eq!(
+                theirs["match_type"], kind,
+                "{name}: {} of {}",
+                key.name, table.name
+            );
+        }
+        let prioritised = widths(&found["key"]).contains_key("$MATCH_PRIORITY");
+        assert_eq!(prioritised, table.has_priority(), "{name}: {}", table.name);
+        let holder = match table.selector {
+            Some(selector) => {
+                let groups = find(selector);
+                assert!(
+                    widths(&groups["key"]).contains_key("$SELECTOR_GROUP_ID"),
+                    "{name}"
+                );
+                find(&profile_of(selector))
+            }
+            None => found,
+        };
+        for action in &table.actions {
+            let specs = holder["action_specs"].as_array().expect("actions");
+            let theirs = specs.iter().find(|a| a["name"] == *action);
+            let theirs = theirs.unwrap_or(&Value::Null);
+            assert!(theirs.is_object(), "{name}: no {action} in {}", table.name);
+            let ours = layout.action(action).expect("an action of the layout");
+            let ours: Widths = ours
+                .params
+                .iter()
+                .map(|p| (p.name.to_owned(), u64::from(p.bits)))
+                .collect();
+            assert_eq!(
+                widths(&theirs["data"]),
+                ours,
+                "{name}: {action} of {}",
+                table.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_compilers_schema_names_everything_that_our_entries_name() {
+    let Some(compiler) = Compiler::find() else {
+        return;
+    };
+    for case in cases() {
+        let at = tempfile::tempdir().expect("a temporary directory");
+        let mut compilation = compiler.start(&case, at.path());
+        let schema = compilation.schema();
+        assert_schema_names(&case.name, &schema, &compilation.layout);
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the figures of docs/tofino.md")]
+fn programs_compile_and_take_the_stages_that_we_estimate() {
+    let Some(compiler) = Compiler::find() else {
+        return;
+    };
+    let all = std::env::var_os("P4C_BAREFOOT_ALL").is_some();
+    let cases = cases().into_iter().chain(large());
+    for case in cases.take(if all { usize::MAX } else { 1 }) {
+        let at = tempfile::tempdir().expect("a temporary directory");
+        let mut compilation = compiler.start(&case, at.path());
+        compilation.finish(&case.name);
+        compiler.assemble(&case, at.path());
+        let (ours, theirs) = (case.estimate().stages, compilation.stages());
+        println!("{}: {theirs} stages, estimated {ours}", case.name);
+        assert!(
+            ours.abs_diff(theirs) <= 1,
+            "{}: {theirs} stages, estimated {ours}",
+            case.name
+        );
+    }
+}
+
+/// Programs whose tables do not fit one stage.
+fn large() -> Vec<Case> {
+    let mut case = Case::new(CarrierKind::Dscp, RuleForm::PortSets, None, TargetKind::Tna);
+    case.features.port_bits = 65;
+    case.room.ipv4_routes = 12_288;
+    case.name = "tagger-dscp-sets65-tna with 12,288 routes".to_owned();
+    vec![case]
+}
