@@ -336,7 +336,6 @@ fn the_compilers_schema_names_everything_that_our_entries_name() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures of docs/tofino.md")]
 fn programs_compile_and_take_the_stages_that_we_estimate() {
     let Some(compiler) = Compiler::find() else {
         return;

@@ -112,6 +112,5 @@ fn action(action: &Action) -> proto::Action {
     proto::Action {
         preamble: preamble(action.id, action.name),
         params: action.params.iter().map(param).collect(),
-        ..Default::default()
     }
 }

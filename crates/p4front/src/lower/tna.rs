@@ -440,7 +440,6 @@ impl<'a> Lowerer<'a> {
                 let Some(bits) = ty.and_then(|ty| ty.size_bits(false)) else {
                     return false;
                 };
-                let bits = bits as u64;
                 self.number(if name == "sizeInBits" { bits } else { bits / 8 }, 32)
             }
             _ => return false,
