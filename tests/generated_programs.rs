@@ -21,13 +21,6 @@ use switchwright::plan::layout::{
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
 use switchwright::program::{Program, generate_for, generate_tofino, p4info};
 
-const CARRIERS: [CarrierKind; 4] = [
-    CarrierKind::Dscp,
-    CarrierKind::VlanPcp,
-    CarrierKind::VlanVid,
-    CarrierKind::Shim,
-];
-
 fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src/generated")
 }
@@ -54,7 +47,7 @@ fn failover_programs() -> Vec<FailoverFeatures> {
 /// Every carrier in both port modes, and one program with class bits in each mode.
 fn tagger_programs() -> Vec<Features> {
     let mut features: Vec<Features> = Vec::new();
-    for carrier in CARRIERS {
+    for carrier in CarrierKind::ALL {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 33)] {
             let mut classes = vec![None];
             if carrier == CarrierKind::Dscp {

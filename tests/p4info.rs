@@ -12,12 +12,7 @@ use switchwright::program::{Program, generate_for, p4info};
 
 fn programs() -> Vec<Program> {
     let mut programs = Vec::new();
-    for carrier in [
-        CarrierKind::Dscp,
-        CarrierKind::VlanPcp,
-        CarrierKind::VlanVid,
-        CarrierKind::Shim,
-    ] {
+    for carrier in CarrierKind::ALL {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 65)] {
             let class_shift = (carrier == CarrierKind::Dscp).then_some(3);
             let lossy = TagCode::new(0);

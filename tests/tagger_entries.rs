@@ -59,12 +59,7 @@ fn plans() -> Vec<CheckedPlan> {
     let jellyfish = jellyfish.generate().expect("a small Jellyfish");
     let mut plans = Vec::new();
     for form in [RuleForm::PortSets, RuleForm::Exact] {
-        for carrier in [
-            CarrierKind::Dscp,
-            CarrierKind::VlanPcp,
-            CarrierKind::VlanVid,
-            CarrierKind::Shim,
-        ] {
+        for carrier in CarrierKind::ALL {
             let options = TaggerOptions {
                 carrier,
                 form,

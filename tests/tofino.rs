@@ -74,12 +74,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for target in [TargetKind::Tna, TargetKind::Tna2] {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
-            for carrier in [
-                CarrierKind::Dscp,
-                CarrierKind::VlanPcp,
-                CarrierKind::VlanVid,
-                CarrierKind::Shim,
-            ] {
+            for carrier in CarrierKind::ALL {
                 cases.push(Case::new(carrier, form, None, target));
             }
             cases.push(Case::new(CarrierKind::Dscp, form, Some(3), target));

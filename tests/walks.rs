@@ -56,12 +56,7 @@ fn topologies() -> Vec<Topology> {
 
 /// Plans over all carriers, forms and ways to carry classes.
 fn plans() -> Vec<CheckedPlan> {
-    let carriers = [
-        CarrierKind::Dscp,
-        CarrierKind::VlanPcp,
-        CarrierKind::VlanVid,
-        CarrierKind::Shim,
-    ];
+    let carriers = CarrierKind::ALL;
     let mut plans = Vec::new();
     for topology in topologies() {
         for carrier in carriers {

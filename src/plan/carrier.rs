@@ -24,6 +24,9 @@ pub enum CarrierKind {
 }
 
 impl CarrierKind {
+    /// Every carrier.
+    pub const ALL: [Self; 4] = [Self::Dscp, Self::VlanPcp, Self::VlanVid, Self::Shim];
+
     /// Width of the field, in bits.
     #[must_use]
     pub const fn bits(self) -> u8 {

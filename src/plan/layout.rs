@@ -727,13 +727,7 @@ mod tests {
     }
 
     fn all_layouts() -> impl Iterator<Item = Layout> {
-        let carriers = [
-            CarrierKind::Dscp,
-            CarrierKind::VlanPcp,
-            CarrierKind::VlanVid,
-            CarrierKind::Shim,
-        ];
-        carriers.into_iter().flat_map(|carrier| {
+        CarrierKind::ALL.into_iter().flat_map(|carrier| {
             [RuleForm::Exact, RuleForm::PortSets].map(|form| {
                 Layout::tagger(Features {
                     carrier,
@@ -761,24 +755,24 @@ mod tests {
             table::HOST_PORT_OUT => "HOST_PORT_SIZE".to_owned(),
             other => constant("", other) + "_SIZE",
         };
-        for layout in all_layouts() {
+        let ids_of_tables = |layout: &Layout| {
             for t in &layout.tables {
-                assert_eq!(
-                    p4.get(&constant("ID_TABLE_", t.name)),
-                    Some(&t.id),
-                    "{}",
-                    t.name
-                );
+                let id = p4.get(&constant("ID_TABLE_", t.name));
+                assert_eq!(id, Some(&t.id), "{}", t.name);
+            }
+        };
+        let ids_of_actions = |layout: &Layout| {
+            for a in &layout.actions {
+                let id = p4.get(&constant("ID_ACTION_", a.name));
+                assert_eq!(id, Some(&a.id), "{}", a.name);
+            }
+        };
+        for layout in all_layouts() {
+            ids_of_tables(&layout);
+            for t in &layout.tables {
                 assert_eq!(p4.get(&size(t.name)), Some(&t.size), "{}", t.name);
             }
-            for a in &layout.actions {
-                assert_eq!(
-                    p4.get(&constant("ID_ACTION_", a.name)),
-                    Some(&a.id),
-                    "{}",
-                    a.name
-                );
-            }
+            ids_of_actions(&layout);
             assert_eq!(p4.get("ID_SELECTOR_ECMP"), Some(&layout.selector_id));
             assert_eq!(p4.get("ECMP_SELECTOR_SIZE"), Some(&layout.selector_size));
             assert_eq!(p4.get("ECMP_GROUP_MEMBERS"), Some(&layout.group_members));
@@ -788,22 +782,8 @@ mod tests {
                 continue;
             };
             let layout = Layout::tofino_tagger(features, &Room::default());
-            for t in &layout.tables {
-                assert_eq!(
-                    p4.get(&constant("ID_TABLE_", t.name)),
-                    Some(&t.id),
-                    "{}",
-                    t.name
-                );
-            }
-            for a in &layout.actions {
-                assert_eq!(
-                    p4.get(&constant("ID_ACTION_", a.name)),
-                    Some(&a.id),
-                    "{}",
-                    a.name
-                );
-            }
+            ids_of_tables(&layout);
+            ids_of_actions(&layout);
         }
         for layout in failover_layouts() {
             for t in &layout.tables {
