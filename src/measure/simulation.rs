@@ -83,13 +83,14 @@ impl SimulationBench {
     /// # Errors
     /// [`SimulateError`].
     pub fn run(&self, packets: u64) -> Result<SimulationFigure, SimulateError> {
-        // So many arrive in a microsecond, as a short run shows.
+        // So many arrive in a microsecond, as a short run shows; a little more is played, for it may show too much.
         const TRIAL: f64 = 200.0;
         let (trial, _) = timed(|| self.play(TRIAL));
         let pace = trial?.report.packets.max(1) as f64 / TRIAL;
         reset_peak_memory();
         let before = thread_time(std::process::id(), None);
-        let (outcome, seconds) = timed(|| self.play((packets as f64 / pace).ceil().max(TRIAL)));
+        let (outcome, seconds) =
+            timed(|| self.play((1.03 * packets as f64 / pace).ceil().max(TRIAL)));
         let after = thread_time(std::process::id(), None);
         let report = outcome?.report;
         let core = before.zip(after).map(|(b, a)| (a - b).as_secs_f64());
