@@ -1,6 +1,10 @@
 // What becomes of packets between the blocks of Tofino: the first byte of a packet says what shall happen, the second how.
 
+#if __TARGET_TOFINO__ == 2
+#include <t2na.p4>
+#else
 #include <tna.p4>
+#endif
 
 const bit<8> BRIDGED = 1;
 const bit<8> INGRESS_MIRROR = 2;
@@ -67,6 +71,7 @@ parser ingress_parser(packet_in packet,
 
     state second {
         packet.extract(again);
+        packet.advance(PORT_METADATA_SIZE - 64);
         meta.times = again.times;
         transition request;
     }
@@ -100,7 +105,7 @@ control ingress(inout headers_t headers,
         headers.bridge = { BRIDGED, meta.in_port, meta.times };
         if (headers.request.op == 1 || headers.request.op == 0xDD || headers.request.op == 9) {
             for_tm.ucast_egress_port = port;
-            for_tm.qid = headers.request.arg[4:0];
+            for_tm.qid = (QueueId_t)headers.request.arg;
             for_tm.ingress_cos = 3;
         } else if (headers.request.op == 2) {
             for_tm.ucast_egress_port = port;
@@ -109,7 +114,7 @@ control ingress(inout headers_t headers,
             for_tm.mcast_grp_a = 8w0 ++ headers.request.arg;
         } else if (headers.request.op == 4) {
             for_deparser.mirror_type = 1;
-            meta.session = 2w0 ++ headers.request.arg;
+            meta.session = (MirrorId_t)headers.request.arg;
             for_tm.ucast_egress_port = 1;
         } else if (headers.request.op == 5) {
             if (intrinsic.resubmit_flag == 0) {
@@ -128,11 +133,11 @@ control ingress(inout headers_t headers,
             for_tm.ucast_egress_port = 1;
         } else if (headers.request.op == 11) {
             for_deparser.mirror_type = 1;
-            meta.session = 2w0 ++ headers.request.arg;
+            meta.session = (MirrorId_t)headers.request.arg;
             for_deparser.drop_ctl = 1;
         } else if (headers.request.op == 12) {
             for_deparser.mirror_type = 1;
-            meta.session = 2w0 ++ headers.request.arg;
+            meta.session = (MirrorId_t)headers.request.arg;
             for_deparser.drop_ctl = 4;
             for_tm.ucast_egress_port = 1;
         }
@@ -200,7 +205,7 @@ control egress(inout headers_t headers,
         }
         if (headers.request.isValid() && headers.request.op == 10) {
             for_deparser.mirror_type = 2;
-            meta.session = 2w0 ++ headers.request.arg;
+            meta.session = (MirrorId_t)headers.request.arg;
         }
         headers.bridge.setInvalid();
     }

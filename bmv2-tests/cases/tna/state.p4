@@ -1,7 +1,11 @@
 // Tofino's externs: registers and their actions, hashes, checksums, counters of the parser. The first byte of a packet
 // says what to compute; the results come back in the packet.
 
+#if __TARGET_TOFINO__ == 2
+#include <t2na.p4>
+#else
 #include <tna.p4>
+#endif
 
 header request_t {
     bit<8>  op;
