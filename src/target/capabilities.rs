@@ -115,6 +115,8 @@ pub struct Pipeline {
     pub sram_rows: u16,
     /// Bits of a row.
     pub sram_bits: u16,
+    /// Stages by which the compiler spreads a program that puts carriers on further than its tables need (measured).
+    pub edge_spread: u16,
 }
 
 const TOFINO: Pipeline = Pipeline {
@@ -127,6 +129,7 @@ const TOFINO: Pipeline = Pipeline {
     sram_blocks: 80,
     sram_rows: 1024,
     sram_bits: 128,
+    edge_spread: 0,
 };
 
 /// BMv2's `simple_switch`. Ports are 9 bits and 511 means "drop"; `standard_metadata.priority` has 3 bits.
@@ -165,7 +168,8 @@ pub const EMBEDDED: Capabilities = Capabilities {
     ..V1MODEL
 };
 
-/// Tofino 1. Ports are 9 bits and 511 is none; widths of bitmaps are those that its compiler has taken.
+/// Tofino 1. Ports are 9 bits and 511 is none. The program compares a port's bitmap with zero, and a condition sees four
+/// bytes and twelve bits at most: its compiler takes bitmaps of 33 bits and refuses 65.
 pub const TNA: Capabilities = Capabilities {
     target: "tna",
     what: "Tofino 1",
@@ -175,7 +179,7 @@ pub const TNA: Capabilities = Capabilities {
     ingress_priority: true,
     pfc: true,
     highest_port: 510,
-    bitmap_bits: layout::BITMAP_BITS_MAX,
+    bitmap_bits: 33,
     match_kinds: &["exact", "lpm", "ternary", "range"],
     pipeline: Some(TOFINO),
     atomicity: Atomicity::RollbackOnError,
@@ -194,6 +198,7 @@ pub const TNA2: Capabilities = Capabilities {
     build: "tna2",
     pipeline: Some(Pipeline {
         stages: 20,
+        edge_spread: 1,
         ..TOFINO
     }),
     ..TNA

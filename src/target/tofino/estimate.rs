@@ -74,6 +74,9 @@ impl Estimate {
             first += step.stages;
             steps.push(step);
         }
+        if features.has_edge() {
+            first += u64::from(pipeline.edge_spread);
+        }
         // The new tag is written beside the counter; taking the carrier off comes after it.
         let egress = if features.has_edge() { 2 } else { 1 };
         let sum = |of: fn(&Step) -> u64| steps.iter().map(of).sum::<u64>();
