@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::check;
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
+use super::{check, push};
 use crate::target::BuildDirectory;
 use crate::target::drill::{
-    DrillError, DrillEvent, DrillOptions, DrillReport, SwitchKind, drill, possible,
+    DrillError, DrillEvent, DrillOptions, DrillReport, Fabric, Running, SwitchKind, drill, possible,
 };
+use crate::target::remote::Desired;
 
 /// Arguments of `switchwright drill`.
 #[derive(Debug, Args)]
@@ -33,6 +34,26 @@ pub(super) struct Drill {
     /// What the switches are.
     #[arg(long, value_enum, default_value_t = Kind::Ours)]
     switches: Kind,
+    /// The switches run already, with the build's entries: the interfaces, in this network namespace, at which the sending
+    /// host's packets enter and the receiving host's arrive.
+    #[arg(long, value_name = "FROM,TO", value_parser = two_names, conflicts_with_all = ["switches", "fail"])]
+    interfaces: Option<TwoNames>,
+    /// With --interfaces: the interfaces that are switched off for the failing link.
+    #[arg(
+        long,
+        value_name = "IF",
+        value_delimiter = ',',
+        requires = "interfaces"
+    )]
+    cut: Vec<String>,
+    /// With --interfaces and --update: where the switches are.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "interfaces",
+        requires = "update"
+    )]
+    devices: Option<String>,
     /// Packets a second.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rate: u32,
@@ -45,6 +66,19 @@ pub(super) struct Drill {
     /// Fail (exit status 1) if more packets than this are lost.
     #[arg(long, value_name = "N")]
     max_lost: Option<u64>,
+}
+
+/// The interfaces of two hosts.
+#[derive(Clone, Debug)]
+struct TwoNames([String; 2]);
+
+fn two_names(text: &str) -> Result<TwoNames, String> {
+    match text.split_once(',') {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() && !to.contains(',') => {
+            Ok(TwoNames([from, to].map(str::to_owned)))
+        }
+        _ => Err("give two interfaces, as in `veth1,veth7`".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -62,11 +96,7 @@ impl Drill {
             .input(&self.directory)?;
         let plan = directory.path(&directory.manifest().made_from.plan);
         let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
-        let kind = match self.switches {
-            Kind::Ours => SwitchKind::Ours,
-            Kind::Bmv2 => SwitchKind::Bmv2,
-        };
-        possible(kind).map_err(|missing| Fault::with(Status::Target, missing))?;
+        let fabric = self.fabric()?;
         if !(0.1..=3600.0).contains(&self.seconds) {
             return Err(Fault::input("--seconds: give 0.1 to 3600"));
         }
@@ -85,8 +115,7 @@ impl Drill {
             (None, None) => DrillEvent::Fail(None),
         };
         let options = DrillOptions {
-            kind,
-            executable: std::env::current_exe().input("this program's own path")?,
+            fabric,
             build: PathBuf::from(&self.directory),
             from: host(&self.from, topology.host_ids().next(), "--from")?,
             to: host(&self.to, topology.host_ids().last(), "--to")?,
@@ -110,11 +139,43 @@ impl Drill {
     }
 }
 
+impl Drill {
+    /// The switches, if drills of them can run here.
+    fn fabric(&self) -> Result<Fabric, Fault> {
+        if let Some(TwoNames(interfaces)) = &self.interfaces {
+            if self.update.is_none() && self.cut.is_empty() {
+                return Err(Fault::input(
+                    "--interfaces: say what happens, with --cut IF (a link) or with --update DIR and --devices FILE",
+                ));
+            }
+            let read = |file: &str| {
+                let desired = Desired::open(Path::new(&self.directory)).input(&self.directory)?;
+                push::read_devices(file, &desired)
+            };
+            return Ok(Fabric::Running(Running {
+                interfaces: interfaces.clone(),
+                cut: self.cut.clone(),
+                devices: self.devices.as_deref().map(read).transpose()?,
+            }));
+        }
+        let kind = match self.switches {
+            Kind::Ours => SwitchKind::Ours,
+            Kind::Bmv2 => SwitchKind::Bmv2,
+        };
+        possible(kind).map_err(|missing| Fault::with(Status::Target, missing))?;
+        Ok(Fabric::Own {
+            kind,
+            executable: std::env::current_exe().input("this program's own path")?,
+        })
+    }
+}
+
 fn refuse(error: &DrillError) -> Fault {
     match error {
-        DrillError::Build(_) | DrillError::NoLink { .. } | DrillError::Versioned(_) => {
-            Fault::input(error)
-        }
+        DrillError::Build(_)
+        | DrillError::NoDevices
+        | DrillError::NoLink { .. }
+        | DrillError::Versioned(_) => Fault::input(error),
         _ => Fault::with(Status::Target, error),
     }
 }

@@ -65,6 +65,13 @@ pub(super) struct Push {
     state: Option<PathBuf>,
 }
 
+/// Reads where the switches of a build are.
+pub(super) fn read_devices(file: &str, desired: &Desired) -> Result<Devices, Fault> {
+    let text = terminal::read(file)?;
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    Devices::parse(&text, folder, &desired.names()).input(file)
+}
+
 impl Network {
     /// What is wanted, and where.
     ///
@@ -72,9 +79,7 @@ impl Network {
     /// Files that cannot be read or do not fit together.
     pub(super) fn open(&self) -> Result<(Desired, Devices), Fault> {
         let desired = Desired::open(Path::new(&self.directory)).input(&self.directory)?;
-        let text = terminal::read(&self.devices)?;
-        let folder = Path::new(&self.devices).parent().unwrap_or(Path::new(""));
-        let devices = Devices::parse(&text, folder, &desired.names()).input(&self.devices)?;
+        let devices = read_devices(&self.devices, &desired)?;
         Ok((desired, devices))
     }
 

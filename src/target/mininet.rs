@@ -1,4 +1,5 @@
-//! `topology.json` in the format of p4lang/tutorials, which starts the network in Mininet.
+//! What starts the network in Mininet: `topology.json` with a `Makefile` for the exercise runner of p4lang/tutorials, and
+//! `p4app.json` for p4-utils.
 //!
 //! Hosts get an address, a default route and the static neighbours that go with it; the switches answer
 //! ARP at host ports, so the static entries only save the first exchange. Paths are relative to the build
@@ -76,6 +77,35 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// A link as p4-utils has it: two names and options for both ends.
+    fn p4utils_link(&self, ends: [Endpoint; 2], rate: u64) -> Value {
+        let name = |end: Endpoint| match end.node {
+            NodeId::Host(id) => self.host(id),
+            NodeId::Switch(id) => self.switch(id),
+        };
+        let mut options = serde_json::Map::new();
+        for (end, side) in ends.into_iter().zip(["1", "2"]) {
+            let address = match end.node {
+                NodeId::Host(id) => {
+                    let host = self.topology.host(id);
+                    let ip = format!("{}/{}", host.ipv4, prefix_length(self.topology, id));
+                    options.insert(format!("params{side}"), json!({"ip": ip}));
+                    options.insert(format!("port{side}"), json!(0));
+                    host.mac
+                }
+                NodeId::Switch(id) => {
+                    options.insert(format!("port{side}"), json!(end.port.get()));
+                    self.topology.port_mac(id, end.port)
+                }
+            };
+            options.insert(format!("addr{side}"), json!(mac(address)));
+        }
+        if rate <= MININET_RATE_MAX {
+            options.insert("bw".to_owned(), json!(rate / 1_000_000));
+        }
+        json!([name(ends[0]), name(ends[1]), options])
+    }
+
     /// The topology's own name, where the file's is another.
     fn own(own: &str, shown: &str) -> Option<String> {
         (own != shown).then(|| own.to_owned())
@@ -117,6 +147,80 @@ impl Entries {
             Self::RuntimeJson(files.runtime_json())
         }
     }
+}
+
+/// The `Makefile` that compiles `source` to `json` and starts the exercise runner: what the tutorials' own does for a
+/// program that lies in a folder of its own.
+pub(super) fn makefile(source: &str, json: &str) -> String {
+    format!(
+        "# This network in Mininet, by the exercise runner of p4lang/tutorials:
+#     make run TUTORIALS=/path/to/tutorials
+# `make stop` and `make clean` are the tutorials' own.
+TUTORIALS ?= ../..
+BMV2_SWITCH_EXE = simple_switch_grpc
+DEFAULT_PROG = {source}
+
+include $(TUTORIALS)/utils/Makefile
+
+RUN_SCRIPT = $(TUTORIALS)/utils/run_exercise.py
+DEFAULT_JSON = {json}
+
+build: {json}
+
+{json}: {source} $(wildcard p4/*.p4)
+\t$(P4C) --std p4-16 -o $@ $<
+"
+    )
+}
+
+/// Where `p4app.json` lies: p4-utils writes a `topology.json` of its own where it is started.
+pub(super) const P4UTILS: &str = "p4-utils";
+
+/// The contents of `p4app.json` for p4-utils' `p4run`, which is started beside it. There is no place in it for the hosts' MTU: where the carrier makes
+/// packets longer, large ones are lost at full links. `commands` names the file with each switch's entries.
+pub(super) fn p4app_json(
+    topology: &Topology,
+    priority_queues: u16,
+    source: &str,
+    commands: impl Fn(SwitchId) -> String,
+) -> serde_json::Result<Vec<u8>> {
+    let names = Names::new(topology);
+    let hosts: IndexMap<String, Value> = topology
+        .host_ids()
+        .map(|id| {
+            let name = names.host(id);
+            // The switch answers for every address, so hosts need no gateway.
+            let host = json!({"defaultRoute": format!("dev {name}-eth0")});
+            (name, host)
+        })
+        .collect();
+    let switches: IndexMap<String, Value> = topology
+        .switch_ids()
+        .map(|id| {
+            let switch = json!({"cli_input": format!("../{}", commands(id)), "priority_queues_num": priority_queues});
+            (names.switch(id), switch)
+        })
+        .collect();
+    let links = topology.links().iter().map(|link| {
+        let mut ends = [link.a, link.b];
+        // p4-utils wants the switch's side second.
+        ends.sort_by_key(|end| matches!(end.node, NodeId::Switch(_)));
+        names.p4utils_link(ends, link.rate.get())
+    });
+    let app = json!({
+        "p4_src": format!("../{source}"),
+        "cli": true,
+        "topology": {
+            // Hosts find each other by asking their switch.
+            "default": {"auto_arp_tables": false, "auto_gw_arp": false},
+            "links": links.collect::<Vec<_>>(),
+            "hosts": hosts,
+            "switches": switches,
+        }
+    });
+    let mut bytes = serde_json::to_vec_pretty(&app)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 /// How hosts reach each other.
@@ -201,15 +305,11 @@ fn host(
         };
     }
     let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end);
-    let (subnet, gateway_mac) = match uplink.map(|end| (end.node, end.port)) {
-        Some((NodeId::Switch(switch), port)) => (
-            topology.switch(switch).subnet,
-            mac(topology.port_mac(switch, port)),
-        ),
-        _ => (None, mac(host.mac)),
+    let gateway_mac = match uplink.map(|end| (end.node, end.port)) {
+        Some((NodeId::Switch(switch), port)) => mac(topology.port_mac(switch, port)),
+        _ => mac(host.mac),
     };
-    let inside = subnet.filter(|s| s.ipv4.contains(host.ipv4));
-    let (length, mut commands) = ipv4_commands(inside, &gateway_mac);
+    let (length, mut commands) = ipv4_commands(subnet_of(topology, id), &gateway_mac);
     if carrier_bytes > 0 {
         let mtu = MININET_MTU - carrier_bytes;
         commands.insert(0, format!("ip link set dev eth0 mtu {mtu}"));
@@ -227,6 +327,16 @@ fn host(
         mac: mac(host.mac),
         commands,
     }
+}
+
+/// The subnet of the host's switch, if the host's address lies in it.
+fn subnet_of(topology: &Topology, id: HostId) -> Option<Subnet> {
+    let (_, uplink) = topology.uplinks(id).first()?;
+    let NodeId::Switch(switch) = uplink.end.node else {
+        return None;
+    };
+    let subnet = topology.switch(switch).subnet;
+    subnet.filter(|s| s.ipv4.contains(topology.host(id).ipv4))
 }
 
 /// The prefix length of the host's address, and how it reaches the rest.
@@ -256,6 +366,11 @@ fn switch_address(subnet: Subnet) -> Ipv4Addr {
     let size = 1u64 << (32 - u32::from(subnet.ipv4.length().min(32)));
     let offset = u32::try_from(size.saturating_sub(2)).unwrap_or(0);
     Ipv4Addr::from(u32::from(subnet.ipv4.address()).wrapping_add(offset))
+}
+
+/// The prefix length of a host's address.
+fn prefix_length(topology: &Topology, id: HostId) -> u8 {
+    subnet_of(topology, id).map_or(32, |subnet| subnet.ipv4.length())
 }
 
 fn mac(bytes: [u8; 6]) -> String {

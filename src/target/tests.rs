@@ -1,6 +1,6 @@
 //! Whole builds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use p4runtime::P4InfoIndex;
@@ -10,8 +10,9 @@ use super::*;
 use crate::entries::{commands, runtime_json, write_request};
 use crate::plan::{CarrierKind, RuleForm, check};
 use crate::scheme::{TaggerOptions, tagger};
-use crate::topology::SwitchId;
 use crate::topology::generate::{Cables, Clos};
+use crate::topology::import::{ImportOptions, import};
+use crate::topology::{Endpoint, NodeId, SwitchId, Topology};
 
 fn clos(options: &TaggerOptions) -> CheckedPlan {
     let clos = Clos {
@@ -179,6 +180,46 @@ fn the_mininet_file_is_what_the_tutorials_read() {
             };
             assert!(json[kind].get(name).is_some(), "{end}");
         }
+    }
+}
+
+#[test]
+fn the_files_for_mininet_describe_the_network_that_was_planned() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let plan = clos(&TaggerOptions::default());
+    build_into(&directory, &plan);
+    // Names may be others; the order of nodes, and the ports of switches, are the plan's.
+    let end = |end: Endpoint| match end.node {
+        NodeId::Switch(id) => format!("switch {} port {}", id.index(), end.port),
+        NodeId::Host(id) => format!("host {}", id.index()),
+    };
+    let cables = |topology: &Topology| {
+        let links = topology.links().iter();
+        let ends = links.map(|link| BTreeSet::from([end(link.a), end(link.b)]));
+        ends.collect::<BTreeSet<_>>()
+    };
+    for file in ["topology.json", "p4-utils/p4app.json"] {
+        let text = std::fs::read_to_string(directory.join(file)).unwrap();
+        let read = import(&text, &ImportOptions::default()).unwrap().topology;
+        let wanted = plan.topology();
+        assert_eq!(read.switches().len(), wanted.switches().len(), "{file}");
+        assert_eq!(cables(&read), cables(wanted), "{file}");
+        for (read, wanted) in read.hosts().iter().zip(wanted.hosts()) {
+            assert_eq!((read.ipv4, read.mac), (wanted.ipv4, wanted.mac), "{file}");
+        }
+    }
+    let text = std::fs::read_to_string(directory.join("p4-utils/p4app.json")).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let directory = directory.join("p4-utils");
+    assert!(directory.join(json["p4_src"].as_str().unwrap()).is_file());
+    for (name, switch) in json["topology"]["switches"].as_object().unwrap() {
+        assert!(
+            directory
+                .join(switch["cli_input"].as_str().unwrap())
+                .is_file(),
+            "{name}"
+        );
     }
 }
 

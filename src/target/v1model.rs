@@ -108,6 +108,14 @@ impl Job<'_> {
                 mininet::Entries::new(&files, groups > 0)
             })?;
         self.staging.write("topology.json", &topology)?;
+        let makefile = mininet::makefile(&self.files.main, &self.bmv2_json);
+        self.staging.write("Makefile", makefile.as_bytes())?;
+        let p4app = mininet::p4app_json(plan.topology(), queues, &self.files.main, |id| {
+            self.switch_files(id, 0).commands_txt()
+        })?;
+        self.staging.make_dir(mininet::P4UTILS)?;
+        self.staging
+            .write(&format!("{}/p4app.json", mininet::P4UTILS), &p4app)?;
         self.staging
             .write(PLAN, plan.tables().to_json().as_bytes())?;
         let listed = ids

@@ -11,7 +11,7 @@ use netlab::veth::End;
 use netlab::{PacketOptions, PacketSocket, Veth};
 use units::PortId;
 
-use super::{DrillError, DrillOptions, PATIENCE};
+use super::{DrillError, PATIENCE};
 use crate::target::remote::devices;
 use crate::topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 
@@ -124,7 +124,8 @@ impl Lab {
     /// Makes links and starts switches, without entries. To be called in the drill's namespace.
     pub(super) fn start(
         topology: &Topology,
-        options: &DrillOptions,
+        kind: SwitchKind,
+        executable: &Path,
         folder: &Path,
     ) -> Result<Self, DrillError> {
         let mut lab = Self {
@@ -135,7 +136,7 @@ impl Lab {
         };
         for (id, link) in topology.link_ids().zip(topology.links()) {
             let (a, b) = (interface(link.a), interface(link.b));
-            if options.kind.needs_cables() && is_fabric(topology, id) {
+            if kind.needs_cables() && is_fabric(topology, id) {
                 let [near, far] = cable_ends(id);
                 lab._links.push(Veth::new(End::here(&a), End::here(&near))?);
                 lab._links.push(Veth::new(End::here(&b), End::here(&far))?);
@@ -144,11 +145,11 @@ impl Lab {
                 lab._links.push(Veth::new(End::here(&a), End::here(&b))?);
             }
             if !link.up {
-                lab.set_link(topology, id, options.kind, false)?;
+                lab.set_link(topology, id, kind, false)?;
             }
         }
         for switch in topology.switch_ids() {
-            lab.start_switch(topology, switch, options)?;
+            lab.start_switch(topology, switch, kind, executable)?;
         }
         lab.knock()?;
         Ok(lab)
@@ -186,7 +187,8 @@ impl Lab {
         &mut self,
         topology: &Topology,
         switch: SwitchId,
-        options: &DrillOptions,
+        kind: SwitchKind,
+        executable: &Path,
     ) -> Result<(), DrillError> {
         let peers = topology.peers(switch);
         let ports: Vec<(PortId, String)> = peers
@@ -196,9 +198,9 @@ impl Lab {
             })
             .collect();
         let address = format!("127.0.0.1:{}", free_port()?);
-        let mut command = match options.kind {
+        let mut command = match kind {
             SwitchKind::Ours => {
-                let mut command = Command::new(&options.executable);
+                let mut command = Command::new(executable);
                 command.arg("switch");
                 let socket = self.folder.join(format!("s{}.admin", switch.index()));
                 command.arg("--admin").arg(socket);
@@ -299,6 +301,15 @@ impl Lab {
     pub(super) fn socket(interface: &str) -> Result<PacketSocket, DrillError> {
         Ok(PacketSocket::open(interface, &PacketOptions::default())?)
     }
+}
+
+/// Switches interfaces of this network namespace on or off.
+pub(super) fn set_interfaces(names: &[String], up: bool) -> Result<(), DrillError> {
+    let mut rtnl = Rtnl::open()?;
+    for name in names {
+        rtnl.set_up(name, up)?;
+    }
+    Ok(())
 }
 
 /// A port that nobody listens on.

@@ -3,7 +3,8 @@
 //!
 //! Everything lives in a network namespace of its own, with a veth pair for every link and a process for every
 //! switch: `switchwright switch`, or BMv2's `simple_switch_grpc` with `switchwright agent` beside it. No controller
-//! takes part: a failing link is only switched off.
+//! takes part: a failing link is only switched off. Or the switches run already, and only the stream and the failure are
+//! the drill's, at interfaces of this network namespace.
 
 mod lab;
 mod stream;
@@ -33,10 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is drilled.
 #[derive(Clone, Debug)]
 pub struct DrillOptions {
-    /// What the switches are.
-    pub kind: SwitchKind,
-    /// This program, to start switches and agents.
-    pub executable: PathBuf,
+    /// The switches.
+    pub fabric: Fabric,
     /// The build directory.
     pub build: PathBuf,
     /// The sending host.
@@ -49,6 +48,31 @@ pub struct DrillOptions {
     pub rate: u32,
     /// How long packets are sent.
     pub time: Duration,
+}
+
+/// The switches of a drill.
+#[derive(Clone, Debug)]
+pub enum Fabric {
+    /// They are started for it.
+    Own {
+        /// What they are.
+        kind: SwitchKind,
+        /// This program, to start switches and agents.
+        executable: PathBuf,
+    },
+    /// They run already and hold the build's entries.
+    Running(Running),
+}
+
+/// Where a running network is taken hold of.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The sending and the receiving host's interfaces.
+    pub interfaces: [String; 2],
+    /// Interfaces that are switched off for the failing link.
+    pub cut: Vec<String>,
+    /// Where the switches are, for an update.
+    pub devices: Option<Devices>,
 }
 
 /// What happens during a drill.
@@ -105,6 +129,9 @@ pub enum DrillError {
     /// A switch refused.
     #[error("the switches did not take the entries: {0}")]
     Refused(String),
+    /// An update of running switches that nobody says the place of.
+    #[error("an update of running switches needs the devices file: --devices FILE")]
+    NoDevices,
     /// A switch that was started has ended.
     #[error("switch `{name}` ended before it listened ({status}); it said:\n{words}")]
     Ended {
@@ -123,7 +150,7 @@ pub enum DrillError {
 /// What a drill found.
 #[derive(Clone, Debug, Serialize)]
 pub struct DrillReport {
-    /// `ours` or `bmv2`.
+    /// `ours`, `bmv2` or `running`.
     pub switches: &'static str,
     /// What happened.
     pub event: String,
@@ -150,10 +177,17 @@ pub struct DrillReport {
 }
 
 /// What happens, decided.
-#[derive(Clone, Copy)]
 enum Event<'a> {
-    Fail(LinkId),
+    Fail { what: String, link: Cut<'a> },
     Update(&'a Path),
+}
+
+/// How a link fails.
+enum Cut<'a> {
+    /// A link of the drill's own network.
+    Link(LinkId),
+    /// These interfaces are switched off.
+    Interfaces(&'a [String]),
 }
 
 /// Runs a drill.
@@ -161,14 +195,46 @@ enum Event<'a> {
 /// # Errors
 /// [`DrillError`]. Whatever was started is ended.
 pub fn drill(plan: &CheckedPlan, options: &DrillOptions) -> Result<DrillReport, DrillError> {
-    let event = match &options.event {
-        DrillEvent::Fail(Some(link)) => Event::Fail(*link),
-        DrillEvent::Fail(None) => Event::Fail(first_link(plan, options)?),
-        DrillEvent::Update(build) => Event::Update(build),
-    };
-    let namespace = Namespace::new()?;
-    namespace.set("ipv6/conf/default/disable_ipv6", "1")?;
-    namespace.run(|| inside(plan.topology(), options, event))?
+    let topology = plan.topology();
+    match &options.fabric {
+        Fabric::Own { kind, executable } => {
+            let event = match &options.event {
+                DrillEvent::Update(build) => Event::Update(build),
+                DrillEvent::Fail(named) => {
+                    let link = named.map_or_else(|| first_link(plan, options), Ok)?;
+                    Event::Fail {
+                        what: format!("link {}", topology.link_name(link)),
+                        link: Cut::Link(link),
+                    }
+                }
+            };
+            let namespace = Namespace::new()?;
+            namespace.set("ipv6/conf/default/disable_ipv6", "1")?;
+            namespace.run(|| {
+                Drill {
+                    topology,
+                    options,
+                    event,
+                }
+                .on_own_switches(*kind, executable)
+            })?
+        }
+        Fabric::Running(running) => {
+            let event = match &options.event {
+                DrillEvent::Update(build) => Event::Update(build),
+                DrillEvent::Fail(_) => Event::Fail {
+                    what: running.cut.join(", "),
+                    link: Cut::Interfaces(&running.cut),
+                },
+            };
+            Drill {
+                topology,
+                options,
+                event,
+            }
+            .on_running_switches(running)
+        }
+    }
 }
 
 /// The first link between switches that the stream crosses.
@@ -191,67 +257,137 @@ fn first_link(plan: &CheckedPlan, options: &DrillOptions) -> Result<LinkId, Dril
     })
 }
 
-/// The drill, on a thread of the namespace.
-fn inside(
-    topology: &Topology,
-    options: &DrillOptions,
-    event: Event<'_>,
-) -> Result<DrillReport, DrillError> {
-    let folder = tempfile::tempdir()?;
-    let mut lab = Lab::start(topology, options, folder.path())?;
-    // Its threads are of this namespace too, and close sessions that are done with.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    let desired = Desired::open(&options.build)?;
-    let devices = Devices::parse(&lab.devices(), folder.path(), &desired.names())?;
-    let push = PushOptions {
-        jobs: 16,
-        continue_on_unreachable: false,
-        take_over: true,
-        journal: folder.path().join("journal"),
-        stop: Stop::default(),
-    };
-    let quiet: super::remote::push::Told = Arc::new(|_, _| {});
-    let done = runtime.block_on(super::remote::push::push(&desired, &devices, &push, &quiet))?;
-    refused(&done)?;
-    if options.kind == SwitchKind::Bmv2 {
-        lab.start_agents(&options.executable)?;
+/// A drill, on a thread of the network's namespace.
+struct Drill<'a> {
+    topology: &'a Topology,
+    options: &'a DrillOptions,
+    event: Event<'a>,
+}
+
+/// What the control plane needs for an update.
+struct Control {
+    runtime: tokio::runtime::Runtime,
+    devices: Option<Devices>,
+    push: PushOptions,
+}
+
+impl Control {
+    /// Its threads are of the caller's network namespace, and close sessions that are done with.
+    fn new(devices: Option<Devices>, folder: &Path) -> Result<Self, DrillError> {
+        Ok(Self {
+            runtime: tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()?,
+            devices,
+            push: PushOptions {
+                jobs: 16,
+                continue_on_unreachable: false,
+                take_over: true,
+                journal: folder.join("journal"),
+                stop: Stop::default(),
+            },
+        })
     }
 
-    let frame = |number| frame(topology, options, number);
-    let end = |host| {
-        let interface = Lab::host_end(topology, host);
-        let name = || topology.host(host).name.clone();
-        interface.ok_or_else(|| NetworkError::Unplugged(name()))
-    };
-    let sending = Lab::socket(&end(options.from)?)?;
-    let arriving = Lab::socket(&end(options.to)?)?;
-    let stream = Stream::start(sending, arriving, frame, options.rate, PATIENCE)?
-        .ok_or_else(|| DrillError::Late("no packet arrived before anything happened".to_owned()))?;
-    let third = options.time / 3;
-    std::thread::sleep(third);
-    let begin = Instant::now();
-    let mut control_ms = None;
-    let what = match event {
-        Event::Update(build) => {
-            let next = Desired::open(build)?;
-            let pushed = runtime.block_on(versioned::push(&next, &devices, &push, &quiet))?;
-            refused(&pushed)?;
-            control_ms = Some(begin.elapsed().as_secs_f64() * 1e3);
-            std::thread::sleep(third);
-            format!("update to {}", build.display())
+    fn devices(&self) -> Result<&Devices, DrillError> {
+        self.devices.as_ref().ok_or(DrillError::NoDevices)
+    }
+
+    /// The build's entries, from nothing.
+    fn push(&self, desired: &Desired) -> Result<(), DrillError> {
+        let told = quiet();
+        let done = super::remote::push::push(desired, self.devices()?, &self.push, &told);
+        refused(&self.runtime.block_on(done)?)
+    }
+
+    /// Another version takes over.
+    fn update(&self, build: &Path) -> Result<(), DrillError> {
+        let next = Desired::open(build)?;
+        let told = quiet();
+        let done = versioned::push(&next, self.devices()?, &self.push, &told);
+        refused(&self.runtime.block_on(done)?)
+    }
+}
+
+/// Nobody is told how a push gets on.
+fn quiet() -> super::remote::push::Told {
+    Arc::new(|_, _| {})
+}
+
+impl Drill<'_> {
+    /// Starts switches and gives them their entries first.
+    fn on_own_switches(
+        &self,
+        kind: SwitchKind,
+        executable: &Path,
+    ) -> Result<DrillReport, DrillError> {
+        let folder = tempfile::tempdir()?;
+        let mut lab = Lab::start(self.topology, kind, executable, folder.path())?;
+        let desired = Desired::open(&self.options.build)?;
+        let devices = Devices::parse(&lab.devices(), folder.path(), &desired.names())?;
+        let control = Control::new(Some(devices), folder.path())?;
+        control.push(&desired)?;
+        if kind == SwitchKind::Bmv2 {
+            lab.start_agents(executable)?;
         }
-        Event::Fail(link) => {
-            lab.set_link(topology, link, options.kind, false)?;
-            std::thread::sleep(third);
-            lab.set_link(topology, link, options.kind, true)?;
-            format!("link {} down and up", topology.link_name(link))
-        }
-    };
-    std::thread::sleep(third);
-    Ok(report(&stream.stop(), options, what, begin, control_ms))
+        let end = |host| {
+            let interface = Lab::host_end(self.topology, host);
+            let name = || self.topology.host(host).name.clone();
+            interface.ok_or_else(|| NetworkError::Unplugged(name()))
+        };
+        let ends = [end(self.options.from)?, end(self.options.to)?];
+        self.stream(&ends, &control, |cut, up| match cut {
+            Cut::Link(link) => lab.set_link(self.topology, *link, kind, up),
+            Cut::Interfaces(_) => Ok(()),
+        })
+    }
+
+    /// Takes switches as they are.
+    fn on_running_switches(&self, running: &Running) -> Result<DrillReport, DrillError> {
+        let folder = tempfile::tempdir()?;
+        let control = Control::new(running.devices.clone(), folder.path())?;
+        self.stream(&running.interfaces, &control, |cut, up| match cut {
+            Cut::Interfaces(names) => lab::set_interfaces(names, up),
+            Cut::Link(_) => Ok(()),
+        })
+    }
+
+    /// The stream, and what happens meanwhile.
+    fn stream(
+        &self,
+        ends: &[String; 2],
+        control: &Control,
+        set: impl Fn(&Cut<'_>, bool) -> Result<(), DrillError>,
+    ) -> Result<DrillReport, DrillError> {
+        let options = self.options;
+        let frame = |number| frame(self.topology, options, number);
+        let [sending, arriving] = [Lab::socket(&ends[0])?, Lab::socket(&ends[1])?];
+        let stream = Stream::start(sending, arriving, frame, options.rate, PATIENCE)?;
+        let stream = stream.ok_or_else(|| {
+            DrillError::Late("no packet arrived before anything happened".to_owned())
+        })?;
+        let third = options.time / 3;
+        std::thread::sleep(third);
+        let begin = Instant::now();
+        let mut control_ms = None;
+        let what = match &self.event {
+            Event::Update(build) => {
+                control.update(build)?;
+                control_ms = Some(begin.elapsed().as_secs_f64() * 1e3);
+                std::thread::sleep(third);
+                format!("update to {}", build.display())
+            }
+            Event::Fail { what, link } => {
+                set(link, false)?;
+                std::thread::sleep(third);
+                set(link, true)?;
+                format!("{what} down and up")
+            }
+        };
+        std::thread::sleep(third);
+        Ok(report(&stream.stop(), options, what, begin, control_ms))
+    }
 }
 
 fn refused(report: &super::remote::PushReport) -> Result<(), DrillError> {
@@ -283,7 +419,10 @@ fn report(
     let counted = log.count();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     DrillReport {
-        switches: options.kind.name(),
+        switches: match &options.fabric {
+            Fabric::Own { kind, .. } => kind.name(),
+            Fabric::Running(_) => "running",
+        },
         event,
         rate: options.rate,
         sent: log.sent.len() as u64,

@@ -117,6 +117,7 @@ pub(super) fn read_p4utils(text: &str, options: &ImportOptions) -> Result<Draft,
         }
     };
     add_nodes(&mut draft, &network)?;
+    addresses_of_links(&mut draft, &network)?;
     let default = network.default.as_ref().and_then(|default| default.bw);
     for (at, link) in network.links.iter().enumerate() {
         let place = format!("topology.links[{at}]");
@@ -167,15 +168,47 @@ fn add_nodes(draft: &mut Draft, network: &Network) -> Result<(), ImportError> {
             ..DraftHost::default()
         };
         if let Some(ip) = &spec.ip {
-            let reason = || format!("`{ip}` is not an IPv4 address; write one as in 10.0.1.1/24");
-            host.ipv4 = Some(parse_cidr(ip).ok_or_else(|| draft.value(&place, reason()))?);
+            host.ipv4 = Some(ip_address(draft, ip, &place)?);
         }
         if let Some(mac) = &spec.mac {
-            let reason =
-                || format!("`{mac}` is not an Ethernet address; write one as in 08:00:00:00:01:11");
-            host.mac = Some(file::parse_mac(mac).ok_or_else(|| draft.value(&place, reason()))?);
+            host.mac = Some(mac_address(draft, mac, &place)?);
         }
         draft.hosts.push(host);
+    }
+    Ok(())
+}
+
+fn ip_address(draft: &Draft, text: &str, place: &str) -> Result<(Ipv4Addr, u8), ImportError> {
+    let reason = || format!("`{text}` is not an IPv4 address; write one as in 10.0.1.1/24");
+    parse_cidr(text).ok_or_else(|| draft.value(place, reason()))
+}
+
+fn mac_address(draft: &Draft, text: &str, place: &str) -> Result<[u8; 6], ImportError> {
+    let reason =
+        || format!("`{text}` is not an Ethernet address; write one as in 08:00:00:00:01:11");
+    file::parse_mac(text).ok_or_else(|| draft.value(place, reason()))
+}
+
+/// p4-utils keeps hosts' addresses at links: `{"params1": {"ip": ...}, "addr1": ...}`. The first link's are the host's.
+fn addresses_of_links(draft: &mut Draft, network: &Network) -> Result<(), ImportError> {
+    for (at, link) in network.links.iter().enumerate() {
+        let place = format!("topology.links[{at}]");
+        for (end, side) in [(0, "1"), (1, "2")] {
+            let text = |pointer: String| link.get(2)?.pointer(&pointer)?.as_str();
+            let ip = text(format!("/params{side}/ip"));
+            let mac = text(format!("/addr{side}"));
+            let ip = ip.map(|ip| ip_address(draft, ip, &place)).transpose()?;
+            let mac = mac.map(|mac| mac_address(draft, mac, &place)).transpose()?;
+            let name = link.get(end).and_then(Value::as_str);
+            if let Some(host) = draft
+                .hosts
+                .iter_mut()
+                .find(|h| Some(h.name.as_str()) == name)
+            {
+                host.ipv4 = host.ipv4.or(ip);
+                host.mac = host.mac.or(mac);
+            }
+        }
     }
     Ok(())
 }
