@@ -161,7 +161,7 @@ impl Driver {
         let earliest = now.saturating_sub(self.clock.scenario(CATCH_UP));
         let mut heard = false;
         for (host, (socket, due)) in self.sockets.iter_mut().zip(&mut self.due).enumerate() {
-            if socket.receive(TURN, |bytes| hosts.receive(host, now, bytes)) > 0 {
+            if socket.receive(TURN, |bytes| hosts.take(host, now, bytes)) > 0 {
                 *due = (*due).min(now);
                 heard = true;
             }

@@ -1,39 +1,53 @@
 //! The events to come, in order of time, and of arrival where times are equal.
 //!
 //! A calendar: a ring of buckets, each a short stretch of time, holds what comes soon; a heap holds the
-//! rest. A bucket is sorted when its time comes, so that adding an event is a push.
+//! rest. A bucket is sorted when its time comes, so that adding an event is a push; the memory of the one before is used for
+//! the next that is filled, so that few lines of the cache serve all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Buckets of the ring; a power of two.
-const BUCKETS: usize = 8_192;
+const BUCKETS: usize = 4_096;
+const MASK: u64 = BUCKETS as u64 - 1;
 
-/// An event: when, its number in order of arrival, and what.
+/// An event: when, and what.
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     at: u64,
-    order: u64,
     what: T,
 }
 
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
+/// An event that is far away, with its number among those.
+#[derive(Debug)]
+struct Late<T> {
+    order: u64,
+    entry: Entry<T>,
+}
+
+impl<T> Late<T> {
+    const fn key(&self) -> (u64, u64) {
+        (self.entry.at, self.order)
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> PartialEq for Late<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> Eq for Late<T> {}
+
+impl<T> PartialOrd for Late<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Entry<T> {
+impl<T> Ord for Late<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        self.key().cmp(&other.key())
     }
 }
 
@@ -42,14 +56,18 @@ impl<T> Ord for Entry<T> {
 pub(super) struct Calendar<T> {
     /// A bucket lasts 2^shift nanoseconds.
     shift: u32,
+    /// Events of a bucket are in order of arrival.
     ring: Vec<Vec<Entry<T>>>,
+    /// A bit for each bucket that is not empty.
+    full: [u64; BUCKETS / 64],
     /// Which bucket, counted from time 0, `today` was.
     day: u64,
-    /// The bucket under way, latest first.
+    /// The bucket under way, in order, and how many of its events are over.
     today: Vec<Entry<T>>,
-    /// Events in the ring.
-    soon: usize,
-    later: BinaryHeap<Reverse<Entry<T>>>,
+    over: usize,
+    /// Memory of buckets that are over.
+    spare: Vec<Vec<Entry<T>>>,
+    later: BinaryHeap<Reverse<Late<T>>>,
     order: u64,
 }
 
@@ -57,14 +75,16 @@ impl<T: Copy> Calendar<T> {
     /// An empty calendar for about so many events per microsecond.
     #[must_use]
     pub(super) fn new(per_microsecond: u64) -> Self {
-        // So many events a bucket that the next few are usually in the same.
-        let bucket = (32_000 / per_microsecond.max(1)).clamp(1, 1_024);
+        // A few events a bucket: there is little to sort.
+        let bucket = (8_000 / per_microsecond.max(1)).clamp(1, 1_024);
         Self {
             shift: bucket.ilog2(),
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            full: [0; BUCKETS / 64],
             day: 0,
             today: Vec::new(),
-            soon: 0,
+            over: 0,
+            spare: Vec::new(),
             later: BinaryHeap::new(),
             order: 0,
         }
@@ -72,71 +92,125 @@ impl<T: Copy> Calendar<T> {
 
     /// Adds an event.
     pub(super) fn add(&mut self, at: u64, what: T) {
-        self.order += 1;
-        let entry = Entry {
-            at,
-            order: self.order,
-            what,
-        };
+        let entry = Entry { at, what };
         let day = at >> self.shift;
         if day <= self.day {
-            // Usually late in a short list, whose end is its front.
-            let place = self.today.partition_point(|e| *e > entry);
+            let rest = &self.today[self.over..];
+            let place = self.over + rest.partition_point(|e| e.at <= at);
             self.today.insert(place, entry);
         } else if day - self.day < BUCKETS as u64 {
-            self.ring[day as usize & (BUCKETS - 1)].push(entry);
-            self.soon += 1;
+            let place = (day & MASK) as usize;
+            let bucket = &mut self.ring[place];
+            if bucket.is_empty() {
+                self.full[place / 64] |= 1 << (place % 64);
+                if let Some(spare) = self.spare.pop() {
+                    *bucket = spare;
+                }
+            }
+            bucket.push(entry);
         } else {
-            self.later.push(Reverse(entry));
+            self.order += 1;
+            let order = self.order;
+            self.later.push(Reverse(Late { order, entry }));
         }
     }
 
     /// Takes the next event, if it is not after `until`.
+    #[inline]
     pub(super) fn next(&mut self, until: u64) -> Option<(u64, T)> {
         loop {
-            if let Some(entry) = self.today.last() {
+            if let Some(entry) = self.today.get(self.over) {
                 if entry.at > until {
                     return None;
                 }
-                let (at, what) = (entry.at, entry.what);
-                self.today.pop();
-                return Some((at, what));
+                self.over += 1;
+                return Some((entry.at, entry.what));
             }
             self.turn()?;
         }
     }
 
-    /// The event that comes so many after the next one, if it is known yet.
-    pub(super) fn ahead(&self, count: usize) -> Option<&T> {
-        let at = self.today.len().checked_sub(count + 1)?;
-        Some(&self.today[at].what)
+    /// Whether the event taken last is the first of its bucket.
+    #[inline]
+    pub(super) const fn turned(&self) -> bool {
+        self.over == 1
+    }
+
+    /// The events known so far of the next bucket but `skip` that has any, if it is near.
+    pub(super) fn ahead(&self, skip: usize) -> impl Iterator<Item = &T> {
+        let mut day = self.day;
+        for _ in 0..=skip {
+            day = self.next_full(day).unwrap_or(day);
+        }
+        let near = day > self.day;
+        let bucket = near.then(|| &self.ring[(day & MASK) as usize]);
+        bucket.into_iter().flatten().map(|entry| &entry.what)
+    }
+
+    /// The first day after one that has a bucket with events in the ring.
+    fn next_full(&self, day: u64) -> Option<u64> {
+        let words = self.full.len();
+        let first = (day + 1) & MASK;
+        let (word, bit) = ((first / 64) as usize, first % 64);
+        // The first word is seen twice: its bits from `bit` on first, the others last.
+        for step in 0..=words {
+            let at = (word + step) % words;
+            let seen = match step {
+                0 => u64::MAX << bit,
+                _ if step == words => !(u64::MAX << bit),
+                _ => u64::MAX,
+            };
+            let bits = self.full[at] & seen;
+            if bits != 0 {
+                let place = at as u64 * 64 + u64::from(bits.trailing_zeros());
+                return Some(day + 1 + (place.wrapping_sub(first) & MASK));
+            }
+        }
+        None
     }
 
     /// Goes to the next day that has events; nothing if there is none.
     fn turn(&mut self) -> Option<()> {
-        let far = self.later.peek().map(|Reverse(e)| e.at >> self.shift);
-        if self.soon == 0 {
-            self.day = far?;
-        } else {
-            loop {
-                self.day += 1;
-                let full = !self.ring[self.day as usize & (BUCKETS - 1)].is_empty();
-                if full || far == Some(self.day) {
-                    break;
+        let far = self.later.peek().map(|late| late.0.entry.at >> self.shift);
+        let near = self.next_full(self.day);
+        self.day = match (near, far) {
+            (Some(near), Some(far)) => near.min(far),
+            (near, far) => near.or(far)?,
+        };
+        self.over = 0;
+        self.today.clear();
+        if far == Some(self.day) {
+            self.fetch_late();
+        }
+        if near == Some(self.day) {
+            let place = (self.day & MASK) as usize;
+            self.full[place / 64] &= !(1 << (place % 64));
+            let bucket = std::mem::take(&mut self.ring[place]);
+            if self.today.is_empty() {
+                let spare = std::mem::replace(&mut self.today, bucket);
+                self.spare.push(spare);
+            } else {
+                self.today.extend_from_slice(&bucket);
+                self.spare.push(bucket);
+                if let Some(spare) = self.spare.last_mut() {
+                    spare.clear();
                 }
             }
         }
-        let bucket = &mut self.ring[self.day as usize & (BUCKETS - 1)];
-        self.soon -= bucket.len();
-        std::mem::swap(bucket, &mut self.today);
-        while let Some(Reverse(entry)) = self.later.peek() {
-            if entry.at >> self.shift != self.day {
+        if self.shift > 0 {
+            self.today.sort_by_key(|entry| entry.at);
+        }
+        Some(())
+    }
+
+    /// Events that were far away when they were added came before all that are in the ring.
+    fn fetch_late(&mut self) {
+        while let Some(Reverse(late)) = self.later.peek() {
+            if late.entry.at >> self.shift != self.day {
                 break;
             }
-            self.today.extend(self.later.pop().map(|Reverse(e)| e));
+            self.today.extend(self.later.pop().map(|late| late.0.entry));
         }
-        self.today.sort_unstable_by(|a, b| b.cmp(a));
-        Some(())
     }
 }
 

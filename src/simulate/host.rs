@@ -3,13 +3,12 @@
 
 use std::collections::VecDeque;
 
+use device::buffer::CLASSES;
 use packet::MacAddr;
 use packet::pfc::{self, Quanta};
 use units::{BitRate, Priority};
 
 use super::flow::{Flow, Next};
-
-const CLASSES: usize = 8;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -30,10 +29,10 @@ pub(super) struct Nic {
     /// Flows that still have something to send, and whose turn it is.
     pub(super) flows: Vec<u32>,
     turn: usize,
-    /// When it will look again.
-    pub(super) wake_at: u64,
     /// Until when it pauses its switch, by class.
     pub(super) pausing: [u64; CLASSES],
+    /// When it says so again, for drivers that have no calendar.
+    pub(super) says_next: [u64; CLASSES],
 }
 
 /// What a card sends next.
@@ -65,8 +64,8 @@ impl Nic {
             says: VecDeque::new(),
             flows: Vec::new(),
             turn: 0,
-            wake_at: u64::MAX,
             pausing: [0; CLASSES],
+            says_next: [u64::MAX; CLASSES],
         }
     }
 

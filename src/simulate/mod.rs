@@ -7,7 +7,7 @@
 //! give the same events, figures and pictures.
 //!
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
-//! first 74 bytes, buffers and cables see the whole length.
+//! first 56 bytes, buffers and cables see the whole length.
 
 mod buffers;
 mod bundled;
@@ -15,6 +15,7 @@ mod calendar;
 mod check;
 mod flow;
 mod host;
+mod hosts;
 pub(crate) mod live;
 mod network;
 mod page;
@@ -27,14 +28,10 @@ mod sender;
 mod setup;
 mod world;
 
-use std::collections::BTreeSet;
-
 use p4exec::BuildError;
 use thiserror::Error;
-use units::Nanos;
 
 use crate::target::embedded::{LoadError, Network, NetworkError};
-use crate::topology::{LinkId, NodeId};
 
 pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
@@ -52,7 +49,7 @@ pub use scenario::{
 };
 pub use world::Losses;
 
-use setup::{Act, Stage};
+use live::Live;
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]
@@ -98,108 +95,27 @@ pub fn simulate(
     scenario: &Scenario,
     plots: bool,
 ) -> Result<Outcome, SimulateError> {
-    check::check(scenario)?;
-    let mut stage = setup::set(network, scenario, plots)?;
-    let mut play = Play {
-        network,
-        scenario,
-        failed: BTreeSet::new(),
-    };
-    for (number, event) in scenario.events.iter().enumerate() {
-        let at = event.at.0.get();
-        stage.world.add(at, world::Kinds::Script, number as u32);
+    let (mut live, hosts) = Live::new(network, scenario)?;
+    let uplinks = std::mem::take(&mut live.uplinks);
+    let mut world = setup::world(network, scenario, &live, (hosts, uplinks), plots)?;
+    for (at, number) in std::mem::take(&mut live.order) {
+        world.add(at, world::Kinds::Script, number as u32);
     }
-    while let Some(number) = stage.world.run() {
-        play.act(&mut stage, number as usize)?;
-    }
-    stage.world.look();
     let topology = network.plan().topology();
-    let report = Report::new(topology, scenario, &stage.world);
-    let plots = plots.then(|| Plots::draw(topology, &report, &stage.world));
+    while let Some(number) = world.run() {
+        let (happening, changed) = live.act(world.now, number as usize)?;
+        match happening {
+            live::Happening::Fail(link) => world.set_link(topology.link(link), false),
+            live::Happening::Restore(link) => world.set_link(topology.link(link), true),
+            live::Happening::Pause { host, class, until } => world.pause(host, class, until),
+            live::Happening::Tables => {}
+        }
+        for (switch, executor) in changed {
+            world.switches[switch.index()].replace_executor(executor);
+        }
+    }
+    world.look();
+    let report = Report::new(topology, scenario, &world);
+    let plots = plots.then(|| Plots::draw(topology, &report, &world));
     Ok(Outcome { report, plots })
-}
-
-struct Play<'a> {
-    network: &'a Network,
-    scenario: &'a Scenario,
-    failed: BTreeSet<LinkId>,
-}
-
-impl Play<'_> {
-    fn act(&mut self, stage: &mut Stage<'_>, number: usize) -> Result<(), SimulateError> {
-        match stage.acts.get(number) {
-            Some(&Act::Fail(link)) => {
-                self.failed.insert(link);
-                self.set_link(stage, link, false);
-            }
-            Some(&Act::Restore(link)) => {
-                self.failed.remove(&link);
-                self.set_link(stage, link, true);
-            }
-            Some(&Act::Reroute(reroute)) => self.retable(stage, |routing, play| {
-                Ok(routing.reroute(&play.failed, reroute)?)
-            })?,
-            Some(&Act::Route(event)) => self.retable(stage, |routing, play| {
-                if let Some(route) = &play.scenario.events[event].route {
-                    routing.route(&format!("events[{event}]"), route)?;
-                }
-                Ok(())
-            })?,
-            Some(Act::Mend) => self.retable(stage, |routing, _| {
-                routing.mend();
-                Ok(())
-            })?,
-            Some(&Act::Pause(host, class, lasts)) => {
-                let until = stage.world.now + lasts;
-                stage.world.pause(host.index(), class, until);
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    /// Changes the routing, and gives the switches whose entries differ now new tables between two packets.
-    fn retable<'b>(
-        &self,
-        stage: &mut Stage<'b>,
-        change: impl FnOnce(&mut routing::Routing<'b>, &Self) -> Result<(), SimulateError>,
-    ) -> Result<(), SimulateError> {
-        let switches: Vec<_> = self.network.plan().topology().switch_ids().collect();
-        let mut before = Vec::with_capacity(switches.len());
-        for &id in &switches {
-            before.push(stage.routing.entries(id)?);
-        }
-        change(&mut stage.routing, self)?;
-        for (&id, before) in switches.iter().zip(before) {
-            if stage.routing.entries(id)? != before {
-                let executor = setup::executor(&stage.first, &stage.routing, id)?;
-                stage.world.switches[id.index()].replace_executor(executor);
-            }
-        }
-        Ok(())
-    }
-
-    fn set_link(&self, stage: &mut Stage<'_>, id: LinkId, up: bool) {
-        let world = &mut stage.world;
-        let now = Nanos::new(world.now);
-        let link = self.network.plan().topology().link(id);
-        for end in [link.a, link.b] {
-            match end.node {
-                NodeId::Switch(switch) => {
-                    let device = &mut world.switches[switch.index()];
-                    let flushed = |d: &device::Device<p4exec::Compiled>| {
-                        d.buffer().map_or(0, |b| b.counters().flushed)
-                    };
-                    let before = flushed(device);
-                    device.set_link_up(now, end.port, up);
-                    world.losses.link_down += flushed(device) - before;
-                    world.settle(switch.index());
-                }
-                NodeId::Host(host) => {
-                    world.hosts[host.index()].up = up;
-                    world.kick(host.index());
-                }
-            }
-        }
-    }
 }

@@ -256,9 +256,10 @@ pub(super) fn port_name(
 impl Report {
     pub(super) fn new(topology: &Topology, scenario: &Scenario, world: &World) -> Self {
         let flows: Vec<FlowReport> = world
+            .hosts
             .flows
             .iter()
-            .map(|flow| FlowReport::new(topology, flow, world.measure_from, world.now))
+            .map(|flow| FlowReport::new(topology, flow, world.hosts.measure_from, world.now))
             .collect();
         Self {
             scenario: scenario.name.clone(),
@@ -271,13 +272,13 @@ impl Report {
                 .collect(),
             timeline: timeline(scenario),
             stuck_queues: world.stuck(),
-            lossless_drops: world.losses.lossless,
-            losses: world.losses,
+            lossless_drops: world.losses().lossless,
+            losses: world.losses(),
             gbps: flows.iter().map(|f| f.gbps).sum(),
             flows,
             switches: switches(topology, world),
             simulated_us: micros(world.now),
-            packets: world.delivered,
+            packets: world.hosts.delivered,
             packet_hops: world.hops,
             events: world.events,
             seconds: 0.0,

@@ -12,8 +12,10 @@ use units::{BitRate, Nanos, PortId, Priority};
 
 use super::SimulateError;
 use super::buffers::{self, REACTION_QUANTA};
-use super::flow::{Flow, FlowParts, HEAD, Sender};
+use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
 use super::host::Nic;
+use super::hosts::Hosts;
+use super::live::Live;
 use super::routing::Routing;
 use super::scenario::{
     EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, ScenarioError,
@@ -44,16 +46,7 @@ pub(super) enum Act {
     Pause(HostId, Priority, u64),
 }
 
-/// What a scenario needs to run.
-pub(super) struct Stage<'a> {
-    pub(super) world: World,
-    pub(super) routing: Routing<'a>,
-    pub(super) acts: Vec<Act>,
-    /// The first switch's executor, of which others are made.
-    pub(super) first: Compiled,
-}
-
-/// Everything of a scenario that is looked up, before it is put on a stage.
+/// Everything of a scenario that is looked up.
 pub(super) struct Cast<'a> {
     pub(super) routing: Routing<'a>,
     pub(super) acts: Vec<Act>,
@@ -111,56 +104,38 @@ pub(super) fn overhead(scenario: &Scenario) -> u64 {
     own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
 }
 
-/// Sets the stage.
-pub(super) fn set<'a>(
-    network: &'a Network,
+/// A world in which nothing has happened yet.
+pub(super) fn world(
+    network: &Network,
     scenario: &Scenario,
+    live: &Live<'_>,
+    (hosts, uplinks): (Hosts, Vec<Far>),
     observe: bool,
-) -> Result<Stage<'a>, SimulateError> {
+) -> Result<World, SimulateError> {
     let topology = network.plan().topology();
-    let Cast {
-        routing,
-        acts,
-        first,
-        buffers,
-        hosts,
-        uplinks,
-        flows,
-    } = cast(network, scenario)?;
     let mut switches = Vec::with_capacity(topology.switches().len());
-    for (id, config) in topology.switch_ids().zip(buffers) {
-        let executor = executor(&first, &routing, id)?;
+    for (id, config) in topology.switch_ids().zip(&live.buffers) {
         let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
-        let mut device = Device::new(executor, ports);
+        let mut device = Device::new(live.executor(id)?, ports);
         let name = &topology.switch(id).name;
         let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
-        device.set_buffer(Some(config)).map_err(wrong)?;
+        device.set_buffer(Some(config.clone())).map_err(wrong)?;
         switches.push(device);
     }
     let end = scenario.duration.0.get();
-    let rate: u64 = hosts.iter().map(|h| h.rate.get()).sum();
-    let world = World::new(Parts {
+    let rate: u64 = hosts.cards.iter().map(|h| h.rate.get()).sum();
+    Ok(World::new(Parts {
         end,
         cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
         switches,
         hosts,
         uplinks,
-        flows,
-        overhead: overhead(scenario),
-        measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
         sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
         observe,
         scan_every: (end / 200).clamp(10_000, 1_000_000),
         // Every packet is two events at each of about five nodes.
         events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,
-        seed: scenario.seed,
-    });
-    Ok(Stage {
-        world,
-        routing,
-        acts,
-        first,
-    })
+    }))
 }
 
 /// A switch's executor with the entries that it is to have now.
@@ -410,7 +385,7 @@ impl Maker<'_> {
         };
         let later = spec.every.map_or(0, |every| every.0.get()) * u64::from(self.time);
         let mut data = self.head(from, to, packet, ecn)?;
-        let answer = self.head(to, from, HEAD as u16, false)?;
+        let answer = self.head(to, from, ANSWER_LENGTH as u16, false)?;
         if let Some(names) = self.path {
             let steps = names.iter().map(|step| self.step(step));
             let path = steps.collect::<Result<Vec<_>, _>>()?;
@@ -427,7 +402,8 @@ impl Maker<'_> {
             TransportSpec::Bolt => window(true, Some(self.pipe(from, to, packet))),
             TransportSpec::Dcqcn => Sender::Rate(Box::new(Dcqcn::new(rate as f64))),
         };
-        Ok(Flow::new(FlowParts {
+        let start = spec.start.map_or(0, |t| t.0.get()) + later;
+        Ok(Flow {
             name,
             from,
             to,
@@ -438,7 +414,7 @@ impl Maker<'_> {
             rate: rate as f64,
             paced: rate < line,
             spray: spec.spray,
-            start: spec.start.map_or(0, |t| t.0.get()) + later,
+            start,
             stop: spec.stop.map_or(end, |t| t.0.get()),
             cycle: spec
                 .on
@@ -448,7 +424,12 @@ impl Maker<'_> {
                 .bytes
                 .map_or(u64::MAX, |b| b.0.get().div_ceil(packet.into())),
             sender,
-        }))
+            next: 0,
+            due: start as f64,
+            sent: 0,
+            arrivals: Arrivals::default(),
+            timer_armed: false,
+        })
     }
 
     fn link_rate(&self, host: HostId) -> u64 {
@@ -507,7 +488,7 @@ impl Maker<'_> {
             ipv6: false,
         };
         let (bytes, _, _) = self.network.packet(&probe)?;
-        let mut head: [u8; HEAD] = bytes.try_into().map_err(|_| SimulateError::Head)?;
+        let mut head: [u8; HEAD] = *bytes.first_chunk().ok_or(SimulateError::Head)?;
         head[16..18].copy_from_slice(&(packet - 14).to_be_bytes());
         head[38..40].copy_from_slice(&(packet - 34).to_be_bytes());
         // No UDP checksum: the payload changes from packet to packet.

@@ -2,29 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use device::Device;
-use device::DeviceDrop;
-use device::buffer::{PauseEdge, Refusal};
+use device::buffer::{Frames, PauseEdge, Refusal};
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
+use device::{Bench, Device, DeviceDrop};
 use p4exec::Compiled;
-use p4exec::compile::prefetch;
-use packet::pfc::{self, Quanta};
 use units::{Nanos, PortId, Priority};
 
 use super::calendar::Calendar;
-use super::flow::{Flow, HEAD, Kind, Note, Sender};
-use super::host::{Nic, Turn};
-
-/// How many events ahead what they need is fetched.
-const AHEAD: usize = 4;
-const CACHE_LINE: usize = 64;
-
-/// Bytes of a frame that a calendar moves; the rest of it are zeros.
-#[derive(Debug, Default)]
-pub(super) struct Frame {
-    pub(super) bytes: Vec<u8>,
-    padding: u32,
-}
+use super::hosts::{Did, Heard, Hosts};
+use crate::topology::{Link, NodeId};
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +37,29 @@ pub(super) enum Kinds {
     Pause,
 }
 
-/// An event: its kind, a switch, host, flow or number, a port, a frame.
+/// An event: its kind, a port, a switch, host, flow or number, a frame with the bytes of it that are carried about and the
+/// zeros that follow them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct What {
-    pub(super) kind: Kinds,
-    pub(super) port: u16,
-    pub(super) node: u32,
-    pub(super) frame: u32,
+struct What {
+    kind: Kinds,
+    port: u16,
+    held: u16,
+    padding: u16,
+    node: u32,
+    frame: u32,
+}
+
+impl What {
+    const fn new(kind: Kinds, node: u32, port: u16) -> Self {
+        Self {
+            kind,
+            port,
+            held: 0,
+            padding: 0,
+            node,
+            frame: 0,
+        }
+    }
 }
 
 /// The far end of a cable, and how long it takes there.
@@ -101,32 +103,34 @@ pub(super) struct Trace {
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) end: u64,
-    pub(super) calendar: Calendar<What>,
+    calendar: Calendar<What>,
     pub(super) switches: Vec<Device<Compiled>>,
     /// By switch and port.
     pub(super) cables: Vec<Vec<Option<Far>>>,
     timers: Vec<u64>,
-    pub(super) hosts: Vec<Nic>,
+    pub(super) hosts: Hosts,
     /// By host: its switch.
-    pub(super) uplinks: Vec<Far>,
-    pub(super) flows: Vec<Flow>,
-    pool: Vec<Frame>,
-    spare: Vec<u32>,
-    pub(super) overhead: u64,
-    pub(super) measure_from: u64,
+    uplinks: Vec<Far>,
+    /// By host: when its card will look again.
+    wakes: Vec<u64>,
+    /// What is on the cables.
+    frames: Frames,
+    /// The frame that a host is making.
+    made: Vec<u8>,
+    /// What all switches work with, one after the other.
+    bench: Bench,
+    storage: Vec<u64>,
     pub(super) sample: u64,
-    pub(super) observe: bool,
+    observe: bool,
     pub(super) trace: Trace,
     last_bytes: Vec<u64>,
     detector: Detector,
-    pub(super) scan_every: u64,
+    scan_every: u64,
     pub(super) deadlocks: Vec<Deadlock>,
     pub(super) graph: Vec<WaitEdge>,
-    pub(super) losses: Losses,
+    losses: Losses,
     pub(super) events: u64,
     pub(super) hops: u64,
-    pub(super) delivered: u64,
-    spray: u64,
 }
 
 /// What makes a world.
@@ -134,40 +138,38 @@ pub(super) struct Parts {
     pub(super) end: u64,
     pub(super) switches: Vec<Device<Compiled>>,
     pub(super) cables: Vec<Vec<Option<Far>>>,
-    pub(super) hosts: Vec<Nic>,
+    pub(super) hosts: Hosts,
     pub(super) uplinks: Vec<Far>,
-    pub(super) flows: Vec<Flow>,
-    pub(super) overhead: u64,
-    pub(super) measure_from: u64,
     pub(super) sample: u64,
     pub(super) observe: bool,
     pub(super) scan_every: u64,
     pub(super) events_per_microsecond: u64,
-    pub(super) seed: u64,
 }
 
 impl World {
     pub(super) fn new(parts: Parts) -> Self {
+        let flows = parts.hosts.flows.len();
+        let hosts = parts.hosts.cards.len();
         let mut world = Self {
             now: 0,
             end: parts.end,
             calendar: Calendar::new(parts.events_per_microsecond),
             timers: vec![u64::MAX; parts.switches.len()],
             trace: Trace {
-                arrived: vec![Vec::new(); parts.flows.len()],
+                arrived: vec![Vec::new(); flows],
                 buffers: vec![Vec::new(); parts.switches.len()],
                 ..Trace::default()
             },
-            last_bytes: vec![0; parts.flows.len()],
+            last_bytes: vec![0; flows],
             switches: parts.switches,
             cables: parts.cables,
             hosts: parts.hosts,
             uplinks: parts.uplinks,
-            flows: parts.flows,
-            pool: Vec::new(),
-            spare: Vec::new(),
-            overhead: parts.overhead,
-            measure_from: parts.measure_from,
+            wakes: vec![u64::MAX; hosts],
+            frames: Frames::default(),
+            made: Vec::new(),
+            bench: Bench::default(),
+            storage: Vec::new(),
             sample: parts.sample,
             observe: parts.observe,
             detector: Detector::default(),
@@ -177,8 +179,6 @@ impl World {
             losses: Losses::default(),
             events: 0,
             hops: 0,
-            delivered: 0,
-            spray: parts.seed | 1,
         };
         if world.observe {
             for switch in &mut world.switches {
@@ -189,34 +189,14 @@ impl World {
             world.add(world.sample, Kinds::Sample, 0);
         }
         world.add(world.scan_every, Kinds::Scan, 0);
-        for id in 0..world.flows.len() {
-            let flow = &world.flows[id];
-            world.hosts[flow.from.index()].flows.push(id as u32);
-        }
-        for host in 0..world.hosts.len() {
+        for host in 0..hosts {
             world.kick(host);
         }
         world
     }
 
     pub(super) fn add(&mut self, at: u64, kind: Kinds, node: u32) {
-        let what = What {
-            kind,
-            port: 0,
-            node,
-            frame: 0,
-        };
-        self.calendar.add(at, what);
-    }
-
-    fn frame(&mut self) -> u32 {
-        self.spare.pop().unwrap_or_else(|| {
-            self.pool.push(Frame {
-                bytes: Vec::with_capacity(128),
-                padding: 0,
-            });
-            self.pool.len() as u32 - 1
-        })
+        self.calendar.add(at, What::new(kind, node, 0));
     }
 
     /// Runs up to the next event of the scenario; its number, or nothing at the end.
@@ -224,67 +204,62 @@ impl World {
         while let Some((at, what)) = self.calendar.next(self.end) {
             self.now = at;
             self.events += 1;
-            self.fetch();
+            if self.calendar.turned() {
+                self.prefetch();
+            }
+            let node = what.node as usize;
             match what.kind {
                 Kinds::AtSwitch => self.at_switch(what),
                 Kinds::AtHost => self.at_host(what),
                 Kinds::Free => {
-                    let switch = what.node as usize;
-                    self.send(switch, PortId::new(what.port));
-                    self.settle(switch);
+                    self.send(node, PortId::new(what.port));
+                    self.settle(node);
                 }
-                Kinds::Timers => self.run_timers(what.node as usize),
+                Kinds::Timers => self.run_timers(node),
                 Kinds::Wake => {
-                    let host = what.node as usize;
-                    if self.hosts[host].wake_at == at {
-                        self.hosts[host].wake_at = u64::MAX;
+                    if self.wakes[node] == at {
+                        self.wakes[node] = u64::MAX;
                     }
-                    self.kick(host);
+                    self.kick(node);
                 }
-                Kinds::Flow => self.time_out(what.node as usize),
+                Kinds::Flow => self.time_out(what.node),
                 Kinds::Script => return Some(what.node),
                 Kinds::Sample => self.take_sample(),
                 Kinds::Scan => self.scan(),
-                Kinds::Pause => self.renew_pause(what.node as usize, what.port as u8),
+                Kinds::Pause => self.say_pause(node, Priority::new(what.port as u8)),
             }
         }
         self.now = self.end;
         None
     }
 
-    /// Has the frames that arrive soon fetched to the cache: they were written long ago, and memory is slow.
-    fn fetch(&self) {
-        let frame = |what: &What| {
-            let arrives = matches!(what.kind, Kinds::AtSwitch | Kinds::AtHost);
-            arrives.then_some(&self.pool[what.frame as usize])
-        };
-        if let Some(frame) = self.calendar.ahead(2 * AHEAD).and_then(frame) {
-            prefetch(frame);
-        }
-        if let Some(what) = self.calendar.ahead(AHEAD)
-            && let Some(frame) = frame(what)
-        {
-            for line in frame.bytes.chunks(CACHE_LINE) {
-                prefetch(line);
+    /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
+    fn prefetch(&self) {
+        for what in self.calendar.ahead(0) {
+            if matches!(what.kind, Kinds::AtSwitch | Kinds::AtHost) {
+                self.frames.prefetch(what.frame);
             }
-            if what.kind == Kinds::AtSwitch {
+            if matches!(what.kind, Kinds::AtSwitch | Kinds::Free) {
                 self.switches[what.node as usize].prefetch(PortId::new(what.port));
             }
         }
     }
 
     fn at_switch(&mut self, what: What) {
-        let (switch, id) = (what.node as usize, what.frame as usize);
-        let frame = &self.pool[id];
+        let switch = what.node as usize;
         let device = &mut self.switches[switch];
-        device.accept(
+        device.executor_mut().swap_frame(&mut self.storage);
+        let bytes = self.frames.get(what.frame, what.held.into());
+        device.accept_on(
+            &mut self.bench,
             Nanos::new(self.now),
             PortId::new(what.port),
-            &frame.bytes,
-            frame.padding,
+            (bytes, what.padding.into()),
         );
+        device.executor_mut().swap_frame(&mut self.storage);
+        self.frames.free(what.frame);
         self.hops += 1;
-        for drop in device.drops() {
+        for drop in self.bench.drops() {
             match drop {
                 DeviceDrop::Buffer(Refusal::Lossless { .. }) => self.losses.lossless += 1,
                 DeviceDrop::Buffer(Refusal::Lossy(_)) => self.losses.lossy += 1,
@@ -294,16 +269,13 @@ impl World {
                 }
             }
         }
-        self.spare.push(what.frame);
         self.settle(switch);
     }
 
     /// Asks the ports that are ready, and sees that timers are run.
-    pub(super) fn settle(&mut self, switch: usize) {
-        while let Some(port) = self.switches[switch]
-            .buffer_mut()
-            .and_then(|b| b.next_ready())
-        {
+    fn settle(&mut self, switch: usize) {
+        let next = |world: &mut Self| world.switches[switch].buffer_mut()?.next_ready();
+        while let Some(port) = next(self) {
             self.send(switch, port);
         }
         let timer = self.switches[switch].buffer().and_then(|b| b.next_timer());
@@ -326,255 +298,120 @@ impl World {
     }
 
     fn send(&mut self, switch: usize, port: PortId) {
-        let id = self.frame();
-        let frame = &mut self.pool[id as usize];
         let now = Nanos::new(self.now);
-        let Some(departure) = self.switches[switch].transmit(now, port, &mut frame.bytes) else {
-            self.spare.push(id);
+        let Some((departure, bytes)) = self.switches[switch].start(now, port) else {
             return;
         };
-        frame.padding = departure.padding;
         let until = departure.until.get();
-        let free = What {
-            kind: Kinds::Free,
-            port: port.get(),
-            node: switch as u32,
-            frame: 0,
-        };
+        let free = What::new(Kinds::Free, switch as u32, port.get());
         self.calendar.add(until, free);
-        match self.cables[switch].get(usize::from(port.get())) {
-            Some(Some(far)) => {
-                let arrival = What {
-                    kind: if far.host {
-                        Kinds::AtHost
-                    } else {
-                        Kinds::AtSwitch
-                    },
-                    port: far.port,
-                    node: far.node,
-                    frame: id,
-                };
-                self.calendar.add(until + far.delay, arrival);
-            }
-            _ => self.spare.push(id),
+        if let Some(Some(far)) = self.cables[switch].get(usize::from(port.get())) {
+            let arrival = on_cable(&mut self.frames, far, bytes, departure.padding);
+            self.calendar.add(until + far.delay, arrival);
         }
     }
 
     fn at_host(&mut self, what: What) {
         let host = what.node as usize;
-        self.spare.push(what.frame);
-        if !self.hosts[host].up {
+        self.frames.free(what.frame);
+        if !self.hosts.cards[host].up {
             self.losses.link_down += 1;
             return;
         }
-        let frame = &self.pool[what.frame as usize];
-        if frame.bytes.get(12..14) == Some(&[0x88, 0x08]) {
-            if let Ok(frame) = pfc::Frame::new_checked(&frame.bytes) {
-                let at = self.hosts[host].hear(self.now, &pfc::Repr::parse(&frame));
-                self.wake(host, at);
-            }
-            return;
+        let frame = self.frames.get(what.frame, what.held.into());
+        match self.hosts.receive(host, self.now, frame) {
+            Heard::Nothing => {}
+            Heard::Now => self.kick(host),
+            Heard::At(at) => self.wake(host, at),
         }
-        let Some(note) = Note::read(&frame.bytes) else {
-            return;
-        };
-        let marked = frame.bytes.get(15).is_some_and(|ecn| ecn & 3 == 3);
-        let Some(flow) = self.flows.get_mut(note.flow as usize) else {
-            return;
-        };
-        match note.kind {
-            Kind::Data if flow.to.index() == host => self.data(host, note, marked),
-            Kind::Ack if flow.from.index() == host => {
-                if let Sender::Window(window) = &mut flow.sender {
-                    window.acknowledge(self.now, note.number, note.marked, flow.next);
-                    self.kick(host);
-                }
-            }
-            Kind::Notice if flow.from.index() == host => {
-                if let Sender::Rate(rate) = &mut flow.sender {
-                    rate.notified(self.now);
-                }
-            }
-            // A routing error brought it to the wrong host.
-            _ => self.losses.program += 1,
-        }
-    }
-
-    fn data(&mut self, host: usize, note: Note, marked: bool) {
-        let flow = &mut self.flows[note.flow as usize];
-        let arrivals = &mut flow.arrivals;
-        arrivals.marked += u64::from(marked);
-        if arrivals.add(note.number) {
-            self.delivered += 1;
-            arrivals.bytes += u64::from(note.length);
-            if self.now >= self.measure_from {
-                arrivals.measured += u64::from(note.length);
-            }
-            if self.now >= self.end - self.end / 10 {
-                arrivals.at_end += u64::from(note.length);
-            }
-            if arrivals.below == flow.packets {
-                arrivals.complete = Some(self.now);
-            }
-        }
-        let answer = match &flow.sender {
-            Sender::Open => return,
-            Sender::Window(_) => Note {
-                kind: Kind::Ack,
-                number: arrivals.below,
-                marked,
-                length: HEAD as u32,
-                ..note
-            },
-            Sender::Rate(_) if marked && arrivals.notify(self.now) => Note {
-                kind: Kind::Notice,
-                length: HEAD as u32,
-                ..note
-            },
-            Sender::Rate(_) => return,
-        };
-        let (class, head) = (flow.class, flow.answer);
-        let id = self.frame();
-        let frame = &mut self.pool[id as usize];
-        frame.bytes.clear();
-        frame.bytes.extend_from_slice(&head);
-        frame.padding = 0;
-        answer.write(&mut frame.bytes);
-        self.hosts[host].answer(class, id);
-        self.kick(host);
     }
 
     fn wake(&mut self, host: usize, at: u64) {
-        if at < self.hosts[host].wake_at {
-            self.hosts[host].wake_at = at;
+        if at < self.wakes[host] {
+            self.wakes[host] = at;
             self.add(at, Kinds::Wake, host as u32);
         }
     }
 
     /// Lets a host's card send what it may.
-    pub(super) fn kick(&mut self, host: usize) {
-        let turn = self.hosts[host].turn(self.now, &mut self.flows);
-        let (id, wire) = match turn {
-            Turn::Idle => return,
-            Turn::Wait(at) => return self.wake(host, at),
-            Turn::Answer(id) => (id, HEAD as u64),
-            Turn::Pfc(frame) => {
-                let id = self.frame();
-                let place = &mut self.pool[id as usize];
-                place.bytes.clear();
-                place.bytes.extend_from_slice(&frame.to_bytes());
-                place.padding = 0;
-                (id, pfc::FRAME_LEN as u64)
-            }
-            Turn::Data(flow, number) => (self.make(flow, number), 0),
+    fn kick(&mut self, host: usize) {
+        let (until, length, flow) = match self.hosts.turn(host, self.now, &mut self.made) {
+            Did::Nothing => return,
+            Did::Waits(at) => return self.wake(host, at),
+            Did::Sends {
+                until,
+                length,
+                flow,
+            } => (until, length, flow),
         };
-        let wire = match turn {
-            Turn::Data(flow, _) => u64::from(self.flows[flow as usize].packet),
-            _ => wire,
-        };
-        let until = self.hosts[host].occupy(self.now, wire + self.overhead);
-        if let Turn::Data(flow, number) = turn {
-            let now = self.now;
-            let overhead = self.overhead;
-            let flow_state = &mut self.flows[flow as usize];
-            flow_state.sent(now, number, wire + overhead);
-            if let Sender::Window(window) = &flow_state.sender
-                && !flow_state.timer_armed
-            {
-                let at = window.deadline;
-                flow_state.timer_armed = true;
-                self.add(at, Kinds::Flow, flow);
-            }
+        if let Some(flow) = flow
+            && let Some(at) = self.hosts.arm(flow)
+        {
+            self.add(at, Kinds::Flow, flow);
         }
-        let far = self.uplinks[host];
-        let arrival = What {
-            kind: Kinds::AtSwitch,
-            port: far.port,
-            node: far.node,
-            frame: id,
-        };
+        let far = &self.uplinks[host];
+        let padding = length - self.made.len() as u32;
+        let arrival = on_cable(&mut self.frames, far, &self.made, padding);
         self.calendar.add(until + far.delay, arrival);
         self.wake(host, until);
     }
 
-    /// A data frame of a flow.
-    fn make(&mut self, flow: u32, number: u64) -> u32 {
-        let id = self.frame();
-        let state = &self.flows[flow as usize];
-        let frame = &mut self.pool[id as usize];
-        frame.bytes.clear();
-        frame.bytes.extend_from_slice(&state.data);
-        frame.padding = state.packet - HEAD as u32;
-        if state.spray {
-            self.spray ^= self.spray << 13;
-            self.spray ^= self.spray >> 7;
-            self.spray ^= self.spray << 17;
-            let port = 0xc000 | (self.spray >> 40) as u16;
-            frame.bytes[34..36].copy_from_slice(&port.to_be_bytes());
+    fn time_out(&mut self, flow: u32) {
+        if let Some(at) = self.hosts.time_out(flow, self.now) {
+            self.add(at, Kinds::Flow, flow);
+            self.kick(self.hosts.flows[flow as usize].from.index());
         }
-        let note = Note {
-            flow,
-            kind: Kind::Data,
-            number,
-            marked: false,
-            length: state.packet,
-        };
-        note.write(&mut frame.bytes);
-        id
-    }
-
-    fn time_out(&mut self, flow: usize) {
-        let state = &mut self.flows[flow];
-        let host = state.from.index();
-        let Sender::Window(window) = &mut state.sender else {
-            return;
-        };
-        if window.acked >= state.packets || self.now >= state.stop {
-            state.timer_armed = false;
-            return;
-        }
-        if window.deadline <= self.now {
-            if window.acked < state.next {
-                window.time_out(self.now);
-                state.next = window.acked;
-            } else {
-                window.deadline = self.now + super::sender::RETRANSMIT_AFTER;
-            }
-        }
-        let at = window.deadline;
-        self.add(at, Kinds::Flow, flow as u32);
-        self.kick(host);
     }
 
     /// A host pauses its switch for a class until some time.
     pub(super) fn pause(&mut self, host: usize, class: Priority, until: u64) {
-        self.hosts[host].pausing[usize::from(class.get() & 7)] = until;
-        self.renew_pause(host, class.get());
+        self.hosts.cards[host].pausing[usize::from(class.get() & 7)] = until;
+        self.say_pause(host, class);
     }
 
-    fn renew_pause(&mut self, host: usize, class: u8) {
-        let card = &mut self.hosts[host];
-        let until = card.pausing[usize::from(class & 7)];
-        if self.now >= until {
-            card.say(Priority::new(class), Quanta::RESUME);
-        } else {
-            card.say(Priority::new(class), Quanta::MAX);
-            let half = Quanta::MAX.duration(card.rate).get() / 2;
-            let again = What {
-                kind: Kinds::Pause,
-                port: class.into(),
-                node: host as u32,
-                frame: 0,
-            };
-            self.calendar.add((self.now + half).min(until), again);
+    fn say_pause(&mut self, host: usize, class: Priority) {
+        if let Some(at) = self.hosts.say_pause(host, class, self.now) {
+            let again = What::new(Kinds::Pause, host as u32, class.get().into());
+            self.calendar.add(at, again);
         }
         self.kick(host);
+    }
+
+    /// A link fails or works again.
+    pub(super) fn set_link(&mut self, link: &Link, up: bool) {
+        let now = Nanos::new(self.now);
+        for end in [link.a, link.b] {
+            match end.node {
+                NodeId::Switch(switch) => {
+                    let device = &mut self.switches[switch.index()];
+                    let flushed =
+                        |d: &Device<Compiled>| d.buffer().map_or(0, |b| b.counters().flushed);
+                    let before = flushed(device);
+                    device.set_link_up(now, end.port, up);
+                    self.losses.link_down += flushed(device) - before;
+                    self.settle(switch.index());
+                }
+                NodeId::Host(host) => {
+                    self.hosts.cards[host.index()].up = up;
+                    self.kick(host.index());
+                }
+            }
+        }
+    }
+
+    /// What was lost so far.
+    pub(super) const fn losses(&self) -> Losses {
+        Losses {
+            program: self.losses.program + self.hosts.strange,
+            ..self.losses
+        }
     }
 
     fn take_sample(&mut self) {
         let point = u32::try_from(self.trace.times.len()).unwrap_or(u32::MAX);
         self.trace.times.push(self.now);
         for (flow, (series, last)) in self
+            .hosts
             .flows
             .iter()
             .zip(self.trace.arrived.iter_mut().zip(&mut self.last_bytes))
@@ -634,6 +471,20 @@ impl World {
     /// Queues that can never move again, now.
     pub(super) fn stuck(&self) -> usize {
         deadlock::stuck(numbered(&self.switches), peer(&self.cables)).len()
+    }
+}
+
+/// A frame's way over a cable: its arrival at the far end. Frames are shorter than 64 KB.
+fn on_cable(frames: &mut Frames, far: &Far, bytes: &[u8], padding: u32) -> What {
+    let kind = match far.host {
+        true => Kinds::AtHost,
+        false => Kinds::AtSwitch,
+    };
+    What {
+        held: bytes.len() as u16,
+        padding: padding as u16,
+        frame: frames.put(bytes),
+        ..What::new(kind, far.node, far.port)
     }
 }
 

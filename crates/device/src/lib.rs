@@ -116,8 +116,27 @@ pub struct Device<E> {
     ports: Vec<Option<Port>>,
     buffer: Option<buffer::Buffer>,
     outputs: Outputs,
+    bench: Bench,
+}
+
+/// Where a switch works on a packet: what comes out of the program, and what was lost. It means nothing between packets.
+#[derive(Debug, Default)]
+pub struct Bench {
     batch: Batch,
     drops: Vec<DeviceDrop>,
+}
+
+impl Bench {
+    /// What was lost of the packets received last, in order.
+    #[must_use]
+    pub fn drops(&self) -> &[DeviceDrop] {
+        &self.drops
+    }
+}
+
+/// A port, without the rest of the switch.
+fn place(ports: &mut [Option<Port>], port: PortId) -> Option<&mut Port> {
+    ports.get_mut(usize::from(port.get()))?.as_mut()
 }
 
 fn add(total: &mut Bytes, length: usize) {
@@ -132,8 +151,7 @@ impl<E: Executor> Device<E> {
             ports: Vec::new(),
             buffer: None,
             outputs: Outputs::default(),
-            batch: Batch::default(),
-            drops: Vec::new(),
+            bench: Bench::default(),
         };
         for port in ports {
             device.plug(port);
@@ -147,7 +165,7 @@ impl<E: Executor> Device<E> {
     }
 
     fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        self.ports.get_mut(usize::from(port.get()))?.as_mut()
+        place(&mut self.ports, port)
     }
 
     fn plug(&mut self, port: PortId) {
@@ -255,14 +273,15 @@ impl<E: Executor> Device<E> {
         packets: &[(PortId, &[u8])],
         mut send: impl FnMut(TransmitRef<'_>) -> Taken,
     ) {
-        self.drops.clear();
+        let Bench { batch, drops } = &mut self.bench;
+        drops.clear();
         let mut arrivals = Vec::with_capacity(packets.len());
         for &(port, bytes) in packets {
-            match self.port_mut(port) {
-                None => self.drops.push(DeviceDrop::NoSuchPort(port)),
+            match place(&mut self.ports, port) {
+                None => drops.push(DeviceDrop::NoSuchPort(port)),
                 Some(place) if !place.up => {
                     place.counters.lost_down += 1;
-                    self.drops.push(DeviceDrop::PortDown(port));
+                    drops.push(DeviceDrop::PortDown(port));
                 }
                 Some(place) => {
                     place.counters.received += 1;
@@ -271,25 +290,20 @@ impl<E: Executor> Device<E> {
                 }
             }
         }
-        self.batch.clear();
-        self.executor.process_batch(now, &arrivals, &mut self.batch);
-        let reasons = self.batch.dropped.drain(..);
-        self.drops
-            .extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
-        for departure in &self.batch.sent {
+        batch.clear();
+        self.executor.process_batch(now, &arrivals, batch);
+        let reasons = batch.dropped.drain(..);
+        drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
+        for departure in &batch.sent {
             let port = departure.port;
-            match self
-                .ports
-                .get_mut(usize::from(port.get()))
-                .and_then(Option::as_mut)
-            {
-                None => self.drops.push(DeviceDrop::NoSuchPort(port)),
+            match place(&mut self.ports, port) {
+                None => drops.push(DeviceDrop::NoSuchPort(port)),
                 Some(place) if !place.up => {
                     place.counters.lost_down += 1;
-                    self.drops.push(DeviceDrop::PortDown(port));
+                    drops.push(DeviceDrop::PortDown(port));
                 }
                 Some(place) => {
-                    let bytes = self.batch.packet(departure);
+                    let bytes = batch.packet(departure);
                     let taken = send(TransmitRef {
                         port,
                         bytes,
@@ -326,7 +340,7 @@ impl<E: Executor> Device<E> {
 
     /// What was lost of the packets received last, in order.
     pub fn drops(&self) -> &[DeviceDrop] {
-        &self.drops
+        &self.bench.drops
     }
 
     fn run(
@@ -336,14 +350,14 @@ impl<E: Executor> Device<E> {
         bytes: &[u8],
         tracer: Option<&mut dyn Tracer>,
     ) -> Vec<Transmit> {
-        self.drops.clear();
+        self.bench.drops.clear();
         let Some(place) = self.port_mut(port) else {
-            self.drops.push(DeviceDrop::NoSuchPort(port));
+            self.bench.drops.push(DeviceDrop::NoSuchPort(port));
             return Vec::new();
         };
         if !place.up {
             place.counters.lost_down += 1;
-            self.drops.push(DeviceDrop::PortDown(port));
+            self.bench.drops.push(DeviceDrop::PortDown(port));
             return Vec::new();
         }
         place.counters.received += 1;
@@ -356,18 +370,19 @@ impl<E: Executor> Device<E> {
             }
             None => self.executor.process(now, bytes, port, &mut self.outputs),
         }
-        self.drops
+        self.bench
+            .drops
             .extend(self.outputs.dropped.drain(..).map(DeviceDrop::from));
         let mut transmits = Vec::with_capacity(self.outputs.sent.len());
         for output in self.outputs.sent.drain(..) {
             let place = self.ports.get_mut(usize::from(output.port.get()));
             let Some(place) = place.and_then(Option::as_mut) else {
-                self.drops.push(DeviceDrop::NoSuchPort(output.port));
+                self.bench.drops.push(DeviceDrop::NoSuchPort(output.port));
                 continue;
             };
             if !place.up {
                 place.counters.lost_down += 1;
-                self.drops.push(DeviceDrop::PortDown(output.port));
+                self.bench.drops.push(DeviceDrop::PortDown(output.port));
                 continue;
             }
             place.counters.sent += 1;

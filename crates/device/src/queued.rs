@@ -6,7 +6,7 @@ use packet::pfc;
 use units::{Nanos, PortId};
 
 use crate::buffer::{Buffer, BufferConfig, BufferError, Departure, Offer};
-use crate::{Device, DeviceDrop, add};
+use crate::{Bench, Device, DeviceDrop, add};
 
 /// Where an Ethernet frame has its EtherType, and that of MAC control.
 const ETHER_TYPE: std::ops::Range<usize> = 12..14;
@@ -65,14 +65,28 @@ impl<E: Executor> Device<E> {
     ///
     /// Without a buffer the frame is lost to whoever does not take [`Device::receive`] instead.
     pub fn accept(&mut self, now: Nanos, port: PortId, bytes: &[u8], padding: u32) {
-        self.drops.clear();
+        let mut bench = std::mem::take(&mut self.bench);
+        self.accept_on(&mut bench, now, port, (bytes, padding));
+        self.bench = bench;
+    }
+
+    /// The same on a bench that switches may share, so that it stays in the cache; it tells what was lost.
+    pub fn accept_on(
+        &mut self,
+        bench: &mut Bench,
+        now: Nanos,
+        port: PortId,
+        (bytes, padding): (&[u8], u32),
+    ) {
+        let Bench { batch, drops } = bench;
+        drops.clear();
         let Some(place) = self.port_mut(port) else {
-            self.drops.push(DeviceDrop::NoSuchPort(port));
+            drops.push(DeviceDrop::NoSuchPort(port));
             return;
         };
         if !place.up {
             place.counters.lost_down += 1;
-            self.drops.push(DeviceDrop::PortDown(port));
+            drops.push(DeviceDrop::PortDown(port));
             return;
         }
         place.counters.received += 1;
@@ -86,16 +100,14 @@ impl<E: Executor> Device<E> {
             }
             return;
         }
-        self.batch.clear();
-        self.executor
-            .process_batch(now, &[(port, bytes)], &mut self.batch);
-        let reasons = self.batch.dropped.drain(..);
-        self.drops
-            .extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
+        batch.clear();
+        self.executor.process_batch(now, &[(port, bytes)], batch);
+        let reasons = batch.dropped.drain(..);
+        drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
         let Some(buffer) = &mut self.buffer else {
             return;
         };
-        for departure in &self.batch.sent {
+        for departure in &batch.sent {
             let offered = buffer.offer(
                 now,
                 Offer {
@@ -103,24 +115,32 @@ impl<E: Executor> Device<E> {
                     ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
                     out_port: departure.port,
                     eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
-                    bytes: self.batch.packet(departure),
+                    bytes: batch.packet(departure),
                     padding,
                 },
             );
             if let Err(refusal) = offered {
-                self.drops.push(DeviceDrop::Buffer(refusal));
+                drops.push(DeviceDrop::Buffer(refusal));
             }
         }
     }
 
-    /// The next frame of a port: [`Buffer::transmit`], counted.
-    pub fn transmit(&mut self, now: Nanos, port: PortId, into: &mut Vec<u8>) -> Option<Departure> {
-        let departure = self.buffer.as_mut()?.transmit(now, port, into)?;
+    /// The next frame of a port, counted: [`Buffer::start`] and [`Buffer::leaving`].
+    pub fn start(&mut self, now: Nanos, port: PortId) -> Option<(Departure, &[u8])> {
+        let departure = self.buffer.as_mut()?.start(now, port)?;
         if let Some(place) = self.port_mut(port) {
             place.counters.sent += 1;
             let length = usize::try_from(departure.length.get()).unwrap_or(usize::MAX);
             add(&mut place.counters.sent_bytes, length);
         }
+        Some((departure, self.buffer.as_ref()?.leaving(&departure)))
+    }
+
+    /// The same, with the frame's bytes in the place of those of `into`.
+    pub fn transmit(&mut self, now: Nanos, port: PortId, into: &mut Vec<u8>) -> Option<Departure> {
+        let (departure, bytes) = self.start(now, port)?;
+        into.clear();
+        into.extend_from_slice(bytes);
         Some(departure)
     }
 }

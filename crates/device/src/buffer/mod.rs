@@ -16,6 +16,7 @@
 mod config;
 mod counters;
 mod ecn;
+mod frames;
 mod pause;
 mod schedule;
 mod store;
@@ -33,6 +34,7 @@ pub use config::{
     QueueLimit, Scheduler, Threshold,
 };
 pub use counters::{BufferCounters, ClassCounters};
+pub use frames::{Frames, LINE};
 pub use pause::PauseEdge;
 pub use waits::{Held, HeldBack, Resume, Snapshot, Wait};
 
@@ -76,17 +78,19 @@ pub enum Refusal {
     Port(PortId),
 }
 
-/// A frame that has started to leave. Its bytes are in the caller's buffer.
+/// A frame that has started to leave. Its bytes: [`Buffer::leaving`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// When its last bit leaves: the time to ask the port again.
     pub until: Nanos,
     /// Its length with padding.
     pub length: Bytes,
-    /// Zero bytes at its end that are not in the caller's buffer.
+    /// Zero bytes at its end that were not held.
     pub padding: u32,
     /// The queue it came from; nothing for a PFC frame.
     pub class: Option<Priority>,
+    /// Where it lay; a PFC frame lies in [`Buffer::pfc`].
+    slot: u32,
 }
 
 /// What is on the wire of a port.
@@ -118,33 +122,42 @@ impl Ingress {
     }
 }
 
+/// A class of a port, in both directions. What packets of one class touch lies together: a driver of many switches waits for
+/// memory more than for anything else.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+struct Class {
+    ingress: Ingress,
+    queue: Fifo,
+    counters: ClassCounters,
+    last_sent: Nanos,
+    paused_until: Nanos,
+    paused_since: Nanos,
+    /// The timer under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
+    expiry: Option<Nanos>,
+}
+
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Port {
-    config: PortConfig,
-    up: bool,
     wire: Wire,
-    free_at: Nanos,
-    /// What the wire's time was rounded by, in 1/rate of a nanosecond.
-    fraction: u64,
-    queues: [Fifo; CLASSES],
+    up: bool,
+    ready: bool,
+    says: bool,
     /// Masks of classes.
     waiting: u8,
     paused: u8,
-    paused_until: [Nanos; CLASSES],
-    paused_since: [Nanos; CLASSES],
-    last_sent: [Nanos; CLASSES],
-    turn: Turn,
-    ingress: [Ingress; CLASSES],
-    /// What the next PFC frame is to say; `None` in all if there is nothing to say.
-    say: pfc::Repr,
-    says: bool,
-    heard: VecDeque<Heard>,
-    /// The timers under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
-    expiry: [Option<Nanos>; CLASSES],
     /// Mask of classes with a timer under way.
     renewal_armed: u8,
-    ready: bool,
-    counters: [ClassCounters; CLASSES],
+    free_at: Nanos,
+    /// What the wire's time was rounded by, in 1/rate of a nanosecond.
+    fraction: u64,
+    config: PortConfig,
+    turn: Turn,
+    classes: [Class; CLASSES],
+    /// What the next PFC frame is to say; `None` in all if there is nothing to say.
+    say: pfc::Repr,
+    heard: VecDeque<Heard>,
 }
 
 /// See the module documentation.
@@ -152,7 +165,7 @@ struct Port {
 pub struct Buffer {
     config: BufferConfig,
     /// By port number.
-    ports: Vec<Option<Box<Port>>>,
+    ports: Vec<Option<Port>>,
     store: Store,
     shared: u64,
     shared_used: u64,
@@ -163,6 +176,10 @@ pub struct Buffer {
     starved: bool,
     ready: VecDeque<PortId>,
     timers: BinaryHeap<Reverse<Timer>>,
+    /// When the first of them goes off.
+    soonest: Option<Nanos>,
+    /// The PFC frame sent last.
+    pfc: [u8; pfc::FRAME_LEN],
     chance: u64,
     counters: BufferCounters,
     pause_log: Option<Vec<PauseEdge>>,
@@ -173,8 +190,8 @@ fn bit(class: u8) -> u8 {
 }
 
 /// A port, without the rest of the buffer.
-fn place(ports: &mut [Option<Box<Port>>], id: PortId) -> Option<&mut Port> {
-    ports.get_mut(usize::from(id.get()))?.as_deref_mut()
+fn place(ports: &mut [Option<Port>], id: PortId) -> Option<&mut Port> {
+    ports.get_mut(usize::from(id.get()))?.as_mut()
 }
 
 fn index(class: Priority) -> (u8, usize) {
@@ -190,10 +207,10 @@ impl Buffer {
     pub fn new(config: BufferConfig) -> Result<Self, BufferError> {
         let shared = config.check()?.get();
         let last = config.ports.iter().map(|p| p.port.get()).max();
-        let mut ports: Vec<Option<Box<Port>>> = Vec::new();
+        let mut ports: Vec<Option<Port>> = Vec::new();
         ports.resize_with(last.map_or(0, |last| usize::from(last) + 1), || None);
         for &port in &config.ports {
-            ports[usize::from(port.port.get())] = Some(Box::new(Port::new(port)));
+            ports[usize::from(port.port.get())] = Some(Port::new(port));
         }
         Ok(Self {
             chance: config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
@@ -207,6 +224,8 @@ impl Buffer {
             starved: false,
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
+            soonest: None,
+            pfc: [0; pfc::FRAME_LEN],
             counters: BufferCounters::default(),
             pause_log: None,
         })
@@ -227,7 +246,7 @@ impl Buffer {
     /// What a class of a port counted; nothing for a port that is not there.
     #[must_use]
     pub fn class_counters(&self, port: PortId, class: Priority) -> Option<ClassCounters> {
-        Some(self.port(port)?.counters[index(class).1])
+        Some(self.port(port)?.classes[index(class).1].counters)
     }
 
     /// Bytes in the buffer.
@@ -239,7 +258,7 @@ impl Buffer {
     /// Bytes charged to an input port and class: all, and those in headroom.
     #[must_use]
     pub fn ingress_use(&self, port: PortId, class: Priority) -> (Bytes, Bytes) {
-        let ingress = self.port(port).map(|p| p.ingress[index(class).1]);
+        let ingress = self.port(port).map(|p| p.classes[index(class).1].ingress);
         let ingress = ingress.unwrap_or_default();
         (Bytes::new(ingress.used()), Bytes::new(ingress.headroom))
     }
@@ -247,7 +266,7 @@ impl Buffer {
     /// Bytes and packets that wait in a queue.
     #[must_use]
     pub fn queue(&self, port: PortId, class: Priority) -> (Bytes, u32) {
-        let queue = self.port(port).map(|p| p.queues[index(class).1]);
+        let queue = self.port(port).map(|p| p.classes[index(class).1].queue);
         let queue = queue.unwrap_or_default();
         (Bytes::new(queue.bytes), queue.packets)
     }
@@ -258,7 +277,7 @@ impl Buffer {
         ports.flat_map(|port| {
             let classes = (0..CLASSES as u8).filter(|&class| port.waiting & bit(class) != 0);
             classes.map(|class| {
-                let bytes = port.queues[usize::from(class)].bytes;
+                let bytes = port.classes[usize::from(class)].queue.bytes;
                 (port.config.port, Priority::new(class), Bytes::new(bytes))
             })
         })
@@ -266,14 +285,15 @@ impl Buffer {
 
     pub(crate) fn prefetch(&self, port: PortId) {
         if let Some(port) = self.port(port) {
-            prefetch(&port.wire);
-            prefetch(&port.ingress);
-            prefetch(&port.counters);
+            prefetch(port);
+            // Mostly there is one lossless class, the first.
+            prefetch(&port.classes[1].ingress);
+            prefetch(&port.classes[1].counters);
         }
     }
 
     fn port(&self, port: PortId) -> Option<&Port> {
-        self.ports.get(usize::from(port.get()))?.as_deref()
+        self.ports.get(usize::from(port.get()))?.as_ref()
     }
 
     fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
@@ -293,7 +313,7 @@ impl Buffer {
         let Some(queue) = self
             .port(offer.out_port)
             .filter(|p| p.up)
-            .map(|p| p.queues[at].bytes)
+            .map(|p| p.classes[at].queue.bytes)
         else {
             return Err(Refusal::Port(offer.out_port));
         };
@@ -301,7 +321,9 @@ impl Buffer {
             return Err(Refusal::Port(offer.in_port));
         }
         self.counters.offered += 1;
-        let length = (offer.bytes.len() as u64 + u64::from(offer.padding)).min(u32::MAX.into());
+        let held = u32::try_from(offer.bytes.len()).unwrap_or(u32::MAX);
+        let padding = offer.padding.min(u32::MAX - held);
+        let length = u64::from(held + padding);
         if let Err(refusal) = self.admit(now, &offer, in_class, queue, length) {
             match refusal {
                 Refusal::Lossy(_) => self.counters.refused_lossy += 1,
@@ -316,17 +338,17 @@ impl Buffer {
         self.counters.peak = self.counters.peak.max(Bytes::new(self.used));
         let put = Put {
             bytes: offer.bytes,
-            padding: offer.padding,
-            length: length as u32,
+            padding,
             in_port: offer.in_port.get(),
             in_class,
         };
         let Some(port) = place(&mut self.ports, offer.out_port) else {
             return Err(Refusal::Port(offer.out_port));
         };
-        let slot = self.store.push(&mut port.queues[at], put);
-        let counters = &mut port.counters[at];
-        counters.queue_peak = counters.queue_peak.max(Bytes::new(port.queues[at].bytes));
+        let place = &mut port.classes[at];
+        let slot = self.store.push(&mut place.queue, put);
+        let counters = &mut place.counters;
+        counters.queue_peak = counters.queue_peak.max(Bytes::new(place.queue.bytes));
         if let Some(ecn) = self.config.ecn
             && queue >= ecn.kmin.get()
             && ecn.marks(queue, &mut self.chance)
@@ -358,7 +380,9 @@ impl Buffer {
             return Err(Refusal::Port(offer.in_port));
         };
         let at = usize::from(in_class & 7);
-        let (ingress, counters) = (&mut port.ingress[at], &mut port.counters[at]);
+        let Class {
+            ingress, counters, ..
+        } = &mut port.classes[at];
         let too_long = !room || queue + length > self.config.lossy_limit.of(free);
         if !lossless && too_long {
             counters.refused_lossy += 1;
@@ -403,7 +427,7 @@ impl Buffer {
         self.used -= length;
         self.counters.queued -= 1;
         if let Some(port) = place(&mut self.ports, PortId::new(in_port)) {
-            let ingress = &mut port.ingress[usize::from(class & 7)];
+            let ingress = &mut port.classes[usize::from(class & 7)].ingress;
             let headroom = ingress.headroom.min(length);
             ingress.headroom -= headroom;
             ingress.shared -= length - headroom;
@@ -438,11 +462,28 @@ impl Buffer {
         None
     }
 
-    /// Ends what is on a port's wire, if its time has come, and starts the next frame, whose bytes replace
-    /// those of `into`. Nothing if the port is busy, down, paused, or has nothing to send.
+    /// [`Buffer::start`], with the frame's bytes in the place of those of `into`.
     pub fn transmit(&mut self, now: Nanos, id: PortId, into: &mut Vec<u8>) -> Option<Departure> {
+        let departure = self.start(now, id)?;
+        into.clear();
+        into.extend_from_slice(self.leaving(&departure));
+        Some(departure)
+    }
+
+    /// The bytes of the frame that [`Buffer::start`] started last, but for its padding.
+    #[must_use]
+    pub fn leaving(&self, departure: &Departure) -> &[u8] {
+        match departure.class {
+            Some(_) => self.store.bytes(departure.slot),
+            None => &self.pfc,
+        }
+    }
+
+    /// Ends what is on a port's wire, if its time has come, and starts the next frame. Nothing if the port is busy, down,
+    /// paused, or has nothing to send.
+    pub fn start(&mut self, now: Nanos, id: PortId) -> Option<Departure> {
         let at = usize::from(id.get());
-        let port = self.ports.get_mut(at)?.as_deref_mut()?;
+        let port = self.ports.get_mut(at)?.as_mut()?;
         if now < port.free_at || !port.up {
             return None;
         }
@@ -454,57 +495,57 @@ impl Buffer {
             length,
         } = wire
         {
-            let counters = &mut port.counters[usize::from(class & 7)];
+            let counters = &mut port.classes[usize::from(class & 7)].counters;
             counters.sent += 1;
             counters.sent_bytes += u64::from(length);
             self.counters.sent += 1;
             self.release(now, in_port, in_class, length.into());
         }
         let overhead = self.config.wire_overhead.get();
-        let port = self.ports.get_mut(at)?.as_deref_mut()?;
+        let port = self.ports.get_mut(at)?.as_mut()?;
         if port.says {
-            into.clear();
-            into.extend_from_slice(&port.say.to_bytes());
+            self.pfc = port.say.to_bytes();
             port.say.times = [None; CLASSES];
             port.says = false;
             port.wire = Wire::Pfc;
-            let length = into.len() as u64;
+            let length = pfc::FRAME_LEN as u64;
             return Some(Departure {
                 until: port.occupy(now, length + overhead),
                 length: Bytes::new(length),
                 padding: 0,
                 class: None,
+                slot: 0,
             });
         }
         let ready = port.waiting & !port.paused;
         if ready == 0 {
             return None;
         }
-        let (queues, store) = (&port.queues, &self.store);
-        let length = |class: u8| u64::from(store.first(&queues[usize::from(class & 7)]).length);
+        let (classes, store) = (&port.classes, &self.store);
+        let first = |class: u8| store.first(&classes[usize::from(class & 7)].queue);
+        let length = |class: u8| u64::from(first(class).length);
         let class = port
             .turn
             .pick(&self.config.scheduler, ready, port.waiting, length);
-        let queue = &mut port.queues[usize::from(class & 7)];
-        let slot = self.store.pop(queue);
-        std::mem::swap(into, &mut slot.bytes);
-        let (length, padding) = (slot.length, slot.padding);
+        let place = &mut port.classes[usize::from(class & 7)];
+        let (at, slot) = self.store.pop(&mut place.queue);
+        place.last_sent = now;
+        if place.queue.packets == 0 {
+            port.waiting &= !bit(class);
+        }
+        let length = slot.length;
         port.wire = Wire::Packet {
             in_port: slot.in_port,
             in_class: slot.in_class,
             class,
             length,
         };
-        if queue.packets == 0 {
-            port.waiting &= !bit(class);
-        }
-        let until = port.occupy(now, u64::from(length) + overhead);
-        port.last_sent[usize::from(class & 7)] = now;
         Some(Departure {
-            until,
+            until: port.occupy(now, u64::from(length) + overhead),
             length: Bytes::new(length.into()),
-            padding,
+            padding: slot.padding,
             class: Some(Priority::new(class)),
+            slot: at,
         })
     }
 
@@ -533,15 +574,15 @@ impl Buffer {
         let at = usize::from(id.get());
         for class in 0..CLASSES {
             loop {
-                let Some(port) = self.ports.get_mut(at).and_then(|p| p.as_deref_mut()) else {
+                let Some(port) = self.ports.get_mut(at).and_then(|p| p.as_mut()) else {
                     return;
                 };
-                if port.queues[class].packets == 0 {
+                if port.classes[class].queue.packets == 0 {
                     break;
                 }
-                let slot = self.store.pop(&mut port.queues[class]);
+                let (_, slot) = self.store.pop(&mut port.classes[class].queue);
                 let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
-                port.counters[class].flushed += 1;
+                port.classes[class].counters.flushed += 1;
                 self.counters.flushed += 1;
                 self.release(now, in_port, in_class, length.into());
             }
@@ -570,29 +611,23 @@ impl Buffer {
 impl Port {
     fn new(config: PortConfig) -> Self {
         Self {
-            config,
-            up: true,
             wire: Wire::Idle,
-            free_at: Nanos::default(),
-            fraction: 0,
-            queues: Default::default(),
+            up: true,
+            ready: false,
+            says: false,
             waiting: 0,
             paused: 0,
-            paused_until: Default::default(),
-            paused_since: Default::default(),
-            last_sent: Default::default(),
+            renewal_armed: 0,
+            free_at: Nanos::default(),
+            fraction: 0,
             turn: Turn::default(),
-            ingress: Default::default(),
+            classes: Default::default(),
             say: pfc::Repr {
                 src: config.mac,
                 times: [None; CLASSES],
             },
-            says: false,
             heard: VecDeque::new(),
-            expiry: Default::default(),
-            renewal_armed: 0,
-            ready: false,
-            counters: Default::default(),
+            config,
         }
     }
 

@@ -77,9 +77,11 @@ impl Buffer {
         };
         let lasts = match port.paused & bit(class.get()) {
             0 => 0,
-            _ => now.get().saturating_sub(port.paused_since[at].get()),
+            _ => now
+                .get()
+                .saturating_sub(port.classes[at].paused_since.get()),
         };
-        Nanos::new(port.counters[at].paused.get() + lasts)
+        Nanos::new(port.classes[at].counters.paused.get() + lasts)
     }
 
     /// Takes in a PFC frame from the far end of a port. Classes that are not lossless do not obey.
@@ -114,23 +116,23 @@ impl Buffer {
                 return;
             };
             if time == Quanta::RESUME {
-                port.counters[at].resumes_received += 1;
+                port.classes[at].counters.resumes_received += 1;
                 self.unpause(now, id, class);
                 continue;
             }
-            port.counters[at].pauses_received += 1;
+            port.classes[at].counters.pauses_received += 1;
             let length = time.duration(port.config.rate).get();
             let until = Nanos::new(now.get().saturating_add(length));
-            port.paused_until[at] = until;
+            port.classes[at].paused_until = until;
             let fresh = port.paused & bit(class) == 0;
             port.paused |= bit(class);
             if fresh {
-                port.paused_since[at] = now;
+                port.classes[at].paused_since = now;
             }
             // A later end is seen when the timer under way goes off.
-            let arm = port.expiry[at].is_none_or(|armed| until < armed);
+            let arm = port.classes[at].expiry.is_none_or(|armed| until < armed);
             if arm {
-                port.expiry[at] = Some(until);
+                port.classes[at].expiry = Some(until);
                 self.arm(until, id, class, Purpose::Expiry);
             }
             if fresh {
@@ -157,8 +159,10 @@ impl Buffer {
         };
         let at = usize::from(class & 7);
         port.paused &= !bit(class);
-        let paused = &mut port.counters[at].paused;
-        let lasted = now.get().saturating_sub(port.paused_since[at].get());
+        let paused = &mut port.classes[at].counters.paused;
+        let lasted = now
+            .get()
+            .saturating_sub(port.classes[at].paused_since.get());
         *paused = Nanos::new(paused.get() + lasted);
         if port.waiting & bit(class) != 0 {
             self.wake(id);
@@ -183,8 +187,8 @@ impl Buffer {
         let Some(port) = self.port_mut(id) else {
             return;
         };
-        port.ingress[at].xoff = true;
-        port.ingress[at].since = now;
+        port.classes[at].ingress.xoff = true;
+        port.classes[at].ingress.since = now;
         self.stopped.push((id.get(), class));
         self.say_stop(now, id, class);
     }
@@ -195,12 +199,12 @@ impl Buffer {
         let Some(port) = self.port_mut(id) else {
             return;
         };
-        port.counters[at].pauses_sent += 1;
+        port.classes[at].counters.pauses_sent += 1;
         port.say.times[at] = Some(pause);
         port.says = true;
         let half = pause.duration(port.config.rate).get() / 2;
         let renew_at = Nanos::new(now.get().saturating_add(half.max(1)));
-        port.ingress[at].renew_at = renew_at;
+        port.classes[at].ingress.renew_at = renew_at;
         let arm = port.renewal_armed & bit(class) == 0;
         port.renewal_armed |= bit(class);
         if arm {
@@ -218,13 +222,13 @@ impl Buffer {
         let Some(place) = self.port_mut(id) else {
             return;
         };
-        let ingress = &mut place.ingress[at];
+        let ingress = &mut place.classes[at].ingress;
         if !ingress.xoff || ingress.headroom > 0 || (ingress.used() > limit && ingress.used() > 0) {
             return;
         }
         ingress.xoff = false;
         ingress.since = now;
-        place.counters[at].resumes_sent += 1;
+        place.classes[at].counters.resumes_sent += 1;
         if place.up {
             place.say.times[at] = Some(Quanta::RESUME);
             place.says = true;
@@ -238,7 +242,7 @@ impl Buffer {
         for class in 0..CLASSES as u8 {
             if self
                 .port(id)
-                .is_some_and(|p| p.ingress[usize::from(class)].xoff)
+                .is_some_and(|p| p.classes[usize::from(class)].ingress.xoff)
             {
                 self.say_stop(now, id, class);
             }
@@ -252,20 +256,19 @@ impl Buffer {
             class,
             purpose,
         }));
+        self.soonest = Some(self.soonest.map_or(at, |soonest| soonest.min(at)));
     }
 
     /// When [`Buffer::run_timers`] has something to do.
     #[must_use]
-    pub fn next_timer(&self) -> Option<Nanos> {
-        self.timers.peek().map(|Reverse(timer)| timer.at)
+    #[inline]
+    pub const fn next_timer(&self) -> Option<Nanos> {
+        self.soonest
     }
 
     /// Does what is due: ends pauses, renews pauses, acts on received frames.
     pub fn run_timers(&mut self, now: Nanos) {
-        while let Some(&Reverse(timer)) = self.timers.peek() {
-            if timer.at > now {
-                return;
-            }
+        while let Some(&Reverse(timer)) = self.timers.peek().filter(|first| first.0.at <= now) {
             self.timers.pop();
             match timer.purpose {
                 Purpose::Expiry => self.expire(now, timer),
@@ -273,6 +276,7 @@ impl Buffer {
                 Purpose::Reaction => self.react(now, timer.port),
             }
         }
+        self.soonest = self.timers.peek().map(|Reverse(timer)| timer.at);
     }
 
     fn expire(&mut self, now: Nanos, timer: Timer) {
@@ -281,17 +285,17 @@ impl Buffer {
         let Some(port) = self.port_mut(id) else {
             return;
         };
-        if port.expiry[at] != Some(timer.at) {
+        if port.classes[at].expiry != Some(timer.at) {
             return; // an earlier one took its place
         }
-        let until = port.paused_until[at];
+        let until = port.classes[at].paused_until;
         let paused = port.paused & bit(class) != 0;
         if paused && until > now {
-            port.expiry[at] = Some(until);
+            port.classes[at].expiry = Some(until);
             self.arm(until, id, class, Purpose::Expiry);
             return;
         }
-        port.expiry[at] = None;
+        port.classes[at].expiry = None;
         self.unpause(now, id, class);
     }
 
@@ -301,14 +305,14 @@ impl Buffer {
         let Some(port) = self.port_mut(id) else {
             return;
         };
-        let ingress = port.ingress[at];
+        let ingress = port.classes[at].ingress;
         if ingress.xoff && port.up && ingress.renew_at > now {
             self.arm(ingress.renew_at, id, class, Purpose::Renewal);
             return;
         }
         port.renewal_armed &= !bit(class);
         if ingress.xoff && port.up {
-            port.counters[at].pauses_renewed += 1;
+            port.classes[at].counters.pauses_renewed += 1;
             self.say_stop(now, id, class);
         }
     }

@@ -2,14 +2,14 @@
 
 use p4exec::compile::prefetch;
 
+use super::frames::Frames;
+
 /// No slot.
 const END: u32 = u32::MAX;
 
-/// A waiting packet.
-#[derive(Clone, Debug)]
+/// A waiting packet, but for its bytes.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// Its bytes, but for padding.
-    pub(super) bytes: Vec<u8>,
     /// Zero bytes at its end that are not held.
     pub(super) padding: u32,
     /// Its length with padding.
@@ -21,11 +21,19 @@ pub(super) struct Slot {
     next: u32,
 }
 
+impl Slot {
+    /// Bytes that are held.
+    pub(super) const fn held(&self) -> usize {
+        (self.length - self.padding) as usize
+    }
+}
+
 /// All slots. They keep their memory when they are empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Store {
+    /// By the number of the frame.
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    frames: Frames,
 }
 
 /// A packet to be stored.
@@ -33,7 +41,6 @@ pub(super) struct Store {
 pub(super) struct Put<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) padding: u32,
-    pub(super) length: u32,
     pub(super) in_port: u16,
     pub(super) in_class: u8,
 }
@@ -41,25 +48,18 @@ pub(super) struct Put<'a> {
 impl Store {
     /// Puts a packet at the end of a queue.
     pub(super) fn push(&mut self, queue: &mut Fifo, put: Put<'_>) -> u32 {
-        let at = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                bytes: Vec::with_capacity(128),
-                padding: 0,
-                length: 0,
-                in_port: 0,
-                in_class: 0,
-                next: END,
-            });
-            self.slots.len() as u32 - 1
-        });
-        let slot = &mut self.slots[at as usize];
-        slot.bytes.clear();
-        slot.bytes.extend_from_slice(put.bytes);
-        slot.padding = put.padding;
-        slot.length = put.length;
-        slot.in_port = put.in_port;
-        slot.in_class = put.in_class;
-        slot.next = END;
+        let at = self.frames.put(put.bytes);
+        let slot = Slot {
+            padding: put.padding,
+            length: put.bytes.len() as u32 + put.padding,
+            in_port: put.in_port,
+            in_class: put.in_class,
+            next: END,
+        };
+        match self.slots.get_mut(at as usize) {
+            Some(place) => *place = slot,
+            None => self.slots.push(slot),
+        }
         if queue.packets == 0 {
             queue.head = at;
         } else {
@@ -67,26 +67,26 @@ impl Store {
         }
         queue.tail = at;
         queue.packets += 1;
-        queue.bytes += u64::from(put.length);
+        queue.bytes += u64::from(slot.length);
         at
     }
 
-    /// Takes the first packet off a queue that is not empty; the slot is free from the next push on.
-    pub(super) fn pop(&mut self, queue: &mut Fifo) -> &mut Slot {
+    /// Takes the first packet off a queue that is not empty; its bytes stay in [`Store::bytes`] until the next push.
+    pub(super) fn pop(&mut self, queue: &mut Fifo) -> (u32, Slot) {
         let at = queue.head;
-        let next = self.slots[at as usize].next;
+        let slot = self.slots[at as usize];
         // The queue may be long, and its next packets put away a long time ago.
-        if let Some(next) = self.slots.get(next as usize)
-            && let Some(after) = self.slots.get(next.next as usize)
-        {
-            prefetch(after);
+        if let Some(next) = self.slots.get(slot.next as usize) {
+            self.frames.prefetch(slot.next);
+            if let Some(after) = self.slots.get(next.next as usize) {
+                prefetch(after);
+            }
         }
-        let slot = &mut self.slots[at as usize];
-        queue.head = next;
+        queue.head = slot.next;
         queue.packets -= 1;
         queue.bytes -= u64::from(slot.length);
-        self.free.push(at);
-        slot
+        self.frames.free(at);
+        (at, slot)
     }
 
     /// The first packet of a queue that is not empty.
@@ -94,8 +94,14 @@ impl Store {
         &self.slots[queue.head as usize]
     }
 
+    /// The bytes of a packet.
+    pub(super) fn bytes(&self, at: u32) -> &[u8] {
+        self.frames.get(at, self.slots[at as usize].held())
+    }
+
+    /// The same, to be changed.
     pub(super) fn bytes_mut(&mut self, at: u32) -> &mut [u8] {
-        &mut self.slots[at as usize].bytes
+        self.frames.get_mut(at, self.slots[at as usize].held())
     }
 
     /// The packets of a queue, first to last.

@@ -91,7 +91,9 @@ impl Buffer {
         self.ports.iter().flatten().any(|port| {
             let timer = self.config.pause.duration(port.config.rate);
             (0..CLASSES).any(|at| {
-                let since = port.paused_since[at].max(port.last_sent[at]);
+                let since = port.classes[at]
+                    .paused_since
+                    .max(port.classes[at].last_sent);
                 port.paused & port.waiting & bit(at as u8) != 0
                     && now.get().saturating_sub(since.get()) > timer.get()
             })
@@ -111,8 +113,10 @@ impl Buffer {
                 waits.push(Wait {
                     port: port.config.port,
                     class: Priority::new(class),
-                    packets: port.queues[at].packets,
-                    since: port.paused_since[at].max(port.last_sent[at]),
+                    packets: port.classes[at].queue.packets,
+                    since: port.classes[at]
+                        .paused_since
+                        .max(port.classes[at].last_sent),
                     timer: Quanta::MAX.duration(port.config.rate),
                     held: self.held(port, at),
                 });
@@ -122,7 +126,7 @@ impl Buffer {
             .stopped
             .iter()
             .filter_map(|&(id, class)| {
-                let ingress = self.port(PortId::new(id))?.ingress[usize::from(class & 7)];
+                let ingress = self.port(PortId::new(id))?.classes[usize::from(class & 7)].ingress;
                 Some(HeldBack {
                     port: PortId::new(id),
                     class: Priority::new(class),
@@ -144,7 +148,7 @@ impl Buffer {
 
     fn held(&self, port: &super::Port, class: usize) -> Vec<Held> {
         let mut bytes = vec![[0u64; CLASSES]; self.ports.len()];
-        for slot in self.store.iter(&port.queues[class]) {
+        for slot in self.store.iter(&port.classes[class].queue) {
             bytes[usize::from(slot.in_port)][usize::from(slot.in_class & 7)] +=
                 u64::from(slot.length);
         }

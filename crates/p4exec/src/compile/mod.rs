@@ -214,6 +214,15 @@ impl Compiled {
         })
     }
 
+    /// Exchanges the storage of the packet under way, which means nothing between packets: switches of the same program that
+    /// take turns may share one, so that it stays in the cache. One of another length (an empty one, at first) is made to fit.
+    pub fn swap_frame(&mut self, frame: &mut Vec<u64>) {
+        if frame.len() != self.frame.len() {
+            *frame = vec![0; self.frame.len()];
+        }
+        std::mem::swap(&mut self.frame, frame);
+    }
+
     fn machine(&mut self) -> Machine<'_> {
         if !self.fresh {
             let state = Executor::state_mut(&mut self.interpreter);
@@ -240,7 +249,7 @@ impl Compiled {
                 &self.counters,
             ),
             in_one: self.code.has_whole().then_some(self.out_room).flatten(),
-            fields: self.fields,
+            fields: &self.fields,
             info: &self.info,
             out_room: self.out_room,
         }
@@ -275,8 +284,8 @@ impl Executor for Compiled {
     }
 
     fn process_batch(&mut self, now: Nanos, packets: &[(PortId, &[u8])], out: &mut Batch) {
-        let info = Arc::clone(&self.info);
         let mut machine = self.machine();
+        let info = machine.info;
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
             if let Some(tna) = &info.tna {
@@ -305,7 +314,7 @@ impl Executor for Compiled {
 /// Compiled blocks with what they run on, for one call of the executor.
 struct Machine<'a> {
     session: Session<'a>,
-    fields: Fields,
+    fields: &'a Fields,
     info: &'a Arc<ProgramInfo>,
     out_room: Option<usize>,
     /// The same, if all blocks are one function.
