@@ -143,6 +143,9 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_TABLE_ISLAND_OUT         0x02000012
 #define ID_TABLE_IN_PORT_BIT        0x02000013
 #define ID_TABLE_OUT_PORT_BIT       0x02000014
+#define ID_TABLE_PORT_DOWN          0x02000015
+#define ID_TABLE_PORT_ALIVE         0x02000016
+#define ID_TABLE_WAY                0x02000017
 
 #define ID_ACTION_FACE_HOST         0x01000001
 #define ID_ACTION_SET_INITIAL_CODE  0x01000002
@@ -177,6 +180,9 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_ACTION_DECAPSULATE         0x0100001F
 #define ID_ACTION_SET_IN_PORT         0x01000020
 #define ID_ACTION_SET_OUT_PORT        0x01000021
+#define ID_ACTION_TAKE_DOWN           0x01000022
+#define ID_ACTION_ALIVE               0x01000023
+#define ID_ACTION_TAKE_WAY            0x01000024
 #define ID_ACTION_SEND                0x01000040   // send_1, send_2, ... follow
 
 #define ID_SELECTOR_ECMP            0x11000001

@@ -15,11 +15,11 @@ use p4ir::ValidProgram;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use switchwright::plan::layout::{
-    self, Architecture, FailoverFeatures, Features, HeaderState, Layout, MatchKind,
+    self, Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind,
     ProgramFeatures, Room,
 };
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for, generate_tofino, p4info};
+use switchwright::program::{Program, generate_for, generate_tofino, generate_tofino_failover, p4info};
 
 fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src/generated")
@@ -87,9 +87,17 @@ fn tofino_goldens() -> Vec<(String, Program)> {
     [Architecture::Tna, Architecture::T2na]
         .into_iter()
         .flat_map(|architecture| {
-            tagger_programs().into_iter().map(move |features| {
+            let taggers = tagger_programs().into_iter().map(move |features| {
                 let program = generate_tofino(&features, architecture, &Room::default());
-                let name = format!("{}/{}", architecture.name(), features.program_name());
+                (features.program_name(), program)
+            });
+            let failover = failover_programs().into_iter().map(move |features| {
+                let room = FailoverRoom::default();
+                let program = generate_tofino_failover(&features, architecture, &room);
+                (features.program_name(), program)
+            });
+            taggers.chain(failover).map(move |(name, program)| {
+                let name = format!("{}/{name}", architecture.name());
                 (name, program.expect("the templates render"))
             })
         })

@@ -7,11 +7,13 @@
 
 mod failover;
 pub mod tofino;
+mod tofino_failover;
 
 use serde::Serialize;
 
 pub use failover::{FailoverFeatures, HeaderState, MOST_SWITCHES, NO_PORT};
 pub use tofino::{Architecture, Room};
+pub use tofino_failover::FailoverRoom;
 
 use super::{CarrierKind, CheckedPlan, ClassId, RuleForm, TagCode};
 
@@ -795,6 +797,19 @@ mod tests {
                 }
             }
             for a in layout.actions.iter().filter(|a| !a.name.contains("send_")) {
+                let id = p4.get(&constant("ID_ACTION_", a.name));
+                assert_eq!(id, Some(&a.id), "{}", a.name);
+            }
+        }
+        for layout in failover_layouts() {
+            let ProgramFeatures::Failover(features) = layout.features else {
+                continue;
+            };
+            let layout = Layout::tofino_failover(features, &FailoverRoom::default());
+            ids_of_tables(&layout);
+            for a in layout.actions.iter().filter(|a| {
+                !a.name.contains("send_") && a.name != action::NO_ACTION
+            }) {
                 let id = p4.get(&constant("ID_ACTION_", a.name));
                 assert_eq!(id, Some(&a.id), "{}", a.name);
             }

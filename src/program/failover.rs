@@ -57,7 +57,7 @@ pub(super) fn render(features: &FailoverFeatures) -> Result<Program, ProgramErro
 }
 
 /// A fragment without the line break at its end.
-const fn fragment(text: &'static str) -> &'static str {
+pub(super) const fn fragment(text: &'static str) -> &'static str {
     text.trim_ascii_end()
 }
 
@@ -123,7 +123,7 @@ fn view(features: &FailoverFeatures) -> View {
             .collect(),
         label_keys: label_keys(features),
         arrive: arrive(features),
-        src_update: src_update(features),
+        src_update: src_update(features, "standard_metadata.ingress_port"),
         apply_src_update: if features.has_routes() {
             "\n\n        src_update.apply();"
         } else {
@@ -133,7 +133,7 @@ fn view(features: &FailoverFeatures) -> View {
     }
 }
 
-const fn label_doc(state: HeaderState) -> &'static str {
+pub(super) const fn label_doc(state: HeaderState) -> &'static str {
     match state {
         HeaderState::ReverseRoute => {
             "// The header tells them by the way that the packet has come (Plinko): a list of the ports by which\n\
@@ -150,7 +150,7 @@ const fn label_doc(state: HeaderState) -> &'static str {
     }
 }
 
-const fn output_doc(source_routes: bool) -> &'static str {
+pub(super) const fn output_doc(source_routes: bool) -> &'static str {
     if source_routes {
         "// A rule puts the ports of the whole way into the header (source routes). A switch takes the next one\n\
          // off and uses it if that port is up; else the route is void, and its own rules find another."
@@ -159,7 +159,7 @@ const fn output_doc(source_routes: bool) -> &'static str {
     }
 }
 
-fn stacks(features: &FailoverFeatures) -> String {
+pub(super) fn stacks(features: &FailoverFeatures) -> String {
     let mut text = String::new();
     let mut stack = |wanted: bool, name: &str| {
         if wanted {
@@ -252,7 +252,7 @@ fn parse_routes(features: &FailoverFeatures) -> String {
     text
 }
 
-const fn send_doc(state: HeaderState) -> &'static str {
+pub(super) const fn send_doc(state: HeaderState) -> &'static str {
     match state {
         HeaderState::ReverseRoute => "Nothing else changes: the reverse route grows by itself.",
         HeaderState::Tag => "The number keeps the bits of `keep` and gets those of `set`.",
@@ -262,7 +262,7 @@ const fn send_doc(state: HeaderState) -> &'static str {
     }
 }
 
-fn send_name(rest: u8) -> String {
+pub(super) fn send_name(rest: u8) -> String {
     match rest {
         0 => "send".to_owned(),
         rest => format!("send_{rest}"),
@@ -271,7 +271,7 @@ fn send_name(rest: u8) -> String {
 
 /// The action that sends a packet on and leaves it so many hops for the switches after.
 fn send(features: &FailoverFeatures, rest: u8) -> String {
-    let mut params = vec![("port_id_t", "port".to_owned())];
+    let mut params: Params = vec![("port_id_t", "port".to_owned())];
     let mut body = vec!["standard_metadata.egress_spec = port;".to_owned()];
     if features.state != HeaderState::ReverseRoute {
         params.extend([
@@ -287,6 +287,14 @@ fn send(features: &FailoverFeatures, rest: u8) -> String {
         ]);
         body.push("headers.shim.tree = (headers.shim.tree & keep_tree) | set_tree;".to_owned());
     }
+    send_text(rest, params, body)
+}
+
+/// Types and names of an action's parameters.
+pub(super) type Params = Vec<(&'static str, String)>;
+
+/// The text of an action that sends, with what it does besides leaving hops.
+pub(super) fn send_text(rest: u8, mut params: Params, mut body: Vec<String>) -> String {
     if rest > 0 {
         body.push(format!("headers.shim.forward_hops = {rest};"));
     }
@@ -324,7 +332,7 @@ fn send(features: &FailoverFeatures, rest: u8) -> String {
     text
 }
 
-fn label_keys(features: &FailoverFeatures) -> String {
+pub(super) fn label_keys(features: &FailoverFeatures) -> String {
     let mut text = String::new();
     let mut key = |id: u32, name: &str, field: &str| {
         let _ = write!(
@@ -365,7 +373,8 @@ fn arrive(features: &FailoverFeatures) -> String {
     )
 }
 
-fn src_update(features: &FailoverFeatures) -> String {
+/// `came_from` is the port towards the last switch, as P4 text.
+pub(super) fn src_update(features: &FailoverFeatures, came_from: &str) -> String {
     if !features.has_routes() {
         return String::new();
     }
@@ -373,10 +382,11 @@ fn src_update(features: &FailoverFeatures) -> String {
         "headers.forward.pop_front(1);",
         "headers.shim.forward_hops = headers.shim.forward_hops - 1;",
     ];
+    let pushed = format!("headers.reverse[0].port = (bit<8>){came_from};");
     let push = [
         "headers.reverse.push_front(1);",
         "headers.reverse[0].setValid();",
-        "headers.reverse[0].port = (bit<8>)standard_metadata.ingress_port;",
+        pushed.as_str(),
         "headers.shim.reverse_hops = headers.shim.reverse_hops + 1;",
     ];
     let both: Vec<&str> = pop.iter().chain(&push).copied().collect();
@@ -424,4 +434,10 @@ fn drop_routes(features: &FailoverFeatures) -> String {
         }
     }
     text
+}
+
+/// Takes all hops of a route away, one by one.
+pub(super) fn drop_stack(name: &str, stack: u8) -> String {
+    let line = |hop: u8| format!("\n        headers.{name}[{hop}].setInvalid();");
+    (0..stack).map(line).collect()
 }

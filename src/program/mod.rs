@@ -5,12 +5,15 @@
 //! are plain P4 under `p4src/` and go into the program's directory as includes.
 
 mod failover;
+mod failover_tofino;
 pub mod p4info;
 mod tagger;
 mod tofino;
 
 use crate::plan::CheckedPlan;
-use crate::plan::layout::{Architecture, Features, Layout, ProgramFeatures, Room};
+use crate::plan::layout::{
+    Architecture, FailoverFeatures, FailoverRoom, Features, Layout, ProgramFeatures, Room,
+};
 
 /// A file of P4 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +99,18 @@ pub fn generate_tofino(
     room: &Room,
 ) -> Result<Program, ProgramError> {
     tofino::render(features, architecture, room)
+}
+
+/// The `failover` program with the given features for Tofino 1 or 2, with this much room for entries.
+///
+/// # Errors
+/// [`ProgramError`] if a template cannot be rendered (our bug).
+pub fn generate_tofino_failover(
+    features: &FailoverFeatures,
+    architecture: Architecture,
+    room: &FailoverRoom,
+) -> Result<Program, ProgramError> {
+    failover_tofino::render(features, architecture, room)
 }
 
 /// Why there is no program text. Features come from a checked plan, so this is never the user's fault.

@@ -5,6 +5,11 @@
 
 use serde::Serialize;
 
+pub use super::tofino_failover::{
+    ALIVE, FLOW_HASH_BITS, PORT_ALIVE, PORT_DOWN, PORT_DOWN_GROUP, PORTS_UP, STATUS,
+    STATUS_BITS_MAX, STATUS_HIGH, STATUS_HIGH_ID, STATUS_WORD_BITS, TAKE_DOWN, TAKE_WAY, WAY,
+    generator_port,
+};
 use super::{Action, Features, Layout, MatchKind, PORT_BITS, Table, action, field, param, table};
 use crate::plan::RuleForm;
 
@@ -22,6 +27,10 @@ pub const OUT_PORT_BIT: &str = "ingress.out_port_bit";
 pub const SET_IN_PORT: &str = "ingress.set_in_port";
 /// `bits`: the out port, one-hot.
 pub const SET_OUT_PORT: &str = "ingress.set_out_port";
+/// `failover`: out port -> is the header taken off, which Tofino looks up in ingress.
+pub const ISLAND_OUT: &str = "ingress.island_out";
+/// The action [`action::DECAPSULATE`] there.
+pub const DECAPSULATE: &str = "ingress.decapsulate";
 /// Full name of the action profile that holds the members of [`ECMP_SELECTOR`]; to BF Runtime they are two tables.
 pub const ECMP_PROFILE: &str = "ingress.ecmp_profile";
 
@@ -118,6 +127,8 @@ pub fn renamed(name: &str) -> Option<&'static str> {
         table::REWRITE => Some(REWRITE),
         action::SET_TAG => Some(SET_TAG),
         action::SET_LOSSY_CODE => Some(SET_LOSSY_CODE),
+        table::ISLAND_OUT => Some(ISLAND_OUT),
+        action::DECAPSULATE => Some(DECAPSULATE),
         _ => None,
     }
 }

@@ -1,0 +1,4 @@
+
+                                    if (meta.ways != 0) {
+                                        way.apply();
+                                    }
