@@ -19,7 +19,9 @@ use switchwright::plan::layout::{
     ProgramFeatures, Room,
 };
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for, generate_tofino, generate_tofino_failover, p4info};
+use switchwright::program::{
+    Program, generate_for, generate_tofino, generate_tofino_failover, p4info,
+};
 
 fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src/generated")

@@ -2,7 +2,8 @@
 //! by `P4C_BAREFOOT` and `BFAS`; `P4C_BAREFOOT_INCLUDE` lists (by `:`) where `tna.p4` and `core.p4` are, for a compiler that
 //! is not installed where it was built for.
 //!
-//! A whole compilation takes minutes, so one program is compiled, and all of them with `P4C_BAREFOOT_ALL=1`. The schema
+//! A whole compilation takes up to minutes, so one program is compiled, and all of them with `P4C_BAREFOOT_ALL=1`;
+//! `P4C_BAREFOOT_ONLY=failover` looks only at those whose names say so. The schema
 //! that the compiler writes first is looked at for every program.
 
 use std::collections::BTreeMap;
@@ -13,20 +14,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchwright::plan::layout::tofino::profile_of;
-use switchwright::plan::layout::{Architecture, Features, Layout, MatchKind, Room};
+use switchwright::plan::layout::{
+    Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind, Room,
+};
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::generate_tofino;
+use switchwright::program::{Program, generate_tofino, generate_tofino_failover};
 use switchwright::target::{Estimate, TargetKind};
 
 /// Longest wait for a schema, and for a program.
 const SCHEMA_WAIT: Duration = Duration::from_secs(600);
 const PROGRAM_WAIT: Duration = Duration::from_secs(3600);
 
+/// A program of either family, with the room that it has.
+enum Family {
+    Tagger(Features, Room),
+    Failover(FailoverFeatures, FailoverRoom),
+}
+
 /// A program with what it is compiled for.
 struct Case {
     name: String,
-    features: Features,
-    room: Room,
+    family: Family,
     target: TargetKind,
 }
 
@@ -46,8 +54,29 @@ impl Case {
         };
         Self {
             name: format!("{}-{}", features.program_name(), target.name()),
-            features,
-            room: Room::default(),
+            family: Family::Tagger(features, Room::default()),
+            target,
+        }
+    }
+
+    fn failover(
+        state: HeaderState,
+        source_routes: bool,
+        multipath: bool,
+        stack: u8,
+        target: TargetKind,
+    ) -> Self {
+        let features = FailoverFeatures {
+            state,
+            source_routes,
+            stack,
+            port_bits: 32,
+            multipath,
+            rules: 16_384,
+        };
+        Self {
+            name: format!("{}-{}", features.program_name(), target.name()),
+            family: Family::Failover(features, FailoverRoom::default()),
             target,
         }
     }
@@ -59,17 +88,28 @@ impl Case {
         }
     }
 
+    fn program(&self) -> Program {
+        let (architecture, _) = self.architecture();
+        let program = match &self.family {
+            Family::Tagger(features, room) => generate_tofino(features, architecture, room),
+            Family::Failover(features, room) => {
+                generate_tofino_failover(features, architecture, room)
+            }
+        };
+        program.expect("the templates render")
+    }
+
     fn estimate(&self) -> Estimate {
         let pipeline = self.target.capabilities().pipeline;
-        Estimate::of(
-            &self.features,
-            &self.room,
-            &pipeline.expect("Tofino has one"),
-        )
+        let pipeline = pipeline.expect("Tofino has one");
+        match &self.family {
+            Family::Tagger(features, room) => Estimate::of(features, room, &pipeline),
+            Family::Failover(features, room) => Estimate::of_failover(features, room, &pipeline),
+        }
     }
 }
 
-/// Every carrier in both port modes, and with class bits, for both.
+/// Every carrier in both port modes, and with class bits, and every kind of failover program, for both.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for target in [TargetKind::Tna, TargetKind::Tna2] {
@@ -78,6 +118,16 @@ fn cases() -> Vec<Case> {
                 cases.push(Case::new(carrier, form, None, target));
             }
             cases.push(Case::new(CarrierKind::Dscp, form, Some(3), target));
+        }
+        for (state, source_routes, multipath) in [
+            (HeaderState::Tag, false, false),
+            (HeaderState::Tag, true, true),
+            (HeaderState::ReverseRoute, false, false),
+            (HeaderState::ReverseRoute, true, true),
+            (HeaderState::Trees, false, true),
+            (HeaderState::Trees, true, false),
+        ] {
+            cases.push(Case::failover(state, source_routes, multipath, 4, target));
         }
     }
     cases
@@ -112,8 +162,7 @@ impl Compiler {
 
     fn start(&self, case: &Case, at: &Path) -> Compilation {
         let (architecture, chip) = case.architecture();
-        let program = generate_tofino(&case.features, architecture, &case.room);
-        let program = program.expect("the templates render");
+        let program = case.program();
         for file in program.files() {
             std::fs::write(at.join(&file.name), &file.text).expect("a writable directory");
         }
@@ -124,23 +173,31 @@ impl Compiler {
             command.arg("-I").arg(include);
         }
         command
-            .args(["--bf-rt-schema", "bfrt.json", "-o", "out", "tagger.p4"])
+            .args([
+                "--bf-rt-schema",
+                "bfrt.json",
+                "-o",
+                "out",
+                &program.main.name,
+            ])
             .current_dir(at)
             .stdout(Stdio::null())
             .stderr(log);
         Compilation {
             child: command.spawn().expect("the compiler starts"),
             at: at.to_owned(),
+            name: program.name,
             layout: program.layout(),
         }
     }
 
     /// Assembles what was compiled.
-    fn assemble(&self, case: &Case, at: &Path) {
+    fn assemble(&self, case: &Case, compilation: &Compilation) {
         let (_, chip) = case.architecture();
         let output = Command::new(&self.assembler)
-            .args(["--target", chip, "-o", "out/pipe", "out/pipe/tagger.bfa"])
-            .current_dir(at)
+            .args(["--target", chip, "-o", "out/pipe"])
+            .arg(compilation.assembly())
+            .current_dir(&compilation.at)
             .output()
             .expect("the assembler starts");
         let words = String::from_utf8_lossy(&output.stderr);
@@ -152,6 +209,8 @@ impl Compiler {
 struct Compilation {
     child: Child,
     at: PathBuf,
+    /// The main file's name, without `.p4`.
+    name: &'static str,
     layout: Layout,
 }
 
@@ -163,6 +222,10 @@ impl Drop for Compilation {
 }
 
 impl Compilation {
+    fn assembly(&self) -> String {
+        format!("out/pipe/{}.bfa", self.name)
+    }
+
     fn words(&self) -> String {
         std::fs::read_to_string(self.at.join("log")).unwrap_or_default()
     }
@@ -200,7 +263,7 @@ impl Compilation {
 
     /// How many stages the compiler took: ingress or egress, whichever ends last.
     fn stages(&self) -> u64 {
-        let text = std::fs::read_to_string(self.at.join("out/pipe/tagger.bfa"));
+        let text = std::fs::read_to_string(self.at.join(self.assembly()));
         let text = text.expect("the compiler wrote it");
         let stage = |line: &str| -> Option<u64> {
             let number = line.strip_prefix("stage ")?.split_whitespace().next()?;
@@ -322,7 +385,8 @@ fn the_compilers_schema_names_everything_that_our_entries_name() {
     let Some(compiler) = Compiler::find() else {
         return;
     };
-    for case in cases() {
+    let only = only();
+    for case in cases().into_iter().filter(|case| case.name.contains(&only)) {
         let at = tempfile::tempdir().expect("a temporary directory");
         let mut compilation = compiler.start(&case, at.path());
         let schema = compilation.schema();
@@ -336,12 +400,14 @@ fn programs_compile_and_take_the_stages_that_we_estimate() {
         return;
     };
     let all = std::env::var_os("P4C_BAREFOOT_ALL").is_some();
+    let only = only();
     let cases = cases().into_iter().chain(large());
+    let cases = cases.filter(|case| case.name.contains(&only));
     for case in cases.take(if all { usize::MAX } else { 1 }) {
         let at = tempfile::tempdir().expect("a temporary directory");
         let mut compilation = compiler.start(&case, at.path());
         compilation.finish(&case.name);
-        compiler.assemble(&case, at.path());
+        compiler.assemble(&case, &compilation);
         let (ours, theirs) = (case.estimate().stages, compilation.stages());
         println!("{}: {theirs} stages, estimated {ours}", case.name);
         assert!(
@@ -352,10 +418,33 @@ fn programs_compile_and_take_the_stages_that_we_estimate() {
     }
 }
 
+/// What the names of the programs that are looked at have in them: `P4C_BAREFOOT_ONLY`.
+fn only() -> String {
+    std::env::var("P4C_BAREFOOT_ONLY").unwrap_or_default()
+}
+
 /// Programs whose tables do not fit one stage.
 fn large() -> Vec<Case> {
     let mut case = Case::new(CarrierKind::Dscp, RuleForm::PortSets, None, TargetKind::Tna);
-    case.room.ipv4_routes = 12_288;
+    case.family = match case.family {
+        Family::Tagger(features, room) => Family::Tagger(
+            features,
+            Room {
+                ipv4_routes: 12_288,
+                ..room
+            },
+        ),
+        other => other,
+    };
     case.name = "tagger-dscp-sets32-tna with 12,288 routes".to_owned();
-    vec![case]
+    let mut cases = vec![case];
+    for (target, rules, stack) in [(TargetKind::Tna, 4096, 8), (TargetKind::Tna2, 16_384, 8)] {
+        let mut case = Case::failover(HeaderState::ReverseRoute, true, true, stack, target);
+        if let Family::Failover(_, room) = &mut case.family {
+            room.rules = rules;
+        }
+        case.name += &format!(" with {rules} rules");
+        cases.push(case);
+    }
+    cases
 }

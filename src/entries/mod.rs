@@ -28,6 +28,7 @@ pub mod tagger;
 #[cfg(test)]
 mod tests;
 pub mod tofino;
+pub mod tofino_failover;
 pub(crate) mod value_text;
 pub mod write_request;
 mod writer;
@@ -196,6 +197,17 @@ pub enum Problem {
     DevicePort {
         /// The ports of the plan.
         ports: [u16; 2],
+        /// The device port.
+        device: u16,
+    },
+    /// A port of a switch is that of a pipe's packet generator.
+    #[error(
+        "port {port} has device port {device}, which is the packet generator's; say with --device-ports which device \
+         ports the switch has"
+    )]
+    GeneratorPort {
+        /// The port of the plan.
+        port: u16,
         /// The device port.
         device: u16,
     },

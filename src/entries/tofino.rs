@@ -105,10 +105,10 @@ pub fn generate(
 }
 
 /// The ports of one switch, with their device ports.
-struct Ports(BTreeMap<PortId, u16>);
+pub(super) struct Ports(BTreeMap<PortId, u16>);
 
 impl Ports {
-    fn of(
+    pub(super) fn of(
         switch: &str,
         ports: impl Iterator<Item = PortId>,
         devices: &DevicePorts,
@@ -128,8 +128,13 @@ impl Ports {
         Ok(Self(map))
     }
 
+    /// Every port with its device port.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (PortId, u16)> {
+        self.0.iter().map(|(port, device)| (*port, *device))
+    }
+
     /// A port number in a key or a parameter as the device has it.
-    fn translate(&self, value: &Bits) -> Result<Bits, Problem> {
+    pub(super) fn translate(&self, value: &Bits) -> Result<Bits, Problem> {
         let port = value.to_u128().and_then(|v| u16::try_from(v).ok());
         let device = port.and_then(|port| self.0.get(&PortId::new(port)));
         let Some(device) = device else {
@@ -179,7 +184,8 @@ fn call(call: &mut ActionCall, ports: &Ports) -> Result<(), Problem> {
     Ok(())
 }
 
-fn rename(name: &mut Name) {
+/// What v1model's program calls so, as Tofino's does.
+pub(super) fn rename(name: &mut Name) {
     if let Some(new) = renamed(name) {
         *name = Cow::Borrowed(new);
     }
@@ -210,11 +216,17 @@ fn port_bits(to: &mut Writer<'_>, width: u16, ports: &Ports) -> Result<(), Probl
     Ok(())
 }
 
+/// How many entries a table gets.
+pub(super) fn count_of(entries: &SwitchEntries, table: &str) -> u32 {
+    let of_table = entries.tables.iter().filter(|e| e.table == table);
+    u32::try_from(of_table.count()).unwrap_or(u32::MAX)
+}
+
 /// How many of a switch's entries go into a table.
 #[must_use]
 pub fn room_needed(entries: &SwitchEntries) -> crate::plan::layout::Room {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let of = |name: &str| number(entries.tables.iter().filter(|e| e.table == name).count());
+    let of = |name: &str| count_of(entries, name);
     let largest = entries.groups.iter().map(|g| g.members.len()).max();
     crate::plan::layout::Room {
         ipv4_routes: of(table::IPV4_ROUTE),

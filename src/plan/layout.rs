@@ -807,9 +807,11 @@ mod tests {
             };
             let layout = Layout::tofino_failover(features, &FailoverRoom::default());
             ids_of_tables(&layout);
-            for a in layout.actions.iter().filter(|a| {
-                !a.name.contains("send_") && a.name != action::NO_ACTION
-            }) {
+            for a in layout
+                .actions
+                .iter()
+                .filter(|a| !a.name.contains("send_") && a.name != action::NO_ACTION)
+            {
                 let id = p4.get(&constant("ID_ACTION_", a.name));
                 assert_eq!(id, Some(&a.id), "{}", a.name);
             }

@@ -93,7 +93,13 @@ pub(super) fn render(
 }
 
 fn view(features: &FailoverFeatures, architecture: Architecture, room: &FailoverRoom) -> View {
-    let flow = |text: &'static str| if features.multipath { fragment(text) } else { "" };
+    let flow = |text: &'static str| {
+        if features.multipath {
+            fragment(text)
+        } else {
+            ""
+        }
+    };
     let labelled = features.state != HeaderState::ReverseRoute;
     let status_key = if features.status_words() > 1 {
         format!(
@@ -280,8 +286,7 @@ fn parse_routes(features: &FailoverFeatures) -> String {
         text.push_str("            default: malformed;\n        }\n    }");
         text
     };
-    let (forward_count, reverse_count) =
-        ("headers.shim.forward_hops", "headers.shim.reverse_hops");
+    let (forward_count, reverse_count) = ("headers.shim.forward_hops", "headers.shim.reverse_hops");
     let stack = features.stack;
     let after = if reverse { "parse_reverse" } else { "accept" };
     let states = |text: &mut String, name: &str, after: &str| {

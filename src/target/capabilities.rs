@@ -34,6 +34,8 @@ pub struct Capabilities {
     pub highest_port: u16,
     /// The widest one-hot bitmap of ports, in bits.
     pub bitmap_bits: u16,
+    /// The most ports that the port status of a failover program stands for: ports 0 to one less.
+    pub status_bits: u16,
     /// How tables match.
     pub match_kinds: &'static [&'static str],
     /// The hardware's pipeline; a program in software has none.
@@ -143,6 +145,7 @@ pub const V1MODEL: Capabilities = Capabilities {
     pfc: false,
     highest_port: 510,
     bitmap_bits: layout::BITMAP_BITS_MAX,
+    status_bits: 128,
     match_kinds: &["exact", "lpm", "ternary", "range", "optional"],
     pipeline: None,
     atomicity: Atomicity::ContinueOnError,
@@ -180,6 +183,7 @@ pub const TNA: Capabilities = Capabilities {
     pfc: true,
     highest_port: 510,
     bitmap_bits: 33,
+    status_bits: layout::tofino::STATUS_BITS_MAX,
     match_kinds: &["exact", "lpm", "ternary", "range"],
     pipeline: Some(TOFINO),
     atomicity: Atomicity::RollbackOnError,
@@ -254,6 +258,7 @@ impl Capabilities {
             self.priorities_of(plan),
             self.ports_of(plan),
             self.bitmap_of(plan),
+            self.status_of(plan),
         ]
         .into_iter()
         .flatten()
@@ -304,13 +309,27 @@ impl Capabilities {
 
     fn bitmap_of(&self, plan: &CheckedPlan) -> Option<Refusal> {
         let bits = plan.tables().port_bitmap_bits();
-        let wide = plan.tagging().form == RuleForm::PortSets && bits > self.bitmap_bits;
+        let matched = plan.tagging().form == RuleForm::PortSets && plan.tables().failover.is_none();
+        let wide = matched && bits > self.bitmap_bits;
         wide.then(|| {
             self.refusal(
                 "bits of port bitmap (one per port, and bit 0)",
                 u64::from(bits),
                 u64::from(self.bitmap_bits),
                 "plan with rules for exact ports instead of port sets",
+            )
+        })
+    }
+
+    fn status_of(&self, plan: &CheckedPlan) -> Option<Refusal> {
+        let need = plan.tables().port_bitmap_bits();
+        let wide = plan.tables().failover.is_some() && need > self.status_bits;
+        wide.then(|| {
+            self.refusal(
+                "bits of port status (one per port, and bit 0)",
+                u64::from(need),
+                u64::from(self.status_bits),
+                "number the ports of every switch from 1, or split the switch",
             )
         })
     }
@@ -364,12 +383,10 @@ impl Capabilities {
                     layout::table::CLASSIFY | layout::table::REWRITE => {
                         "plan with port sets, which take far fewer rules than exact ports"
                     }
-                    layout::table::RES_FORWARD => {
-                        "plan with --compress, --multipath or less resilience, which takes fewer rules"
+                    layout::table::RES_FORWARD => RULES_MEND,
+                    layout::table::ENCAP | layout::table::NEIGHBOR | layout::table::LOCAL_HOST => {
+                        "split the network: a switch knows every host"
                     }
-                    layout::table::ENCAP
-                    | layout::table::NEIGHBOR
-                    | layout::table::LOCAL_HOST => "split the network: a switch knows every host",
                     _ => "address the hosts of one switch from one prefix, so that routes merge",
                 },
             )
@@ -404,6 +421,14 @@ fn mend_of(step: &str) -> &'static str {
         super::tofino::TAGS => {
             "plan with fewer or narrower tag rules: exact ports for wide switches, fewer bounces or classes"
         }
-        _ => "address the hosts of one switch from one prefix, so that routes merge",
+        super::tofino::RULES => RULES_MEND,
+        super::tofino::ROUTES => {
+            "address the hosts of one switch from one prefix, so that routes merge"
+        }
+        _ => "split the network: a switch knows every host",
     }
 }
+
+/// How to need fewer failover rules.
+const RULES_MEND: &str =
+    "plan with --compress, --multipath or less resilience, which takes fewer rules";

@@ -99,11 +99,6 @@ pub enum BuildError {
          `check`, not built; plan with one of the two to build"
     )]
     Both(&'static str),
-    /// There is no program of this family for the target.
-    #[error(
-        "target {0} has no program for failover tables yet, only for lossless tags: build with `--target v1model`"
-    )]
-    NoProgram(&'static str),
     /// The device ports name switches that the plan does not have.
     #[error("the device ports name a switch that the plan does not have: `{0}`")]
     NoSuchSwitch(String),
@@ -144,7 +139,7 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) | Self::Both(_) | Self::NoProgram(_) => BuildFault::Target,
+            Self::Refused(_) | Self::Both(_) => BuildFault::Target,
             Self::Directory(_) | Self::Routes(_) | Self::Header(_) | Self::NoSuchSwitch(_) => {
                 BuildFault::Input
             }
@@ -157,7 +152,8 @@ impl From<EntriesError> for BuildError {
     fn from(error: EntriesError) -> Self {
         match &error {
             EntriesError::Unfit {
-                problem: Problem::Failover(_) | Problem::DevicePort { .. },
+                problem:
+                    Problem::Failover(_) | Problem::DevicePort { .. } | Problem::GeneratorPort { .. },
                 ..
             } => Self::Header(error),
             _ => Self::Entries(error),

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use switchwright::plan::check::resilience::{Survey, TableWalk};
 use switchwright::plan::failover::Target;
 use switchwright::plan::{CheckedPlan, failover::Failover};
+use switchwright::target::TargetKind;
 use switchwright::target::embedded::{Arrival, Fleet, Trail, TrailEnd};
 use switchwright::topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
 use switchwright::topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
@@ -140,11 +141,10 @@ struct Count {
     hops: usize,
 }
 
-fn compare(plan: &CheckedPlan, name: &str, trial: &Trial, count: &mut Count) {
+fn compare(plan: &CheckedPlan, mut fleet: Fleet, name: &str, trial: &Trial, count: &mut Count) {
     let topology = plan.topology();
     let failover = plan.tables().failover.as_ref().unwrap();
     let survey = Survey::new(topology, failover);
-    let mut fleet = Fleet::of(plan.clone()).unwrap();
     let (pairs, packets) = pairs(topology, failover, &fleet);
     let fabric = Fabric::new(topology);
     let mut live: Vec<LinkId> = fabric.arcs().iter().map(|arc| arc.link).collect();
@@ -183,8 +183,8 @@ fn compare(plan: &CheckedPlan, name: &str, trial: &Trial, count: &mut Count) {
     }
 }
 
-#[test]
-fn the_executed_program_does_what_the_tables_say() {
+/// Every scheme on every network, with the switches that these make of a plan.
+fn compare_all(fleet: impl Fn(&CheckedPlan) -> Fleet) {
     let mut count = Count::default();
     for trial in trials() {
         for (name, mut options) in variants() {
@@ -192,10 +192,21 @@ fn the_executed_program_does_what_the_tables_say() {
             if options.scheme.by_trees() {
                 options.trees = Some(trial.trees.max(1));
             }
-            compare(&plan(&trial.topology, &options), name, &trial, &mut count);
+            let plan = plan(&trial.topology, &options);
+            compare(&plan, fleet(&plan), name, &trial, &mut count);
         }
     }
     println!("{count:?}");
     assert!(count.walks >= WALKS, "{count:?}");
     assert!(count.delivered < count.walks, "some sets cut hosts off");
+}
+
+#[test]
+fn the_executed_program_does_what_the_tables_say() {
+    compare_all(|plan| Fleet::of(plan.clone()).unwrap());
+}
+
+#[test]
+fn the_program_for_tofino_does_what_the_tables_say() {
+    compare_all(|plan| Fleet::of_tofino(plan, TargetKind::Tna).unwrap());
 }

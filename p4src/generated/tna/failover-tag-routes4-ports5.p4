@@ -23,8 +23,8 @@
 //
 // Port status is a register that every packet reads once, a bit for every port. Where a port goes
 // down, the packet generator of its pipe sends a packet at once, without the control plane: it comes
-// in by port 68 of the pipe, takes the bit away, and goes on to the other pipes (multicast group
-// 1, their ports 68). That a port is up again is the control plane's to say: it writes the
+// in by port 68 of the pipe, takes the bit away, and goes on to the other pipes (multicast groups
+// from 1 on, their ports 68). That a port is up again is the control plane's to say: it writes the
 // register, and re-arms the generator for that port.
 //
 // Versions: ingress at the edge stamps a packet with a version, and every table that forwards matches
@@ -52,7 +52,7 @@ typedef bit<32> port_set_t;       // bit p stands for port p
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = 68;
 const PortId_t PORT_OF_PIPE   = 0x7f;
-// Those ports of all pipes but a packet's own.
+// Those ports of all pipes but the first; the groups of the others' follow.
 const MulticastGroupId_t PORT_DOWN_GROUP = 1;
 
 struct headers_t {
@@ -245,8 +245,8 @@ control ingress(inout headers_t headers,
         }
     };
 
-    action to_other_pipes() {
-        for_tm.mcast_grp_a = PORT_DOWN_GROUP;
+    action to_other_pipes(MulticastGroupId_t group) {
+        for_tm.mcast_grp_a = group;
     }
 
     action end_here() {
@@ -266,10 +266,10 @@ control ingress(inout headers_t headers,
         }
         const default_action = end_here();
         const entries = {
-            (0, 0x000 &&& 0x180) : to_other_pipes();
-            (1, 0x080 &&& 0x180) : to_other_pipes();
-            (2, 0x100 &&& 0x180) : to_other_pipes();
-            (3, 0x180 &&& 0x180) : to_other_pipes();
+            (0, 0x000 &&& 0x180) : to_other_pipes(PORT_DOWN_GROUP);
+            (1, 0x080 &&& 0x180) : to_other_pipes(PORT_DOWN_GROUP + 1);
+            (2, 0x100 &&& 0x180) : to_other_pipes(PORT_DOWN_GROUP + 2);
+            (3, 0x180 &&& 0x180) : to_other_pipes(PORT_DOWN_GROUP + 3);
         }
         size = 4;
     }

@@ -35,7 +35,7 @@ pub const STATUS_HIGH_ID: u32 = 40;
 pub const STATUS: &str = "port_status";
 /// That of the ports above.
 pub const STATUS_HIGH: &str = "port_status_high";
-/// The multicast group that takes port-down packets to the other pipes.
+/// The multicast group that takes port-down packets of the first pipe to the others; those of the others follow.
 pub const PORT_DOWN_GROUP: u16 = 1;
 /// Bits of the flow hash that choose a routing.
 pub const FLOW_HASH_BITS: u16 = 16;
@@ -97,11 +97,8 @@ impl FailoverRoom {
     /// Room for so much, and for a second version beside it: powers of two, none below [`FailoverRoom::default`].
     #[must_use]
     pub fn holding(need: &Self) -> Self {
-        let up = |need: u32, floor: u32| {
-            need.checked_next_power_of_two()
-                .unwrap_or(need)
-                .max(floor)
-        };
+        let up =
+            |need: u32, floor: u32| need.checked_next_power_of_two().unwrap_or(need).max(floor);
         let two = |need: u32, floor: u32| up(need.saturating_mul(2), floor);
         let floor = Self::default();
         Self {
@@ -136,9 +133,7 @@ impl Layout {
     pub fn tofino_failover(features: FailoverFeatures, room: &FailoverRoom) -> Self {
         let mut layout = Self::failover(features);
         layout.tables.retain(|t| t.name != table::PORT_STATUS);
-        layout
-            .actions
-            .retain(|a| a.name != action::SET_PORT_STATUS);
+        layout.actions.retain(|a| a.name != action::SET_PORT_STATUS);
         for table in &mut layout.tables {
             table.name = renamed(table.name).unwrap_or(table.name);
             for action in &mut table.actions {
@@ -259,7 +254,11 @@ mod tests {
             let layout = layout(port_bits, true);
             for table in &layout.tables {
                 for action in &table.actions {
-                    assert!(layout.action(action).is_some(), "{action} of {}", table.name);
+                    assert!(
+                        layout.action(action).is_some(),
+                        "{action} of {}",
+                        table.name
+                    );
                 }
             }
             for name in [

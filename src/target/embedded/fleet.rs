@@ -6,13 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use p4exec::{Batch, Compiled, Executor};
+use p4exec::value::Bits;
+use p4exec::{Batch, Compiled, Executor, Update};
+use p4ir::ValidProgram;
 use units::{Nanos, PortId};
 
 use super::load;
 use super::network::{self, Network, NetworkError};
 use crate::entries::SwitchEntries;
 use crate::plan::CheckedPlan;
+use crate::plan::layout::tofino::{PORTS_UP, STATUS_WORD_BITS, generator_port};
+use crate::target::{BuildOptions, TargetKind, tofino};
 use crate::topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
 /// A packet that crossed more switches than this is said to circle.
@@ -58,6 +62,8 @@ pub struct Fleet {
     topology: Topology,
     /// They share the machine code.
     switches: Vec<Compiled>,
+    /// For Tofino: the port from which the packet generator says that one is down.
+    generator: Option<PortId>,
 }
 
 impl Fleet {
@@ -67,7 +73,24 @@ impl Fleet {
     /// [`NetworkError`] if there is no program for the plan, or entries do not fit.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
         let network = Network::of(plan)?;
-        Self::start(&network, |switch| network.entries(switch))
+        let topology = network.topology().clone();
+        let entries = |switch| network.entries(switch);
+        Self::start(topology, network.program(), entries, None)
+    }
+
+    /// The network of a plan with failover tables that runs the program for Tofino: what says that ports are down are
+    /// packets from the generator.
+    ///
+    /// # Errors
+    /// As [`Fleet::of`]; what the target refuses.
+    pub fn of_tofino(plan: &CheckedPlan, target: TargetKind) -> Result<Self, NetworkError> {
+        let made = tofino::make(plan, target, &BuildOptions::default(), &|_| ());
+        let made = made.map_err(Box::new)?;
+        let program = network::compile_generated(&made.program)?;
+        let entries = |switch: SwitchId| Ok(made.entries[switch.index()].clone());
+        let generator = generator_port(tofino::architecture(target));
+        let generator = Some(PortId::new(generator));
+        Self::start(plan.topology().clone(), &program, entries, generator)
     }
 
     /// The network of a plan, with its program and these entries.
@@ -78,15 +101,17 @@ impl Fleet {
         plan: CheckedPlan,
         entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
     ) -> Result<Self, NetworkError> {
-        Self::start(&Network::of(plan)?, entries)
+        let network = Network::of(plan)?;
+        Self::start(network.topology().clone(), network.program(), entries, None)
     }
 
     fn start(
-        network: &Network,
+        topology: Topology,
+        program: &Arc<ValidProgram>,
         entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
+        generator: Option<PortId>,
     ) -> Result<Self, NetworkError> {
-        let topology = network.topology().clone();
-        let program = Compiled::new(Arc::clone(network.program()))?;
+        let program = Compiled::new(Arc::clone(program))?;
         let mut switches = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
             let mut executor = program.sibling()?;
@@ -100,7 +125,11 @@ impl Fleet {
             }
             switches.push(executor);
         }
-        let mut fleet = Self { topology, switches };
+        let mut fleet = Self {
+            topology,
+            switches,
+            generator,
+        };
         fleet.set_failed(&[]);
         Ok(fleet)
     }
@@ -118,6 +147,10 @@ impl Fleet {
             for (port, peer) in self.topology.peers(switch) {
                 let up = self.topology.is_live(peer.link) && !failed.contains(&peer.link);
                 state.set_port_up(port, up);
+            }
+            if let Some(generator) = self.generator {
+                let ports = self.topology.peers(switch).map(|(port, _)| port);
+                say_down(executor, generator, ports.collect());
             }
         }
     }
@@ -206,4 +239,30 @@ impl Fleet {
         let peer = self.topology.peer(switch, port)?;
         Some((peer.end.node, peer.end.port))
     }
+}
+
+/// What Tofino's program is told: the control plane that all ports are up, the generator which of them are down.
+fn say_down(executor: &mut Compiled, generator: PortId, ports: Vec<PortId>) {
+    let state = executor.state_mut();
+    for name in [PORTS_UP.to_owned(), format!("{PORTS_UP}_high")] {
+        if let Some(register) = state.extern_named(&name) {
+            let update = Update::SetRegister {
+                register,
+                index: 0,
+                value: Bits::ones(STATUS_WORD_BITS.into()),
+            };
+            let written = state.apply_batch(vec![update], Nanos::new(0));
+            debug_assert!(written.is_ok(), "the register has one cell of that width");
+        }
+    }
+    let is_down = |port: &PortId| !executor.state().data.is_port_up(*port);
+    let down: Vec<Vec<u8>> = ports.into_iter().filter(is_down).map(port_down).collect();
+    let arrivals: Vec<(PortId, &[u8])> = down.iter().map(|p| (generator, p.as_slice())).collect();
+    executor.process_batch(Nanos::new(0), &arrivals, &mut Batch::default());
+}
+
+/// What the packet generator of the first pipe sends when a port goes down, on either chip.
+fn port_down(port: PortId) -> Vec<u8> {
+    let [high, low] = port.get().to_be_bytes();
+    vec![0, 0, high, low, 0, 0]
 }

@@ -74,6 +74,9 @@ pub enum NetworkError {
     /// The executor refuses the program.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The plan cannot be built for Tofino.
+    #[error(transparent)]
+    Tofino(#[from] Box<crate::target::BuildError>),
     /// No forwarding for these routes.
     #[error("forwarding: {0}")]
     Routes(#[from] RouteError),
@@ -143,18 +146,7 @@ impl Network {
     /// [`NetworkError`] if there is no forwarding for the plan's routes.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
         let generated = program::generate(&plan)?;
-        let includes = generated
-            .includes
-            .iter()
-            .map(|f| (PathBuf::from(&f.name), f.text.clone()));
-        let options = Options {
-            files: includes.collect(),
-            ..Options::default()
-        };
-        let main = &generated.main;
-        let program = compile(&mut SourceMap::new(), &options, |map| {
-            map.add(&main.name, &main.text)
-        })?;
+        let program = compile_generated(&generated)?;
         let layout = Box::new(generated.layout());
         let forwarding = match layout.features {
             ProgramFeatures::Failover(_) => None,
@@ -391,6 +383,24 @@ fn forwarding(
     reroute: Reroute,
 ) -> Result<Forwarding, RouteError> {
     Forwarding::new(topology, &plan.tables().forwarding, reroute)
+}
+
+/// Compiles a program of ours.
+pub(super) fn compile_generated(
+    generated: &program::Program,
+) -> Result<Arc<ValidProgram>, NetworkError> {
+    let includes = generated
+        .includes
+        .iter()
+        .map(|f| (PathBuf::from(&f.name), f.text.clone()));
+    let options = Options {
+        files: includes.collect(),
+        ..Options::default()
+    };
+    let main = &generated.main;
+    compile(&mut SourceMap::new(), &options, |map| {
+        map.add(&main.name, &main.text)
+    })
 }
 
 /// Compiles the program whose main file `main` adds to the map.

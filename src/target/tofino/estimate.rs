@@ -1,10 +1,10 @@
-//! How many stages of Tofino's pipeline a `tagger` program takes, and how much of their memory, before the vendor's
+//! How many stages of Tofino's pipeline a program takes, and how much of their memory, before the vendor's
 //! compiler is asked.
 //!
 //! The program is a chain of steps: a step's tables need what the step before found out, so they begin in a later stage.
 //! A step takes one stage, or as many as its tables need memory: TCAM blocks (rows by 512, bits by 44), bytes of the
 //! ternary crossbar, SRAM blocks, table ids. Tables of one step stand side by side. That is how the compiler places these
-//! programs too; `docs/tofino.md` has its figures beside ours.
+//! programs too; `docs/on-tofino.md` has its figures beside ours.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::target::capabilities::Pipeline;
 /// Name of the step that holds `classify` and `rewrite`.
 pub const TAGS: &str = "tag rules";
 /// Name of the step that holds the routes.
-const ROUTES: &str = "admit and route";
+pub const ROUTES: &str = "admit and route";
 /// Bits of a row of SRAM that an exact entry takes beside key and immediate data (version and pointer).
 const EXACT_OVERHEAD: u32 = 16;
 /// Bits of `next_hop`'s data, as the action memory holds them.
@@ -67,22 +67,34 @@ impl Estimate {
     /// The estimate for a `tagger` program.
     #[must_use]
     pub fn of(features: &Features, room: &Room, pipeline: &Pipeline) -> Self {
+        let spread = if features.has_edge() {
+            pipeline.edge_spread
+        } else {
+            0
+        };
+        // The new tag is written beside the counter; taking the carrier off comes after it.
+        let egress = if features.has_edge() { 2 } else { 1 };
+        Self::of_steps(ingress(features, room), spread, egress, pipeline)
+    }
+
+    /// The estimate for steps of ingress that follow on each other, and so many stages of egress.
+    pub(super) fn of_steps(
+        ingress: Vec<(&'static str, Vec<Table>)>,
+        spread: u16,
+        egress: u64,
+        pipeline: &Pipeline,
+    ) -> Self {
         let mut steps = Vec::new();
         let mut first = 0;
-        for (name, tables) in ingress(features, room) {
+        for (name, tables) in ingress {
             let step = place(name, first, &tables, pipeline);
             first += step.stages;
             steps.push(step);
         }
-        if features.has_edge() {
-            first += u64::from(pipeline.edge_spread);
-        }
-        // The new tag is written beside the counter; taking the carrier off comes after it.
-        let egress = if features.has_edge() { 2 } else { 1 };
         let sum = |of: fn(&Step) -> u64| steps.iter().map(of).sum::<u64>();
         let limit = |blocks: u16| u64::from(blocks) * u64::from(pipeline.stages);
         let tcam_blocks = sum(|s| s.tcam_blocks);
-        let stages = first.max(egress);
+        let stages = (first + u64::from(spread)).max(egress);
         let mut estimate = Self {
             stages,
             stages_limit: pipeline.stages.into(),
@@ -129,7 +141,7 @@ impl Estimate {
 
 /// A table as the pipeline sees it.
 #[derive(Clone, Copy)]
-enum Table {
+pub(super) enum Table {
     /// No memory to speak of: an action, a gateway, a few constant entries.
     Small,
     /// In TCAM.
@@ -146,7 +158,7 @@ enum Table {
     },
 }
 
-/// The steps of ingress with their tables.
+/// The steps of a `tagger` program's ingress with their tables.
 fn ingress(features: &Features, room: &Room) -> Vec<(&'static str, Vec<Table>)> {
     use Table::{Exact, Small, Ternary};
 

@@ -2,21 +2,24 @@
 //! loader.
 
 mod estimate;
+mod estimate_failover;
 
 use rayon::prelude::*;
 
-pub use estimate::{Estimate, Step, TAGS};
+pub use estimate::{Estimate, ROUTES, Step, TAGS};
+pub use estimate_failover::RULES;
 
-use super::capabilities::Pipeline;
+use super::capabilities::Capabilities;
 use super::directory::{Staging, file_name};
 use super::manifest::{MANIFEST, MadeFrom, Manifest, ProgramFiles, SwitchFiles};
 use super::report::{BuildReport, SwitchReport};
 use super::v1model::{PLAN, json_file, picture, refuse};
-use super::{BuildError, BuildOptions, Progress, TargetKind, page};
-use crate::entries::tofino::{generate, room_needed};
-use crate::entries::{SwitchEntries, bfrt};
+use super::{BuildError, BuildOptions, Progress, TargetKind, failover_page, page};
+use crate::entries::{SwitchEntries, bfrt, tofino as tagger_entries, tofino_failover};
 use crate::plan::CheckedPlan;
-use crate::plan::layout::{Architecture, Features, Layout, ProgramFeatures, Room};
+use crate::plan::layout::{
+    Architecture, FailoverFeatures, FailoverRoom, Features, Layout, ProgramFeatures, Room,
+};
 use crate::program::{self, Program};
 use crate::routes::forwarding::{Forwarding, Reroute};
 use crate::topology::SwitchId;
@@ -25,6 +28,10 @@ use crate::topology::SwitchId;
 const LOADER: &str = include_str!("bfrt_load.py");
 /// Its name in the build directory.
 const LOADER_FILE: &str = "bfrt_load.py";
+/// What feeds the port status of a `failover` program.
+const PORTS: &str = include_str!("bfrt_ports.py");
+/// Its name in the build directory.
+const PORTS_FILE: &str = "bfrt_ports.py";
 
 /// Writes everything into the staging directory.
 pub(super) fn build(
@@ -34,26 +41,16 @@ pub(super) fn build(
     options: &BuildOptions,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
-    let capabilities = target.capabilities();
-    let ProgramFeatures::Tagger(features) = ProgramFeatures::of(plan) else {
-        return Err(BuildError::NoProgram(capabilities.target));
-    };
-    refuse(capabilities.refusals(plan))?;
-    known_switches(plan, options)?;
-    let entries = all_entries(plan, &features, options, progress)?;
-    let need = entries.iter().map(room_needed).reduce(|a, b| a.max(&b));
-    let room = Room::holding(&need.unwrap_or_default());
-    let estimate = capabilities
-        .pipeline
-        .map(|pipeline: Pipeline| Estimate::of(&features, &room, &pipeline));
-    if let Some(estimate) = &estimate {
-        refuse(capabilities.pipeline_refusals(estimate))?;
-    }
-    let program = program::generate_tofino(&features, architecture(target), &room)?;
+    let made = make(plan, target, options, progress)?;
+    let program = made.program;
     let job = Job {
         plan,
         target,
         staging,
+        version: match program.features {
+            ProgramFeatures::Tagger(_) => 0,
+            ProgramFeatures::Failover(_) => options.version,
+        },
         files: ProgramFiles {
             name: program.features.program_name(),
             main: format!("p4/{}", program.main.name),
@@ -61,10 +58,130 @@ pub(super) fn build(
         },
         program,
     };
-    job.write(&entries, estimate)
+    job.write(&made.entries, made.estimate)
 }
 
-fn architecture(target: TargetKind) -> Architecture {
+/// A program and what goes into it.
+pub(super) struct Made {
+    pub(super) program: Program,
+    /// Of every switch, in topology order.
+    pub(super) entries: Vec<SwitchEntries>,
+    estimate: Option<Estimate>,
+}
+
+/// The program and the entries of a plan, unless the target cannot hold them.
+pub(super) fn make(
+    plan: &CheckedPlan,
+    target: TargetKind,
+    options: &BuildOptions,
+    progress: Progress<'_>,
+) -> Result<Made, BuildError> {
+    refuse(target.capabilities().refusals(plan))?;
+    known_switches(plan, options)?;
+    let wanted = Wanted {
+        plan,
+        target,
+        options,
+        progress,
+    };
+    match ProgramFeatures::of(plan) {
+        ProgramFeatures::Tagger(features) => wanted.tagger(&features),
+        ProgramFeatures::Failover(features) => wanted.failover(&features),
+    }
+}
+
+/// What a program is made from.
+struct Wanted<'a> {
+    plan: &'a CheckedPlan,
+    target: TargetKind,
+    options: &'a BuildOptions,
+    progress: Progress<'a>,
+}
+
+impl Wanted<'_> {
+    fn tagger(&self, features: &Features) -> Result<Made, BuildError> {
+        let plan = self.plan;
+        let forwarding = Forwarding::new(
+            plan.topology(),
+            &plan.tables().forwarding,
+            Reroute::Converged,
+        )?;
+        // Names and widths do not depend on the room.
+        let layout = Layout::tofino_tagger(*features, &Room::default());
+        let entries = self.entries(|id| {
+            let devices = &self.options.device_ports;
+            let made = tagger_entries::generate(plan, features, &layout, &forwarding, id, devices);
+            Ok(made?)
+        })?;
+        let need = entries.iter().map(tagger_entries::room_needed);
+        let room = Room::holding(&need.reduce(|a, b| a.max(&b)).unwrap_or_default());
+        let capabilities = self.target.capabilities();
+        let estimate = capabilities
+            .pipeline
+            .map(|pipeline| Estimate::of(features, &room, &pipeline));
+        refuse_pipeline(capabilities, estimate.as_ref())?;
+        let program = program::generate_tofino(features, architecture(self.target), &room)?;
+        Ok(Made {
+            program,
+            entries,
+            estimate,
+        })
+    }
+
+    fn failover(&self, features: &FailoverFeatures) -> Result<Made, BuildError> {
+        let layout = Layout::tofino_failover(*features, &FailoverRoom::default());
+        let architecture = architecture(self.target);
+        let made_for = tofino_failover::For {
+            architecture,
+            features,
+            layout: &layout,
+            version: self.options.version,
+            devices: &self.options.device_ports,
+        };
+        let entries =
+            self.entries(|id| Ok(tofino_failover::generate(self.plan, &made_for, id)?))?;
+        let need = entries.iter().map(tofino_failover::room_needed);
+        let room = FailoverRoom::holding(&need.reduce(|a, b| a.max(&b)).unwrap_or_default());
+        let capabilities = self.target.capabilities();
+        let estimate = capabilities
+            .pipeline
+            .map(|pipeline| Estimate::of_failover(features, &room, &pipeline));
+        refuse_pipeline(capabilities, estimate.as_ref())?;
+        let program = program::generate_tofino_failover(features, architecture, &room)?;
+        Ok(Made {
+            program,
+            entries,
+            estimate,
+        })
+    }
+
+    /// The entries of every switch, in topology order.
+    fn entries(
+        &self,
+        of: impl Fn(SwitchId) -> Result<SwitchEntries, BuildError> + Sync,
+    ) -> Result<Vec<SwitchEntries>, BuildError> {
+        let ids: Vec<SwitchId> = self.plan.topology().switch_ids().collect();
+        ids.par_iter()
+            .map(|id| {
+                let entries = of(*id)?;
+                (self.progress)(1);
+                Ok(entries)
+            })
+            .collect()
+    }
+}
+
+fn refuse_pipeline(
+    capabilities: &Capabilities,
+    estimate: Option<&Estimate>,
+) -> Result<(), BuildError> {
+    match estimate {
+        Some(estimate) => refuse(capabilities.pipeline_refusals(estimate)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn architecture(target: TargetKind) -> Architecture {
     match target {
         TargetKind::V1model => Architecture::V1model,
         TargetKind::Tna => Architecture::Tna,
@@ -81,33 +198,12 @@ fn known_switches(plan: &CheckedPlan, options: &BuildOptions) -> Result<(), Buil
     }
 }
 
-/// The entries of every switch, in topology order.
-fn all_entries(
-    plan: &CheckedPlan,
-    features: &Features,
-    options: &BuildOptions,
-    progress: Progress<'_>,
-) -> Result<Vec<SwitchEntries>, BuildError> {
-    let topology = plan.topology();
-    let forwarding = Forwarding::new(topology, &plan.tables().forwarding, Reroute::Converged)?;
-    // Names and widths do not depend on the room.
-    let layout = Layout::tofino_tagger(*features, &Room::default());
-    let ids: Vec<SwitchId> = topology.switch_ids().collect();
-    ids.par_iter()
-        .map(|id| {
-            let devices = &options.device_ports;
-            let entries = generate(plan, features, &layout, &forwarding, *id, devices)?;
-            progress(1);
-            Ok(entries)
-        })
-        .collect()
-}
-
 /// What is written.
 struct Job<'a> {
     plan: &'a CheckedPlan,
     target: TargetKind,
     staging: &'a Staging,
+    version: u8,
     files: ProgramFiles,
     program: Program,
 }
@@ -130,15 +226,28 @@ impl Job<'_> {
         let index = p4runtime::P4InfoIndex::new(info).map_err(BuildError::P4Info)?;
         let (switches, listed) = self.switches(entries, &index)?;
         staging.write(LOADER_FILE, LOADER.as_bytes())?;
+        if self.has_status() {
+            staging.write(PORTS_FILE, PORTS.as_bytes())?;
+        }
         staging.write(PLAN, plan.tables().to_json().as_bytes())?;
-        let mut report = BuildReport::new(plan, capabilities, self.files.name.clone(), 0, switches);
+        let mut report = BuildReport::new(
+            plan,
+            capabilities,
+            self.files.name.clone(),
+            self.version,
+            switches,
+        );
         report.pipeline = estimate;
         staging.write("report.json", &json_file(&report)?)?;
         let files = page::Files {
             commands: self.commands(&listed),
             trace: false,
         };
-        let page = page::render(plan, &report, &files, &picture(plan.topology()))?;
+        let picture = picture(plan.topology());
+        let page = match &report.failover {
+            Some(failover) => failover_page::render(plan, &report, failover, &files, &picture)?,
+            None => page::render(plan, &report, &files, &picture)?,
+        };
         staging.write("report.html", page.as_bytes())?;
         let manifest = Manifest::new(
             capabilities.target,
@@ -186,6 +295,11 @@ impl Job<'_> {
         Ok(written.into_iter().unzip())
     }
 
+    /// Whether the program has a register that is told which ports are up.
+    fn has_status(&self) -> bool {
+        matches!(self.program.features, ProgramFeatures::Failover(_))
+    }
+
     /// How the program is compiled and the first switch loaded.
     fn commands(&self, switches: &[SwitchFiles]) -> String {
         let (compiler, arch) = match self.target {
@@ -194,10 +308,17 @@ impl Job<'_> {
         };
         let name = self.program.name;
         let entries = switches.first().map_or_else(String::new, |switch| {
-            format!(
-                "\nSWITCHWRIGHT_BFRT=$PWD/{} bfshell -b $PWD/{LOADER_FILE}",
-                switch.bfrt_json()
-            )
+            let load = |script: &str| {
+                format!(
+                    "\nSWITCHWRIGHT_BFRT=$PWD/{} bfshell -b $PWD/{script}",
+                    switch.bfrt_json()
+                )
+            };
+            if self.has_status() {
+                load(LOADER_FILE) + &load(PORTS_FILE)
+            } else {
+                load(LOADER_FILE)
+            }
         });
         format!(
             "p4c --target {compiler} --arch {arch} --bf-rt-schema {name}.tofino/bfrt.json -o {name}.tofino {}{entries}",
@@ -205,3 +326,6 @@ impl Job<'_> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;
