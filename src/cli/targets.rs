@@ -46,6 +46,7 @@ fn describe(targets: &[&Capabilities]) -> String {
         row("highest port", &|t| t.highest_port.to_string()),
         row("widest port bitmap", &|t| format!("{} bits", t.bitmap_bits)),
         row("widest port status", &|t| format!("{} bits", t.status_bits)),
+        row("hops of a route", &|t| t.route_hops.to_string()),
         row("keys match", &|t| t.match_kinds.join(", ")),
         row("stages", &pipeline(&|p| p.stages.to_string())),
         row(

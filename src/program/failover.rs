@@ -91,7 +91,7 @@ fn view(features: &FailoverFeatures) -> View {
         },
         label_doc: label_doc(features.state),
         output_doc: output_doc(features.source_routes),
-        stacks: stacks(features),
+        stacks: stacks(features, ""),
         metadata: metadata(features),
         parse_routes: parse_routes(features),
         flow_headers: flow(include_str!(
@@ -123,7 +123,15 @@ fn view(features: &FailoverFeatures) -> View {
             .collect(),
         label_keys: label_keys(features),
         arrive: arrive(features),
-        src_update: src_update(features, "standard_metadata.ingress_port"),
+        src_update: src_update(
+            features,
+            &["headers.forward.pop_front(1);"],
+            &[
+                "headers.reverse.push_front(1);",
+                "headers.reverse[0].setValid();",
+                "headers.reverse[0].port = (bit<8>)standard_metadata.ingress_port;",
+            ],
+        ),
         apply_src_update: if features.has_routes() {
             "\n\n        src_update.apply();"
         } else {
@@ -159,16 +167,17 @@ pub(super) const fn output_doc(source_routes: bool) -> &'static str {
     }
 }
 
-pub(super) fn stacks(features: &FailoverFeatures) -> String {
+/// The stacks of hops; `arrived` comes before the reverse route.
+pub(super) fn stacks(features: &FailoverFeatures, arrived: &str) -> String {
     let mut text = String::new();
-    let mut stack = |wanted: bool, name: &str| {
+    let mut stack = |wanted: bool, before: &str, name: &str| {
         if wanted {
             let kind = format!("hop_t[{}]", features.stack);
-            let _ = write!(text, "\n    {kind:12} {name};");
+            let _ = write!(text, "{before}\n    {kind:12} {name};");
         }
     };
-    stack(features.source_routes, "forward");
-    stack(features.keeps_reverse(), "reverse");
+    stack(features.source_routes, "", "forward");
+    stack(features.keeps_reverse(), arrived, "reverse");
     text
 }
 
@@ -373,22 +382,16 @@ fn arrive(features: &FailoverFeatures) -> String {
     )
 }
 
-/// `came_from` is the port towards the last switch, as P4 text.
-pub(super) fn src_update(features: &FailoverFeatures, came_from: &str) -> String {
+/// The table that pops the hop that was followed and pushes the port that the packet came by, given the statements of
+/// both besides the counts.
+pub(super) fn src_update(features: &FailoverFeatures, pop: &[&str], push: &[&str]) -> String {
     if !features.has_routes() {
         return String::new();
     }
-    let pop = [
-        "headers.forward.pop_front(1);",
-        "headers.shim.forward_hops = headers.shim.forward_hops - 1;",
-    ];
-    let pushed = format!("headers.reverse[0].port = (bit<8>){came_from};");
-    let push = [
-        "headers.reverse.push_front(1);",
-        "headers.reverse[0].setValid();",
-        pushed.as_str(),
-        "headers.shim.reverse_hops = headers.shim.reverse_hops + 1;",
-    ];
+    let mut pop = pop.to_vec();
+    pop.push("headers.shim.forward_hops = headers.shim.forward_hops - 1;");
+    let mut push = push.to_vec();
+    push.push("headers.shim.reverse_hops = headers.shim.reverse_hops + 1;");
     let both: Vec<&str> = pop.iter().chain(&push).copied().collect();
     let (mut actions, mut choices, mut entries) = (String::new(), String::new(), String::new());
     let mut add = |name: &str, id: &str, body: &[&str], keys: &[&str]| {

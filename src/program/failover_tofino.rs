@@ -61,6 +61,7 @@ struct View {
     src_update: String,
     apply_src_update: &'static str,
     drop_routes: String,
+    pragmas: String,
 }
 
 #[derive(Template)]
@@ -142,7 +143,10 @@ fn view(features: &FailoverFeatures, architecture: Architecture, room: &Failover
         apply_status: status(features, |high| {
             format!("\n        meta.port_status{high} = look{high}.execute(0);")
         }),
-        stacks: stacks(features),
+        stacks: stacks(
+            features,
+            "\n    hop_t        arrived;          // the port that the packet came by, before the others",
+        ),
         metadata: metadata(features),
         metadata_start: metadata_start(features),
         parse_routes: parse_routes(features),
@@ -176,15 +180,34 @@ fn view(features: &FailoverFeatures, architecture: Architecture, room: &Failover
         label_keys: label_keys(features),
         too_long: too_long(features),
         arrive: arrive(features),
-        src_update: src_update(features, "meta.came_from"),
+        src_update: src_update(
+            features,
+            &["headers.forward[0].setInvalid();"],
+            &[
+                "headers.arrived.setValid();",
+                "headers.arrived.port = (bit<8>)meta.came_from;",
+            ],
+        ),
         apply_src_update: if features.has_routes() {
             "\n                src_update.apply();"
         } else {
             ""
         },
         drop_routes: drop_routes(features),
+        pragmas: pragmas(features, architecture),
         status_key,
     }
+}
+
+/// Keeps hops that nobody writes out of the buffers in which Tofino 2 lets bytes pass by (CLOTs): the compiler puts
+/// them there, and the assembler refuses what it makes of it.
+fn pragmas(features: &FailoverFeatures, architecture: Architecture) -> String {
+    if !features.keeps_reverse() || architecture != Architecture::T2na {
+        return String::new();
+    }
+    let line =
+        |hop: u8| format!("@do_not_use_clot(\"ingress\", \"headers.reverse[{hop}].port\")\n");
+    (0..features.stack).map(line).collect()
 }
 
 /// The same text for each register of the port status, by the ending of its names.
@@ -424,6 +447,7 @@ fn drop_routes(features: &FailoverFeatures) -> String {
         text += &drop_stack("forward", features.stack);
     }
     if features.keeps_reverse() {
+        text.push_str("\n        headers.arrived.setInvalid();");
         text += &drop_stack("reverse", features.stack);
     }
     text

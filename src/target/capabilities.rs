@@ -9,7 +9,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::tofino::Estimate;
-use crate::plan::layout::{self, Layout};
+use crate::plan::failover::MOST_HOPS;
+use crate::plan::layout::{self, FailoverFeatures, Layout};
 use crate::plan::{CheckedPlan, RuleForm};
 use crate::topology::SwitchId;
 
@@ -36,6 +37,8 @@ pub struct Capabilities {
     pub bitmap_bits: u16,
     /// The most ports that the port status of a failover program stands for: ports 0 to one less.
     pub status_bits: u16,
+    /// The most hops that a route in a header may have.
+    pub route_hops: u8,
     /// How tables match.
     pub match_kinds: &'static [&'static str],
     /// The hardware's pipeline; a program in software has none.
@@ -146,6 +149,7 @@ pub const V1MODEL: Capabilities = Capabilities {
     highest_port: 510,
     bitmap_bits: layout::BITMAP_BITS_MAX,
     status_bits: 128,
+    route_hops: MOST_HOPS as u8,
     match_kinds: &["exact", "lpm", "ternary", "range", "optional"],
     pipeline: None,
     atomicity: Atomicity::ContinueOnError,
@@ -184,6 +188,8 @@ pub const TNA: Capabilities = Capabilities {
     highest_port: 510,
     bitmap_bits: 33,
     status_bits: layout::tofino::STATUS_BITS_MAX,
+    // With both routes and a choice of routings the compiler finds room for 16, and hardly for more.
+    route_hops: 16,
     match_kinds: &["exact", "lpm", "ternary", "range"],
     pipeline: Some(TOFINO),
     atomicity: Atomicity::RollbackOnError,
@@ -259,6 +265,7 @@ impl Capabilities {
             self.ports_of(plan),
             self.bitmap_of(plan),
             self.status_of(plan),
+            self.hops_of(plan),
         ]
         .into_iter()
         .flatten()
@@ -330,6 +337,18 @@ impl Capabilities {
                 u64::from(need),
                 u64::from(self.status_bits),
                 "number the ports of every switch from 1, or split the switch",
+            )
+        })
+    }
+
+    fn hops_of(&self, plan: &CheckedPlan) -> Option<Refusal> {
+        let features = FailoverFeatures::of(plan)?;
+        (features.has_routes() && features.stack > self.route_hops).then(|| {
+            self.refusal(
+                "hops of a route in the header",
+                features.stack.into(),
+                self.route_hops.into(),
+                "plan with a smaller --stack",
             )
         })
     }

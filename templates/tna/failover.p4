@@ -157,7 +157,7 @@ parser ingress_parser(packet_in packet,
 // Ingress
 // -------------------------------------------------------------------------------------------------
 
-control ingress(inout headers_t headers,
+{{ v.pragmas }}control ingress(inout headers_t headers,
                 inout ingress_metadata_t meta,
                 in ingress_intrinsic_metadata_t intrinsic,
                 in ingress_intrinsic_metadata_from_parser_t from_parser,

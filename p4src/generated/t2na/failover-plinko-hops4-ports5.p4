@@ -58,6 +58,7 @@ struct headers_t {
     pktgen_port_down_header_t port_down;
     ethernet_t   ethernet;
     shim_t       shim;
+    hop_t        arrived;          // the port that the packet came by, before the others
     hop_t[4]     reverse;
     arp_ipv4_t   arp;
 }
@@ -217,6 +218,10 @@ parser ingress_parser(packet_in packet,
 // Ingress
 // -------------------------------------------------------------------------------------------------
 
+@do_not_use_clot("ingress", "headers.reverse[0].port")
+@do_not_use_clot("ingress", "headers.reverse[1].port")
+@do_not_use_clot("ingress", "headers.reverse[2].port")
+@do_not_use_clot("ingress", "headers.reverse[3].port")
 control ingress(inout headers_t headers,
                 inout ingress_metadata_t meta,
                 in ingress_intrinsic_metadata_t intrinsic,
@@ -550,9 +555,8 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_PUSH)
     action push() {
-        headers.reverse.push_front(1);
-        headers.reverse[0].setValid();
-        headers.reverse[0].port = (bit<8>)meta.came_from;
+        headers.arrived.setValid();
+        headers.arrived.port = (bit<8>)meta.came_from;
         headers.shim.reverse_hops = headers.shim.reverse_hops + 1;
     }
 
@@ -578,6 +582,7 @@ control ingress(inout headers_t headers,
     action decapsulate() {
         headers.ethernet.ether_type = headers.shim.ether_type;
         headers.shim.setInvalid();
+        headers.arrived.setInvalid();
         headers.reverse[0].setInvalid();
         headers.reverse[1].setInvalid();
         headers.reverse[2].setInvalid();

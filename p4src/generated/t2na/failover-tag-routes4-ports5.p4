@@ -631,7 +631,7 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_POP)
     action pop() {
-        headers.forward.pop_front(1);
+        headers.forward[0].setInvalid();
         headers.shim.forward_hops = headers.shim.forward_hops - 1;
     }
 

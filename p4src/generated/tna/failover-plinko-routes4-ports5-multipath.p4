@@ -60,6 +60,7 @@ struct headers_t {
     ethernet_t   ethernet;
     shim_t       shim;
     hop_t[4]     forward;
+    hop_t        arrived;          // the port that the packet came by, before the others
     hop_t[4]     reverse;
     arp_ipv4_t   arp;
     ipv4_t       ipv4;             // of hosts' packets, for the choice of a routing
@@ -766,25 +767,23 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_POP)
     action pop() {
-        headers.forward.pop_front(1);
+        headers.forward[0].setInvalid();
         headers.shim.forward_hops = headers.shim.forward_hops - 1;
     }
 
     @id(ID_ACTION_PUSH)
     action push() {
-        headers.reverse.push_front(1);
-        headers.reverse[0].setValid();
-        headers.reverse[0].port = (bit<8>)meta.came_from;
+        headers.arrived.setValid();
+        headers.arrived.port = (bit<8>)meta.came_from;
         headers.shim.reverse_hops = headers.shim.reverse_hops + 1;
     }
 
     @id(ID_ACTION_POP_AND_PUSH)
     action pop_and_push() {
-        headers.forward.pop_front(1);
+        headers.forward[0].setInvalid();
         headers.shim.forward_hops = headers.shim.forward_hops - 1;
-        headers.reverse.push_front(1);
-        headers.reverse[0].setValid();
-        headers.reverse[0].port = (bit<8>)meta.came_from;
+        headers.arrived.setValid();
+        headers.arrived.port = (bit<8>)meta.came_from;
         headers.shim.reverse_hops = headers.shim.reverse_hops + 1;
     }
 
@@ -818,6 +817,7 @@ control ingress(inout headers_t headers,
         headers.forward[1].setInvalid();
         headers.forward[2].setInvalid();
         headers.forward[3].setInvalid();
+        headers.arrived.setInvalid();
         headers.reverse[0].setInvalid();
         headers.reverse[1].setInvalid();
         headers.reverse[2].setInvalid();

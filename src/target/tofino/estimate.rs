@@ -245,10 +245,14 @@ fn ingress(features: &Features, room: &Room) -> Vec<(&'static str, Vec<Table>)> 
     steps
 }
 
+/// TCAM blocks of a stage stand in so many columns; a row that is wider than a block takes neighbours in one of them.
+const TCAM_COLUMNS: usize = 2;
+
 /// What is left of a stage.
 struct Left {
     tables: u64,
-    tcam: u64,
+    /// By column.
+    tcam: [u64; TCAM_COLUMNS],
     crossbar: u64,
     sram: u64,
 }
@@ -257,7 +261,7 @@ impl Left {
     fn all(pipeline: &Pipeline) -> Self {
         Self {
             tables: pipeline.logical_tables.into(),
-            tcam: pipeline.tcam_blocks.into(),
+            tcam: [u64::from(pipeline.tcam_blocks) / TCAM_COLUMNS as u64; TCAM_COLUMNS],
             crossbar: pipeline.crossbar_bytes.into(),
             sram: pipeline.sram_blocks.into(),
         }
@@ -358,14 +362,18 @@ impl Piece {
             return 0;
         }
         let fits = |there: u64, each: u64| there.checked_div(each).unwrap_or(u64::MAX);
-        let taken = self
-            .slices
-            .min(fits(left.tcam, self.tcam))
-            .min(fits(left.sram, self.sram));
+        let in_columns = left.tcam.iter().map(|&column| fits(column, self.tcam));
+        let in_tcam = in_columns.fold(0, u64::saturating_add);
+        let taken = self.slices.min(in_tcam).min(fits(left.sram, self.sram));
         if taken > 0 {
             left.tables -= 1;
             left.crossbar -= self.crossbar;
-            left.tcam -= taken * self.tcam;
+            let mut rest = taken;
+            for column in &mut left.tcam {
+                let here = rest.min(fits(*column, self.tcam));
+                *column -= here * self.tcam;
+                rest -= here;
+            }
             left.sram -= taken * self.sram;
             self.slices -= taken;
         }

@@ -116,6 +116,24 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
 }
 
 #[test]
+fn what_no_chip_holds_is_refused_with_a_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    let deep = FailoverOptions {
+        stack: 20,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let plan = failover_plan(&deep);
+    let error = build(&plan, TargetKind::Tna, &place.path().join("out"), &|_| ()).unwrap_err();
+    assert_eq!(error.fault(), BuildFault::Target);
+    let text = error.to_string();
+    assert!(
+        text.contains("needs 20 hops") && text.contains("has 16"),
+        "{text}"
+    );
+    assert!(text.contains("--stack"), "{text}");
+}
+
+#[test]
 fn device_ports_of_a_failover_plan_are_outside_and_the_generators_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let plan = failover_plan(&FailoverOptions::new(FailoverScheme::MplsFrr));
