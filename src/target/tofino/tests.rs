@@ -86,7 +86,7 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
             multipath: Some(3),
             ..FailoverOptions::new(FailoverScheme::Plinko)
         },
-        FailoverOptions::new(FailoverScheme::Edst),
+        FailoverOptions::new(FailoverScheme::Adst),
     ] {
         let plan = failover_plan(&options);
         let open = |target: TargetKind| {
