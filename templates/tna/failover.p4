@@ -615,3 +615,4 @@ Pipeline(ingress_parser(), ingress(), ingress_deparser(),
          egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;
+
