@@ -101,6 +101,8 @@ fn bmv2_is_told_what_it_fails() {
         "--cpu-port",
         "510",
         "--quick",
+        "--target",
+        "v1model",
         "--json",
     ]);
     assert_eq!(status, Some(1), "{errors}");
@@ -125,6 +127,11 @@ fn bmv2_is_told_what_it_fails() {
         assert!(of_point(point).contains(&"fail"), "point {point}");
     }
     assert!(of_point(21).contains(&"lacks"));
+    assert!(
+        report["differs"].is_null(),
+        "BMv2 is what the table of targets says: {}",
+        report["differs"]
+    );
 }
 
 #[test]
@@ -159,9 +166,12 @@ fn our_own_switch_conforms() {
         "--all",
         "--fuzz",
         "4000",
+        "--target",
+        "embedded",
     ]);
     assert_eq!(status, Some(0), "{text}{errors}");
     assert!(text.contains(" 0 failed, 0 lacking, 0 skipped"), "{text}");
+    assert!(!text.contains("otherwise than its target"), "{text}");
     assert!(
         text.contains("4000 sent") && text.contains(" 0 disagreements"),
         "{text}"

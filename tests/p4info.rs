@@ -3,12 +3,15 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::{P4InfoIndex, to_text};
+use switchwright::plan::layout::{Architecture, Room};
 use switchwright::plan::layout::{FailoverFeatures, Features, HeaderState, MatchKind};
 use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for, p4info};
+use switchwright::program::{Program, generate_for, generate_tofino, p4info};
 
 fn programs() -> Vec<Program> {
     let mut programs = Vec::new();
@@ -119,5 +122,110 @@ fn the_text_is_what_p4c_writes() {
             assert_eq!(ours, theirs, "{name}, line {}", number + 1);
         }
         assert_eq!(ours.len(), theirs.len(), "{name}");
+    }
+}
+
+/// Programs for Tofino 1, and one for Tofino 2.
+fn tofino_programs() -> Vec<Program> {
+    let mut programs = Vec::new();
+    for carrier in CarrierKind::ALL {
+        for form in [RuleForm::Exact, RuleForm::PortSets] {
+            let features = Features {
+                carrier,
+                class_shift: None,
+                lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
+                form,
+                port_bits: if form == RuleForm::Exact { 9 } else { 32 },
+            };
+            let architecture = match (carrier, form) {
+                (CarrierKind::Dscp, RuleForm::PortSets) => Architecture::T2na,
+                _ => Architecture::Tna,
+            };
+            let program = generate_tofino(&features, architecture, &Room::default());
+            programs.push(program.expect("the templates render"));
+        }
+    }
+    programs
+}
+
+/// What the open compiler for Tofino writes for a program, in P4Runtime's own terms; `None` without it (see
+/// `tests/tofino.rs` for how it is found). P4Info is written long before the program, whose compilation is ended.
+fn of_barefoot(program: &Program, folder: &Path) -> Option<P4Info> {
+    let name = std::env::var_os("P4C_BAREFOOT").unwrap_or_else(|| "p4c-barefoot".into());
+    for file in program.files() {
+        std::fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
+    }
+    let chip = match program.architecture {
+        Architecture::T2na => "tofino2",
+        _ => "tofino",
+    };
+    let mut command = Command::new(name);
+    command.args(["--target", chip, "--arch", program.architecture.name()]);
+    let includes = std::env::var_os("P4C_BAREFOOT_INCLUDE");
+    for include in includes.iter().flat_map(std::env::split_paths) {
+        command.arg("-I").arg(include);
+    }
+    let log = std::fs::File::create(folder.join("log")).expect("a writable folder");
+    let mut child = command
+        .args([
+            "--p4runtime-force-std-externs",
+            "--p4runtime-files",
+            "p4info.txtpb",
+        ])
+        .args(["-o", "out", program.main.name.as_str()])
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .ok()?;
+    let start = Instant::now();
+    let info = loop {
+        let text = std::fs::read_to_string(folder.join("p4info.txtpb")).unwrap_or_default();
+        // It ends with the types: what is there before is a part.
+        if text.contains("\ntype_info {") && text.ends_with("}\n") {
+            break p4runtime::from_text(&text).expect("P4Info");
+        }
+        let ended = child.try_wait().expect("a child of ours");
+        let words = || std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+        assert!(
+            ended.is_none() && start.elapsed() < Duration::from_secs(600),
+            "no P4Info:\n{}",
+            words()
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    Some(info)
+}
+
+/// Entity by entity: everything but port metadata, which is no entity of P4Runtime's.
+#[test]
+fn tofinos_is_what_its_compiler_writes() {
+    for program in tofino_programs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ours = p4info::of(&program).expect("our own program compiles");
+        let layout = P4InfoIndex::new(ours.clone()).expect("ids and names are unique");
+        for table in program.layout().tables {
+            let found = layout.table(table.name).expect("a table of the layout");
+            assert_eq!(found.id(), table.id, "{}", table.name);
+        }
+        let Some(theirs) = of_barefoot(&program, folder.path()) else {
+            println!("compared with the layout alone: p4c-barefoot is not installed");
+            continue;
+        };
+        let name = program.features.program_name();
+        assert_eq!(ours.pkg_info, theirs.pkg_info, "{name}");
+        let count = |info: &P4Info| [info.tables.len(), info.actions.len(), info.counters.len()];
+        assert_eq!(count(&ours), count(&theirs), "{name}");
+        for (ours, theirs) in ours.tables.iter().zip(&theirs.tables) {
+            assert_eq!(ours, theirs, "{name}");
+        }
+        for (ours, theirs) in ours.actions.iter().zip(&theirs.actions) {
+            assert_eq!(ours, theirs, "{name}");
+        }
+        assert_eq!(ours.action_profiles, theirs.action_profiles, "{name}");
+        assert_eq!(ours.counters, theirs.counters, "{name}");
+        assert_eq!(ours.registers, theirs.registers, "{name}");
     }
 }

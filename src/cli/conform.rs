@@ -160,6 +160,9 @@ fn describe(report: &Conformance, all: bool) -> String {
             finding.spec
         ));
     }
+    for difference in &report.differs {
+        text.push_str(&format!("otherwise than its target: {difference}\n"));
+    }
     if let Some(fuzzing) = &report.fuzzing {
         text.push_str(&describe_fuzzing(fuzzing));
     }

@@ -1,4 +1,4 @@
-//! `switchwright push`: a build directory onto running switches, over P4Runtime.
+//! `switchwright push`: a build directory onto running switches, over P4Runtime or BF Runtime.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
+use crate::target::capabilities::Api;
 use crate::target::remote::journal::JournalError;
 use crate::target::remote::push::{Step, Survey, Told};
 use crate::target::remote::push::{push, rollback, survey};
@@ -41,6 +42,9 @@ pub(super) struct Network {
 pub(super) struct Push {
     #[command(flatten)]
     network: Network,
+    /// Over what tables are filled [default: what the build's target has]. Another than that is refused.
+    #[arg(long, value_enum, value_name = "API")]
+    target: Option<Over>,
     /// Tell what would be written; write nothing.
     #[arg(long, conflicts_with_all = ["diff", "rollback"])]
     dry_run: bool,
@@ -60,6 +64,9 @@ pub(super) struct Push {
     /// Become primary even if another client has a higher election id.
     #[arg(long)]
     take_over: bool,
+    /// Load the build's program where a switch runs another one, or another version. Without it such a switch is refused.
+    #[arg(long)]
+    replace_program: bool,
     /// Where the journal is kept, from which --rollback works [default: the build directory's name with `.push`].
     #[arg(long, value_name = "JOURNAL")]
     state: Option<PathBuf>,
@@ -69,7 +76,16 @@ pub(super) struct Push {
 pub(super) fn read_devices(file: &str, desired: &Desired) -> Result<Devices, Fault> {
     let text = terminal::read(file)?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    Devices::parse(&text, folder, &desired.names()).input(file)
+    Devices::parse(&text, folder, &desired.wanted()).input(file)
+}
+
+/// APIs, as `--target` names them.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Over {
+    /// P4Runtime: BMv2, and Switchwright's own switch.
+    P4runtime,
+    /// BF Runtime: Tofino.
+    Bfrt,
 }
 
 impl Network {
@@ -111,8 +127,32 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
 }
 
 impl Push {
+    /// Refuses an API that the build is not for.
+    fn over(&self, desired: &Desired) -> Result<(), Fault> {
+        let (asked, instead) = match self.target {
+            Some(Over::P4runtime) => (Api::P4Runtime, "v1model"),
+            Some(Over::Bfrt) => (Api::BfRuntime, "tna` or `--target tna2"),
+            None => return Ok(()),
+        };
+        let built = desired.pipeline.target;
+        if built.api == asked {
+            return Ok(());
+        }
+        Err(Fault::input(format!(
+            "`{}` was built for target {}, whose tables are filled over {}, not {}",
+            self.network.directory,
+            built.target,
+            built.api.name(),
+            asked.name()
+        ))
+        .help(format!(
+            "leave `--target` out, or build for the other: `switchwright build PLAN --target {instead}`"
+        )))
+    }
+
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let (desired, devices) = self.network.open()?;
+        self.over(&desired)?;
         let runtime = runtime()?;
         if self.dry_run || self.diff {
             let bar = terminal.counter("asking switches", devices.all().len());
@@ -130,6 +170,7 @@ impl Push {
             jobs: self.network.jobs(),
             continue_on_unreachable: self.continue_on_unreachable,
             take_over: self.take_over,
+            replace_program: self.replace_program,
             journal: match &self.state {
                 Some(path) => path.clone(),
                 None => self.network.journal()?,
@@ -299,7 +340,13 @@ fn describe(report: &PushReport, rollback: bool, seconds: f64) -> String {
         (Outcome::RolledBack, false) => "rolled back".to_owned(),
         (Outcome::Mixed, _) => "not every switch is in a known state".to_owned(),
     };
-    format!("{}{verdict} ({seconds:.3} s)\n", list(&report.switches))
+    let mut text = list(&report.switches);
+    for switch in &report.switches {
+        for difference in &switch.differs {
+            text.push_str(&format!("{}: {difference}\n", switch.switch));
+        }
+    }
+    text + &format!("{verdict} ({seconds:.3} s)\n")
 }
 
 /// The switches as a table; of many, those that changed.

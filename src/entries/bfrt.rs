@@ -17,22 +17,22 @@ use super::model::{
 };
 use super::resolve::{Resolved, ResolvedAction, ResolvedCall, entry_place, match_type, width};
 use super::{EntriesError, value_text};
-use crate::plan::layout::tofino::profile_of;
+use crate::plan::layout::tofino::{profile_of, selector_of};
 
 /// What `format` says.
 const FORMAT: &str = "switchwright-bfrt";
 /// The version of the format.
 const VERSION: u32 = 1;
 /// The pipe's name in our programs.
-const PIPE: &str = "pipe";
+pub(crate) const PIPE: &str = "pipe";
 /// The `$MATCH_PRIORITY` of what loses to everything: it has 24 bits.
 pub const LOWEST: i32 = (1 << 24) - 1;
 
-const PRIORITY: &str = "$MATCH_PRIORITY";
-const MEMBER: &str = "$ACTION_MEMBER_ID";
-const STATUS: &str = "$ACTION_MEMBER_STATUS";
-const GROUP: &str = "$SELECTOR_GROUP_ID";
-const MAX_SIZE: &str = "$MAX_GROUP_SIZE";
+pub(crate) const PRIORITY: &str = "$MATCH_PRIORITY";
+pub(crate) const MEMBER: &str = "$ACTION_MEMBER_ID";
+pub(crate) const STATUS: &str = "$ACTION_MEMBER_STATUS";
+pub(crate) const GROUP: &str = "$SELECTOR_GROUP_ID";
+pub(crate) const MAX_SIZE: &str = "$MAX_GROUP_SIZE";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,12 +154,22 @@ fn full(name: &str) -> String {
 }
 
 /// The table that holds members: of a selector the profile that it draws from, else the profile itself.
-fn members_table(profile: &ActionProfile) -> String {
+pub(crate) fn members_table(profile: &ActionProfile) -> String {
     if profile.with_selector {
         profile_of(profile.name())
     } else {
         profile.name().to_owned()
     }
+}
+
+/// The table that holds a selector's groups.
+pub(crate) fn groups_table(profile: &ActionProfile) -> String {
+    selector_of(profile.name())
+}
+
+/// How a field is matched.
+pub(crate) fn match_kind(field: &MatchField) -> MatchType {
+    match_type(field)
 }
 
 fn write_group(group: &Group, profile: &ActionProfile) -> FileEntry {

@@ -10,6 +10,8 @@ pub mod p4info;
 mod tagger;
 mod tofino;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::plan::CheckedPlan;
 use crate::plan::layout::{
     Architecture, FailoverFeatures, FailoverRoom, Features, Layout, ProgramFeatures, Room,
@@ -117,6 +119,25 @@ pub fn generate_tofino_failover(
 #[derive(Debug, thiserror::Error)]
 #[error("rendering the P4 program failed: {0}; this is a bug of Switchwright")]
 pub struct ProgramError(#[from] askama::Error);
+
+/// What stands in a template where the stamp goes.
+const STAMP: &str = "0000000000000000";
+
+/// A text with its stamp: a digest of the text without it and of what it includes. Programs for Tofino carry it in an
+/// annotation, for a device tells annotations with its tables, and nothing else of a program's text.
+fn stamped(text: &str, includes: &[SourceFile]) -> String {
+    let mut digest = Sha256::new();
+    digest.update(text);
+    for file in includes {
+        digest.update(&file.text);
+    }
+    let digest = digest.finalize();
+    let stamp: String = digest[..STAMP.len() / 2]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    text.replacen(STAMP, &stamp, 1)
+}
 
 /// The P4 files that every program includes.
 fn shared_includes() -> Vec<SourceFile> {

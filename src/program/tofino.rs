@@ -6,7 +6,7 @@ use super::tagger::{
     PortSetsDoc, PortSetsTypes, PortsExactDoc, PortsExactTypes, carrier_header, port_match,
     tag_text,
 };
-use super::{Program, ProgramError, SourceFile, shared_includes};
+use super::{Program, ProgramError, STAMP, SourceFile, shared_includes, stamped};
 use crate::plan::layout::{Architecture, Features, HASH_SHIFT_MAX, Layout, ProgramFeatures, Room};
 use crate::plan::{CarrierKind, RuleForm};
 
@@ -16,6 +16,7 @@ const FLOW_HASH_BITS: u8 = 16;
 /// What the carriers' templates read. Every field is P4 text in its final form.
 struct View {
     title: String,
+    stamp: &'static str,
     generator: &'static str,
     architecture: &'static str,
     port_doc: String,
@@ -92,6 +93,7 @@ pub(super) fn render(
         CarrierKind::VlanVid => VlanVidProgram { v }.render(),
         CarrierKind::Shim => ShimProgram { v }.render(),
     }?;
+    let includes = shared_includes();
     Ok(Program {
         name: "tagger",
         architecture,
@@ -99,9 +101,9 @@ pub(super) fn render(
         layout: Layout::tofino_tagger(*features, room),
         main: SourceFile {
             name: "tagger.p4".to_owned(),
-            text,
+            text: stamped(&text, &includes),
         },
-        includes: shared_includes(),
+        includes,
     })
 }
 
@@ -132,6 +134,7 @@ fn view(
     let bridge = Bridge::of(features);
     Ok(View {
         title: features.program_name(),
+        stamp: STAMP,
         generator: env!("CARGO_PKG_VERSION"),
         architecture: architecture.name(),
         port_doc,

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use p4runtime::p4::v1::write_request;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -88,6 +89,16 @@ pub enum Atomicity {
 }
 
 impl Atomicity {
+    /// P4Runtime's word for it.
+    #[must_use]
+    pub const fn message(self) -> write_request::Atomicity {
+        match self {
+            Self::ContinueOnError => write_request::Atomicity::ContinueOnError,
+            Self::RollbackOnError => write_request::Atomicity::RollbackOnError,
+            Self::DataplaneAtomic => write_request::Atomicity::DataplaneAtomic,
+        }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {

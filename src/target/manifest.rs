@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::capabilities::{self, Api};
+use super::capabilities::{self, Api, Capabilities};
 use super::directory::Digest;
 use crate::plan::Provenance;
 
@@ -151,8 +151,8 @@ pub enum ManifestError {
     },
     /// It was built for switches that are not reached so.
     #[error(
-        "`{directory}` was built for target {target}, whose tables are filled over {api}: its switches/NAME/bfrt.json and \
-         bfrt_load.py are for that; build with `--target v1model` for P4Runtime"
+        "`{directory}` was built for target {target}, whose tables are filled over {api} (`switchwright push` does it); build with `--target v1model` for \
+         this"
     )]
     Target {
         /// The directory.
@@ -201,6 +201,18 @@ impl BuildDirectory {
         Ok(Self {
             path: path.to_owned(),
             manifest,
+        })
+    }
+
+    /// What it was built for.
+    ///
+    /// # Errors
+    /// [`ManifestError::Malformed`] for a target that there is not.
+    pub fn target(&self) -> Result<&'static Capabilities, ManifestError> {
+        let name = &self.manifest.target;
+        capabilities::named(name).ok_or_else(|| ManifestError::Malformed {
+            path: self.path.join(MANIFEST),
+            reason: format!("there is no target `{name}`"),
         })
     }
 

@@ -4,6 +4,7 @@
 //! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
 //! and a report. The directory appears complete or not at all.
 
+pub mod bfrt;
 pub mod capabilities;
 pub mod conform;
 mod directory;

@@ -246,6 +246,128 @@ fn what_the_target_lacks_is_refused_by_name() {
     assert!(capabilities::V1MODEL.refusals(&plan).is_empty());
 }
 
+/// A plan whose proof leaves out what today's switches have, for a Clos of two leaves.
+fn unbudgeted(hosts: u16, options: &TaggerOptions) -> CheckedPlan {
+    let clos = Clos {
+        leaves: 2,
+        spines: 2,
+        hosts,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let topology = clos.generate().expect("a small Clos");
+    let mut options = options.clone();
+    options.budget.lossless_priorities = 16;
+    options.budget.ports = 2048;
+    let tables = tagger(&topology, &options).expect("a Clos gets tags");
+    let free = check::Options {
+        budgets: false,
+        ..check::Options::default()
+    };
+    check(tables, &free).expect("and they are sound")
+}
+
+/// Priorities, ports and bitmaps, by a build for every target: what, how much, how much there is, what to change; and
+/// nothing is left in the directory's place.
+#[test]
+fn every_target_refuses_a_plan_that_it_cannot_hold() {
+    let place = tempfile::tempdir().unwrap();
+    let exact = TaggerOptions {
+        form: RuleForm::Exact,
+        ..TaggerOptions::default()
+    };
+    let bounces = TaggerOptions {
+        bounces: 8,
+        ..TaggerOptions::default()
+    };
+    let many_priorities = unbudgeted(2, &bounces);
+    let many_ports = unbudgeted(520, &exact);
+    let wide = unbudgeted(40, &TaggerOptions::default());
+    for target in TargetKind::ALL {
+        let name = target.name();
+        let mut cases = vec![
+            (
+                &many_priorities,
+                "it needs 10 priorities, the target has 8",
+                "fewer bounces",
+            ),
+            (
+                &many_ports,
+                "switch `leaf1` needs 522 port numbers, the target has 510",
+                "split the switch",
+            ),
+        ];
+        if target != TargetKind::V1model {
+            let words =
+                "it needs 43 bits of port bitmap (one per port, and bit 0), the target has 33";
+            cases.push((&wide, words, "rules for exact ports"));
+        }
+        for (plan, words, mend) in cases {
+            let directory = place.path().join(name);
+            let error = build(plan, target, &directory, &|_| ()).unwrap_err();
+            assert_eq!(error.fault(), BuildFault::Target, "{error}");
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("target {name} cannot carry this plan")),
+                "{text}"
+            );
+            assert!(text.contains(words) && text.contains(mend), "{text}");
+            assert!(!directory.exists());
+        }
+    }
+}
+
+/// Stages and TCAM of both chips, for a program that is too large for them; software has neither.
+#[test]
+fn a_pipeline_refuses_what_its_stages_and_tcam_cannot_hold() {
+    use crate::plan::layout::{Features, Room};
+
+    let features = Features {
+        carrier: CarrierKind::Dscp,
+        class_shift: None,
+        lossy: crate::plan::TagCode::new(0),
+        form: RuleForm::PortSets,
+        port_bits: 33,
+    };
+    for (target, stages, blocks) in [(TargetKind::Tna, 12, 288), (TargetKind::Tna2, 20, 480)] {
+        let capabilities = target.capabilities();
+        let pipeline = capabilities.pipeline.expect("Tofino has one");
+        let refusals = |room: Room| {
+            let estimate = Estimate::of(&features, &room, &pipeline);
+            capabilities.pipeline_refusals(&estimate)
+        };
+        assert!(refusals(Room::default()).is_empty());
+        let routes = Room {
+            ipv4_routes: 1 << 18,
+            ..Room::default()
+        };
+        let rules = Room {
+            tag_rules: 1 << 17,
+            ..Room::default()
+        };
+        for (room, mend) in [
+            (routes, "from one prefix"),
+            (rules, "fewer or narrower tag rules"),
+        ] {
+            let refused = refusals(room);
+            let of = |resource: &str| refused.iter().find(|r| r.resource == resource);
+            for (resource, limit) in [("stages", stages), ("TCAM blocks", blocks)] {
+                let refusal = of(resource).unwrap_or_else(|| panic!("{resource}: {refused:?}"));
+                assert!(
+                    refusal.need > refusal.limit && refusal.limit == limit,
+                    "{refusal}"
+                );
+                let text = BuildError::Refused(vec![refusal.clone()]).to_string();
+                assert!(
+                    text.contains(target.name()) && text.contains(mend),
+                    "{text}"
+                );
+            }
+        }
+    }
+    assert!(TargetKind::V1model.capabilities().pipeline.is_none());
+}
+
 #[test]
 fn the_page_names_every_tag_and_class() {
     let place = tempfile::tempdir().unwrap();
@@ -273,33 +395,23 @@ fn the_page_names_every_tag_and_class() {
     assert!(page.contains("<svg"), "the network is drawn");
 }
 
-#[test]
-fn all_formats_of_a_switch_say_the_same() {
-    let place = tempfile::tempdir().unwrap();
-    let directory = place.path().join("out");
-    for carrier in [CarrierKind::Dscp, CarrierKind::Shim] {
-        let options = TaggerOptions {
-            carrier,
-            ..TaggerOptions::default()
-        };
-        build_into(&directory, &clos(&options));
-        let opened = BuildDirectory::open(&directory).unwrap();
-        let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
-        let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
-        for switch in &opened.manifest().switches {
-            let text = |path: String| opened.read_text(&path).unwrap();
-            let request = text(switch.entries_txtpb());
-            let request = write_request::read_text(&switch.name, &request, &index).unwrap();
-            let json = text(switch.runtime_json());
-            let (json, _) = runtime_json::read(&switch.name, &json, &index).unwrap();
-            let commands = text(switch.commands_txt());
-            let commands = commands::read(&switch.name, &commands, &index).unwrap();
-            assert_eq!(request, json, "{}", switch.name);
-            assert_eq!(request, commands, "{}", switch.name);
-            let count = request.tables.len() + request.members.len() + request.groups.len();
-            assert_eq!(switch.entries, count as u64, "{}", switch.name);
-        }
-    }
+/// What a build for v1model says of a switch, in each of its formats: all the same.
+fn read_v1model(
+    opened: &BuildDirectory,
+    switch: &SwitchFiles,
+    index: &P4InfoIndex,
+) -> crate::entries::SwitchEntries {
+    let text = |path: String| opened.read_text(&path).unwrap();
+    let name = &switch.name;
+    let request = text(switch.entries_txtpb());
+    let request = write_request::read_text(name, &request, index).unwrap();
+    let (json, _) = runtime_json::read(name, &text(switch.runtime_json()), index).unwrap();
+    let commands = commands::read(name, &text(switch.commands_txt()), index).unwrap();
+    assert_eq!(request, json, "{name}");
+    assert_eq!(request, commands, "{name}");
+    let count = request.tables.len() + request.members.len() + request.groups.len();
+    assert_eq!(switch.entries, count as u64, "{name}");
+    request
 }
 
 #[test]
@@ -352,6 +464,8 @@ fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntri
     entries
 }
 
+/// One plan for every target, every format of it read back: runtime.json, the WriteRequest, the commands of
+/// simple_switch_CLI, bfrt.json for both chips. The embedded switch is filled from the WriteRequest.
 #[test]
 fn a_plan_has_the_same_entries_on_every_target() {
     let place = tempfile::tempdir().unwrap();
@@ -377,14 +491,13 @@ fn a_plan_has_the_same_entries_on_every_target() {
             let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
             for switch in &v1model.manifest().switches {
                 let name = &switch.name;
-                let text = v1model.read_text(&switch.entries_txtpb()).unwrap();
-                let mut ours = write_request::read_text(name, &text, &index).unwrap();
-                let mut theirs = read_bfrt(&tna, name);
-                theirs.arrange(&index).unwrap();
+                let mut ours = read_v1model(&v1model, switch, &index);
                 ours.arrange(&index).unwrap();
-                assert_eq!(ours, theirs, "{name}, {carrier:?}, {form:?}");
-                let text = |opened: &BuildDirectory| opened.read_text(&switch.bfrt_json()).unwrap();
-                assert_eq!(text(&tna), text(&tna2), "{name}");
+                for tofino in [&tna, &tna2] {
+                    let mut theirs = read_bfrt(tofino, name);
+                    theirs.arrange(&index).unwrap();
+                    assert_eq!(ours, theirs, "{name}, {carrier:?}, {form:?}");
+                }
             }
         }
     }

@@ -418,6 +418,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("{{ v.title }} for {{ v.architecture }}, {{ v.stamp }}")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -301,17 +301,19 @@ impl Fabric {
         *process = self.kind.start(device_id, *port, &more);
     }
 
-    /// Makes a switch of a build refuse: the entry refers to a group that nobody makes. The manifest is put right.
+    /// Makes a switch of a build refuse: the entry refers to a group that nobody makes.
     pub(crate) fn spoil(&self, build: &str, switch: &str) {
         let file = format!("switches/{switch}/entries.txtpb");
-        let path = self.path().join(build).join(&file);
+        let (group, nobodys) = ("action_profile_group_id: 1", "action_profile_group_id: 77");
+        self.edit(build, &file, |text| text.replacen(group, nobodys, 1));
+    }
+
+    /// Changes a file of a build; the manifest is put right.
+    pub(crate) fn edit(&self, build: &str, file: &str, change: impl Fn(&str) -> String) {
+        let path = self.path().join(build).join(file);
         let text = fs::read_to_string(&path).unwrap();
-        let spoilt = text.replacen(
-            "action_profile_group_id: 1",
-            "action_profile_group_id: 77",
-            1,
-        );
-        assert_ne!(text, spoilt, "the leaf has a group");
+        let spoilt = change(&text);
+        assert_ne!(text, spoilt, "{file} changes");
         fs::write(&path, &spoilt).unwrap();
         let manifest = self.path().join(build).join("manifest.json");
         let mut json: Value = serde_json::from_reader(File::open(&manifest).unwrap()).unwrap();
@@ -319,7 +321,7 @@ impl Fabric {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        json["files"][&file] = digest.into();
+        json["files"][file] = digest.into();
         fs::write(&manifest, json.to_string()).unwrap();
     }
 

@@ -85,11 +85,36 @@ fn another_plan_is_a_diff_and_can_be_undone() {
     });
 }
 
+/// What a refused push says, on one line.
+fn refused(fabric: &Fabric, arguments: &[&str], words: &[&str]) {
+    let (status, text, error) = fabric.run(arguments);
+    assert_eq!(status, 3, "{arguments:?}: {text}{error}");
+    let said: Vec<&str> = error.split_whitespace().filter(|w| *w != "│").collect();
+    let said = said.join(" ");
+    for word in words {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+/// A switch that runs another program is refused, and so is one that runs another version of it, until somebody says that
+/// the program is to be replaced.
 #[test]
-fn another_program_replaces_the_first_and_can_be_undone() {
+fn another_program_replaces_the_first_if_told_to_and_can_be_undone() {
     on_every_kind(|fabric| {
         fabric.json(0, &["push", "one"]);
-        let pushed = fabric.json(0, &["push", "vlan"]);
+        refused(
+            fabric,
+            &["push", "vlan"],
+            &[
+                "nothing was changed",
+                "leaf1",
+                "has another program",
+                "--replace-program",
+                "push the build that it runs",
+            ],
+        );
+        assert_eq!(fabric.json(0, &["drift", "one"])["drifted"], false);
+        let pushed = fabric.json(0, &["push", "vlan", "--replace-program"]);
         assert!(
             pushed["switches"]
                 .as_array()
@@ -100,6 +125,62 @@ fn another_program_replaces_the_first_and_can_be_undone() {
         assert_eq!(fabric.json(0, &["push", "vlan"])["written"], 0);
         fabric.json(0, &["push", "vlan", "--rollback"]);
         fabric.text(0, &["push", "one", "--diff"]);
+    });
+}
+
+#[test]
+fn another_version_of_the_program_is_refused_until_it_is_to_be_replaced() {
+    // BMv2's server gives the cookie back too, so both are told apart by it.
+    on_every_kind(|fabric| {
+        fabric.json(0, &["push", "one"]);
+        fabric.edit("two", "p4/tagger.p4", |text| {
+            format!("{text}\n// Another version.\n")
+        });
+        refused(
+            fabric,
+            &["push", "two"],
+            &["another version of this program", "--replace-program"],
+        );
+        let pushed = fabric.json(0, &["push", "two", "--replace-program"]);
+        assert_eq!(pushed["switches"][0]["pipeline"], "replace");
+        assert_eq!(fabric.json(0, &["push", "two"])["written"], 0);
+    });
+}
+
+/// What the devices file says of a switch is held against the build, and against what the switch turns out to do.
+#[test]
+fn a_switch_of_a_known_target_is_taken_at_its_word() {
+    on_every_kind(|fabric| {
+        let devices = std::fs::read_to_string(fabric.path().join("devices.yaml")).unwrap();
+        let say = |target: &str| {
+            let defaults = format!("defaults: {{target: {target}}}\nswitches:");
+            fabric.write("devices.yaml", &devices.replace("switches:", &defaults));
+        };
+        say("tna");
+        let (status, _, error) = fabric.run(&["push", "one"]);
+        assert_eq!(status, 2, "{error}");
+        assert!(error.contains("of target tna"), "{error}");
+        let (own, other) = match fabric.kind() {
+            Kind::Ours => ("embedded", "v1model"),
+            Kind::Bmv2 => ("v1model", "embedded"),
+        };
+        say(own);
+        let report = fabric.json(0, &["push", "one"]);
+        assert!(report["switches"][0]["differs"].is_null(), "{report}");
+        say(other);
+        let report = fabric.json(0, &["push", "two"]);
+        let differs = &report["switches"][0]["differs"];
+        match fabric.kind() {
+            // Nobody asks BMv2's target for what it is known to lack, so nothing is seen.
+            Kind::Ours => assert!(differs.is_null(), "{report}"),
+            Kind::Bmv2 => assert!(
+                differs[0]
+                    .as_str()
+                    .unwrap()
+                    .contains("known for dataplane-atomic"),
+                "{report}"
+            ),
+        }
     });
 }
 

@@ -40,12 +40,13 @@ fn a_versioned_push_that_is_stopped_between_its_steps_leaves_nothing() {
     let fabric = fabric();
     let desired = Desired::open(&fabric.path().join("new")).unwrap();
     let text = std::fs::read_to_string(fabric.path().join("devices.yaml")).unwrap();
-    let devices = Devices::parse(&text, fabric.path(), &desired.names()).unwrap();
+    let devices = Devices::parse(&text, fabric.path(), &desired.wanted()).unwrap();
     let options = PushOptions {
         jobs: 4,
         continue_on_unreachable: false,
         take_over: false,
         journal: fabric.path().join("journal"),
+        replace_program: false,
         stop: Stop::default(),
     };
     // Every switch is asked before the first step; what is asked later belongs to the last one.

@@ -25,6 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("packet", &["units"]),
     ("p4ir", &["units"]),
     ("p4runtime", &["units"]),
+    ("bfruntime", &["p4runtime"]),
     ("netlab", &["units"]),
     ("p4front", &["p4ir", "units"]),
     ("p4exec", &["p4ir", "packet", "units"]),

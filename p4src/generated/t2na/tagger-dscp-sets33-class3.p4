@@ -559,6 +559,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-dscp-sets33-class3 for t2na, 8c800d2fdd543ff7")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

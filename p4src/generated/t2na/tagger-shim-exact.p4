@@ -576,6 +576,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-shim-exact for t2na, cbc1925267483b25")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -615,6 +615,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-shim-sets33 for t2na, ea2619db3624b879")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -597,6 +597,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-pcp-sets33 for t2na, d1d315f0d1eb1859")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -558,6 +558,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-vid-exact for t2na, 7a2a8c8de3b0551a")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

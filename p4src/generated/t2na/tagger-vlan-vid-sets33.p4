@@ -597,6 +597,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-vid-sets33 for t2na, 86fd2beb5d90bf11")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -520,6 +520,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-dscp-exact-class3 for tna, bd47ff79813307b5")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -558,6 +558,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-pcp-exact for tna, 894451b8487e9d79")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

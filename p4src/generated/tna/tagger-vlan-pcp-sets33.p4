@@ -597,6 +597,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-pcp-sets33 for tna, 11e22b4b2c0a20fc")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -558,6 +558,8 @@ control ingress(inout headers_t headers,
         for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("tagger-vlan-vid-exact for tna, 70d63b4366ad002a")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -133,13 +133,26 @@ pub fn renamed(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The action profile that holds the members of a selector, by the names that our programs give them.
+/// The action profile that holds the members of a selector, by the names that our programs give them. P4Info has one name
+/// for both: a layout's has the selector's, a compiler's the profile's.
 #[must_use]
-pub fn profile_of(selector: &str) -> String {
-    match selector.strip_suffix("_selector") {
-        Some(stem) => format!("{stem}_profile"),
-        None => format!("{selector}_profile"),
+pub fn profile_of(name: &str) -> String {
+    format!("{}_profile", stem(name))
+}
+
+/// The selector that draws from an action profile; see [`profile_of`].
+#[must_use]
+pub fn selector_of(name: &str) -> String {
+    match name.strip_suffix("_profile") {
+        Some(stem) => format!("{stem}_selector"),
+        None => name.to_owned(),
     }
+}
+
+fn stem(name: &str) -> &str {
+    let stem = name.strip_suffix("_selector");
+    stem.or_else(|| name.strip_suffix("_profile"))
+        .unwrap_or(name)
 }
 
 impl Layout {
@@ -235,6 +248,9 @@ mod tests {
             }
         }
         assert_eq!(profile_of(ECMP_SELECTOR), ECMP_PROFILE);
+        assert_eq!(profile_of(ECMP_PROFILE), ECMP_PROFILE);
+        assert_eq!(selector_of(ECMP_PROFILE), ECMP_SELECTOR);
+        assert_eq!(selector_of(ECMP_SELECTOR), ECMP_SELECTOR);
     }
 
     #[test]

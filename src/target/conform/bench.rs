@@ -161,6 +161,9 @@ impl Bench {
             endpoint: self.endpoint.clone(),
             config: self.options.config,
             config_file: self.options.config_file.clone(),
+            target: self.options.target,
+            p4_name: None,
+            client_id: None,
         };
         let mut abilities = Abilities::default();
         self.device_config =
@@ -221,6 +224,7 @@ impl Bench {
             return Ok(());
         }
         Err(RemoteError::Protocol {
+            api: "P4Runtime",
             address: self.endpoint.address.clone(),
             what: format!(
                 "with a higher election id than ever before we are not primary: {}",
@@ -491,6 +495,7 @@ impl Bench {
         Conformance {
             address: self.endpoint.address.clone(),
             api_version: self.api_version,
+            differs: Vec::new(),
             conforms: self.findings.iter().all(|f| f.verdict != Verdict::Fail)
                 && self.fuzzing.as_ref().is_none_or(agrees),
             findings: self.findings,

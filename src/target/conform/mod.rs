@@ -125,6 +125,9 @@ pub struct Conformance {
     pub api_version: String,
     /// Whether nothing failed.
     pub conforms: bool,
+    /// Where the server is otherwise than its target is known for (`switchwright targets`), where the target is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// The checks, by point.
     pub findings: Vec<Finding>,
     /// Random updates, where they were asked for.
@@ -138,6 +141,21 @@ impl Conformance {
             let Some(has) = offered(target, finding.check) else {
                 continue;
             };
+            let seen = match finding.verdict {
+                Verdict::Pass => Some(true),
+                Verdict::Lacks | Verdict::Fail => Some(false),
+                Verdict::Skip => None,
+            };
+            if let Some(seen) = seen.filter(|seen| *seen != has) {
+                let word = |has| if has { "has" } else { "lacks" };
+                self.differs.push(format!(
+                    "it {} what `{}` tries, and a switch of target {} is known to {} it",
+                    word(seen),
+                    finding.check,
+                    target.target,
+                    if has { "have" } else { "lack" }
+                ));
+            }
             finding.verdict = match finding.verdict {
                 Verdict::Lacks if has => Verdict::Fail,
                 Verdict::Fail if !has => Verdict::Lacks,
@@ -290,6 +308,7 @@ mod tests {
         let found = vec![
             finding(DATAPLANE, Verdict::Lacks),
             finding(REGISTER, Verdict::Fail),
+            finding(VALUE_SET, Verdict::Pass),
             finding("another", Verdict::Pass),
         ];
         let held = |target| {
@@ -297,15 +316,23 @@ mod tests {
                 address: String::new(),
                 api_version: String::new(),
                 conforms: false,
+                differs: Vec::new(),
                 findings: found.clone(),
                 fuzzing: None,
             };
             report.hold_against(target);
             report
         };
-        assert!(held(&V1MODEL).conforms);
+        let v1model = held(&V1MODEL);
+        assert!(v1model.conforms);
+        assert_eq!(
+            v1model.differs,
+            ["it has what `a value set` tries, and a switch of target v1model is known to lack it"]
+        );
         let embedded = held(&EMBEDDED);
         assert!(!embedded.conforms);
         assert_eq!(embedded.count(Verdict::Fail), 2);
+        assert_eq!(embedded.differs.len(), 2);
+        assert!(embedded.differs[0].starts_with("it lacks what `DATAPLANE_ATOMIC`"));
     }
 }

@@ -285,6 +285,7 @@ impl Control {
                 continue_on_unreachable: false,
                 take_over: true,
                 journal: folder.join("journal"),
+                replace_program: false,
                 stop: Stop::default(),
             },
         })
@@ -325,7 +326,7 @@ impl Drill<'_> {
         let folder = tempfile::tempdir()?;
         let mut lab = Lab::start(self.topology, kind, executable, folder.path())?;
         let desired = Desired::open(&self.options.build)?;
-        let devices = Devices::parse(&lab.devices(), folder.path(), &desired.names())?;
+        let devices = Devices::parse(&lab.devices(), folder.path(), &desired.wanted())?;
         let control = Control::new(Some(devices), folder.path())?;
         control.push(&desired)?;
         if kind == SwitchKind::Bmv2 {

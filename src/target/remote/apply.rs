@@ -1,9 +1,8 @@
 //! One switch brought to a state: the program if it must be, the entities that differ, and a look whether it holds.
 //!
 //! What a switch can do is found out, never assumed: which device config it takes by letting it verify, which
-//! atomicity by asking for the strongest and stepping down where it says UNIMPLEMENTED.
-
-use std::collections::BTreeMap;
+//! atomicity by asking for the strongest that its target is known for, or that there is, and stepping down where it says
+//! UNIMPLEMENTED.
 
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::P4Info;
@@ -17,9 +16,11 @@ use super::client::Client;
 use super::desired::{ConfigFormat, DesiredPipeline};
 use super::devices::Device;
 use super::diff::{self, Change, ChangeKind};
-use super::entity::{self, EntityKey};
+use super::entity::{self, Entities};
 use super::error::RemoteError;
-use super::state::{self, SwitchState};
+use super::state::SwitchState;
+use super::switch::Switch;
+use crate::target::capabilities::{self, Capabilities};
 
 /// Servers receive at least 4 MB; this leaves room for the frame.
 const BATCH_BYTES_MAX: usize = 3 << 20;
@@ -33,6 +34,8 @@ const SHOWN_MAX: usize = 3;
 pub struct Abilities {
     /// The strongest atomicity that it has not refused.
     pub atomicity: Atomicity,
+    /// What it is, where that is known.
+    pub target: Option<&'static Capabilities>,
     /// Whether it looks at device configs when it is asked to verify.
     pub verifies: bool,
 }
@@ -41,12 +44,48 @@ impl Default for Abilities {
     fn default() -> Self {
         Self {
             atomicity: Atomicity::DataplaneAtomic,
+            target: None,
             verifies: false,
         }
     }
 }
 
 impl Abilities {
+    /// What to begin with: what the target is known for where it is known, else the strongest.
+    ///
+    /// A build for v1model runs on switches of two kinds, so only the devices file says which one it is; a build for
+    /// Tofino says it itself.
+    #[must_use]
+    pub fn of(device: &Device, pipeline: &DesiredPipeline) -> Self {
+        let named = pipeline.target;
+        let kinds = capabilities::ALL.iter().filter(|t| t.build == named.build);
+        let target = device.target.or((kinds.count() == 1).then_some(named));
+        Self {
+            atomicity: target.map_or(Atomicity::DataplaneAtomic, |t| t.atomicity.message()),
+            target,
+            verifies: false,
+        }
+    }
+
+    /// Where it turned out to be otherwise than its target is known for.
+    #[must_use]
+    pub fn differences(&self) -> Vec<String> {
+        let known = self
+            .target
+            .filter(|target| target.atomicity.message() != self.atomicity);
+        known
+            .map(|target| {
+                format!(
+                    "batches are {}; a switch of target {} is known for {}",
+                    self.atomicity_name(),
+                    target.target,
+                    target.atomicity.name()
+                )
+            })
+            .into_iter()
+            .collect()
+    }
+
     /// The word in reports.
     #[must_use]
     pub const fn atomicity_name(&self) -> &'static str {
@@ -99,7 +138,7 @@ pub struct Goal<'a> {
     /// Index of the P4Info that then holds.
     pub info: &'a P4InfoIndex,
     /// The entities, canonical.
-    pub entities: &'a BTreeMap<EntityKey, v1::Entity>,
+    pub entities: &'a Entities,
 }
 
 /// The device config of a program for this switch, verified by it as far as it verifies anything. We must be
@@ -175,7 +214,7 @@ pub async fn verifies(client: &mut Client, info: &P4Info) -> Result<bool, Remote
 /// The first refusal; the switch may then hold a part. [`RemoteError::ReadBack`] where everything was taken and is
 /// not there.
 pub async fn apply(
-    client: &mut Client,
+    switch: &mut Switch,
     held: &SwitchState,
     goal: &Goal<'_>,
     abilities: &mut Abilities,
@@ -185,9 +224,14 @@ pub async fn apply(
     let held = match &goal.load {
         None => &held.entities,
         Some(config) => {
+            let Switch::P4Runtime(client) = switch else {
+                return Err(RemoteError::Cannot {
+                    what: "be given a program over BF Runtime while it forwards".to_owned(),
+                });
+            };
             load(client, config, held.pipeline.is_some(), abilities).await?;
             applied.loaded = true;
-            reread = state::read_entities(client, goal.info).await?.0;
+            reread = switch.entities(goal.info).await?.0;
             &reread
         }
     };
@@ -195,10 +239,10 @@ pub async fn apply(
     applied.count(&changes);
     if !changes.is_empty() {
         let stages = diff::stages(&changes, held, goal.info);
-        applied.batches = write(client, stages, goal.info, abilities).await?;
+        applied.batches = write(switch, stages, goal.info, abilities).await?;
     }
     if applied.loaded || !changes.is_empty() {
-        verify(client, goal).await?;
+        verify(switch, goal).await?;
     }
     Ok(applied)
 }
@@ -222,10 +266,11 @@ async fn load(
         .await
 }
 
-/// Writes stages in order. A switch with atomic batches gets everything in one if it fits; servers may take the
-/// updates of a batch in any order, so one that refuses it gets the stages one by one.
+/// Writes stages in order. A switch with atomic batches gets everything in one if it fits; servers over P4Runtime may take
+/// the updates of a batch in any order, so one that refuses it gets the stages one by one. Where batches keep their order
+/// it is enough that they are taken whole or not at all.
 async fn write(
-    client: &mut Client,
+    switch: &mut Switch,
     stages: Vec<Vec<v1::Update>>,
     info: &P4InfoIndex,
     abilities: &mut Abilities,
@@ -233,14 +278,20 @@ async fn write(
     let updates: usize = stages.iter().map(Vec::len).sum();
     let bytes: usize = stages.iter().flatten().map(update_bytes).sum();
     let fits = bytes <= BATCH_BYTES_MAX && updates <= BATCH_UPDATES_MAX;
-    if stages.len() > 1 && fits && abilities.atomicity == Atomicity::DataplaneAtomic {
-        match client
-            .write(stages.concat(), Atomicity::DataplaneAtomic)
-            .await
-        {
+    let needed = if switch.keeps_order() {
+        Atomicity::RollbackOnError
+    } else {
+        Atomicity::DataplaneAtomic
+    };
+    if stages.len() > 1 && fits && abilities.atomicity >= needed {
+        let whole = stages.concat();
+        match switch.write(whole.clone(), abilities.atomicity).await {
             Ok(()) => return Ok(1),
             Err(error) if error.code() == Some(Code::Unimplemented) => {
-                abilities.atomicity = Atomicity::RollbackOnError;
+                abilities.atomicity = weaker(abilities.atomicity);
+            }
+            Err(error @ RemoteError::Updates { .. }) if switch.keeps_order() => {
+                return Err(named(error, &whole, info));
             }
             Err(RemoteError::Updates { .. } | RemoteError::Refused { .. }) => {}
             Err(error) => return Err(error),
@@ -249,7 +300,7 @@ async fn write(
     let mut batches = 0;
     for stage in stages {
         for batch in cut(stage) {
-            write_batch(client, batch, info, abilities).await?;
+            write_batch(switch, batch, info, abilities).await?;
             batches += 1;
         }
     }
@@ -283,28 +334,31 @@ fn update_bytes(update: &v1::Update) -> usize {
 
 /// Writes a batch as atomically as the switch can.
 async fn write_batch(
-    client: &mut Client,
+    switch: &mut Switch,
     batch: Vec<v1::Update>,
     info: &P4InfoIndex,
     abilities: &mut Abilities,
 ) -> Result<(), RemoteError> {
     loop {
-        let error = match client.write(batch.clone(), abilities.atomicity).await {
+        let error = match switch.write(batch.clone(), abilities.atomicity).await {
             Ok(()) => return Ok(()),
             Err(error) => error,
-        };
-        let weaker = match abilities.atomicity {
-            Atomicity::DataplaneAtomic => Some(Atomicity::RollbackOnError),
-            Atomicity::RollbackOnError => Some(Atomicity::ContinueOnError),
-            Atomicity::ContinueOnError => None,
         };
         // A server without the mode refuses the call; an update that it lacks is among the details.
         let lacks_mode =
             matches!(&error, RemoteError::Refused { code, .. } if *code == Code::Unimplemented);
-        match weaker {
-            Some(weaker) if lacks_mode => abilities.atomicity = weaker,
-            _ => return Err(named(error, &batch, info)),
+        if !lacks_mode || abilities.atomicity == Atomicity::ContinueOnError {
+            return Err(named(error, &batch, info));
         }
+        abilities.atomicity = weaker(abilities.atomicity);
+    }
+}
+
+/// The next weaker promise.
+const fn weaker(atomicity: Atomicity) -> Atomicity {
+    match atomicity {
+        Atomicity::DataplaneAtomic => Atomicity::RollbackOnError,
+        Atomicity::RollbackOnError | Atomicity::ContinueOnError => Atomicity::ContinueOnError,
     }
 }
 
@@ -324,8 +378,8 @@ fn named(error: RemoteError, batch: &[v1::Update], info: &P4InfoIndex) -> Remote
 }
 
 /// Reads back and compares.
-async fn verify(client: &mut Client, goal: &Goal<'_>) -> Result<(), RemoteError> {
-    let (held, unreadable) = state::read_entities(client, goal.info).await?;
+async fn verify(switch: &mut Switch, goal: &Goal<'_>) -> Result<(), RemoteError> {
+    let (held, unreadable) = switch.entities(goal.info).await?;
     let differing = diff::changes(goal.entities, &held);
     let blind = differing
         .iter()

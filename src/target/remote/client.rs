@@ -383,6 +383,20 @@ impl Client {
         Ok(answer.into_inner().p4runtime_api_version)
     }
 
+    /// Refuses a switch that names another major version of P4Runtime; one that names none is taken.
+    ///
+    /// # Errors
+    /// [`RemoteError::Protocol`]; an unreachable switch.
+    pub async fn check_version(&mut self) -> Result<(), RemoteError> {
+        match self.api_version().await {
+            Ok(version) if other_major(&version) => {
+                Err(self.protocol(&format!("it names version {version} of it, this is 1.5")))
+            }
+            Ok(_) | Err(RemoteError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The program that the switch runs; `None` where none was loaded yet.
     ///
     /// A server that answers FAILED_PRECONDITION there (the specification says: an unset config) is understood.
@@ -500,13 +514,20 @@ impl Client {
     fn protocol(&self, what: &str) -> RemoteError {
         RemoteError::Protocol {
             address: self.endpoint.address.clone(),
+            api: "P4Runtime",
             what: what.to_owned(),
         }
     }
 }
 
+/// Whether a version says that it is neither 1 nor nothing.
+fn other_major(version: &str) -> bool {
+    let major = version.split('.').next().unwrap_or_default();
+    !major.is_empty() && major != "1"
+}
+
 /// Waits for one answer, as long as the endpoint allows.
-async fn within<T>(
+pub(crate) async fn within<T>(
     endpoint: &Endpoint,
     rpc: &'static str,
     call: impl Future<Output = T>,
@@ -516,4 +537,19 @@ async fn within<T>(
         address: endpoint.address.clone(),
         reason: format!("no answer to {rpc} in {} s", endpoint.timeout.as_secs_f64()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::other_major;
+
+    #[test]
+    fn versions_are_told_by_their_major_number() {
+        for same in ["1.5.0", "1", "1.3.0-rc.1", ""] {
+            assert!(!other_major(same), "{same}");
+        }
+        for other in ["2.0", "0.9", "10.1", "v1"] {
+            assert!(other_major(other), "{other}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! What a build directory wants of every switch: one program, and each switch's entries.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use bfruntime::DEFAULT_PORT;
 use p4front::source::SourceMap;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
@@ -14,9 +14,13 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
-use super::entity::{self, EntityError, EntityKey};
+use super::devices::Wanted;
+use super::entity::{self, Entities, EntityError};
 use super::error::RemoteError;
 use super::p4c;
+use crate::entries::{EntriesError, bfrt, write_request};
+use crate::target::bfrt::schema::mark_in;
+use crate::target::capabilities::{Api, Capabilities, V1MODEL};
 use crate::target::{BuildDirectory, ManifestError};
 
 /// What a switch takes as its device config.
@@ -46,6 +50,9 @@ pub enum DesiredError {
         /// What is wrong.
         reason: String,
     },
+    /// Entries do not fit the program.
+    #[error(transparent)]
+    Entries(#[from] EntriesError),
     /// An update does not fit the program.
     #[error("`{file}`, update {index}: {source}")]
     Entity {
@@ -61,8 +68,14 @@ pub enum DesiredError {
 /// The program of a network.
 #[derive(Debug)]
 pub struct DesiredPipeline {
-    /// Name of the program.
+    /// Name of the program, which says all that it depends on.
     pub name: String,
+    /// What it is for.
+    pub target: &'static Capabilities,
+    /// BF Runtime's name of it: its main file's.
+    pub program: String,
+    /// What its text says that it was generated as, for devices that tell so of theirs.
+    pub mark: Option<String>,
     /// P4Info.
     pub info: P4InfoIndex,
     /// The whole program as one text.
@@ -80,7 +93,7 @@ pub struct DesiredSwitch {
     /// The device id that the plan gave it.
     pub device_id: u64,
     /// Its entities, canonical.
-    pub entities: BTreeMap<EntityKey, v1::Entity>,
+    pub entities: Entities,
 }
 
 /// What a network is to hold.
@@ -98,14 +111,30 @@ impl Desired {
     /// # Errors
     /// [`DesiredError`].
     pub fn open(path: &Path) -> Result<Self, DesiredError> {
-        let directory = BuildDirectory::open(path)?.over_p4runtime()?;
+        let directory = BuildDirectory::open(path)?;
         let pipeline = DesiredPipeline::read(&directory)?;
         let switches = directory.manifest().switches.iter();
         let switches = switches
             .map(|files| {
-                let file = files.entries_txtpb();
-                let text = directory.read_text(&file)?;
-                let entities = read_entities(&file, &text, &pipeline.info)?;
+                let entities = match pipeline.target.api {
+                    Api::P4Runtime => {
+                        let file = files.entries_txtpb();
+                        let text = directory.read_text(&file)?;
+                        let request: Result<v1::WriteRequest, _> = from_text(&text);
+                        let request = request.map_err(|error| DesiredError::Malformed {
+                            file: file.clone(),
+                            reason: error.to_string(),
+                        })?;
+                        entities_of(&file, &request, &pipeline.info)?
+                    }
+                    Api::BfRuntime => {
+                        let file = files.bfrt_json();
+                        let text = directory.read_text(&file)?;
+                        let (entries, _) = bfrt::read(&files.name, &text, &pipeline.info)?;
+                        let request = write_request::write(&entries, &pipeline.info)?;
+                        entities_of(&file, &request, &pipeline.info)?
+                    }
+                };
                 Ok(DesiredSwitch {
                     name: files.name.clone(),
                     device_id: files.device_id,
@@ -119,27 +148,31 @@ impl Desired {
         })
     }
 
-    /// Names and device ids, as a devices file needs them.
+    /// What a devices file has to say. Over BF Runtime a device id is that of a chip behind an address, mostly 0; over
+    /// P4Runtime it is the switch's place in the plan.
     #[must_use]
-    pub fn names(&self) -> Vec<(String, u64)> {
+    pub fn wanted(&self) -> Wanted {
+        let target = self.pipeline.target;
+        let over_bf = target.api == Api::BfRuntime;
         let switches = self.switches.iter();
-        switches.map(|s| (s.name.clone(), s.device_id)).collect()
+        let device_id = |id| if over_bf { 0 } else { id };
+        Wanted {
+            switches: switches
+                .map(|s| (s.name.clone(), device_id(s.device_id)))
+                .collect(),
+            target,
+            default_port: over_bf.then_some(DEFAULT_PORT),
+        }
     }
 }
 
-/// The entities that a `WriteRequest` in text format leaves behind.
-fn read_entities(
+/// The entities that a `WriteRequest` leaves behind.
+fn entities_of(
     file: &str,
-    text: &str,
+    request: &v1::WriteRequest,
     info: &P4InfoIndex,
-) -> Result<BTreeMap<EntityKey, v1::Entity>, DesiredError> {
-    let malformed = |reason: String| DesiredError::Malformed {
-        file: file.to_owned(),
-        reason,
-    };
-    let request: v1::WriteRequest =
-        from_text(text).map_err(|error| malformed(error.to_string()))?;
-    let mut entities = BTreeMap::new();
+) -> Result<Entities, DesiredError> {
+    let mut entities = Entities::new();
     for (index, update) in request.updates.iter().enumerate() {
         let wrong = |source| DesiredError::Entity {
             file: file.to_owned(),
@@ -166,18 +199,30 @@ impl DesiredPipeline {
             reason,
         };
         let info: P4Info = from_text(&text).map_err(|error| malformed(error.to_string()))?;
+        let main = directory.read_text(&program.main)?;
         let source = one_text(directory, &program.main)?;
-        Self::new(program.name.clone(), info, source).map_err(|error| malformed(error.to_string()))
+        let pipeline = Self::new(program.name.clone(), info, source)
+            .map_err(|error| malformed(error.to_string()))?;
+        let stem = Path::new(&program.main).file_stem().unwrap_or_default();
+        Ok(Self {
+            target: directory.target()?,
+            program: stem.to_string_lossy().into_owned(),
+            mark: mark_in(&main),
+            ..pipeline
+        })
     }
 
-    /// A program from its parts.
+    /// A program for v1model from its parts.
     ///
     /// # Errors
     /// P4Info in which two objects share a name or an id.
     pub fn new(name: String, info: P4Info, source: String) -> Result<Self, p4runtime::NameError> {
         let cookie = cookie_of(&info, &source);
         Ok(Self {
+            program: name.clone(),
             name,
+            target: &V1MODEL,
+            mark: None,
             info: P4InfoIndex::new(info)?,
             source,
             cookie,

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::client::{ElectionId, Endpoint, Tls};
 use super::desired::ConfigFormat;
+use crate::target::capabilities::{self, Api, Capabilities};
 
 /// What [`DevicesFile::format`] says.
 const FORMAT: &str = "switchwright-devices";
@@ -65,9 +66,43 @@ pub enum DevicesError {
     /// A certificate without its key, or the other way round.
     #[error("`{0}`: a client certificate needs `cert` and `key`, both")]
     HalfIdentity(String),
+    /// There is no such target.
+    #[error("`{switch}`: there is no target `{target}`; there are: {}", targets())]
+    NoSuchTarget {
+        /// The switch.
+        switch: String,
+        /// What is there.
+        target: String,
+    },
+    /// The switch is not what the build is for.
+    #[error(
+        "`{switch}` is of target {target}, and the build is for {build}: build with `--target {build_for}`"
+    )]
+    OtherTarget {
+        /// The switch.
+        switch: String,
+        /// Its target.
+        target: &'static str,
+        /// The build's.
+        build: &'static str,
+        /// What to build for.
+        build_for: &'static str,
+    },
+    /// BF Runtime's device ids are smaller.
+    #[error("`{switch}`: BF Runtime has no device id {device_id}, they have 32 bits")]
+    DeviceId {
+        /// The switch.
+        switch: String,
+        /// What is there.
+        device_id: u64,
+    },
     /// Zero never becomes primary on some servers and is no sensible id.
     #[error("`{0}`: `election_id` must be at least 1")]
     ElectionZero(String),
+}
+
+fn targets() -> String {
+    capabilities::ALL.map(|target| target.target).join(", ")
 }
 
 fn list(names: &[String]) -> String {
@@ -108,6 +143,9 @@ struct Entry {
     config: Option<ConfigFormat>,
     config_file: Option<PathBuf>,
     timeout: Option<f64>,
+    target: Option<String>,
+    p4_name: Option<String>,
+    client_id: Option<u32>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -119,6 +157,9 @@ struct Settings {
     config: Option<ConfigFormat>,
     config_file: Option<PathBuf>,
     timeout: Option<f64>,
+    target: Option<String>,
+    p4_name: Option<String>,
+    client_id: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -155,6 +196,23 @@ pub struct Device {
     pub config: ConfigFormat,
     /// A device config made beforehand.
     pub config_file: Option<PathBuf>,
+    /// What it is, where somebody says so.
+    pub target: Option<&'static Capabilities>,
+    /// BF Runtime: its name for the program, where that is not the build's.
+    pub p4_name: Option<String>,
+    /// BF Runtime: the number that we go by.
+    pub client_id: Option<u32>,
+}
+
+/// What a build directory wants of a devices file.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The switches with the device ids that they have if nobody says otherwise, in the plan's order.
+    pub switches: Vec<(String, u64)>,
+    /// What the build is for.
+    pub target: &'static Capabilities,
+    /// The port of addresses that name none.
+    pub default_port: Option<u16>,
 }
 
 /// The switches of a plan, in the plan's order.
@@ -162,17 +220,13 @@ pub struct Device {
 pub struct Devices(Vec<Device>);
 
 impl Devices {
-    /// Reads a devices file (YAML, of which JSON is a part) for these switches: names and device ids of the plan.
+    /// Reads a devices file (YAML, of which JSON is a part) for the switches of a build.
     ///
     /// Relative paths in it start at `folder`.
     ///
     /// # Errors
     /// [`DevicesError`].
-    pub fn parse(
-        text: &str,
-        folder: &Path,
-        switches: &[(String, u64)],
-    ) -> Result<Self, DevicesError> {
+    pub fn parse(text: &str, folder: &Path, wanted: &Wanted) -> Result<Self, DevicesError> {
         let syntax = |error: serde_saphyr::Error| DevicesError::Syntax(error.to_string());
         let head: Head = serde_saphyr::from_str(text).map_err(syntax)?;
         match head.format.as_deref() {
@@ -183,11 +237,14 @@ impl Devices {
             return Err(DevicesError::Version(head.version.unwrap_or(0)));
         }
         let file: DevicesFile = serde_saphyr::from_str(text).map_err(syntax)?;
-        same_names(&file, switches)?;
-        let mut devices = Vec::with_capacity(switches.len());
-        for (name, device_id) in switches {
+        same_names(&file, &wanted.switches)?;
+        let mut devices = Vec::with_capacity(wanted.switches.len());
+        for (name, device_id) in &wanted.switches {
             if let Some(entry) = file.switches.get(name) {
-                devices.push(entry.device(name, *device_id, &file.defaults, folder)?);
+                let settings = &file.defaults;
+                let device = entry.device(name, *device_id, settings, folder, wanted)?;
+                wanted.fits(&device)?;
+                devices.push(device);
             }
         }
         every_one_elsewhere(&devices)?;
@@ -198,6 +255,29 @@ impl Devices {
     #[must_use]
     pub fn all(&self) -> &[Device] {
         &self.0
+    }
+}
+
+impl Wanted {
+    fn fits(&self, device: &Device) -> Result<(), DevicesError> {
+        if let Some(target) = device.target
+            && target.build != self.target.build
+        {
+            return Err(DevicesError::OtherTarget {
+                switch: device.name.clone(),
+                target: target.target,
+                build: self.target.target,
+                build_for: target.build,
+            });
+        }
+        let device_id = device.endpoint.device_id;
+        if self.target.api == Api::BfRuntime && u32::try_from(device_id).is_err() {
+            return Err(DevicesError::DeviceId {
+                switch: device.name.clone(),
+                device_id,
+            });
+        }
+        Ok(())
     }
 }
 
@@ -259,6 +339,7 @@ impl Entry {
         device_id: u64,
         defaults: &Settings,
         folder: &Path,
+        wanted: &Wanted,
     ) -> Result<Device, DevicesError> {
         let election_id = self.election_id.or(defaults.election_id);
         if election_id == Some(ElectionId(0)) {
@@ -275,10 +356,18 @@ impl Entry {
         })?;
         let config_file = self.config_file.as_ref().or(defaults.config_file.as_ref());
         let role = self.role.clone().or_else(|| defaults.role.clone());
+        let target = self.target.as_ref().or(defaults.target.as_ref());
+        let target = target.map(|target| {
+            capabilities::named(target).ok_or_else(|| DevicesError::NoSuchTarget {
+                switch: name.to_owned(),
+                target: target.clone(),
+            })
+        });
+        let p4_name = self.p4_name.clone().or_else(|| defaults.p4_name.clone());
         Ok(Device {
             name: name.to_owned(),
             endpoint: Endpoint {
-                address: self.address(name)?,
+                address: self.address(name, wanted.default_port)?,
                 device_id: self.device_id.unwrap_or(device_id),
                 role: role.unwrap_or_default(),
                 election_id: election_id.unwrap_or(ElectionId(1)),
@@ -287,14 +376,23 @@ impl Entry {
             },
             config: self.config.or(defaults.config).unwrap_or_default(),
             config_file: config_file.map(|file| folder.join(file)),
+            target: target.transpose()?,
+            p4_name,
+            client_id: self.client_id.or(defaults.client_id),
         })
     }
 
-    fn address(&self, name: &str) -> Result<String, DevicesError> {
+    fn address(&self, name: &str, default_port: Option<u16>) -> Result<String, DevicesError> {
         let wrong = || DevicesError::Address {
             switch: name.to_owned(),
             address: self.address.clone(),
         };
+        // The colons of an IPv6 address stand in brackets.
+        let bare = !self.address.is_empty()
+            && (!self.address.contains(':') || self.address.ends_with(']'));
+        if let (true, Some(port)) = (bare, default_port) {
+            return Ok(format!("{}:{port}", self.address));
+        }
         let (host, port) = self.address.rsplit_once(':').ok_or_else(wrong)?;
         let port: u16 = port.parse().map_err(|_| wrong())?;
         if host.is_empty() || port == 0 {
@@ -323,8 +421,12 @@ impl TlsEntry {
 mod tests {
     use super::*;
 
-    fn plan() -> Vec<(String, u64)> {
-        vec![("leaf1".to_owned(), 0), ("spine1".to_owned(), 1)]
+    fn plan() -> Wanted {
+        Wanted {
+            switches: vec![("leaf1".to_owned(), 0), ("spine1".to_owned(), 1)],
+            target: &capabilities::V1MODEL,
+            default_port: None,
+        }
     }
 
     fn parse(text: &str) -> Result<Devices, DevicesError> {
@@ -363,6 +465,34 @@ mod tests {
     }
 
     #[test]
+    fn devices_over_bf_runtime_have_a_port_a_program_and_a_number() {
+        let wanted = Wanted {
+            target: &capabilities::TNA,
+            default_port: Some(50052),
+            ..plan()
+        };
+        let text = "format: switchwright-devices\nversion: 1\ndefaults: {client_id: 9}\nswitches:\n  leaf1: {address: a, \
+                    p4_name: other}\n  spine1: {address: \"[::1]\", target: tna, client_id: 3}\n";
+        let devices = Devices::parse(text, Path::new("."), &wanted).unwrap();
+        let [leaf, spine] = devices.all() else {
+            panic!("two switches")
+        };
+        assert_eq!(leaf.endpoint.address, "a:50052");
+        assert_eq!(
+            (leaf.p4_name.as_deref(), leaf.client_id),
+            (Some("other"), Some(9))
+        );
+        assert_eq!(spine.endpoint.address, "[::1]:50052");
+        assert_eq!(
+            (spine.target.map(|t| t.target), spine.client_id),
+            (Some("tna"), Some(3))
+        );
+        let text = text.replace("p4_name: other", "device_id: 4294967296");
+        let error = Devices::parse(&text, Path::new("."), &wanted).unwrap_err();
+        assert!(error.to_string().contains("32 bits"), "{error}");
+    }
+
+    #[test]
     fn wrong_files_are_told_what_is_wrong() {
         let head = "format: switchwright-devices\nversion: 1\nswitches:\n";
         let both = "  leaf1: {address: \"a:1\"}\n  spine1: {address: \"a:1\", ";
@@ -391,6 +521,16 @@ mod tests {
             ),
             (format!("{head}{both}election_id: 0}}\n"), "at least 1"),
             (format!("{head}{both}timeout: -1}}\n"), "positive"),
+            (
+                format!("{head}{both}target: bmv3}}\n"),
+                "no target `bmv3`; there are: v1model, embedded, tna, tna2",
+            ),
+            (
+                format!(
+                    "{head}  leaf1: {{address: \"a:1\", target: tna}}\n  spine1: {{address: \"b:1\"}}\n"
+                ),
+                "`leaf1` is of target tna, and the build is for v1model: build with `--target tna`",
+            ),
             (
                 format!("{head}  leaf1: {{address: here}}\n  spine1: {{address: \"b:1\"}}\n"),
                 "`here` is not HOST:PORT",

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::desired::Desired;
 use super::devices::Devices;
 use super::diff::{ChangeKind, PipelineChange};
+use super::error::RemoteError;
 use super::push::{self, Survey, Told};
 
 /// How a switch differs.
@@ -68,6 +69,9 @@ fn of_switch(survey: &Survey, desired: &Desired) -> Vec<Drift> {
     };
     let (_, diff) = match &survey.found {
         Ok(found) => found,
+        Err(error @ RemoteError::OtherProgram { .. }) => {
+            return vec![drift(DriftKind::Program, error.to_string())];
+        }
         Err(error) => return vec![drift(DriftKind::Unreachable, error.to_string())],
     };
     let wanted = &desired.pipeline.name;

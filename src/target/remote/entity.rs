@@ -5,6 +5,7 @@
 //! replicas as they like; P4Runtime says that none of it means anything. [`canonical`] takes all of it away, and
 //! with it what is not configuration: counters, time since the last hit.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use p4runtime::bytestring::canonical as shortest;
@@ -19,6 +20,9 @@ use thiserror::Error;
 
 use super::agent::is_port_status;
 use crate::entries::value_text;
+
+/// What a switch holds or is to hold.
+pub type Entities = BTreeMap<EntityKey, v1::Entity>;
 
 /// What an entity is, apart from its value. The order is the one in which entities can be created: what is
 /// referred to comes before what refers to it.

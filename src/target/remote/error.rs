@@ -63,11 +63,31 @@ pub enum RemoteError {
         /// How many there were.
         of: usize,
     },
-    /// The switch said something that P4Runtime does not allow.
-    #[error("{address} does not speak P4Runtime as we know it: {what}")]
+    /// The program is another client's (BF Runtime).
+    #[error("{program} is bound to another client ({words}): end it, or push with --take-over")]
+    Taken {
+        /// Its name, and where it is.
+        program: String,
+        /// The switch's words.
+        words: String,
+    },
+    /// It runs what the build is not for.
+    #[error("{found}, and the build is for {wanted}; {mend}")]
+    OtherProgram {
+        /// The switch and what it runs: "10.0.0.1:50052 has no program".
+        found: String,
+        /// What the build is for.
+        wanted: String,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// The switch said something that its API does not allow.
+    #[error("{address} does not speak {api} as we know it: {what}")]
     Protocol {
         /// The switch.
         address: String,
+        /// The API.
+        api: &'static str,
         /// What it said.
         what: String,
     },

@@ -1,10 +1,11 @@
-//! Switches over P4Runtime: what each of a network holds, how that differs from a build directory, and how to
+//! Switches over P4Runtime or BF Runtime: what each of a network holds, how that differs from a build directory, and how to
 //! bring it there.
 //!
 //! | step | module |
 //! |---|---|
 //! | which switch is where, and who we are to it | [`devices`] |
-//! | one switch: session, pipeline, reads, writes | [`client`] |
+//! | one switch over P4Runtime: session, pipeline, reads, writes; over BF Runtime, in the same words | [`client`], [`bfrt`](super::bfrt) |
+//! | one switch, over whichever it has | [`switch`] |
 //! | what a build directory wants of every switch | [`desired`] |
 //! | entities in one form, whoever wrote them | [`entity`] |
 //! | what a switch holds | [`state`] |
@@ -15,7 +16,8 @@
 //! | differences as they appear | [`drift`] |
 //! | port status for switches that cannot see their links | [`agent`] |
 //!
-//! Nothing here asks what product a switch is: what it can do is found out by asking it ([`apply::Abilities`]).
+//! What a switch can do is found out by asking it ([`apply::Abilities`]), beginning with what its target is known for where
+//! the devices file or the build says what it is; where it turns out to be otherwise, the report tells.
 
 pub mod agent;
 pub mod apply;
@@ -31,12 +33,13 @@ pub(crate) mod p4c;
 pub mod push;
 pub mod report;
 pub mod state;
+pub mod switch;
 pub mod versioned;
 
 pub use apply::{Abilities, Applied};
 pub use client::{Client, ElectionId, Endpoint, Tls};
 pub use desired::{ConfigFormat, Desired, DesiredSwitch};
-pub use devices::{Device, Devices, DevicesError};
+pub use devices::{Device, Devices, DevicesError, Wanted};
 pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
@@ -44,6 +47,7 @@ pub(crate) use error::{code_name, update_failures};
 pub use push::{PushError, PushOptions, Stop};
 pub use report::PushReport;
 pub use state::SwitchState;
+pub use switch::Switch;
 
 #[cfg(test)]
 mod tests;

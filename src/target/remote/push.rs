@@ -16,14 +16,14 @@ use p4runtime::p4::v1;
 use thiserror::Error;
 
 use super::apply::{self, Abilities, Applied, Goal};
-use super::client::Client;
 use super::desired::{Desired, DesiredPipeline, DesiredSwitch};
 use super::devices::{Device, Devices};
 use super::diff::{PipelineChange, SwitchDiff};
 use super::error::RemoteError;
 use super::journal::{Journal, JournalError, Progress, Snapshot};
 use super::report::{Outcome, PushReport, SwitchOutcome, SwitchReport};
-use super::state::{self, SwitchState};
+use super::state::{Foreign, SwitchState};
+use super::switch::Switch;
 
 /// Attempts to reach a switch that is to be brought back.
 const RESTORE_ATTEMPTS: u32 = 5;
@@ -39,6 +39,8 @@ pub struct PushOptions {
     pub continue_on_unreachable: bool,
     /// Outbid other primaries.
     pub take_over: bool,
+    /// Load the build's program where another one runs, or another version of it.
+    pub replace_program: bool,
     /// The journal's directory.
     pub journal: PathBuf,
     /// Ends the push early.
@@ -116,8 +118,8 @@ pub async fn survey(desired: &Desired, devices: &Devices, jobs: usize, told: &To
         let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
         async move {
             let found = async {
-                let mut client = Client::connect(&device.endpoint).await?;
-                let state = state::read(&mut client).await?;
+                let mut switch = Switch::connect(&device, &pipeline).await?;
+                let state = switch.state().await?;
                 let diff = SwitchDiff::between(&state, &pipeline, &wanted.entities);
                 Ok((state, diff))
             };
@@ -133,7 +135,7 @@ pub async fn survey(desired: &Desired, devices: &Devices, jobs: usize, told: &To
 struct Ready {
     device: Device,
     wanted: DesiredSwitch,
-    client: Client,
+    switch: Switch,
     state: SwitchState,
     diff: SwitchDiff,
     abilities: Abilities,
@@ -228,7 +230,7 @@ pub(super) async fn push_as(
         journal.finish(part.ends)?;
         return Ok(PushReport::new(desired, report, Outcome::Pushed, updates));
     }
-    let (restored, outcome) = undo(ready, written, &snapshots, options, told).await;
+    let (restored, outcome) = undo(desired, ready, written, &snapshots, options, told).await;
     report.extend(restored);
     if outcome == Outcome::RolledBack {
         journal.finish(Progress::RolledBack)?;
@@ -260,14 +262,15 @@ async fn prepare(
     told: &Told,
 ) -> Result<(Vec<Ready>, Vec<(Device, RemoteError)>), PushError> {
     let pipeline = Arc::clone(&desired.pipeline);
-    let (take_over, told) = (options.take_over, Arc::clone(told));
+    let (how, told) = (options.clone(), Arc::clone(told));
     let found = each(
         pairs(desired, devices),
         options.jobs,
         move |(device, wanted)| {
             let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+            let how = how.clone();
             async move {
-                let ready = make_ready(device.clone(), wanted, &pipeline, take_over).await;
+                let ready = make_ready(device.clone(), wanted, &pipeline, &how).await;
                 told(Step::Surveyed, &device.name);
                 ready.map_err(|error| (device, error))
             }
@@ -294,28 +297,63 @@ async fn prepare(
 async fn make_ready(
     device: Device,
     wanted: DesiredSwitch,
-    pipeline: &DesiredPipeline,
-    take_over: bool,
+    pipeline: &Arc<DesiredPipeline>,
+    options: &PushOptions,
 ) -> Result<Box<Ready>, RemoteError> {
-    let mut client = Client::connect(&device.endpoint).await?;
-    client.become_primary(take_over).await?;
-    let state = state::read(&mut client).await?;
+    let mut switch = Switch::connect(&device, pipeline).await?;
+    switch.become_primary(options.take_over).await?;
+    let state = switch.state().await?;
     let diff = SwitchDiff::between(&state, pipeline, &wanted.entities);
-    let mut abilities = Abilities::default();
-    let device_config = if diff.pipeline == PipelineChange::Same {
-        None
-    } else {
-        Some(apply::device_config(&mut client, &device, pipeline, &mut abilities).await?)
+    let mut abilities = Abilities::of(&device, pipeline);
+    let device_config = match &mut switch {
+        Switch::P4Runtime(client) if diff.pipeline != PipelineChange::Same => {
+            may_replace(&device, &state, pipeline, options.replace_program)?;
+            Some(apply::device_config(client, &device, pipeline, &mut abilities).await?)
+        }
+        _ => None,
     };
     Ok(Box::new(Ready {
         device,
         wanted,
-        client,
+        switch,
         state,
         diff,
         abilities,
         device_config,
     }))
+}
+
+/// Refuses a switch that runs another program or version, unless that is to be replaced; and one that is built for
+/// another architecture in any case.
+fn may_replace(
+    device: &Device,
+    state: &SwitchState,
+    pipeline: &DesiredPipeline,
+    replace: bool,
+) -> Result<(), RemoteError> {
+    let other = |found: String, mend| RemoteError::OtherProgram {
+        found: format!("{} has {found}", device.endpoint.address),
+        wanted: format!("`{}`, for {}", pipeline.name, pipeline.target.target),
+        mend,
+    };
+    let Some(foreign) = state.other_program(pipeline) else {
+        return Ok(());
+    };
+    match foreign {
+        Foreign::Architecture(arch) => Err(other(
+            format!("a program for {arch}"),
+            "it is not a switch of this target: name another one in the devices file, or build for its target",
+        )),
+        _ if replace => Ok(()),
+        Foreign::Version => Err(other(
+            "another version of this program (the same tables, other text)".to_owned(),
+            "push with --replace-program to load the build's, or push the build that it runs",
+        )),
+        Foreign::Program(difference) => Err(other(
+            format!("another program ({difference})"),
+            "push with --replace-program to load the build's, or push the build that it runs",
+        )),
+    }
 }
 
 /// Writes to all that need it; once one fails, those not yet begun are left alone.
@@ -371,11 +409,12 @@ async fn write_one(ready: &mut Ready, pipeline: &DesiredPipeline) -> Result<Appl
         info: &pipeline.info,
         entities: &ready.wanted.entities,
     };
-    apply::apply(&mut ready.client, &ready.state, &goal, &mut ready.abilities).await
+    apply::apply(&mut ready.switch, &ready.state, &goal, &mut ready.abilities).await
 }
 
 /// Brings everything back that may have been touched.
 async fn undo(
+    desired: &Desired,
     ready: Vec<Ready>,
     written: Vec<Written>,
     snapshots: &BTreeMap<String, Snapshot>,
@@ -391,18 +430,21 @@ async fn undo(
         })
         .collect();
     let take_over = options.take_over;
-    let told = Arc::clone(told);
+    let (pipeline, told) = (Arc::clone(&desired.pipeline), Arc::clone(told));
     let reports = each(jobs, options.jobs, move |(ready, written, snapshot)| {
-        let told = Arc::clone(&told);
+        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
         async move {
             let refusal = match written {
                 Written::Failed(error) => Some(error.to_string()),
                 _ => None,
             };
             let back = match &snapshot {
-                Some(snapshot) => restore(&ready.device, Some(ready.client), snapshot, take_over)
-                    .await
-                    .map(drop),
+                Some(snapshot) => {
+                    let switch = Some(ready.switch);
+                    restore(&ready.device, &pipeline, switch, snapshot, take_over)
+                        .await
+                        .map(drop)
+                }
                 None => Ok(()),
             };
             told(Step::Restored, &ready.device.name);
@@ -440,15 +482,16 @@ async fn undo(
 /// cannot take a program away.
 async fn restore(
     device: &Device,
-    client: Option<Client>,
+    pipeline: &Arc<DesiredPipeline>,
+    switch: Option<Switch>,
     snapshot: &Snapshot,
     take_over: bool,
 ) -> Result<Applied, RemoteError> {
-    let mut client = client.filter(Client::is_primary);
+    let mut switch = switch.filter(Switch::is_primary);
     let mut attempt = 0;
     loop {
         attempt += 1;
-        match restore_once(device, client.take(), snapshot, take_over).await {
+        match restore_once(device, pipeline, switch.take(), snapshot, take_over).await {
             Err(error) if error.unreachable() && attempt < RESTORE_ATTEMPTS => {
                 tokio::time::sleep(RESTORE_PAUSE).await;
             }
@@ -459,19 +502,20 @@ async fn restore(
 
 async fn restore_once(
     device: &Device,
-    client: Option<Client>,
+    pipeline: &Arc<DesiredPipeline>,
+    switch: Option<Switch>,
     snapshot: &Snapshot,
     take_over: bool,
 ) -> Result<Applied, RemoteError> {
-    let mut client = match client {
-        Some(client) => client,
+    let mut switch = match switch {
+        Some(switch) => switch,
         None => {
-            let mut client = Client::connect(&device.endpoint).await?;
-            client.become_primary(take_over).await?;
-            client
+            let mut switch = Switch::connect(device, pipeline).await?;
+            switch.become_primary(take_over).await?;
+            switch
         }
     };
-    let held = state::read(&mut client).await?;
+    let held = switch.state().await?;
     let same = held.pipeline == snapshot.pipeline;
     let load = snapshot.pipeline.clone().filter(|_| !same);
     let info = match &load {
@@ -486,11 +530,11 @@ async fn restore_once(
         info: &info,
         entities: &snapshot.entities,
     };
-    let mut abilities = Abilities::default();
-    if goal.load.is_some() {
-        abilities.verifies = apply::verifies(&mut client, info.info()).await?;
+    let mut abilities = Abilities::of(device, pipeline);
+    if let (Some(_), Switch::P4Runtime(client)) = (&goal.load, &mut switch) {
+        abilities.verifies = apply::verifies(client, info.info()).await?;
     }
-    apply::apply(&mut client, &held, &goal, &mut abilities).await
+    apply::apply(&mut switch, &held, &goal, &mut abilities).await
 }
 
 fn index(config: &v1::ForwardingPipelineConfig) -> Result<P4InfoIndex, RemoteError> {
@@ -528,11 +572,12 @@ pub(super) async fn rollback_as(
         .map(|device| (device.clone(), snapshots.get(&device.name).cloned()))
         .collect();
     let (take_over, told) = (options.take_over, Arc::clone(told));
+    let pipeline = Arc::clone(&desired.pipeline);
     let reports = each(jobs, options.jobs, move |(device, snapshot)| {
-        let told = Arc::clone(&told);
+        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
         async move {
             let done = match &snapshot {
-                Some(snapshot) => restore(&device, None, snapshot, take_over).await,
+                Some(snapshot) => restore(&device, &pipeline, None, snapshot, take_over).await,
                 None => Ok(Applied::default()),
             };
             told(Step::Restored, &device.name);
@@ -579,9 +624,15 @@ fn restored(device: &Device, done: Result<Applied, RemoteError>) -> SwitchReport
 
 fn switch_report(ready: &Ready, outcome: SwitchOutcome, applied: Option<Applied>) -> SwitchReport {
     let applied = applied.unwrap_or_default();
+    let wrote = applied.batches > 0;
     SwitchReport {
         pipeline: ready.diff.pipeline.name(),
-        atomicity: (applied.batches > 0).then(|| ready.abilities.atomicity_name()),
+        atomicity: wrote.then(|| ready.abilities.atomicity_name()),
+        differs: if wrote {
+            ready.abilities.differences()
+        } else {
+            Vec::new()
+        },
         ..SwitchReport::of(&ready.device, outcome).with(&applied)
     }
 }

@@ -61,6 +61,9 @@ pub struct SwitchReport {
     pub batches: usize,
     /// `dataplane-atomic`, `rollback-on-error` or `none`; absent where nothing was written.
     pub atomicity: Option<&'static str>,
+    /// Where the switch is otherwise than its target is known for (`switchwright targets`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// What went wrong.
     pub error: Option<String>,
 }
@@ -89,6 +92,7 @@ impl SwitchReport {
             deleted: 0,
             batches: 0,
             atomicity: None,
+            differs: Vec::new(),
             error: None,
         }
     }

@@ -275,3 +275,57 @@ fn other_matches_are_other_entries() {
     assert_eq!(set(&[&tight(1, 1), &tight(1, 2)]).len(), 1);
     assert_eq!(set(&[&tight(1, 1), &tight(2, 1)]).len(), 2);
 }
+
+#[test]
+fn programs_that_are_not_the_builds_are_told_apart() {
+    use super::desired::DesiredPipeline;
+    use super::state::{Foreign, SwitchState};
+
+    let with_arch = |arch: &str| {
+        let mut info = info().info().clone();
+        info.pkg_info = Some(config::PkgInfo {
+            arch: arch.to_owned(),
+            ..Default::default()
+        });
+        info
+    };
+    let program = |info: config::P4Info, text: &str| {
+        DesiredPipeline::new("p".to_owned(), info, text.to_owned()).unwrap()
+    };
+    let ours = program(with_arch("v1model"), "one");
+    let runs = |other: &DesiredPipeline| SwitchState {
+        pipeline: Some(other.message(Vec::new())),
+        ..SwitchState::default()
+    };
+    let told = |other: &DesiredPipeline| runs(other).other_program(&ours);
+    assert_eq!(SwitchState::default().other_program(&ours), None);
+    assert_eq!(told(&ours), None);
+    assert_eq!(
+        told(&program(with_arch("v1model"), "two")),
+        Some(Foreign::Version)
+    );
+    assert_eq!(
+        told(&program(with_arch("tna"), "one")),
+        Some(Foreign::Architecture("tna".to_owned()))
+    );
+    let difference = |change: &dyn Fn(&mut config::P4Info)| {
+        let mut info = with_arch("v1model");
+        change(&mut info);
+        match told(&program(info, "one")) {
+            Some(Foreign::Program(difference)) => difference,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        difference(&|info| drop(info.tables.pop())),
+        "it has no table I.tight"
+    );
+    assert_eq!(
+        difference(&|info| info.tables[0].size = 7),
+        "its table I.all is another"
+    );
+    assert_eq!(
+        difference(&|info| info.actions[0].params.clear()),
+        "its action I.send is another, or missing"
+    );
+}

@@ -5,6 +5,7 @@
 # Every table that the file names is emptied first and filled anew. The format is described in docs/bfrt.md.
 
 import json
+import keyword
 import os
 
 path = os.environ.get("SWITCHWRIGHT_BFRT", "bfrt.json")
@@ -22,9 +23,21 @@ def node(table):
     return at
 
 
-def plain(name):
-    """BF Runtime's `$NAME` is `NAME` in Python."""
-    return name.replace("$", "").replace(".", "_")
+def plain(name, prefix):
+    """BF Runtime's `$NAME` is `NAME` in Python, and `class`, which is a word of Python's, `key_class`."""
+    name = name.replace("$", "")
+    return prefix + name if keyword.iskeyword(name) else name
+
+
+def named(entry):
+    """What bfrt_python calls the fields of an entry. Where a field of the key and one of the data have one name, all of
+    the key's end in `_key` and all of the data's in `_data`."""
+    key = {name: plain(name, "key_") for name in entry["key"]}
+    data = {name: plain(name, "data_") for name in entry["data"]}
+    if set(key.values()) & set(data.values()):
+        key = {name: found + "_key" for name, found in key.items()}
+        data = {name: found + "_data" for name, found in data.items()}
+    return key, data
 
 
 def number(value):
@@ -33,18 +46,19 @@ def number(value):
 
 def arguments(entry):
     """Key and data of an entry as the arguments that bfrt_python wants."""
+    key, data = named(entry)
     found = {}
     for name, value in entry["key"].items():
         if isinstance(value, dict):
-            found[plain(name)] = number(value["value"])
+            found[key[name]] = number(value["value"])
             if "mask" in value:
-                found[plain(name) + "_mask"] = number(value["mask"])
+                found[key[name] + "_mask"] = number(value["mask"])
             else:
-                found[plain(name) + "_p_length"] = value["prefix_len"]
+                found[key[name] + "_p_length"] = value["prefix_len"]
         else:
-            found[plain(name)] = number(value)
+            found[key[name]] = number(value)
     for name, value in entry["data"].items():
-        found[plain(name)] = value if isinstance(value, list) else number(value)
+        found[data[name]] = value if isinstance(value, list) else number(value)
     return found
 
 

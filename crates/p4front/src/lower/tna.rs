@@ -24,6 +24,7 @@ use p4ir::{
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Entity, FunctionInstance, Lowerer};
 use crate::ast::Direction;
+use crate::p4info::SelectorFact;
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -126,6 +127,19 @@ impl<'a> Lowerer<'a> {
                 }
                 if let Some(initial) = values.get(1) {
                     self.initial_value(id, initial, span);
+                }
+            }
+            "ActionSelector" => {
+                if let Some(Val::Object(Object::Extern(profile))) = values.first().map(|v| &v.val) {
+                    // The last two say how large a group may be, and how many there are.
+                    let group = values.len().checked_sub(2).and_then(|at| values.get(at));
+                    self.facts.selectors.push(SelectorFact {
+                        selector: id,
+                        profile: *profile,
+                        max_group_size: group
+                            .and_then(|size| size.as_int())
+                            .and_then(|size| size.to_i32()),
+                    });
                 }
             }
             name if name.starts_with("RegisterAction") => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use p4ir::{ActionId, Const, ExternId, Program};
 
-use super::facts::{ActionFact, ExternFact, Facts, TableFact, ValueSetFact};
+use super::facts::{ActionFact, ExternFact, Facts, SelectorFact, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
 use super::notes::{Notes, hidden, id_of, notes};
 use super::reach::Reached;
@@ -25,6 +25,8 @@ const DEFAULT_TABLE_SIZE: i64 = 1024;
 pub(super) struct Builder<'a, 'd> {
     pub(super) ir: &'d Program,
     pub(super) symbols: Symbols,
+    /// Selectors that draw from a profile of their own.
+    pub(super) selectors: &'d [SelectorFact],
     pub(super) types: Types<'a, 'd>,
     pub(super) info: P4Info,
 }
@@ -47,7 +49,8 @@ pub(crate) fn build<'a>(
     };
     let mut b = Builder {
         ir,
-        symbols: Symbols::default(),
+        symbols: pipe_of(ir, program).map_or_else(Symbols::default, Symbols::in_pipe),
+        selectors: &facts.selectors,
         types,
         info: P4Info::default(),
     };
@@ -71,7 +74,9 @@ pub(crate) fn build<'a>(
         let name = ir.actions[a.id].name.as_str();
         named.insert((name, a.decl.at.id))
     });
-    let externs: Vec<_> = facts.externs.iter().collect();
+    // A selector is its profile, to P4Runtime.
+    let drawing = |e: &&ExternFact<'_>| facts.selectors.iter().all(|s| s.selector != e.id);
+    let externs: Vec<_> = facts.externs.iter().filter(drawing).collect();
     let sets: Vec<_> = facts
         .value_sets
         .iter()
@@ -112,6 +117,20 @@ pub(crate) fn build<'a>(
         && b.info.actions.iter().all(|a| a.params.is_empty()));
     b.info.type_info = described.then_some(b.types.info);
     b.info
+}
+
+/// The name of the pipe that `main` of a program for Tofino is made of.
+fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
+    ir.tna()?;
+    program.decls.iter().find_map(|decl| match &decl.kind {
+        DeclKind::Instance(main) if &*main.name.name == "main" => {
+            match &main.args.first()?.value.kind {
+                ast::ExprKind::Path(pipe) => Some(&*pipe.name.name),
+                _ => None,
+            }
+        }
+        _ => None,
+    })
 }
 
 /// Two declarations of one control-plane name cannot be told apart. (Two instances of one declaration
@@ -365,7 +384,8 @@ impl<'a> Builder<'a, '_> {
         let default = self.default_action(table);
         let default_id = default.as_ref().map(|d| d.action_id);
         let resource = |b: &Self, id: &ExternId| {
-            let object = &ir.externs[*id];
+            let selector = b.selectors.iter().find(|s| s.selector == *id);
+            let object = &ir.externs[selector.map_or(*id, |s| s.profile)];
             extern_kind(&object.type_name).map_or(0, |kind| b.symbols.id(kind, &object.name))
         };
         // Counters first, as p4c lists them.

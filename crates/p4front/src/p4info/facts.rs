@@ -49,6 +49,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) value_sets: Vec<ValueSetFact<'a>>,
     /// Types of digested data.
     pub(crate) digests: Vec<Ty>,
+    /// Selectors that draw from a profile of their own.
+    pub(crate) selectors: Vec<SelectorFact>,
+}
+
+/// A selector that draws from a profile: two objects of `tna.p4` that are one to P4Runtime.
+#[derive(Clone, Copy)]
+pub(crate) struct SelectorFact {
+    pub(crate) selector: ExternId,
+    pub(crate) profile: ExternId,
+    pub(crate) max_group_size: Option<i32>,
 }
 
 impl<'a> Facts<'a> {

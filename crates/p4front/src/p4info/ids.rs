@@ -36,9 +36,20 @@ pub(super) struct Symbols {
     taken: BTreeSet<u32>,
     names: BTreeSet<String>,
     suffixes: HashMap<String, u32>,
+    /// What stands before names where they are hashed, and not where they are written: a pipe's name.
+    prefix: String,
 }
 
 impl Symbols {
+    /// Symbols of a program for Tofino: everything but actions has the pipe's name before its own when ids are made of
+    /// names.
+    pub(super) fn in_pipe(pipe: &str) -> Self {
+        Self {
+            prefix: format!("{pipe}."),
+            ..Self::default()
+        }
+    }
+
     /// Adds an entity, with the number of its `@id`.
     pub(super) fn add(&mut self, kind: Kind, name: &str, id: Option<u32>) -> Result<(), IdError> {
         let key = (kind, name.to_owned());
@@ -75,7 +86,10 @@ impl Symbols {
                 continue;
             }
             let prefix = (*kind as u32) << 24;
-            let start = jenkins(name.as_bytes());
+            let start = match kind {
+                Kind::Action => jenkins(name.as_bytes()),
+                _ => jenkins(format!("{}{name}", self.prefix).as_bytes()),
+            };
             let found = (0..1u32 << 24)
                 .map(|step| prefix | (start.wrapping_add(step) & 0x00ff_ffff))
                 .find(|candidate| !self.taken.contains(candidate))

@@ -14,7 +14,7 @@ mod types;
 use std::collections::BTreeMap;
 
 pub(crate) use build::build;
-pub(crate) use facts::Facts;
+pub(crate) use facts::{Facts, SelectorFact};
 pub(crate) use types::{Decls, Records};
 
 /// All of it.

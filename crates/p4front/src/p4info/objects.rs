@@ -154,7 +154,9 @@ impl<'a> Builder<'a, '_> {
             let a = annotations::find(fact.annotations, name)?;
             annotations::integer(a).ok()?.to_i32()
         };
-        let with_selector = self.ir.externs[fact.id].type_name == "action_selector";
+        let selector = self.selectors.iter().find(|s| s.profile == fact.id);
+        let with_selector =
+            selector.is_some() || self.ir.externs[fact.id].type_name == "action_selector";
         let semantics = annotations::find(fact.annotations, "selector_size_semantics")
             .and_then(|a| annotations::string(a).ok())
             .map(|text| text.to_ascii_lowercase());
@@ -169,7 +171,10 @@ impl<'a> Builder<'a, '_> {
         let users: BTreeMap<&str, u32> = tables
             .iter()
             .map(|t| &self.ir.tables[t.id])
-            .filter(|t| t.implementation == Some(fact.id))
+            .filter(|t| {
+                t.implementation == Some(fact.id)
+                    || selector.is_some_and(|s| t.implementation == Some(s.selector))
+            })
             .map(|t| (t.name.as_str(), self.symbols.id(Kind::Table, &t.name)))
             .collect();
         self.info.action_profiles.push(ActionProfile {
@@ -177,7 +182,9 @@ impl<'a> Builder<'a, '_> {
             table_ids: users.into_values().collect(),
             with_selector,
             size,
-            max_group_size: number("max_group_size").filter(|_| with_selector),
+            max_group_size: number("max_group_size")
+                .or(selector.and_then(|s| s.max_group_size))
+                .filter(|_| with_selector),
             size_semantics: size_semantics.filter(|_| with_selector),
         });
     }
@@ -324,9 +331,14 @@ impl<'a> Builder<'a, '_> {
         let Some(main) = main else {
             return;
         };
+        // Only `t2na.p4` has a third thread.
+        let ghost = |d: &ast::Decl| d.name().is_some_and(|n| &*n.name == "GhostT");
         let mut pkg = PkgInfo {
             arch: match self.ir.main.type_name.as_str() {
                 "V1Switch" => "v1model".into(),
+                "Switch" if self.ir.tna().is_some() && program.decls.iter().any(ghost) => {
+                    "t2na".into()
+                }
                 "Switch" if self.ir.tna().is_some() => "tna".into(),
                 other => other.to_owned(),
             },

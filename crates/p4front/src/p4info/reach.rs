@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use p4ir::{ActionId, ArgValue, Callee, Program, StmtKind, TableId, ValueSetId};
+use p4ir::{ActionId, ArgValue, Callee, Package, Program, StmtKind, TableId, ValueSetId};
 
 /// What `main` reaches.
 #[derive(Default)]
@@ -20,14 +20,19 @@ pub(super) struct Reached {
 impl Reached {
     pub(super) fn of(ir: &Program) -> Self {
         let mut reached = Self::default();
-        for arg in &ir.main.args {
+        reached.package(ir, &ir.main);
+        reached
+    }
+
+    fn package(&mut self, ir: &Program, package: &Package) {
+        for arg in &package.args {
             match &arg.value {
-                ArgValue::Control(id) => reached.callee(ir, Callee::Control(*id)),
-                ArgValue::Parser(id) => reached.callee(ir, Callee::Parser(*id)),
+                ArgValue::Control(id) => self.callee(ir, Callee::Control(*id)),
+                ArgValue::Parser(id) => self.callee(ir, Callee::Parser(*id)),
+                ArgValue::Package(inner) => self.package(ir, inner),
                 _ => {}
             }
         }
-        reached
     }
 
     fn callee(&mut self, ir: &Program, callee: Callee) {

@@ -553,10 +553,15 @@ impl Builder<'_> {
                 Some(Size::SumOfMembers(sum)) => Some(unsigned(sum.max_member_weight)),
                 _ => None,
             };
+            // On Tofino the object that tables draw from is the selector, and P4Info has the profile's name.
+            let used = users
+                .first()
+                .and_then(|t| self.program.tables[t.table].implementation);
+            let named = || self.object(&head.name, &["action_profile", "action_selector"]);
             let profile = ProfileSchema {
                 id: head.id,
                 name: head.name.clone(),
-                profile: self.object(&head.name, &["action_profile", "action_selector"])?,
+                profile: used.map_or_else(named, Ok)?,
                 with_selector: given.with_selector,
                 max_group_size: unsigned(given.max_group_size),
                 max_member_weight,

@@ -1,0 +1,18 @@
+//! Switches over BF Runtime: Tofino's own control plane, as another way to talk to a switch that `push` and `drift` know.
+//!
+//! Nothing is decided here: what a switch holds is made into P4Runtime's entities, in which a build is compared with it, and
+//! changes of those entities are made into BF Runtime's updates.
+//!
+//! | step | module |
+//! |---|---|
+//! | what a device says its program's tables are | [`schema`] |
+//! | P4Runtime's ids against the device's, entity by entity | [`book`] |
+//! | one device: session, program, reads, writes | [`client`] |
+
+pub mod book;
+pub mod client;
+pub mod schema;
+
+pub use book::Book;
+pub use client::Client;
+pub use schema::Schema;
