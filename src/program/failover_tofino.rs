@@ -9,7 +9,7 @@ use super::failover::{
     Params, drop_stack, fragment, label_doc, label_keys, output_doc, send_doc, send_name,
     send_text, src_update, stacks,
 };
-use super::{Program, ProgramError, SourceFile, shared_includes};
+use super::{Program, ProgramError, STAMP, SourceFile, shared_includes, stamped};
 use crate::plan::layout::tofino::{PORT_DOWN_GROUP, STATUS_HIGH_ID, generator_port};
 use crate::plan::layout::{
     Architecture, FailoverFeatures, FailoverRoom, HeaderState, Layout, MOST_SWITCHES,
@@ -20,6 +20,7 @@ use crate::plan::layout::{
 /// the line break that separates them from what is before.
 struct View {
     title: String,
+    stamp: &'static str,
     generator: &'static str,
     architecture: &'static str,
     generator_port: u16,
@@ -80,6 +81,7 @@ pub(super) fn render(
         v: view(features, architecture, room),
     }
     .render()?;
+    let includes = shared_includes();
     Ok(Program {
         name: "failover",
         architecture,
@@ -87,9 +89,9 @@ pub(super) fn render(
         layout: Layout::tofino_failover(*features, room),
         main: SourceFile {
             name: "failover.p4".to_owned(),
-            text,
+            text: stamped(&text, &includes),
         },
-        includes: shared_includes(),
+        includes,
     })
 }
 
@@ -111,6 +113,7 @@ fn view(features: &FailoverFeatures, architecture: Architecture, room: &Failover
     };
     View {
         title: features.program_name(),
+        stamp: STAMP,
         generator: env!("CARGO_PKG_VERSION"),
         architecture: architecture.name(),
         generator_port: generator_port(architecture),

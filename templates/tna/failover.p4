@@ -433,6 +433,8 @@ parser ingress_parser(packet_in packet,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("{{ v.title }} for {{ v.architecture }}, {{ v.stamp }}")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

@@ -719,6 +719,8 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("failover-plinko-routes4-ports5-multipath for t2na, 25c89abcc13895cd")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

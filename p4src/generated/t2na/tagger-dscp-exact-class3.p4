@@ -521,7 +521,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact-class3 for t2na, 1510544e847b7b5a")
+    @switchwright("tagger-dscp-exact-class3 for t2na, 3a4ede8de7380c73")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

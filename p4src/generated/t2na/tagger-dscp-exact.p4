@@ -519,7 +519,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for t2na, 3dfa877938d7d867")
+    @switchwright("tagger-dscp-exact for t2na, 1e4b7398d308e39d")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -560,7 +560,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33-class3 for t2na, 8c800d2fdd543ff7")
+    @switchwright("tagger-dscp-sets33-class3 for t2na, 9ad827d5965def82")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -558,7 +558,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33 for t2na, 7dd0933d005616dd")
+    @switchwright("tagger-dscp-sets33 for t2na, 22f3dadcbde8051d")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

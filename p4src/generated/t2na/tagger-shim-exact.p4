@@ -577,7 +577,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-exact for t2na, cbc1925267483b25")
+    @switchwright("tagger-shim-exact for t2na, 6466e5c15d7f3fc7")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

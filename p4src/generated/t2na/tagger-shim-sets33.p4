@@ -616,7 +616,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-sets33 for t2na, ea2619db3624b879")
+    @switchwright("tagger-shim-sets33 for t2na, bf23ac8524b8c354")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -559,7 +559,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-exact for t2na, bec0cf5dfe3c1557")
+    @switchwright("tagger-vlan-pcp-exact for t2na, 114f445989bfd539")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -598,7 +598,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-sets33 for t2na, d1d315f0d1eb1859")
+    @switchwright("tagger-vlan-pcp-sets33 for t2na, 1fedd008c734014d")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -559,7 +559,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-exact for t2na, 7a2a8c8de3b0551a")
+    @switchwright("tagger-vlan-vid-exact for t2na, bae503069c7b2540")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -598,7 +598,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-sets33 for t2na, 86fd2beb5d90bf11")
+    @switchwright("tagger-vlan-vid-sets33 for t2na, 4890d5d226423d3c")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

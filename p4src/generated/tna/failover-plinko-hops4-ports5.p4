@@ -503,6 +503,8 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("failover-plinko-hops4-ports5 for tna, 5928372eea0ceee9")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

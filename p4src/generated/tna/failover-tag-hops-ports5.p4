@@ -449,6 +449,8 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("failover-tag-hops-ports5 for tna, d00d4bbbcd2df025")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

@@ -578,6 +578,8 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("failover-tag-routes4-ports5 for tna, c394ca6dc5826459")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

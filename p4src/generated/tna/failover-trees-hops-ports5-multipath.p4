@@ -549,6 +549,8 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_ROUTE);
     }
 
+    // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
+    @switchwright("failover-trees-hops-ports5-multipath for tna, 477a434ad29d114e")
     @id(ID_TABLE_RES_FORWARD)
     table res_forward {
         key = {

@@ -521,7 +521,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact-class3 for tna, bd47ff79813307b5")
+    @switchwright("tagger-dscp-exact-class3 for tna, b2f89cfbf95f823e")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -519,7 +519,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for tna, 65495a10cc406b17")
+    @switchwright("tagger-dscp-exact for tna, f22e682d0219bacf")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

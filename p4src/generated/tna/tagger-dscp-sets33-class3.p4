@@ -560,7 +560,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33-class3 for tna, f348e0f4d975ff44")
+    @switchwright("tagger-dscp-sets33-class3 for tna, d6e31035b275dd16")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

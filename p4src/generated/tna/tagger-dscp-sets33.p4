@@ -558,7 +558,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33 for tna, fbd8b533fe48fcc4")
+    @switchwright("tagger-dscp-sets33 for tna, 5e47515af6378d73")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

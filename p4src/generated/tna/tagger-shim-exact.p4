@@ -577,7 +577,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-exact for tna, c521693a27314046")
+    @switchwright("tagger-shim-exact for tna, eed4edd088fa9304")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

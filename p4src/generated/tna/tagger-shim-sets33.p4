@@ -616,7 +616,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-sets33 for tna, d853021b8edc847e")
+    @switchwright("tagger-shim-sets33 for tna, 02ff37b6ec6be92c")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -559,7 +559,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-exact for tna, 894451b8487e9d79")
+    @switchwright("tagger-vlan-pcp-exact for tna, a6c0c2992b63c187")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

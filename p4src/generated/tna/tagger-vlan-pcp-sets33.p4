@@ -598,7 +598,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-sets33 for tna, 11e22b4b2c0a20fc")
+    @switchwright("tagger-vlan-pcp-sets33 for tna, 49d4986c888f1339")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -559,7 +559,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-exact for tna, 70d63b4366ad002a")
+    @switchwright("tagger-vlan-vid-exact for tna, 6e6e9c8b17df0df1")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {

@@ -598,7 +598,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-sets33 for tna, 30fef59f6f525104")
+    @switchwright("tagger-vlan-vid-sets33 for tna, af8a79ffb5e81a7f")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {
