@@ -293,7 +293,7 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
             ),
             (
                 &many_ports,
-                "switch `leaf1` needs 522 port numbers, the target has 510",
+                "needs 522 port numbers, the target has 510",
                 "split the switch",
             ),
         ];
