@@ -3,6 +3,7 @@
 //! Limits of the language and the switch stand here; limits of a table (how many entries) are the
 //! program's own and stand in its [`Layout`].
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use p4runtime::p4::v1::write_request;
@@ -313,7 +314,7 @@ impl Capabilities {
         let (port, switch) = topology
             .switch_ids()
             .filter_map(|s| Some((topology.peers(s).last()?.0, s)))
-            .max_by_key(|(port, _)| *port)?;
+            .min_by_key(|(port, _)| Reverse(*port))?;
         (port.get() > self.highest_port).then(|| Refusal {
             switch: Some(topology.switch(switch).name.clone()),
             ..self.refusal(

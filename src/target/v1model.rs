@@ -93,6 +93,9 @@ impl Job<'_> {
         let switches: Vec<SwitchReport> = ids
             .par_iter()
             .map(|id| self.switch(*id))
+            .collect::<Vec<_>>()
+            .into_iter()
+            // Of several errors always the first switch's.
             .collect::<Result<_, _>>()?;
         let target = TargetKind::V1model;
         let queues = target.capabilities().priorities;

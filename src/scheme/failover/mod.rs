@@ -238,7 +238,7 @@ impl<'a> Network<'a> {
         plan: impl Fn(&Destination) -> Result<Vec<Placed>, FailoverError> + Sync,
     ) -> Result<(), FailoverError> {
         for batch in self.destinations.chunks(BATCH) {
-            let planned: Result<Vec<Vec<Placed>>, FailoverError> = batch
+            let planned: Vec<Result<Vec<Placed>, FailoverError>> = batch
                 .par_iter()
                 .map(|destination| {
                     let mut rules = plan(destination)?;
@@ -246,7 +246,8 @@ impl<'a> Network<'a> {
                     Ok(rules)
                 })
                 .collect();
-            let planned = planned?;
+            // Of several errors always the first destination's.
+            let planned: Vec<Vec<Placed>> = planned.into_iter().collect::<Result<_, _>>()?;
             tables.par_iter_mut().enumerate().for_each(|(at, table)| {
                 for rules in &planned {
                     let start = rules.partition_point(|(switch, _)| switch.index() < at);

@@ -16,6 +16,8 @@ use crate::target::capabilities::Pipeline;
 pub const TAGS: &str = "tag rules";
 /// Name of the step that holds the routes.
 pub const ROUTES: &str = "admit and route";
+/// Name of the step that puts the shim on.
+const SHIM: &str = "put the shim on";
 /// Bits of a row of SRAM that an exact entry takes beside key and immediate data (version and pointer).
 const EXACT_OVERHEAD: u32 = 16;
 /// Bits of `next_hop`'s data, as the action memory holds them.
@@ -67,14 +69,20 @@ impl Estimate {
     /// The estimate for a `tagger` program.
     #[must_use]
     pub fn of(features: &Features, room: &Room, pipeline: &Pipeline) -> Self {
-        let spread = if features.has_edge() {
+        let sets = features.form == RuleForm::PortSets;
+        let spread = if features.has_edge() && sets {
             pipeline.edge_spread
         } else {
             0
         };
         // The new tag is written beside the counter; taking the carrier off comes after it.
         let egress = if features.has_edge() { 2 } else { 1 };
-        Self::of_steps(ingress(features, room), spread, egress, pipeline)
+        let mut steps = ingress(features, room);
+        if pipeline.edge_spread > 0 && !sets {
+            // Measured: where no bitmaps take its place, the shim is put on beside the first tag.
+            steps.retain(|(name, _)| *name != SHIM);
+        }
+        Self::of_steps(steps, spread, egress, pipeline)
     }
 
     /// The estimate for steps of ingress that follow on each other, and so many stages of egress.
@@ -210,7 +218,7 @@ fn ingress(features: &Features, room: &Room) -> Vec<(&'static str, Vec<Table>)> 
     }
     if features.carrier == CarrierKind::Shim {
         // All of its fields are written, and then one of them read.
-        steps.push(("put the shim on", vec![Small]));
+        steps.push((SHIM, vec![Small]));
     }
     let port_bits = u32::from(features.port_bits);
     let tag_bits = u32::from(features.code_bits());
@@ -385,7 +393,7 @@ impl Piece {
 mod tests {
     use super::*;
     use crate::plan::TagCode;
-    use crate::target::capabilities::{TNA, TNA2};
+    use crate::target::capabilities::{Capabilities, TNA, TNA2};
 
     fn features(carrier: CarrierKind, form: RuleForm, port_bits: u16) -> Features {
         Features {
@@ -398,7 +406,17 @@ mod tests {
     }
 
     fn stages(carrier: CarrierKind, form: RuleForm, port_bits: u16, room: &Room) -> u64 {
-        let pipeline = TNA.pipeline.expect("Tofino has one");
+        stages_on(&TNA, carrier, form, port_bits, room)
+    }
+
+    fn stages_on(
+        target: &Capabilities,
+        carrier: CarrierKind,
+        form: RuleForm,
+        port_bits: u16,
+        room: &Room,
+    ) -> u64 {
+        let pipeline = target.pipeline.expect("Tofino has one");
         Estimate::of(&features(carrier, form, port_bits), room, &pipeline).stages
     }
 
@@ -414,6 +432,16 @@ mod tests {
         assert_eq!(stages(CarrierKind::VlanPcp, RuleForm::Exact, 9, &room), 8);
         assert_eq!(stages(CarrierKind::Shim, RuleForm::PortSets, 33, &room), 11);
         assert_eq!(stages(CarrierKind::Shim, RuleForm::Exact, 9, &room), 9);
+    }
+
+    #[test]
+    fn tofino_2_spreads_programs_with_bitmaps_and_an_edge() {
+        let on = |carrier, form, bits| stages_on(&TNA2, carrier, form, bits, &Room::default());
+        assert_eq!(on(CarrierKind::Dscp, RuleForm::PortSets, 33), 9);
+        assert_eq!(on(CarrierKind::VlanVid, RuleForm::PortSets, 33), 11);
+        assert_eq!(on(CarrierKind::Shim, RuleForm::PortSets, 33), 12);
+        assert_eq!(on(CarrierKind::VlanVid, RuleForm::Exact, 9), 8);
+        assert_eq!(on(CarrierKind::Shim, RuleForm::Exact, 9), 8);
     }
 
     #[test]

@@ -167,6 +167,9 @@ impl Wanted<'_> {
                 (self.progress)(1);
                 Ok(entries)
             })
+            .collect::<Vec<_>>()
+            .into_iter()
+            // Of several errors always the first switch's.
             .collect()
     }
 }
