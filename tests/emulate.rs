@@ -38,6 +38,31 @@ events:
   - { at: 2ms, mend_routes: true }
 ";
 
+/// The same with two layers and eight switches, as `examples/scenarios/bounce-leaf-spine.yaml`, shorter.
+const LEAF_SPINE: &str = "
+name: bounce-leaf-spine
+duration: 4ms
+rate: 40Gbps
+switches: { threshold: { xoff: 100KB, xon: 97KB } }
+flows:
+  - { name: green, from: h1, to: h4, path: [leaf1, spine1, leaf4] }
+  - { name: blue, from: h5, to: h6, path: [leaf5, spine2, leaf6] }
+  - { name: red, from: h2, to: h3, path: [leaf2, spine2, leaf3] }
+  - { name: yellow, from: h3, to: h2, path: [leaf3, spine1, leaf2] }
+events:
+  - { at: 300us, fail: spine2-leaf6 }
+  - { at: 300us, route: { switch: spine2, to: blue, via: leaf3 } }
+  - { at: 300us, route: { switch: leaf3, to: blue, via: spine1 } }
+  - { at: 300us, route: { switch: spine1, to: blue, via: leaf6 } }
+  - { at: 600us, fail: spine1-leaf4 }
+  - { at: 600us, route: { switch: spine1, to: green, via: leaf2 } }
+  - { at: 600us, route: { switch: leaf2, to: green, via: spine2 } }
+  - { at: 600us, route: { switch: spine2, to: green, via: leaf4 } }
+  - { at: 2ms, restore: spine1-leaf4 }
+  - { at: 2ms, restore: spine2-leaf6 }
+  - { at: 2ms, mend_routes: true }
+";
+
 fn command(at: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
     command.args(arguments).current_dir(at);
@@ -122,10 +147,22 @@ fn emulate(at: &Path, more: &[&str]) -> Value {
 /// The claim of the whole project, on veths, with real PFC frames and routes that change under traffic.
 #[test]
 fn a_deadlock_forms_without_tags_and_not_with_them() {
-    if !here() {
-        return;
+    if here() {
+        deadlocks_without_tags(&pods(BOUNCE), ["p1a2", "p2a1", "spine1", "spine2"]);
     }
-    let folder = pods(BOUNCE);
+}
+
+/// The same on eight switches.
+#[test]
+fn a_deadlock_forms_among_eight_switches_without_tags_and_not_with_them() {
+    if here() {
+        let clos = ["--leaves", "6", "--spines", "2", "--hosts", "1"];
+        let folder = built(&clos, LEAF_SPINE);
+        deadlocks_without_tags(&folder, ["leaf2", "leaf3", "spine1", "spine2"]);
+    }
+}
+
+fn deadlocks_without_tags(folder: &TempDir, circle: [&str; 4]) {
     let without = emulate(folder.path(), &["--without-tags", "--lateness", "400"]);
     let with = emulate(folder.path(), &["--lateness", "400"]);
     let flow = |report: &Value, name: &str| {
@@ -143,7 +180,7 @@ fn a_deadlock_forms_without_tags_and_not_with_them() {
         .iter()
         .map(|name| name.as_str().unwrap())
         .collect();
-    assert_eq!(cycle, ["p1a2", "p2a1", "spine1", "spine2"].into());
+    assert_eq!(cycle, circle.into());
     assert!(
         without["wait_for"].as_array().unwrap().len() >= 4,
         "{without}"

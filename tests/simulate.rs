@@ -196,11 +196,22 @@ events:
     assert!(report.stuck_queues >= deadlock.circle.len());
 }
 
-/// 000, Figs. 2 and 3: over a range of thresholds and of times between the failures. The cycle is named, and
-/// the deadlock outlives its cause; with tags every flow has its max-min share.
+/// 000, Figs. 2 and 3.
 #[test]
 fn bounces_deadlock_without_tags_and_not_with_them() {
-    let scenario = scenario("bounce");
+    bounces("bounce", ["p1a2", "p2a1", "spine1", "spine2"]);
+}
+
+/// The same with two layers and eight switches.
+#[test]
+fn bounces_at_leaves_deadlock_without_tags_and_not_with_them() {
+    bounces("bounce-leaf-spine", ["leaf2", "leaf3", "spine1", "spine2"]);
+}
+
+/// Over a range of thresholds and of times between the failures. The cycle is named, and
+/// the deadlock outlives its cause; with tags every flow has its max-min share.
+fn bounces(name: &str, cycle: [&str; 4]) {
+    let scenario = scenario(name);
     let network = its_network(&scenario);
     let names: Vec<&str> = scenario
         .flows
@@ -235,7 +246,7 @@ fn bounces_deadlock_without_tags_and_not_with_them() {
         );
         let mut switches = without.deadlock[0].switches.clone();
         switches.sort();
-        assert_eq!(switches, ["p1a2", "p2a1", "spine1", "spine2"], "{case}");
+        assert_eq!(switches, cycle, "{case}");
         let closed = without.deadlock[0].closed_us;
         assert!(
             closed > second_us as f64,

@@ -17,6 +17,7 @@ pub const BUNDLED: &[(&str, &str)] = &[
     scenario!("routing-loop"),
     scenario!("three-flows"),
     scenario!("bounce"),
+    scenario!("bounce-leaf-spine"),
     scenario!("link-failures"),
     scenario!("priority-reuse"),
     scenario!("hierarchical-space-1"),
