@@ -25,7 +25,7 @@ struct View {
     port_tables: String,
     tag_types: String,
     tag_keys: String,
-    tag_target: String,
+    code: Code,
     carrier_header: &'static str,
     bridge_bytes: &'static str,
     bridge_padding: u16,
@@ -74,7 +74,76 @@ struct PortsExactCode;
 
 #[derive(Template)]
 #[template(path = "tna/ports_sets_code.p4", escape = "none")]
-struct PortSetsCode;
+struct PortSetsCode {
+    code: Code,
+}
+
+#[derive(Template)]
+#[template(path = "tna/tag_with_class_keys.p4", escape = "none")]
+struct TagWithClassKeys {
+    port_match: &'static str,
+}
+
+/// How a program holds what the carrier holds: as one field, or, where rules write some of its bits and keep the class's,
+/// as two. The compiler finds no place for one field of which actions write a part.
+#[derive(Clone, Copy)]
+struct Code {
+    bits: u16,
+    tag_bits: u16,
+}
+
+impl Code {
+    fn of(features: &Features) -> Self {
+        Self {
+            bits: features.code_bits(),
+            tag_bits: features.tag_bits(),
+        }
+    }
+
+    fn is_split(self) -> bool {
+        self.tag_bits < self.bits
+    }
+
+    /// The fields of a header or of metadata.
+    fn fields(self) -> String {
+        if self.is_split() {
+            let class = self.bits - self.tag_bits;
+            format!("    bit<{class}>       class_bits;\n    tag_t        tag;")
+        } else {
+            "    code_t       code;".to_owned()
+        }
+    }
+
+    /// The field that rules write.
+    fn tag(self) -> &'static str {
+        if self.is_split() { "tag" } else { "code" }
+    }
+
+    /// Lines that set the code of a header or of metadata.
+    fn set(self, owner: &str, value: &str, indent: usize) -> String {
+        let Self { bits, tag_bits } = self;
+        if self.is_split() {
+            format!(
+                "{:indent$}{owner}.class_bits = {value}[{}:{tag_bits}];\n{:indent$}{owner}.tag = {value}[{}:0];",
+                "",
+                bits - 1,
+                "",
+                tag_bits - 1
+            )
+        } else {
+            format!("{:indent$}{owner}.code = {value};", "")
+        }
+    }
+
+    /// The code of a header or of metadata.
+    fn get(self, owner: &str) -> String {
+        if self.is_split() {
+            format!("{owner}.class_bits ++ {owner}.tag")
+        } else {
+            format!("{owner}.code")
+        }
+    }
+}
 
 #[derive(Template)]
 #[template(path = "tna/ports_sets_tables.p4", escape = "none")]
@@ -112,6 +181,7 @@ fn view(
     architecture: Architecture,
     room: &Room,
 ) -> Result<View, askama::Error> {
+    let code = Code::of(features);
     let (port_doc, port_types, port_code, port_tables) = match features.form {
         RuleForm::Exact => (
             PortsExactDoc.render()?,
@@ -125,12 +195,15 @@ fn view(
                 bits: features.port_bits,
             }
             .render()?,
-            PortSetsCode.render()?,
+            PortSetsCode { code }.render()?,
             PortSetsTables.render()? + "\n",
         ),
     };
     let port_match = port_match(features.form);
-    let (tag_types, tag_keys, tag_target) = tag_text(features, port_match, "headers.bridge.code")?;
+    let (tag_types, mut tag_keys, _) = tag_text(features, port_match, "")?;
+    if code.is_split() {
+        tag_keys = TagWithClassKeys { port_match }.render()?;
+    }
     let bridge = Bridge::of(features);
     Ok(View {
         title: features.program_name(),
@@ -143,7 +216,7 @@ fn view(
         port_tables,
         tag_types,
         tag_keys,
-        tag_target,
+        code,
         carrier_header: carrier_header(features.carrier),
         bridge_bytes: bridge.bytes,
         bridge_padding: bridge.padding,

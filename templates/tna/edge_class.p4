@@ -1,13 +1,13 @@
 
     @id(ID_ACTION_SET_INITIAL_CODE)
     action set_initial_code(@id(1) code_t code) {
-        meta.code = code;
+{{ v.code.set("meta", "code", 8) }}
         meta.has_carrier = true;
     }
 
     @id(ID_ACTION_SET_EDGE_LOSSY)
     action set_edge_lossy() {
-        meta.code = LOSSY_CODE;
+{{ v.code.set("meta", "LOSSY_CODE", 8) }}
         meta.has_carrier = true;
     }
 

@@ -3,5 +3,5 @@
                         // A port outside the bitmap leaves no bit, and a key without a bit would match
                         // every set.
                         if (meta.in_port == 0 || meta.out_port == 0) {
-                            meta.code = LOSSY_CODE;
+{{ code.set("meta", "LOSSY_CODE", 28) }}
                         }

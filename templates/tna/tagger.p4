@@ -49,7 +49,7 @@ header bridge_t {
     @padding
     bit<{{ v.bridge_padding }}> padding;
     bit<1>       has_carrier;
-    code_t       code;
+{{ v.code.fields() }}
 }
 
 struct headers_t {
@@ -65,7 +65,7 @@ struct headers_t {
 
 struct ingress_metadata_t {
     // What the carrier held on arrival.
-    code_t       code;
+{{ v.code.fields() }}
     bool         has_carrier;
 {%- block carrier_metadata %}{% endblock %}
     bool         malformed;
@@ -109,7 +109,7 @@ parser ingress_parser(packet_in packet,
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
-        meta.code = LOSSY_CODE;
+{{ v.code.set("meta", "LOSSY_CODE", 8) }}
         meta.has_carrier = false;
 {%- block carrier_start %}{% endblock %}
         meta.malformed = false;
@@ -437,12 +437,18 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_SET_TAG)
     action set_tag(@id(1) tag_t tag) {
-        {{ v.tag_target }} = tag;
+        headers.bridge.{{ v.code.tag() }} = tag;
+{%- if v.code.is_split() %}
+        headers.bridge.has_carrier = 1;
+{%- endif %}
     }
 
     @id(ID_ACTION_SET_LOSSY_CODE)
     action set_lossy_code() {
-        headers.bridge.code = LOSSY_CODE;
+{{ v.code.set("headers.bridge", "LOSSY_CODE", 8) }}
+{%- if v.code.is_split() %}
+        headers.bridge.has_carrier = 1;
+{%- endif %}
     }
 
     @id(ID_TABLE_REWRITE)
@@ -461,7 +467,7 @@ control ingress(inout headers_t headers,
     apply {
         headers.bridge.setValid();
         headers.bridge.has_carrier = 0;
-        headers.bridge.code = LOSSY_CODE;
+{{ v.code.set("headers.bridge", "LOSSY_CODE", 8) }}
 {%- block read_carrier %}{% endblock %}
         meta.arp_difference = headers.arp.sender_ip ^ headers.arp.target_ip;
         host_port.apply();
@@ -507,9 +513,15 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- block edge_apply %}{% endblock %}
                     if (meta.has_carrier) {
+{%- if !v.code.is_split() %}
                         headers.bridge.has_carrier = 1;
+{%- endif %}
 {{ v.port_code }}
+{%- if v.code.is_split() %}
+                        headers.bridge.class_bits = meta.class_bits;
+{%- else %}
                         headers.bridge.code = meta.code;
+{%- endif %}
                         classify.apply();
                         rewrite.apply();
                     }

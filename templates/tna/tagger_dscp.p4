@@ -13,17 +13,17 @@
 {% endblock %}
 {%- block read_carrier %}
         if (headers.ipv4.isValid()) {
-            meta.code = headers.ipv4.dscp;
+{{ v.code.set("meta", "headers.ipv4.dscp", 12) }}
             meta.has_carrier = true;
         } else if (headers.ipv6.isValid()) {
-            meta.code = headers.ipv6.dscp;
+{{ v.code.set("meta", "headers.ipv6.dscp", 12) }}
             meta.has_carrier = true;
         }
 {%- endblock %}
 {%- block write_tag %}
             if (headers.ipv4.isValid()) {
-                headers.ipv4.dscp = headers.bridge.code;
+                headers.ipv4.dscp = {{ v.code.get("headers.bridge") }};
             } else {
-                headers.ipv6.dscp = headers.bridge.code;
+                headers.ipv6.dscp = {{ v.code.get("headers.bridge") }};
             }
 {%- endblock %}

@@ -30,7 +30,7 @@
 {%- endblock %}
 {%- block read_carrier %}
         if (headers.shim.isValid()) {
-            meta.code = headers.shim.lossless_tag;
+{{ v.code.set("meta", "headers.shim.lossless_tag", 12) }}
             meta.has_carrier = true;
         }
 {%- include "tna/read_dscp.p4" %}
@@ -79,6 +79,6 @@
 {%- endblock %}
 {%- block egress_tables %}{% include "tna/host_port_out.p4" %}{% endblock %}
 {%- block write_tag %}
-            headers.shim.lossless_tag = headers.bridge.code;
+            headers.shim.lossless_tag = {{ v.code.get("headers.bridge") }};
             host_port_out.apply();
 {%- endblock %}

@@ -12,7 +12,7 @@
 {%- endblock %}
 {%- block read_carrier %}
         if (headers.vlan.isValid()) {
-            meta.code = headers.vlan.pcp;
+{{ v.code.set("meta", "headers.vlan.pcp", 12) }}
             meta.has_carrier = true;
         }
 {%- include "tna/read_dscp.p4" %}
@@ -36,6 +36,6 @@
 {%- endblock %}
 {%- block egress_tables %}{% include "tna/host_port_out.p4" %}{% endblock %}
 {%- block write_tag %}
-            headers.vlan.pcp = headers.bridge.code;
+            headers.vlan.pcp = {{ v.code.get("headers.bridge") }};
             host_port_out.apply();
 {%- endblock %}

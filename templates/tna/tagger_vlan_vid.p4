@@ -12,7 +12,7 @@
 {%- endblock %}
 {%- block read_carrier %}
         if (headers.vlan.isValid()) {
-            meta.code = headers.vlan.vid;
+{{ v.code.set("meta", "headers.vlan.vid", 12) }}
             meta.has_carrier = true;
         }
 {%- include "tna/read_dscp.p4" %}
@@ -36,6 +36,6 @@
 {%- endblock %}
 {%- block egress_tables %}{% include "tna/host_port_out.p4" %}{% endblock %}
 {%- block write_tag %}
-            headers.vlan.vid = headers.bridge.code;
+            headers.vlan.vid = {{ v.code.get("headers.bridge") }};
             host_port_out.apply();
 {%- endblock %}

@@ -64,7 +64,8 @@ header bridge_t {
     @padding
     bit<1> padding;
     bit<1>       has_carrier;
-    code_t       code;
+    bit<3>       class_bits;
+    tag_t        tag;
 }
 
 struct headers_t {
@@ -79,7 +80,8 @@ struct headers_t {
 
 struct ingress_metadata_t {
     // What the carrier held on arrival.
-    code_t       code;
+    bit<3>       class_bits;
+    tag_t        tag;
     bool         has_carrier;
     bool         malformed;
     bool         checksum_error;
@@ -122,7 +124,8 @@ parser ingress_parser(packet_in packet,
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
-        meta.code = LOSSY_CODE;
+        meta.class_bits = LOSSY_CODE[5:3];
+        meta.tag = LOSSY_CODE[2:0];
         meta.has_carrier = false;
         meta.malformed = false;
         meta.checksum_error = false;
@@ -521,14 +524,14 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact-class3 for t2na, 3a4ede8de7380c73")
+    @switchwright("tagger-dscp-exact-class3 for t2na, 230e327f416245c1")
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {
-            meta.code[2:0] : exact @id(1) @name("tag");
-            meta.in_port   : exact @id(2) @name("in_port");
-            meta.out_port  : exact @id(3) @name("out_port");
-            meta.code[5:3] : ternary @id(4) @name("class");
+            meta.tag        : exact @id(1) @name("tag");
+            meta.in_port    : exact @id(2) @name("in_port");
+            meta.out_port   : exact @id(3) @name("out_port");
+            meta.class_bits : ternary @id(4) @name("class");
         }
         actions = {
             set_priorities;
@@ -542,21 +545,24 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_SET_TAG)
     action set_tag(@id(1) tag_t tag) {
-        headers.bridge.code[2:0] = tag;
+        headers.bridge.tag = tag;
+        headers.bridge.has_carrier = 1;
     }
 
     @id(ID_ACTION_SET_LOSSY_CODE)
     action set_lossy_code() {
-        headers.bridge.code = LOSSY_CODE;
+        headers.bridge.class_bits = LOSSY_CODE[5:3];
+        headers.bridge.tag = LOSSY_CODE[2:0];
+        headers.bridge.has_carrier = 1;
     }
 
     @id(ID_TABLE_REWRITE)
     table rewrite {
         key = {
-            meta.code[2:0] : exact @id(1) @name("tag");
-            meta.in_port   : exact @id(2) @name("in_port");
-            meta.out_port  : exact @id(3) @name("out_port");
-            meta.code[5:3] : ternary @id(4) @name("class");
+            meta.tag        : exact @id(1) @name("tag");
+            meta.in_port    : exact @id(2) @name("in_port");
+            meta.out_port   : exact @id(3) @name("out_port");
+            meta.class_bits : ternary @id(4) @name("class");
         }
         actions = {
             set_tag;
@@ -569,12 +575,15 @@ control ingress(inout headers_t headers,
     apply {
         headers.bridge.setValid();
         headers.bridge.has_carrier = 0;
-        headers.bridge.code = LOSSY_CODE;
+        headers.bridge.class_bits = LOSSY_CODE[5:3];
+        headers.bridge.tag = LOSSY_CODE[2:0];
         if (headers.ipv4.isValid()) {
-            meta.code = headers.ipv4.dscp;
+            meta.class_bits = headers.ipv4.dscp[5:3];
+            meta.tag = headers.ipv4.dscp[2:0];
             meta.has_carrier = true;
         } else if (headers.ipv6.isValid()) {
-            meta.code = headers.ipv6.dscp;
+            meta.class_bits = headers.ipv6.dscp[5:3];
+            meta.tag = headers.ipv6.dscp[2:0];
             meta.has_carrier = true;
         }
         meta.arp_difference = headers.arp.sender_ip ^ headers.arp.target_ip;
@@ -619,10 +628,9 @@ control ingress(inout headers_t headers,
                 // Classify what leaves.
                 if (meta.routed) {
                     if (meta.has_carrier) {
-                        headers.bridge.has_carrier = 1;
                         meta.in_port  = intrinsic.ingress_port;
                         meta.out_port = for_tm.ucast_egress_port;
-                        headers.bridge.code = meta.code;
+                        headers.bridge.class_bits = meta.class_bits;
                         classify.apply();
                         rewrite.apply();
                     }
@@ -698,9 +706,9 @@ control egress(inout headers_t headers,
     apply {
         if (headers.bridge.has_carrier == 1) {
             if (headers.ipv4.isValid()) {
-                headers.ipv4.dscp = headers.bridge.code;
+                headers.ipv4.dscp = headers.bridge.class_bits ++ headers.bridge.tag;
             } else {
-                headers.ipv6.dscp = headers.bridge.code;
+                headers.ipv6.dscp = headers.bridge.class_bits ++ headers.bridge.tag;
             }
         }
         headers.bridge.setInvalid();
