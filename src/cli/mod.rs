@@ -108,6 +108,9 @@ enum Command {
     Bench(bench::Bench),
     /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
+    /// What a switch starts to build programs that clients push: order on standard input, answer on standard output.
+    #[command(name = switch::BUILD, hide = true)]
+    BuildPipeline,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
 }
@@ -135,6 +138,9 @@ pub fn main() -> ExitCode {
         json: cli.global.json,
         quiet: cli.global.quiet,
     };
+    if matches!(cli.command, Command::BuildPipeline) {
+        return switchd::server::build::child::main();
+    }
     start_log(cli.global.verbose);
     let done = match cli.command {
         Command::Topo(topo) => topo.run(&terminal),
@@ -158,6 +164,8 @@ pub fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(&terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
+        // It was run above: it has an exit status of its own.
+        Command::BuildPipeline => Ok(()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,7 +17,7 @@ pub mod trace;
 pub mod v1model;
 pub mod value;
 
-pub use compile::Compiled;
+pub use compile::{Compiled, Object};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
 pub use kind::{ExecutorKind, executor};

@@ -1,11 +1,13 @@
 //! The instantiation `main` and typed views of it per architecture.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Program;
 use crate::entity::{ControlId, ExprId, ExternId, ParserId, VarId};
 use crate::expr::{Const, ExprKind};
 
 /// A constructor argument of a package.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ArgValue {
     /// A parser instance.
     Parser(ParserId),
@@ -20,7 +22,7 @@ pub enum ArgValue {
 }
 
 /// One argument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackageArg {
     /// Name of the constructor parameter, e.g. `ig`.
     pub name: String,
@@ -29,7 +31,7 @@ pub struct PackageArg {
 }
 
 /// An instantiated package.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Package {
     /// Name of the package type, e.g. `V1Switch`.
     pub type_name: String,

@@ -1,6 +1,7 @@
 //! Declarations: variables, actions, functions, tables, parsers, controls, extern instances.
 
 use num_bigint::{BigInt, BigUint};
+use serde::{Deserialize, Serialize};
 
 use crate::Span;
 use crate::entity::{
@@ -10,7 +11,7 @@ use crate::expr::Const;
 use crate::stmt::{Assign, Block};
 
 /// A value inside an annotation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AnnotationValue {
     /// A number.
     Int(BigInt),
@@ -23,7 +24,7 @@ pub enum AnnotationValue {
 }
 
 /// `@name(values)` or `@name[key = value]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Annotation {
     /// Name without `@`.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct Annotation {
 }
 
 /// Why a variable exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum VarKind {
     /// Parameter of a callable.
     Param,
@@ -45,7 +46,7 @@ pub enum VarKind {
 }
 
 /// Storage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Var {
     /// Name in the source, for messages and traces.
     pub name: String,
@@ -58,7 +59,7 @@ pub struct Var {
 }
 
 /// Direction of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Direction {
     /// Copied in.
     In,
@@ -71,7 +72,7 @@ pub enum Direction {
 }
 
 /// A parameter. `packet_in`/`packet_out` and other extern parameters are not listed: they are implicit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Param {
     /// Name in the source.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct Param {
 }
 
 /// An action of one control instance (or of the top level).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Action {
     /// Control-plane name, e.g. `MyIngress.ipv4_forward`.
     pub name: String,
@@ -106,7 +107,7 @@ impl Action {
 }
 
 /// A function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Function {
     /// Name in the source.
     pub name: String,
@@ -121,7 +122,7 @@ pub struct Function {
 }
 
 /// How a key field is matched.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MatchKind {
     /// Equality.
     Exact,
@@ -176,7 +177,7 @@ impl MatchKind {
 }
 
 /// A key field of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Key {
     /// The value looked up; a scalar.
     pub expr: ExprId,
@@ -191,7 +192,7 @@ pub struct Key {
 }
 
 /// A set of values of one key field, in entries and in `select`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum KeySet {
     /// `default` or `_`.
     Any,
@@ -214,7 +215,7 @@ pub enum KeySet {
 }
 
 /// Where an action may be used in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ActionScope {
     /// In entries and as default.
     TableAndDefault,
@@ -225,7 +226,7 @@ pub enum ActionScope {
 }
 
 /// An action in the list of a table, with the arguments bound there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableAction {
     /// The action.
     pub action: ActionId,
@@ -240,7 +241,7 @@ pub struct TableAction {
 }
 
 /// The default action of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DefaultAction {
     /// Index into [`Table::actions`].
     pub action: u32,
@@ -251,7 +252,7 @@ pub struct DefaultAction {
 }
 
 /// An entry from the program text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// One set per key.
     pub keys: Vec<KeySet>,
@@ -270,7 +271,7 @@ pub struct Entry {
 }
 
 /// A table of one control instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     /// Control-plane name, e.g. `MyIngress.ipv4_lpm`.
     pub name: String,
@@ -308,7 +309,7 @@ impl Table {
 }
 
 /// A field of a value set's elements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ValueSetField {
     /// Control-plane name.
     pub name: String,
@@ -319,7 +320,7 @@ pub struct ValueSetField {
 }
 
 /// A parser value set: filled by the control plane, empty at start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ValueSet {
     /// Control-plane name.
     pub name: String,
@@ -334,7 +335,7 @@ pub struct ValueSet {
 }
 
 /// Where a transition leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
     /// Another state of the same parser.
     State(StateId),
@@ -345,7 +346,7 @@ pub enum Target {
 }
 
 /// What a `select` case matches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SelectMatch {
     /// One set per key.
     Sets(Vec<KeySet>),
@@ -354,7 +355,7 @@ pub enum SelectMatch {
 }
 
 /// A case of a `select`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SelectCase {
     /// What it matches.
     pub matches: SelectMatch,
@@ -363,7 +364,7 @@ pub struct SelectCase {
 }
 
 /// How a state ends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Transition {
     /// Unconditionally.
     Goto(Target),
@@ -377,7 +378,7 @@ pub enum Transition {
 }
 
 /// A parser state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
     /// Name in the source.
     pub name: String,
@@ -390,7 +391,7 @@ pub struct State {
 }
 
 /// A parser instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Parser {
     /// Control-plane name of the instance.
     pub name: String,
@@ -413,7 +414,7 @@ pub struct Parser {
 }
 
 /// A control instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Control {
     /// Control-plane name of the instance.
     pub name: String,
@@ -436,7 +437,7 @@ pub struct Control {
 }
 
 /// An extern object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExternInstance {
     /// Control-plane name.
     pub name: String,

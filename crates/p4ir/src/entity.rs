@@ -4,6 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
+use serde::{Deserialize, Serialize};
+
 /// An index newtype into one arena.
 pub trait Entity: Copy + Eq + Ord + std::hash::Hash + fmt::Display {
     /// The handle of the `index`-th entity.
@@ -15,7 +17,7 @@ pub trait Entity: Copy + Eq + Ord + std::hash::Hash + fmt::Display {
 macro_rules! entity {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(u32);
 
         impl Entity for $name {
@@ -67,9 +69,11 @@ entity! {
 }
 
 /// A vector indexed by its own handle type. Entities are only ever added.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "V: Serialize", deserialize = "V: Deserialize<'de>"))]
 pub struct Arena<K, V> {
     items: Vec<V>,
+    #[serde(skip)]
     key: PhantomData<K>,
 }
 

@@ -1,11 +1,12 @@
 //! Constants, places and pure expressions.
 
 use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
 
 use crate::entity::{ExprId, TypeId, VarId};
 
 /// A constant scalar. Its type stands with the expression or key it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Const {
     /// `bit<N>` or the two's complement bits of `int<N>`; always below 2^N.
     Bits(BigUint),
@@ -20,7 +21,7 @@ pub enum Const {
 }
 
 /// One step into a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Projection {
     /// Field of a record, by position.
     Field(u32),
@@ -31,7 +32,7 @@ pub enum Projection {
 }
 
 /// A part of a variable: something that can be read, written, set valid.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The variable.
     pub var: VarId,
@@ -70,7 +71,7 @@ impl Place {
 }
 
 /// Operators with one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum UnaryOp {
     /// `!` on bool.
     Not,
@@ -82,7 +83,7 @@ pub enum UnaryOp {
 
 /// Operators with two operands. Both have the same type, except for `Shl`, `Shr` (right operand any
 /// unsigned bits) and `Concat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BinaryOp {
     /// `+`
     Add,
@@ -129,7 +130,7 @@ pub enum BinaryOp {
 }
 
 /// What an expression computes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExprKind {
     /// A constant.
     Const(Const),
@@ -168,7 +169,7 @@ pub enum ExprKind {
 }
 
 /// An expression and its type.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Expr {
     /// What it computes.
     pub kind: ExprKind,

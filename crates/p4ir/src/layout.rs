@@ -4,13 +4,15 @@
 //! stack is `nextIndex` and then its elements. So the leaf of a place is the base of its variable plus
 //! [`Layout::field_offset`] per field step and `1 + index * leaves(element)` per index step.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Program;
 use crate::entity::{Arena, Entity, TypeId, VarId};
 use crate::expr::{Place, Projection};
 use crate::types::{RecordKind, Type, TypeTable};
 
 /// What a leaf holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LeafKind {
     /// `bit<N>`/`int<N>`.
     Bits {

@@ -5,6 +5,9 @@
 //! nothing left to look up. [`validate`] turns a `Program` into a [`ValidProgram`], the only thing an
 //! executor accepts, so that executors need no error paths for malformed input.
 //!
+//! A `Program` can be written down and read back (serde), so that one process may build it and another run it; what was read
+//! back goes through [`validate`] again.
+//!
 //! # Storage: everything is static
 //!
 //! P4 has no recursion, so each parameter, local variable and temporary of each callable has *one*
@@ -179,8 +182,10 @@ pub use stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind, Swi
 pub use types::{Field, RecordKind, Type, TypeTable};
 pub use valid::{ValidProgram, ValidationError, validate};
 
+use serde::{Deserialize, Serialize};
+
 /// A place in the source: `program.files[file]`, line and column counted from 1. Line 0 means unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
     /// Index into [`Program::files`].
     pub file: u32,
@@ -191,7 +196,7 @@ pub struct Span {
 }
 
 /// A whole program after lowering. See the crate documentation for its semantics.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     /// Source files, as `Span::file` refers to them.
     pub files: Vec<String>,

@@ -1,5 +1,7 @@
 //! Statements: everything that changes something.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Span;
 use crate::entity::{
     ActionId, ControlId, ExprId, ExternId, FunctionId, ParserId, TableId, TypeId, VarId,
@@ -10,7 +12,7 @@ use crate::expr::{Const, Place};
 pub type Block = Vec<Stmt>;
 
 /// A statement and where it came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stmt {
     /// What it does.
     pub kind: StmtKind,
@@ -20,7 +22,7 @@ pub struct Stmt {
 
 /// `dst = value`. A value of aggregate type is a [`crate::ExprKind::Read`]; source and destination may overlap
 /// only if they are equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assign {
     /// Where to.
     pub dst: Place,
@@ -29,7 +31,7 @@ pub struct Assign {
 }
 
 /// What a [`StmtKind::Call`] runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Callee {
     /// An action called directly.
     Action(ActionId),
@@ -42,7 +44,7 @@ pub enum Callee {
 }
 
 /// One argument of an extern call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExternArg {
     /// A scalar passed in.
     In(ExprId),
@@ -64,7 +66,7 @@ pub enum ExternArg {
 }
 
 /// A call to an extern function (`object` is `None`) or method.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternCall {
     /// The object whose method is called.
     pub object: Option<ExternId>,
@@ -79,7 +81,7 @@ pub struct ExternCall {
 }
 
 /// One branch of a switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchCase {
     /// Values that take this branch, of the type of the switched expression.
     pub labels: Vec<Const>,
@@ -88,7 +90,7 @@ pub struct SwitchCase {
 }
 
 /// What a statement does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StmtKind {
     /// `dst = value`, scalar or aggregate.
     Assign(Assign),

@@ -1,12 +1,13 @@
 //! Types, interned: equal types have equal [`TypeId`]s.
 
 use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
 
 use crate::block::Annotation;
 use crate::entity::{Entity, TypeId};
 
 /// What a record of fields is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordKind {
     /// `struct`.
     Struct,
@@ -19,7 +20,7 @@ pub enum RecordKind {
 }
 
 /// A field of a record.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Field {
     /// Name in the source; the position as text for a tuple.
     pub name: String,
@@ -30,7 +31,7 @@ pub struct Field {
 }
 
 /// A type.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Type {
     /// `bit<width>` or, if `signed`, `int<width>`.
     Bits {
@@ -110,7 +111,8 @@ impl Type {
 }
 
 /// All types of a program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct TypeTable {
     set: IndexSet<Type>,
 }

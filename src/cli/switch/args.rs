@@ -4,14 +4,16 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU8;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use switchd::ports::PortBinding;
 use switchd::server::DEFAULT_ADDRESS;
+use switchd::server::build::BuildLimits;
 use units::BitRate;
 
 use super::super::fault::Fault;
-use crate::simulate::Speed;
+use crate::simulate::{Size, Speed, Time};
 
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]
@@ -57,6 +59,12 @@ pub(in crate::cli) struct Switch {
     /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) use_files: Option<u64>,
+    /// The most memory that building a program may take that a client pushes.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    pub(super) build_memory: Size,
+    /// The most processor time for that; by the clock it may take twice as long.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = build_time)]
+    pub(super) build_time: Time,
     /// Where random numbers of programs begin.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
@@ -83,6 +91,14 @@ fn port_rate(text: &str) -> Result<BitRate, String> {
         return Err("a port with rate 0 could never send".to_owned());
     }
     Ok(rate.0)
+}
+
+fn build_time(text: &str) -> Result<Time, String> {
+    let time: Time = text.parse()?;
+    if time.0.get() < 1_000_000_000 {
+        return Err("less than a second cannot be held to".to_owned());
+    }
+    Ok(time)
 }
 
 /// What simple_switch_grpc takes after `--`; here also before.
@@ -275,6 +291,16 @@ impl Switch {
             }
         }
         Ok(())
+    }
+
+    /// What building a pushed program may take.
+    pub(super) fn build_limits(&self) -> BuildLimits {
+        let processor = Duration::from_nanos(self.build_time.0.get());
+        BuildLimits {
+            memory: self.build_memory.0,
+            processor,
+            time: processor * 2,
+        }
     }
 
     /// What the line asked for and is done otherwise, one remark each.

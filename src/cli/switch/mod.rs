@@ -15,6 +15,7 @@ use serde::Serialize;
 use switchd::admin::{self, Admin, Subject};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::ports::{PortBinding, PortError, PortOptions, PortSpec, Ports};
+use switchd::server::build::{ChildBuilder, PipelineBuilder};
 use switchd::server::{Server, ServerConfig, ServerError, Tls};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,6 +26,9 @@ use super::terminal::{self, Terminal};
 use args::ExecutorName;
 pub(super) use args::Switch;
 use program::Start;
+
+/// The hidden command that builds pushed programs.
+pub(super) const BUILD: &str = "build-pipeline";
 
 /// Threads of the P4Runtime server; the data plane has its own.
 const SERVER_THREADS: usize = 2;
@@ -141,6 +145,8 @@ impl Switch {
         let mut config = ServerConfig::new(self.address()?);
         config.device_id = self.device_id;
         config.state_dir.clone_from(&self.state_dir);
+        let limits = self.build_limits();
+        config.builder = PipelineBuilder::Child(ChildBuilder::this_program(BUILD, limits));
         let target = &self.target;
         let read = |flag: &str, file: &Path| {
             fs::read_to_string(file).input(format!("{flag} {}", file.display()))

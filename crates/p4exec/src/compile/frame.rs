@@ -11,12 +11,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use p4ir::{Entity as _, LeafKind, Type, TypeId, ValidProgram, VarId};
+use serde::{Deserialize, Serialize};
 
 use crate::v1model::{ProgramInfo, leaf_width};
 use crate::value::Bits;
 
 /// One leaf in the frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Slot {
     /// Its first word.
     pub(super) word: u32,

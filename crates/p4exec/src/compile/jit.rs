@@ -2,7 +2,8 @@
 //!
 //! Compiled code is called with a [`Ctx`] and the frame, and calls back through [`Helper`]s. What
 //! makes this sound: [`Session::run`] is the only caller; it fills the `Ctx` with pointers that live
-//! until the call returns; the code generator is the only author of the code, reads and writes the
+//! until the call returns; the code generator is the only author of the code (in this process, or in
+//! another one of the same build, which [`Object::check`](super::object::Object) asks for), reads and writes the
 //! frame and the output only within the bounds that the layout gave it, and the packet only after it
 //! compared with its length; helpers make references only for their own duration, while the code
 //! that called them waits.
@@ -15,6 +16,7 @@ use std::sync::Mutex;
 
 use cranelift_jit::JITModule;
 use p4ir::LeafKind;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, PortId};
 
 use super::frame::Slot;
@@ -128,6 +130,32 @@ pub(super) mod field {
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
 }
+
+/// What compiled code takes for granted of the build that runs it, besides the order of its helpers.
+pub(super) const ABI: &[u32] = &[
+    size_of::<Ctx>() as u32,
+    field::PACKET as u32,
+    field::PACKET_LEN as u32,
+    field::CURSOR as u32,
+    field::OUT as u32,
+    field::ROUNDS as u32,
+    field::ARGS as u32,
+    field::HIT as u32,
+    field::IMAGES as u32,
+    field::COUNTERS as u32,
+    field::LENGTH as u32,
+    field::NOW_US as u32,
+    field::REQUESTED as u32,
+    field::PORT as u32,
+    field::RID as u32,
+    cells::SIZE as u32,
+    cells::AT as u32,
+    cells::COUNT as u32,
+    cells::CELL as u32,
+    cells::PACKETS as u32,
+    cells::BYTES as u32,
+    Helper::COUNT,
+];
 
 /// A compiled block. It returns 0, or 1 if it aborted the packet; the parser returns its error.
 pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
@@ -392,13 +420,16 @@ fn leaves<'a>(runtime: &Runtime<'a>, site: u64) -> &'a [(Slot, LeafKind)] {
 macro_rules! helpers {
     ($($(#[$doc:meta])* $name:ident = $function:ident($($arg:ident: $ty:ty),*) $body:block)*) => {
         /// A function that compiled code calls. All take and return 64-bit words.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub(super) enum Helper { $($(#[$doc])* $name,)* }
 
         impl Helper {
-            /// Where it is.
-            pub(super) fn address(self) -> usize {
-                match self { $(Self::$name => $function as *const () as usize,)* }
+            /// How many there are.
+            const COUNT: u32 = [$(stringify!($name)),*].len() as u32;
+
+            /// Where it is in this process.
+            pub(super) fn address(self) -> *const u8 {
+                match self { $(Self::$name => $function as *const u8,)* }
             }
 
             /// How many arguments it takes.

@@ -38,12 +38,14 @@ mod frame;
 mod image;
 mod jit;
 mod memo;
+mod object;
 mod plan;
 mod runtime;
 mod site;
 
 pub use codegen::Listing;
 pub use jit::prefetch;
+pub use object::Object;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -159,20 +161,55 @@ impl Compiled {
         let interpreter = Interpreter::new(Arc::clone(&program))?;
         let info = interpreter.shared_info();
         let layout = FrameLayout::new(&program, &info);
-        let made = codegen::compile(&interpreter.state().control, &info, &layout, None)?;
+        let object = codegen::compile(&interpreter.state().control, &info, &layout, None)?;
+        Self::assemble(interpreter, layout, object)
+    }
+
+    /// Generates the code of a program and proves that its initial state can be made, but runs nothing: what [`Compiled::link`]
+    /// takes, in this process or in another one of the same build on the same machine.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn generate(program: &Arc<ValidProgram>) -> Result<Object, BuildError> {
+        let interpreter = Interpreter::new(Arc::clone(program))?;
+        let info = interpreter.shared_info();
+        let layout = FrameLayout::new(program, &info);
+        codegen::compile(&interpreter.state().control, &info, &layout, None)
+    }
+
+    /// An executor of a program with the code that [`Compiled::generate`] made of it; the time it takes grows with the size of both.
+    /// The code is believed: whoever reads an object from elsewhere has to know that `generate` wrote it for this very program.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`]; [`BuildError::CodeGenerator`] if the object is of another build, or not whole.
+    pub fn link(program: Arc<ValidProgram>, object: Object) -> Result<Self, BuildError> {
+        let interpreter = Interpreter::new(Arc::clone(&program))?;
+        let layout = FrameLayout::new(&program, &interpreter.shared_info());
+        Self::assemble(interpreter, layout, object)
+    }
+
+    fn assemble(
+        interpreter: Interpreter,
+        layout: FrameLayout,
+        object: Object,
+    ) -> Result<Self, BuildError> {
+        let info = interpreter.shared_info();
+        let program = Arc::clone(interpreter.state().control.program());
+        let blocks = if info.blocks.between.is_some() { 6 } else { 4 };
+        object.check(&program, blocks)?;
         Ok(Self {
             interpreter,
             fields: Fields::new(&info, &layout),
             frame: vec![0; layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(program.tables.len()),
-            images: Images::new(&program, made.looked_up),
+            images: Images::new(&program, object.looked_up.clone()),
             counters: Vec::new(),
             fresh: false,
             batch: Batch::default(),
-            sites: made.sites,
-            out_room: made.out_room,
-            code: Arc::new(made.code),
+            code: Arc::new(object.link()?),
+            sites: object.sites,
+            out_room: object.out_room,
             program,
             info,
             layout,

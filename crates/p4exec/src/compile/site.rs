@@ -2,12 +2,13 @@
 //! its words are laid out. Compiled code names them by index.
 
 use p4ir::{ExternId, LeafKind, TypeId};
+use serde::{Deserialize, Serialize};
 
 use super::frame::Slot;
 use crate::externs::hash::HashAlgorithm;
 
 /// How a call site knows its hash algorithm.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Algorithm {
     /// At compile time.
     Known(HashAlgorithm),
@@ -16,7 +17,7 @@ pub(super) enum Algorithm {
 }
 
 /// What an extern call does. "Kept" leaves are numbers of leaves, `u64::MAX` for none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Call {
     /// `clone3` and `clone`: session, then kept leaves.
     CloneKept,
@@ -74,14 +75,14 @@ impl Call {
 }
 
 /// Whether a hash covers the payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Payload {
     With,
     Without,
 }
 
 /// A place that calls out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Site {
     /// An extern call with its arguments, laid out from word 0.
     Extern {

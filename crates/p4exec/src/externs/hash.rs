@@ -4,8 +4,10 @@
 //! with zero bits. `csum16` is the Internet checksum (RFC 1071). The `_custom` algorithms are CRCs
 //! whose parameters may be set; unset they equal CRC-16/ARC and CRC-32/ISO-HDLC, as in BMv2.
 
+use serde::{Deserialize, Serialize};
+
 /// The algorithms of v1model's `HashAlgorithm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HashAlgorithm {
     /// CRC-32/ISO-HDLC.
     Crc32,

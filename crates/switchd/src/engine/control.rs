@@ -59,9 +59,11 @@ impl Control {
 
     /// Runs the executor from now on, with all that was committed before.
     ///
+    /// The executor that ran before comes back.
+    ///
     /// # Errors
     /// [`EngineError::Stopped`].
-    pub fn launch(&mut self) -> Result<(), EngineError> {
+    pub fn launch(&mut self) -> Result<Option<BoxedExecutor>, EngineError> {
         let engine = self.engine().clone();
         let old = std::mem::replace(&mut self.plane, Plane::Running(engine.clone()));
         match old {
@@ -70,7 +72,7 @@ impl Control {
                     .into_inner()
                     .unwrap_or_else(PoisonError::into_inner),
             ),
-            Plane::Running(_) => Ok(()),
+            Plane::Running(_) => Ok(None),
         }
     }
 

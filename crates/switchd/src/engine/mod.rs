@@ -21,9 +21,10 @@ use std::time::Instant;
 use crossbeam_channel::{Sender, bounded, unbounded};
 use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
 use device::{EgressQueues, PortCounters, QueueRange, QueueSetting};
-use p4exec::{BuildError, Compiled, Executor, Interpreter, RuntimeState};
+use p4exec::{BuildError, Compiled, Executor, Interpreter, Object, RuntimeState};
 use p4ir::ValidProgram;
 use packet::MacAddr;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use units::{BitRate, Bytes, Nanos, PortId};
@@ -38,7 +39,7 @@ use thread::{Bell, Command, DataPlane};
 pub type BoxedExecutor = Box<dyn Executor + Send>;
 
 /// Which executor runs programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorKind {
     /// The reference interpreter.
     #[default]
@@ -58,6 +59,44 @@ impl ExecutorKind {
             Self::Compile => Ok(Box::new(Compiled::new(program)?)),
         }
     }
+
+    /// Does what takes long, and proves that the program's first state can be made: the rest, [`ExecutorKind::link`], takes time by the
+    /// size of the program, and may be done in another process.
+    ///
+    /// # Errors
+    /// As [`ExecutorKind::build`].
+    pub fn prepare(self, program: Arc<ValidProgram>) -> Result<ReadyProgram, BuildError> {
+        let object = match self {
+            Self::Interp => {
+                Interpreter::new(Arc::clone(&program))?;
+                None
+            }
+            Self::Compile => Some(Compiled::generate(&program)?),
+        };
+        Ok(ReadyProgram { program, object })
+    }
+
+    /// An executor of this kind, with the program's first state, of what [`ExecutorKind::prepare`] made.
+    ///
+    /// # Errors
+    /// As [`ExecutorKind::build`].
+    pub fn link(self, ready: ReadyProgram) -> Result<BoxedExecutor, BuildError> {
+        match (self, ready.object) {
+            (Self::Compile, Some(object)) => {
+                Ok(Box::new(Compiled::link(ready.program, object)?))
+            }
+            _ => self.build(ready.program),
+        }
+    }
+}
+
+/// A program that is ready to be run, in this process or another of the same build.
+#[derive(Debug)]
+pub struct ReadyProgram {
+    /// The program.
+    pub program: Arc<ValidProgram>,
+    /// Its machine code, for an executor that runs such.
+    pub object: Option<Object>,
 }
 
 /// What an engine starts with.
@@ -251,13 +290,28 @@ impl EngineHandle {
         Ok(executor)
     }
 
-    /// Runs another executor from the next packet on. The old one is freed on the caller's thread.
+    /// An executor for a program that [`ExecutorKind::prepare`] has made ready; [`EngineHandle::replace`] runs it.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the program cannot be run; the old one goes on.
+    pub fn link(&self, ready: ReadyProgram) -> Result<BoxedExecutor, BuildError> {
+        let mut executor = self.executor.link(ready)?;
+        executor.state_mut().data.seed(self.seed);
+        Ok(executor)
+    }
+
+    /// What runs programs.
+    #[must_use]
+    pub const fn executor(&self) -> ExecutorKind {
+        self.executor
+    }
+
+    /// Runs another executor from the next packet on. The old one comes back, to be freed where that holds up nobody.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
-    pub fn replace(&self, executor: BoxedExecutor) -> Result<(), EngineError> {
+    pub fn replace(&self, executor: BoxedExecutor) -> Result<Option<BoxedExecutor>, EngineError> {
         self.ask(|answer| Command::Replace(executor, answer))
-            .map(drop)
     }
 
     /// Looks at or changes the data plane's state between two packets, and waits for the result. Be brief: packets wait.

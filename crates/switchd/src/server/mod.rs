@@ -1,13 +1,15 @@
 //! The P4Runtime 1.5 server of one device.
 //!
 //! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`service`] takes the calls,
-//! [`roles`] says who may, [`switch`] does the work in [`crate::translate`]'s terms, [`dispatch`] carries the data plane's
+//! [`roles`] and [`primacy`] say who may, [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms, [`dispatch`] carries the data plane's
 //! news to the streams.
 
+pub mod build;
 pub mod digests;
 pub mod dispatch;
 mod idle;
 pub mod pipeline;
+pub mod primacy;
 pub mod restore;
 pub mod roles;
 pub mod service;
@@ -32,6 +34,7 @@ use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 use crate::engine::{EngineHandle, Notification};
 use crate::persist::{Store, StoreError};
 use crate::translate::refusal::Refusal;
+use build::PipelineBuilder;
 use dispatch::Dispatch;
 use service::Service;
 use stream::Shared;
@@ -77,10 +80,12 @@ pub struct ServerConfig {
     pub state_dir: Option<PathBuf>,
     /// The most streams of one role.
     pub max_streams: usize,
+    /// Where programs are built that clients push.
+    pub builder: PipelineBuilder,
 }
 
 impl ServerConfig {
-    /// Plain calls to device 0 at an address, state kept nowhere.
+    /// Plain calls to device 0 at an address, state kept nowhere, programs built in this process.
     #[must_use]
     pub const fn new(address: SocketAddr) -> Self {
         Self {
@@ -89,6 +94,7 @@ impl ServerConfig {
             tls: None,
             state_dir: None,
             max_streams: MAX_STREAMS,
+            builder: PipelineBuilder::InProcess,
         }
     }
 }
@@ -148,7 +154,7 @@ impl Server {
             Some(store) => store.restore(&engine)?,
             None => None,
         };
-        let switch = Arc::new(Switch::new(config.device_id, engine, store));
+        let switch = Arc::new(Switch::new(config.device_id, engine, config.builder, store));
         if let Some(pipeline) = restored {
             switch.resume(pipeline).map_err(ServerError::Resume)?;
         }
@@ -159,7 +165,6 @@ impl Server {
         switch.changed.notify_one();
         let shared = Shared {
             switch: Arc::clone(&switch),
-            arbiter: Arc::new(tokio::sync::Mutex::new(())),
             acks,
             most_streams: config.max_streams,
         };

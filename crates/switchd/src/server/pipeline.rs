@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use p4exec::BuildError;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
+use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use prost::Message;
 
-use crate::engine::EngineHandle;
+use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
 use crate::engine::control::Control;
 use crate::translate::book::Book;
 use crate::translate::refusal::Refusal;
@@ -107,8 +109,38 @@ fn cut(text: &str, length: usize) -> &str {
         .map_or(text, |(end, _)| &text[..end])
 }
 
+fn p4info(config: &v1::ForwardingPipelineConfig) -> Result<&P4Info, Refusal> {
+    let info = config.p4info.as_ref();
+    info.ok_or_else(|| Refusal::invalid("the config has no p4info"))
+}
+
+fn unfit(error: BuildError) -> Refusal {
+    Refusal::invalid(format!("p4_device_config: {error}"))
+}
+
+/// The program of a configuration, which its P4Info fits.
+fn read(config: &v1::ForwardingPipelineConfig) -> Result<(Arc<ValidProgram>, Schema), Refusal> {
+    let info = p4info(config)?;
+    let program = Arc::new(read_device_config(&config.p4_device_config)?);
+    let schema = Schema::new(Arc::clone(&program), info)?;
+    Ok((program, schema))
+}
+
+/// Verifies a configuration and makes its program ready, with all that takes long.
+///
+/// # Errors
+/// As [`Pipeline::build`].
+pub fn prepare(
+    executor: ExecutorKind,
+    config: &v1::ForwardingPipelineConfig,
+) -> Result<ReadyProgram, Refusal> {
+    let (program, _) = read(config)?;
+    executor.prepare(program).map_err(unfit)
+}
+
 impl Pipeline {
-    /// Verifies a configuration and builds what runs it; nothing runs yet.
+    /// Verifies a configuration and builds what runs it; nothing runs yet. All of that happens here: a program that a client pushed
+    /// should go through [`super::build`].
     ///
     /// # Errors
     /// INVALID_ARGUMENT if something is missing or does not fit.
@@ -116,19 +148,36 @@ impl Pipeline {
         engine: &EngineHandle,
         config: v1::ForwardingPipelineConfig,
     ) -> Result<Self, Refusal> {
-        let Some(info) = &config.p4info else {
-            return Err(Refusal::invalid("the config has no p4info"));
-        };
-        let program = Arc::new(read_device_config(&config.p4_device_config)?);
-        let schema = Schema::new(Arc::clone(&program), info)?;
-        let executor = engine
-            .build(program)
-            .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")))?;
+        let (program, schema) = read(&config)?;
+        let executor = engine.build(program).map_err(unfit)?;
+        Ok(Self::new(engine, config, schema, executor))
+    }
+
+    /// The same for a program that [`prepare`] has made ready from this configuration.
+    ///
+    /// # Errors
+    /// As [`Pipeline::build`].
+    pub fn link(
+        engine: &EngineHandle,
+        config: v1::ForwardingPipelineConfig,
+        ready: ReadyProgram,
+    ) -> Result<Self, Refusal> {
+        let schema = Schema::new(Arc::clone(&ready.program), p4info(&config)?)?;
+        let executor = engine.link(ready).map_err(unfit)?;
+        Ok(Self::new(engine, config, schema, executor))
+    }
+
+    fn new(
+        engine: &EngineHandle,
+        config: v1::ForwardingPipelineConfig,
+        schema: Schema,
+        executor: BoxedExecutor,
+    ) -> Self {
         let control = Control::new(engine, executor);
-        Ok(Self {
+        Self {
             config,
             book: Book::new(Arc::new(schema), control),
-        })
+        }
     }
 
     /// The parts of the configuration that a client asks for.

@@ -102,12 +102,37 @@ struct Client {
     outbox: Outbox,
 }
 
+/// An uninterrupted time of one client, with one election id, as primary of a role. Another client that comes with the same id, or the same one
+/// after somebody else was primary, has another tenure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenure {
+    role: String,
+    number: u64,
+}
+
+impl Tenure {
+    /// The role it is of.
+    #[must_use]
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+}
+
+/// The client whose tenure lasts.
+struct Holder {
+    number: u64,
+    stream: StreamId,
+    election: Option<u128>,
+}
+
 #[derive(Default)]
 struct Role {
     clients: BTreeMap<StreamId, Client>,
     /// The highest id of any primary ever (p4runtime.md 2).
     highest: Option<u128>,
     primary: Option<StreamId>,
+    /// Of the primary; it outlasts a hand-over from a client to itself.
+    holder: Option<Holder>,
     config: Option<prost_types::Any>,
     permissions: Option<Permissions>,
 }
@@ -116,6 +141,8 @@ struct Role {
 pub struct Roles {
     device: u64,
     roles: BTreeMap<String, Role>,
+    /// How many tenures there were.
+    tenures: u64,
 }
 
 /// An arbitration that was accepted.
@@ -140,6 +167,7 @@ impl Roles {
         Self {
             device,
             roles: BTreeMap::new(),
+            tenures: 0,
         }
     }
 
@@ -198,6 +226,7 @@ impl Roles {
         }
         if role.primary == Some(stream) {
             role.primary = None;
+            role.holder = None;
             self.tell_all(name, None);
         } else {
             self.tell(name, stream);
@@ -213,6 +242,8 @@ impl Roles {
         let id = role.clients.get(&next).and_then(|c| c.election);
         // The others hear of the new primary, which is not told before the writes of the old one are done (p4runtime.md 7).
         role.highest = id.max(role.highest);
+        role.holder
+            .take_if(|holder| (holder.stream, holder.election) != (next, id));
         role.primary = Some(next);
         self.tell_all(name, Some(next));
         if let Some(role) = self.roles.get_mut(name) {
@@ -229,9 +260,17 @@ impl Roles {
         permissions: Option<Permissions>,
     ) {
         if let Some(role) = self.roles.get_mut(name)
-            && role.clients.contains_key(&stream)
+            && let Some(client) = role.clients.get(&stream)
         {
             role.primary = Some(stream);
+            role.holder.get_or_insert_with(|| {
+                self.tenures += 1;
+                Holder {
+                    number: self.tenures,
+                    stream,
+                    election: client.election,
+                }
+            });
             role.config = config;
             role.permissions = permissions;
             self.tell(name, stream);
@@ -244,6 +283,7 @@ impl Roles {
             return;
         };
         role.clients.remove(&stream);
+        role.holder.take_if(|holder| holder.stream == stream);
         if role.primary == Some(stream) {
             role.primary = None;
             self.tell_all(name, None);
@@ -311,12 +351,22 @@ impl Roles {
         name.is_empty() || self.roles.contains_key(name)
     }
 
-    /// Whether the id is that of the role's primary, which is connected.
+    /// The tenure of the role's primary, if the id is its.
     #[must_use]
-    pub fn is_primary(&self, name: &str, id: Option<&v1::Uint128>) -> bool {
-        let role = self.roles.get(name);
-        let primary = role.and_then(|r| r.clients.get(r.primary.as_ref()?));
-        primary.is_some_and(|client| client.election.is_some() && client.election == election(id))
+    pub fn tenure(&self, name: &str, id: Option<&v1::Uint128>) -> Option<Tenure> {
+        let holder = self.roles.get(name)?.holder.as_ref()?;
+        let is_its = holder.election.is_some() && holder.election == election(id);
+        is_its.then(|| Tenure {
+            role: name.to_owned(),
+            number: holder.number,
+        })
+    }
+
+    /// Whether a tenure has not ended.
+    #[must_use]
+    pub fn lasts(&self, tenure: &Tenure) -> bool {
+        let holder = self.roles.get(&tenure.role).and_then(|r| r.holder.as_ref());
+        holder.is_some_and(|holder| holder.number == tenure.number)
     }
 
     /// Whether a stream is its role's primary.

@@ -63,11 +63,12 @@ impl P4Runtime for Service {
     ) -> Result<Response<v1::WriteResponse>, Status> {
         let request = request.into_inner();
         let switch = Arc::clone(&self.shared.switch);
-        let _in_flight = self.shared.switch.gate.read().await;
+        let step = switch.step_to_write(&request).await?;
         if request.updates.len() <= INLINE {
-            switch.write(&request)?;
+            switch.write(&step, &request)?;
         } else {
-            let written = tokio::task::spawn_blocking(move || switch.write(&request)).await;
+            // The step goes along: if the call is cancelled, the batch is made all the same.
+            let written = tokio::task::spawn_blocking(move || switch.write(&step, &request)).await;
             written.map_err(|e| Status::internal(format!("the write was cut short: {e}")))??;
         }
         Ok(Response::new(v1::WriteResponse {}))
@@ -109,10 +110,13 @@ impl P4Runtime for Service {
         request: Request<v1::SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<v1::SetForwardingPipelineConfigResponse>, Status> {
         let switch = Arc::clone(&self.shared.switch);
-        let _in_flight = self.shared.switch.gate.read().await;
-        let request = request.into_inner();
-        let set = tokio::task::spawn_blocking(move || switch.set_pipeline(request)).await;
-        set.map_err(|e| Status::internal(format!("setting the pipeline was cut short: {e}")))??;
+        let mut stopping = self.stopping.clone();
+        tokio::select! {
+            set = switch.set_pipeline(request.into_inner()) => set?,
+            _ = stopping.wait_for(|stop| *stop) => {
+                return Err(Status::unavailable("the switch is stopping"));
+            }
+        }
         Ok(Response::new(v1::SetForwardingPipelineConfigResponse {}))
     }
 

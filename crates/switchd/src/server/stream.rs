@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
 use super::dispatch::Acks;
-use super::roles::{Outbox, Outcome, StreamId};
+use super::roles::{Outbox, StreamId};
 use super::switch::Switch;
 use crate::translate::packet::packet_out;
 use crate::translate::refusal::Refusal;
@@ -20,8 +20,6 @@ use crate::translate::refusal::Refusal;
 pub struct Shared {
     /// The device.
     pub switch: Arc<Switch>,
-    /// Only one hand-over at a time.
-    pub arbiter: Arc<tokio::sync::Mutex<()>>,
     /// Where acknowledgements go.
     pub acks: mpsc::Sender<Acks>,
     /// The most streams of one role.
@@ -66,9 +64,7 @@ impl Stream {
             }
         }
         if let Some(role) = &self.role {
-            // A hand-over in progress ends first.
-            let _turn = self.shared.arbiter.lock().await;
-            self.shared.switch.roles().leave(role, self.id);
+            self.shared.switch.primacy.leave(role, self.id).await;
         }
     }
 
@@ -103,8 +99,7 @@ impl Stream {
         }
     }
 
-    /// Elects (section 5.3). On a hand-over nobody may write until the writes in flight are done, and the new primary is told last
-    /// (p4runtime.md 7).
+    /// Elects (section 5.3).
     async fn arbitrate(&mut self, update: v1::MasterArbitrationUpdate) -> Result<(), Status> {
         let switch = Arc::clone(&self.shared.switch);
         if let Err(unknown) = switch.check_device(update.device_id) {
@@ -114,23 +109,13 @@ impl Stream {
                 None => unknown,
             });
         }
-        let arbiter = Arc::clone(&self.shared.arbiter);
-        let _turn = arbiter.lock().await;
-        let name = update.role.as_ref().map_or("", |r| r.name.as_str());
-        let outcome = switch.roles().arbitrate(
-            self.id,
-            &update,
-            self.role.as_deref(),
-            &self.outbox,
-            self.shared.most_streams,
-        )?;
-        self.role = Some(name.to_owned());
-        if let Outcome::Primary(config, permissions) = outcome {
-            switch.roles().dethrone(name, self.id);
-            drop(switch.gate.write().await);
-            switch.roles().enthrone(name, self.id, config, permissions);
-            switch.changed.notify_one();
-        }
+        let (known, most) = (self.role.as_deref(), self.shared.most_streams);
+        switch
+            .primacy
+            .arbitrate(self.id, &update, known, &self.outbox, most)
+            .await?;
+        self.role = Some(update.role.map(|role| role.name).unwrap_or_default());
+        switch.changed.notify_one();
         Ok(())
     }
 

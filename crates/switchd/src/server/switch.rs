@@ -7,11 +7,13 @@ use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tokio::sync::Notify;
 use tonic::Status;
 
+use super::build::{Builds, PipelineBuilder};
 use super::pipeline::Pipeline;
+use super::primacy::{Primacy, Step};
 use super::restore;
 use super::roles::{Permissions, Roles};
 use super::status::batch_status;
-use crate::engine::EngineHandle;
+use crate::engine::{BoxedExecutor, EngineHandle};
 use crate::persist::Store;
 use crate::translate::action::Surroundings;
 use crate::translate::book::Staging;
@@ -45,11 +47,11 @@ pub struct Switch {
     device_id: u64,
     /// The way to the data plane.
     pub engine: EngineHandle,
-    roles: Mutex<Roles>,
+    /// Who may change it.
+    pub primacy: Primacy,
+    builds: Builds,
     pipelines: RwLock<Pipelines>,
     store: Mutex<Option<Store>>,
-    /// Writes hold it shared; a hand-over takes it alone and so waits for those in flight (p4runtime.md 7).
-    pub gate: tokio::sync::RwLock<()>,
     /// Rings when notes about idle timeouts or digests may have changed.
     pub changed: Notify,
 }
@@ -61,23 +63,28 @@ fn no_pipeline() -> Status {
 }
 
 impl Switch {
-    /// A device without program, whose state is kept in `store` if there is one.
+    /// A device without program, whose pushed programs `builder` builds, and whose state is kept in `store` if there is one.
     #[must_use]
-    pub fn new(device_id: u64, engine: EngineHandle, store: Option<Store>) -> Self {
+    pub fn new(
+        device_id: u64,
+        engine: EngineHandle,
+        builder: PipelineBuilder,
+        store: Option<Store>,
+    ) -> Self {
         Self {
             device_id,
+            primacy: Primacy::new(device_id),
+            builds: Builds::new(builder, engine.clone()),
             engine,
-            roles: Mutex::new(Roles::new(device_id)),
             pipelines: RwLock::default(),
             store: Mutex::new(store),
-            gate: tokio::sync::RwLock::new(()),
             changed: Notify::new(),
         }
     }
 
     /// The roles.
     pub fn roles(&self) -> MutexGuard<'_, Roles> {
-        self.roles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.primacy.roles()
     }
 
     /// The pipelines, to read.
@@ -111,33 +118,22 @@ impl Switch {
         )))
     }
 
-    /// The checks of every write, in the order of the standard (p4runtime.md 8, 9).
-    fn check_writer(
-        &self,
-        device: u64,
-        role: &str,
-        election: Option<&v1::Uint128>,
-    ) -> Result<Option<Permissions>, Status> {
-        self.check_device(device)?;
-        let roles = self.roles();
-        if !roles.knows(role) {
-            return Err(Status::not_found(format!("there is no role `{role}`")));
-        }
-        if !roles.is_primary(role, election) {
-            return Err(Status::permission_denied(
-                "the election id is not that of a connected primary; arbitrate on a stream first",
-            ));
-        }
-        Ok(roles.permissions(role))
+    /// Leave for a batch.
+    ///
+    /// # Errors
+    /// NOT_FOUND for another device or an unknown role, PERMISSION_DENIED for who is not its primary.
+    pub async fn step_to_write(&self, request: &v1::WriteRequest) -> Result<Step, Status> {
+        self.check_device(request.device_id)?;
+        let election = request.election_id.as_ref();
+        let tenure = self.primacy.admit(&request.role, election)?;
+        self.primacy.step(&tenure).await
     }
 
     /// Makes a batch of updates (chapter 12). When it returns, the data plane has it.
     ///
     /// # Errors
     /// The status of the whole, with one error per update in its details where single updates failed.
-    pub fn write(&self, request: &v1::WriteRequest) -> Result<(), Status> {
-        let election = request.election_id.as_ref();
-        let permissions = self.check_writer(request.device_id, &request.role, election)?;
+    pub fn write(&self, step: &Step, request: &v1::WriteRequest) -> Result<(), Status> {
         let mut pipelines = self.pipelines_mut();
         let running = pipelines.saved.is_none();
         let pipeline = pipelines.current_mut().ok_or_else(no_pipeline)?;
@@ -154,7 +150,7 @@ impl Switch {
         };
         let batch = Batch {
             engine: &self.engine,
-            permissions: permissions.as_ref(),
+            permissions: step.permissions(),
         };
         let schema = Arc::clone(&pipeline.book.schema);
         let mut staging = pipeline.book.begin();
@@ -177,73 +173,116 @@ impl Switch {
         Err(batch_status(request.updates.len(), &refusals))
     }
 
-    /// Sets the pipeline (chapter 14; p4runtime.md 25). A bad program leaves the old one running.
+    /// Sets the pipeline (chapter 14; p4runtime.md 25). A bad program leaves the old one running. Until the program is built nothing is
+    /// held up, and the call may be dropped at any time: then nothing happens. The build ends when the client is no longer primary.
     ///
     /// # Errors
     /// See the chapter.
-    pub fn set_pipeline(
-        &self,
+    pub async fn set_pipeline(
+        self: Arc<Self>,
         request: v1::SetForwardingPipelineConfigRequest,
     ) -> Result<(), Status> {
+        self.check_device(request.device_id)?;
         let election = request.election_id.as_ref();
-        let permissions = self.check_writer(request.device_id, &request.role, election)?;
-        if permissions.is_some_and(|p| !p.pipeline) {
-            return Err(Status::permission_denied(
-                "the role may not set the pipeline",
-            ));
+        let tenure = self.primacy.admit(&request.role, election)?;
+        may_set_pipeline(self.roles().permissions(&request.role).as_ref())?;
+        let change = tokio::select! {
+            change = self.prepare(request) => change?,
+            ended = self.primacy.end_of(&tenure) => return Err(ended),
+        };
+        let Some(change) = change else {
+            return Ok(());
+        };
+        let step = self.primacy.step(&tenure).await?;
+        // From here on it is done, even if nobody waits for the answer: the step goes along.
+        let made = tokio::task::spawn_blocking(move || self.change(step, change)).await;
+        made.map_err(|e| Status::internal(format!("setting the pipeline was cut short: {e}")))?
+    }
+
+    /// Builds what a request is about; `None` if that was all that it asked for.
+    async fn prepare(
+        &self,
+        request: v1::SetForwardingPipelineConfigRequest,
+    ) -> Result<Option<Change>, Refusal> {
+        let action = request.action();
+        match (action, request.config) {
+            (Action::Unspecified, _) => Err(Refusal::invalid(
+                "the action is missing; say VERIFY, VERIFY_AND_COMMIT, ...",
+            )),
+            (Action::Commit, None) => Ok(Some(Change::LaunchSaved)),
+            (Action::Commit, Some(_)) => Err(Refusal::invalid(
+                "COMMIT takes no config: it runs the one that was saved",
+            )),
+            (_, None) => Err(Refusal::invalid("the config is missing")),
+            (Action::Verify, Some(config)) => {
+                self.builds.verify(config).await?;
+                Ok(None)
+            }
+            (Action::VerifyAndSave, Some(config)) => {
+                Ok(Some(Change::Save(self.builds.build(config).await?)))
+            }
+            (Action::VerifyAndCommit, Some(config)) => {
+                Ok(Some(Change::Launch(self.builds.build(config).await?)))
+            }
+            (Action::ReconcileAndCommit, Some(config)) => {
+                Ok(Some(Change::Reconcile(self.builds.build(config).await?)))
+            }
         }
-        let config = request.config.clone();
-        let need = || config.ok_or_else(|| Refusal::invalid("the config is missing"));
-        let build = |config| Pipeline::build(&self.engine, config);
-        match request.action() {
-            Action::Unspecified => {
-                Err(Refusal::invalid(
-                    "the action is missing; say VERIFY, VERIFY_AND_COMMIT, ...",
-                ))?;
-            }
-            Action::Verify => drop(build(need()?)?),
-            Action::VerifyAndSave => self.pipelines_mut().saved = Some(build(need()?)?),
-            Action::VerifyAndCommit => {
-                let pipeline = build(need()?)?;
-                self.launch(&mut self.pipelines_mut(), pipeline)?;
-            }
-            Action::Commit => {
-                if request.config.is_some() {
-                    Err(Refusal::invalid(
-                        "COMMIT takes no config: it runs the one that was saved",
-                    ))?;
+    }
+
+    /// Changes the pipelines.
+    ///
+    /// # Errors
+    /// See chapter 14.
+    pub fn change(&self, step: Step, change: Change) -> Result<(), Status> {
+        may_set_pipeline(step.permissions())?;
+        let retired = {
+            let mut pipelines = self.pipelines_mut();
+            match change {
+                Change::Save(pipeline) => Retired {
+                    _saved: pipelines.saved.replace(pipeline),
+                    ..Retired::default()
+                },
+                Change::Launch(pipeline) => self.launch(&mut pipelines, pipeline)?,
+                Change::Reconcile(mut pipeline) => {
+                    if let Some(old) = &pipelines.running {
+                        restore::carry_over(&self.engine, old, &mut pipeline)?;
+                    }
+                    self.launch(&mut pipelines, pipeline)?
                 }
-                let mut pipelines = self.pipelines_mut();
-                let saved = pipelines.saved.take().ok_or_else(|| {
-                    Refusal::not_found("no config is saved; use VERIFY_AND_SAVE first")
-                })?;
-                self.launch(&mut pipelines, saved)?;
-            }
-            Action::ReconcileAndCommit => {
-                let mut pipeline = build(need()?)?;
-                let mut pipelines = self.pipelines_mut();
-                if let Some(old) = &pipelines.running {
-                    restore::carry_over(&self.engine, old, &mut pipeline)?;
+                Change::LaunchSaved => {
+                    let saved = pipelines.saved.take().ok_or_else(|| {
+                        Refusal::not_found("no config is saved; use VERIFY_AND_SAVE first")
+                    })?;
+                    self.launch(&mut pipelines, saved)?
                 }
-                self.launch(&mut pipelines, pipeline)?;
             }
-        }
+        };
+        drop(step);
         self.changed.notify_one();
+        // Freeing a large pipeline takes long, and holds up nobody here.
+        drop(retired);
         Ok(())
     }
 
-    fn launch(&self, pipelines: &mut Pipelines, mut pipeline: Pipeline) -> Result<(), Refusal> {
+    fn launch(
+        &self,
+        pipelines: &mut Pipelines,
+        mut pipeline: Pipeline,
+    ) -> Result<Retired, Refusal> {
         if let Some(store) = self.store().as_mut() {
             let saved = store.pipeline(&pipeline);
             saved.map_err(|e| Refusal::unavailable(format!("the state cannot be saved: {e}")))?;
         }
-        pipeline.book.control.launch()?;
-        pipelines.saved = None;
-        pipelines.running = Some(pipeline);
-        Ok(())
+        Ok(Retired {
+            _executor: pipeline.book.control.launch()?,
+            _saved: pipelines.saved.take(),
+            _running: pipelines.running.replace(pipeline),
+        })
     }
 
-    /// Runs a pipeline that the switch is started with, as if a client had pushed it.
+    /// Runs a pipeline that the switch is started with, as if a client had pushed it. It is built here: whoever starts a switch may as well
+    /// wait for its program.
     ///
     /// # Errors
     /// INVALID_ARGUMENT for a program that does not run; the old one goes on.
@@ -287,6 +326,35 @@ impl Switch {
             tracing::error!(%error, "the state could not be saved");
         }
     }
+}
+
+/// A change of the pipelines, ready to be made.
+pub enum Change {
+    /// Saves a pipeline.
+    Save(Pipeline),
+    /// Runs it.
+    Launch(Pipeline),
+    /// Runs it with the state of the one that runs.
+    Reconcile(Pipeline),
+    /// Runs the one that was saved.
+    LaunchSaved,
+}
+
+/// What a change put out of use, to be freed when nobody waits for it.
+#[derive(Default)]
+struct Retired {
+    _executor: Option<BoxedExecutor>,
+    _saved: Option<Pipeline>,
+    _running: Option<Pipeline>,
+}
+
+fn may_set_pipeline(permissions: Option<&Permissions>) -> Result<(), Status> {
+    if permissions.is_some_and(|p| !p.pipeline) {
+        return Err(Status::permission_denied(
+            "the role may not set the pipeline",
+        ));
+    }
+    Ok(())
 }
 
 /// The names by which role configs may call an object.

@@ -8,7 +8,7 @@ use p4ir::{
 
 use super::place::Spot;
 use super::words::Words;
-use super::{FLAGS, Gen, Helper};
+use super::{FLAGS, Gen, Helper, Symbol};
 use crate::compile::frame::Slot;
 use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
@@ -336,7 +336,7 @@ impl Gen<'_, '_> {
         let bits: u32 = fields.iter().map(|(_, width)| width).sum();
         let words = self.joined(fields);
         if let (Some((tables, config)), true) = (fixed_crc(algorithm), bits > 24) {
-            return self.crc((tables, config), &words, bits.div_ceil(8));
+            return self.crc((algorithm, tables, config), &words, bits.div_ceil(8));
         }
         if let (HashAlgorithm::Identity, [word, ..]) = (algorithm, &*words) {
             // The first eight bytes as a number.
@@ -353,11 +353,11 @@ impl Gen<'_, '_> {
     /// follow it, and the shares are summed, so all bytes of a chunk are looked up at once.
     fn crc(
         &mut self,
-        (tables, config): (&'static WideTables, CrcConfig),
+        (algorithm, tables, config): (HashAlgorithm, &'static WideTables, CrcConfig),
         words: &[Value],
         bytes: u32,
     ) -> Value {
-        let base = self.imm(tables.as_ptr().expose_provenance() as i64);
+        let base = self.address_of(Symbol::Crc(algorithm));
         let ones = |value: u64| value.reverse_bits() >> (64 - config.width);
         let mut rest = self.imm_u(ones(config.initial));
         for start in (0..bytes).step_by(tables.len()) {

@@ -22,14 +22,14 @@ use cranelift_codegen::ir::{
     self, AbiParam, InstBuilder as _, MemFlagsData, Signature, StackSlotData, StackSlotKind, Value,
     types::I64,
 };
-use cranelift_codegen::settings::{self, Configurable as _};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module as _, default_libcall_names};
 use p4ir::{Callee, ControlId, TableId, ValidProgram};
 
 use super::frame::FrameLayout;
-use super::jit::{Code, Helper, field};
+use super::jit::{Helper, field};
+use super::object::{self, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
 use super::plan::Plan;
 use super::site::Site;
 use crate::state::{BuildError, ControlState};
@@ -53,10 +53,14 @@ struct Unit<'p> {
     layout: &'p FrameLayout,
     plan: Plan,
     sites: Vec<Site>,
-    module: JITModule,
+    isa: OwnedTargetIsa,
+    /// What was compiled, by number; `None` while it is not yet.
+    compiled: Vec<Option<Function>>,
+    /// What the code refers to.
+    symbols: Vec<Symbol>,
     /// Functions of callables, and those among them not written yet.
-    functions: HashMap<(Callee, Kind), FuncId>,
-    waiting: Vec<(Callee, Kind, FuncId)>,
+    functions: HashMap<(Callee, Kind), u32>,
+    waiting: Vec<(Callee, Kind, u32)>,
     /// Places so far that ask the switch for a clone or the like.
     requests: usize,
     /// Tables that compiled code looks up by itself while their entries are few.
@@ -76,28 +80,13 @@ pub struct Listing {
     pub assembly: String,
 }
 
-/// A program as machine code.
-pub(super) struct Compiled {
-    pub(super) code: Code,
-    pub(super) sites: Vec<Site>,
-    /// See [`Plan::out_room`].
-    pub(super) out_room: Option<usize>,
-    /// Tables that are looked up through images.
-    pub(super) looked_up: Vec<TableId>,
-}
-
-/// The errors of the code generator are ours, not the program's; they are told all the same.
-fn broken(error: impl std::fmt::Display) -> BuildError {
-    BuildError::CodeGenerator(error.to_string())
-}
-
 /// Compiles a program.
 pub(super) fn compile<'p>(
     control: &'p ControlState,
     info: &'p ProgramInfo,
     layout: &'p FrameLayout,
     listing: Option<&'p mut Vec<Listing>>,
-) -> Result<Compiled, BuildError> {
+) -> Result<Object, BuildError> {
     let program = &**control.program();
     let mut unit = Unit {
         program,
@@ -106,7 +95,9 @@ pub(super) fn compile<'p>(
         layout,
         plan: Plan::new(program, info, layout),
         sites: Vec::new(),
-        module: module()?,
+        isa: object::isa()?,
+        compiled: Vec::new(),
+        symbols: Vec::new(),
         functions: HashMap::new(),
         waiting: Vec::new(),
         requests: 0,
@@ -116,7 +107,7 @@ pub(super) fn compile<'p>(
     let mut context = FunctionBuilderContext::new();
     let (blocks, in_one) = unit.blocks(&mut context)?;
     let whole = if in_one {
-        let id = unit.declare()?;
+        let id = unit.declare();
         unit.define(&mut context, "whole", id, Kind::Parser, |generator| {
             generator.whole();
         })?;
@@ -125,59 +116,41 @@ pub(super) fn compile<'p>(
     } else {
         None
     };
-    unit.module.finalize_definitions().map_err(broken)?;
-    let address = |id| unit.module.get_finalized_function(id);
-    let blocks = blocks.into_iter().map(address).collect();
-    let whole = whole.map(address);
-    Ok(Compiled {
-        out_room: unit.plan.out_room,
-        code: Code::new(unit.module, blocks, whole),
+    let functions: Option<Vec<Function>> = unit.compiled.into_iter().collect();
+    let functions = functions.ok_or_else(|| broken("a function was never written"))?;
+    Ok(Object {
+        blocks,
+        whole,
         sites: unit.sites,
+        out_room: unit.plan.out_room,
         looked_up: unit.looked_up.into_iter().collect(),
+        ..Object::new(functions, unit.symbols)
     })
 }
 
-/// An empty module for this machine.
-fn module() -> Result<JITModule, BuildError> {
-    let mut flags = settings::builder();
-    for (name, value) in [
-        ("use_colocated_libcalls", "false"),
-        ("is_pic", "false"),
-        ("opt_level", "speed"),
-        // The generator is tested; verifying costs a third of the compile time.
-        (
-            "enable_verifier",
-            if cfg!(debug_assertions) {
-                "true"
-            } else {
-                "false"
-            },
-        ),
-        ("preserve_frame_pointers", "false"),
-    ] {
-        flags.set(name, value).map_err(broken)?;
-    }
-    let isa = cranelift_native::builder().map_err(broken)?;
-    let isa = isa.finish(settings::Flags::new(flags)).map_err(broken)?;
-    Ok(JITModule::new(JITBuilder::with_isa(
-        isa,
-        default_libcall_names(),
-    )))
-}
-
 impl Unit<'_> {
-    fn signature(&self) -> Signature {
-        let mut signature = self.module.make_signature();
-        signature.params = vec![AbiParam::new(I64), AbiParam::new(I64)];
+    /// So many words in, one out: the signature of all functions and helpers.
+    fn signature(&self, params: usize) -> Signature {
+        let mut signature = Signature::new(self.isa.default_call_conv());
+        signature.params = vec![AbiParam::new(I64); params];
         signature.returns = vec![AbiParam::new(I64)];
         signature
     }
 
-    fn declare(&mut self) -> Result<FuncId, BuildError> {
-        let signature = self.signature();
-        self.module
-            .declare_anonymous_function(&signature)
-            .map_err(broken)
+    /// The number of a function to be defined.
+    fn declare(&mut self) -> u32 {
+        self.compiled.push(None);
+        self.compiled.len() as u32 - 1
+    }
+
+    /// The number of a symbol.
+    fn symbol(&mut self, symbol: Symbol) -> u32 {
+        let known = self.symbols.iter().position(|known| *known == symbol);
+        let number = known.unwrap_or_else(|| {
+            self.symbols.push(symbol);
+            self.symbols.len() - 1
+        });
+        number as u32
     }
 
     /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind), and says whether they may
@@ -186,7 +159,7 @@ impl Unit<'_> {
     fn blocks(
         &mut self,
         context: &mut FunctionBuilderContext,
-    ) -> Result<(Vec<FuncId>, bool), BuildError> {
+    ) -> Result<(Vec<u32>, bool), BuildError> {
         let blocks = &self.info.blocks;
         let controls = |ids: &[ControlId]| -> Vec<Callee> {
             ids.iter().copied().map(Callee::Control).collect()
@@ -212,7 +185,7 @@ impl Unit<'_> {
                 .any(|object| object.type_name == "direct_meter");
         let mut ids = Vec::new();
         for (name, kind, callees) in tops {
-            let id = self.declare()?;
+            let id = self.declare();
             let asked = self.requests;
             self.define(context, name, id, kind, |generator| generator.top(&callees))?;
             self.define_waiting(context)?;
@@ -234,27 +207,27 @@ impl Unit<'_> {
     }
 
     /// The function of a callable, to be written later if it is new.
-    fn function(&mut self, callee: Callee, kind: Kind) -> Option<FuncId> {
+    fn function(&mut self, callee: Callee, kind: Kind) -> u32 {
         if let Some(id) = self.functions.get(&(callee, kind)) {
-            return Some(*id);
+            return *id;
         }
-        let id = self.declare().ok()?;
+        let id = self.declare();
         self.functions.insert((callee, kind), id);
         self.waiting.push((callee, kind, id));
-        Some(id)
+        id
     }
 
     fn define(
         &mut self,
         context: &mut FunctionBuilderContext,
         name: &str,
-        id: FuncId,
+        id: u32,
         kind: Kind,
         body: impl FnOnce(&mut Gen<'_, '_>),
     ) -> Result<(), BuildError> {
-        let mut function = self.module.make_context();
-        function.func.signature = self.signature();
-        let target = self.module.target_config();
+        let mut function = Context::new();
+        function.func.signature = self.signature(2);
+        let target = self.isa.frontend_config();
         let builder = FunctionBuilder::new(&mut function.func, context);
         let mut generator = Gen::new(self, builder, kind);
         body(&mut generator);
@@ -262,9 +235,10 @@ impl Unit<'_> {
         generator.b.finalize(target);
         let ir = self.listing.as_ref().map(|_| function.func.to_string());
         function.set_disasm(self.listing.is_some());
-        self.module
-            .define_function(id, &mut function)
-            .map_err(broken)?;
+        function
+            .compile(&*self.isa, &mut ControlPlane::default())
+            .map_err(|e| broken(e.inner))?;
+        self.compiled[id as usize] = Some(Function::new(&function)?);
         if let (Some(listing), Some(ir)) = (&mut self.listing, ir) {
             let assembly = function.compiled_code().and_then(|code| code.vcode.clone());
             listing.push(Listing {
@@ -325,7 +299,8 @@ struct Gen<'u, 'p> {
     /// `break` and `continue` of the innermost loop.
     in_loop: Option<(Label, Label)>,
     consts: HashMap<i64, Value>,
-    helpers: HashMap<usize, ir::SigRef>,
+    /// Functions that this one calls, by namespace and number.
+    imported: HashMap<(u32, u32), ir::FuncRef>,
     /// Where the parser stands, or where the deparser writes: a pointer.
     position: Variable,
     /// Behind the packet.
@@ -366,7 +341,7 @@ impl<'u, 'p> Gen<'u, 'p> {
             },
             in_loop: None,
             consts: HashMap::new(),
-            helpers: HashMap::new(),
+            imported: HashMap::new(),
             position,
             end: None,
             error,
@@ -618,20 +593,49 @@ impl<'u, 'p> Gen<'u, 'p> {
     /// Calls a helper.
     fn call_helper(&mut self, helper: Helper, args: &[Value]) -> Value {
         debug_assert_eq!(args.len(), helper.params(), "{helper:?}");
-        let signature = match self.helpers.get(&args.len()) {
+        let symbol = self.unit.symbol(Symbol::Helper(helper));
+        self.call_external(SYMBOLS, symbol, args)
+    }
+
+    /// Calls a function of the object, or a helper.
+    fn call_external(&mut self, namespace: u32, index: u32, args: &[Value]) -> Value {
+        let function = match self.imported.get(&(namespace, index)) {
             Some(known) => *known,
             None => {
-                let mut signature = self.unit.module.make_signature();
-                signature.params = vec![AbiParam::new(I64); args.len()];
-                signature.returns = vec![AbiParam::new(I64)];
-                let imported = self.b.import_signature(signature);
-                self.helpers.insert(args.len(), imported);
+                let signature = self.unit.signature(args.len());
+                let data = ir::ExtFuncData {
+                    name: self.external_name(namespace, index),
+                    signature: self.b.import_signature(signature),
+                    // Helpers may be anywhere; the functions of an object lie together.
+                    colocated: namespace == FUNCTIONS,
+                    patchable: false,
+                };
+                let imported = self.b.import_function(data);
+                self.imported.insert((namespace, index), imported);
                 imported
             }
         };
-        let address = self.imm(helper.address() as i64);
-        let call = self.b.ins().call_indirect(signature, address, args);
+        let call = self.b.ins().call(function, args);
         self.b.inst_results(call)[0]
+    }
+
+    /// The name by which this function knows something of the object.
+    fn external_name(&mut self, namespace: u32, index: u32) -> ir::ExternalName {
+        let name = ir::UserExternalName { namespace, index };
+        ir::ExternalName::user(self.b.func.declare_imported_user_function(name))
+    }
+
+    /// Where something that code reads is.
+    fn address_of(&mut self, symbol: Symbol) -> Value {
+        let index = self.unit.symbol(symbol);
+        let data = ir::GlobalValueData::Symbol {
+            name: self.external_name(SYMBOLS, index),
+            offset: 0.into(),
+            colocated: false,
+            tls: false,
+        };
+        let global = self.b.create_global_value(data);
+        self.b.ins().symbol_value(I64, global)
     }
 
     /// A stack slot of some words and its address.

@@ -2,10 +2,9 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value};
-use cranelift_module::Module as _;
 use p4ir::{Assign, Block, Callee, ExprId, Place, Stmt, StmtKind, SwitchCase, Type};
 
-use super::{ABORTED, EXITED, Exits, Gen, Helper, Kind, REJECTED, field};
+use super::{ABORTED, EXITED, Exits, FUNCTIONS, Gen, Helper, Kind, REJECTED, field};
 use crate::interp::MAX_ROUNDS;
 
 impl Gen<'_, '_> {
@@ -265,13 +264,9 @@ impl Gen<'_, '_> {
     }
 
     fn call_function(&mut self, callee: Callee, copy_out: &[Assign]) {
-        let Some(id) = self.unit.function(callee, self.kind) else {
-            return;
-        };
+        let id = self.unit.function(callee, self.kind);
         self.save_position();
-        let function = self.unit.module.declare_func_in_func(id, self.b.func);
-        let call = self.b.ins().call(function, &[self.ctx, self.frame]);
-        let code = self.b.inst_results(call)[0];
+        let code = self.call_external(FUNCTIONS, id, &[self.ctx, self.frame]);
         self.cache.clear();
         self.load_position();
         let (next, other) = (self.label(), self.label());
