@@ -115,13 +115,31 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// The name of a tool, as a command line begins with it.
+fn tool(argument: &OsStr) -> Option<&str> {
+    Path::new(argument).file_name().and_then(OsStr::to_str)
+}
+
+/// Whose name a switch was started by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CalledBy {
+    /// Ours.
+    Own,
+    /// A link with the name of BMv2's switch.
+    Bmv2,
+}
+
+fn called_by() -> CalledBy {
+    match std::env::args_os().next().as_deref().and_then(tool) {
+        Some("simple_switch" | "simple_switch_grpc") => CalledBy::Bmv2,
+        _ => CalledBy::Own,
+    }
+}
+
 /// Called by the name of a tool of BMv2 (by a link), it is the command that takes that tool's arguments.
 fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let name = arguments
-        .first()
-        .and_then(|name| Path::new(name).file_name());
-    let command = match name.and_then(OsStr::to_str) {
+    let command = match arguments.first().map(OsString::as_os_str).and_then(tool) {
         Some("simple_switch" | "simple_switch_grpc") => "switch",
         Some("simple_switch_CLI") => "cli",
         _ => return arguments,

@@ -13,6 +13,7 @@
 //! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or AF_XDP, batched
 //!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
 //!
+//! - [`give_up_rights`]: what a process needs no more once its interfaces are open.
 //! - [`load`]: a load generator and the bare forwarder, for benchmarks.
 //!
 //! This crate is the only one (with the code generator) that contains `unsafe`: in [`sys`], which
@@ -25,6 +26,7 @@ mod namespace;
 mod own;
 pub mod packet;
 mod poller;
+mod privilege;
 pub mod rtnl;
 mod sys;
 pub mod veth;
@@ -35,6 +37,7 @@ pub use namespace::Namespace;
 pub use own::sweep;
 pub use packet::{Driver, PacketOptions, PacketSocket, PacketStats, xdp_available};
 pub use poller::{Poller, Wake};
+pub use privilege::give_up_rights;
 pub use rtnl::{Link, LinkStats};
 pub use sys::{Offload, set_offload};
 pub use veth::Veth;

@@ -21,6 +21,7 @@ use units::{Bytes, PortId};
 use crate::engine::EngineHandle;
 use crate::engine::lossless::LosslessStatus;
 use crate::ports::{PortBinding, Ports};
+use crate::sockets::{self, SocketFile};
 
 /// The longest request, in bytes.
 const LONGEST: u64 = 1 << 16;
@@ -147,7 +148,7 @@ pub struct Subject {
 /// The socket, open until it is dropped.
 #[derive(Debug)]
 pub struct Admin {
-    path: PathBuf,
+    file: SocketFile,
     /// Another name of the socket.
     alias: Option<PathBuf>,
     serving: JoinHandle<()>,
@@ -162,14 +163,8 @@ impl Admin {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let listener = match UnixListener::bind(path) {
-            // A switch that was killed left the file: nobody answers.
-            Err(e) if e.kind() == io::ErrorKind::AddrInUse && is_deserted(path) => {
-                fs::remove_file(path)?;
-                UnixListener::bind(path)
-            }
-            other => other,
-        }?;
+        let connect = |path: &Path| std::os::unix::net::UnixStream::connect(path);
+        let (listener, file) = sockets::bind(path, |path| UnixListener::bind(path), connect)?;
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         let serving = tokio::spawn(async move {
             loop {
@@ -191,7 +186,7 @@ impl Admin {
             }
         });
         Ok(Self {
-            path: path.to_owned(),
+            file,
             alias: None,
             serving,
         })
@@ -206,7 +201,7 @@ impl Admin {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
         }
-        std::os::unix::fs::symlink(std::path::absolute(&self.path)?, &alias)?;
+        std::os::unix::fs::symlink(std::path::absolute(self.path())?, &alias)?;
         self.alias = Some(alias);
         Ok(())
     }
@@ -214,26 +209,20 @@ impl Admin {
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 }
 
 impl Drop for Admin {
     fn drop(&mut self) {
         self.serving.abort();
-        let _ = fs::remove_file(&self.path);
         if let Some(alias) = &self.alias {
-            let own = fs::read_link(alias).is_ok_and(|to| to.ends_with(&self.path));
+            let own = fs::read_link(alias).is_ok_and(|to| to.ends_with(self.path()));
             if own {
                 let _ = fs::remove_file(alias);
             }
         }
     }
-}
-
-fn is_deserted(path: &Path) -> bool {
-    let tried = std::os::unix::net::UnixStream::connect(path);
-    tried.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 async fn serve(mut stream: UnixStream, subject: Subject) -> io::Result<()> {
@@ -362,17 +351,59 @@ fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
     ports.list().into_iter().map(status).collect()
 }
 
-/// Where a switch that listens for P4Runtime at this TCP port opens its socket unless told otherwise: the run directory of
-/// the user, or the system's for root.
+/// Where sockets are unless told otherwise: the run directory of the user, or the system's for root. To be looked up by a process
+/// while it has its rights: it takes those over the first process to tell which network namespace is the system's own.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    folder: PathBuf,
+    network: String,
+}
+
+impl RunFolder {
+    /// That of this process, and of its network namespace.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            folder: folder(),
+            network: network(),
+        }
+    }
+
+    /// The socket of a switch that listens for P4Runtime at this TCP port.
+    #[must_use]
+    pub fn switch(&self, tcp_port: u16) -> PathBuf {
+        let network = &self.network;
+        self.folder.join(format!("switch-{tcp_port}{network}.sock"))
+    }
+
+    /// The other name of that socket, after the Thrift port that BMv2 would have served.
+    #[must_use]
+    pub fn thrift(&self, thrift_port: u16) -> PathBuf {
+        let network = &self.network;
+        self.folder
+            .join(format!("thrift-{thrift_port}{network}.sock"))
+    }
+
+    /// Removes the sockets here that killed switches left.
+    pub fn sweep(&self) {
+        let ours = |name: &str| {
+            let kind = name.starts_with("switch-") || name.starts_with("thrift-");
+            kind && name.ends_with(".sock")
+        };
+        sockets::sweep(&self.folder, ours);
+    }
+}
+
+/// Where a switch that listens for P4Runtime at this TCP port opens its socket unless told otherwise.
 #[must_use]
 pub fn default_path(tcp_port: u16) -> PathBuf {
-    folder().join(format!("switch-{tcp_port}{}.sock", network()))
+    RunFolder::here().switch(tcp_port)
 }
 
 /// The other name of that socket, after the Thrift port that BMv2 would have served.
 #[must_use]
 pub fn thrift_path(thrift_port: u16) -> PathBuf {
-    folder().join(format!("thrift-{thrift_port}{}.sock", network()))
+    RunFolder::here().thrift(thrift_port)
 }
 
 /// Ports are those of a network namespace, files are not: outside of the system's own the name says which.

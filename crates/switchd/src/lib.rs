@@ -12,4 +12,5 @@ pub mod p4info;
 pub mod persist;
 pub mod ports;
 pub mod server;
+mod sockets;
 pub mod translate;

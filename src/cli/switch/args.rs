@@ -13,6 +13,7 @@ use switchd::server::build::BuildLimits;
 use units::BitRate;
 
 use super::super::fault::Fault;
+use super::super::{CalledBy, called_by};
 use crate::simulate::{Size, Speed, Time};
 
 /// Arguments of `switchwright switch`.
@@ -105,7 +106,7 @@ fn build_time(text: &str) -> Result<Time, String> {
 #[derive(Clone, Debug, Default, Args)]
 #[group(skip)]
 pub(super) struct Target {
-    /// Where the P4Runtime server listens [default: 0.0.0.0:9559]
+    /// Where the P4Runtime server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the name simple_switch_grpc]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(super) grpc_server_addr: Option<String>,
     /// Packets to this port go to the controller.
@@ -334,6 +335,18 @@ impl Switch {
         remarks
     }
 
+    /// What is dangerous about where the server listens.
+    pub(super) fn exposure(&self, address: SocketAddr) -> Option<String> {
+        let plain = self.target.grpc_server_cert.is_none();
+        (plain && address.ip().to_canonical().is_unspecified()).then(|| {
+            format!(
+                "P4Runtime is served at {address} without TLS: whoever reaches this machine can replace the program and its entries; \
+                 listen at 127.0.0.1 (--grpc-server-addr), or give --grpc-server-cert and --grpc-server-key, and clients' certificates \
+                 by --grpc-server-cacert and --grpc-server-with-client-auth"
+            )
+        })
+    }
+
     /// Where the P4Runtime server listens.
     ///
     /// # Errors
@@ -343,12 +356,23 @@ impl Switch {
             .target
             .grpc_server_addr
             .as_deref()
-            .unwrap_or(DEFAULT_ADDRESS);
+            .unwrap_or_else(|| default_address(called_by()));
         let mut found = text.to_socket_addrs().ok().into_iter().flatten();
         found.next().ok_or_else(|| {
             Fault::input(format!("--grpc-server-addr {text}: that is not an address"))
-                .help("write ADDRESS:PORT, such as 0.0.0.0:9559")
+                .help("write ADDRESS:PORT, such as 127.0.0.1:9559")
         })
+    }
+}
+
+/// Where that tool's server listens unless told otherwise.
+const BMV2_ADDRESS: &str = "0.0.0.0:9559";
+
+/// Who is called by the name of simple_switch_grpc listens where its callers expect it.
+fn default_address(called_by: CalledBy) -> &'static str {
+    match called_by {
+        CalledBy::Bmv2 => BMV2_ADDRESS,
+        CalledBy::Own => DEFAULT_ADDRESS,
     }
 }
 
@@ -441,6 +465,30 @@ mod tests {
         switch.settle().expect("settled");
         assert_eq!(switch.target.cpu_port, Some(510));
         assert_eq!(switch.address().expect("address").port(), 1234);
+    }
+
+    #[test]
+    fn only_plain_calls_from_everywhere_are_warned_of() {
+        assert!(default_address(CalledBy::Own).starts_with("127.0.0.1:"));
+        assert!(default_address(CalledBy::Bmv2).starts_with("0.0.0.0:"));
+        for (line, warned) in [
+            ("switch --no-p4", false),
+            ("switch --no-p4 --grpc-server-addr 0.0.0.0:9559", true),
+            ("switch --no-p4 --grpc-server-addr [::]:9559", true),
+            (
+                "switch --no-p4 --grpc-server-addr [::ffff:0.0.0.0]:9559",
+                true,
+            ),
+            ("switch --no-p4 --grpc-server-addr 10.1.2.3:9559", false),
+            (
+                "switch --no-p4 --grpc-server-addr 0.0.0.0:9559 --grpc-server-cert x --grpc-server-key y",
+                false,
+            ),
+        ] {
+            let switch = read(line);
+            let address = switch.address().expect("address");
+            assert_eq!(switch.exposure(address).is_some(), warned, "{line}");
+        }
     }
 
     #[test]

@@ -1,22 +1,28 @@
 //! `switchwright switch`: the switch as a process. Ports, data plane and P4Runtime server are brought up in this order,
 //! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
+//!
+//! The process is one thread until its ports and its address are taken. Then it gives up the rights that it needs no more, and
+//! only then it starts the threads that hear what clients and packets say: rights are a thread's own, and inherited.
 
 mod args;
 mod lossless;
 mod program;
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use device::buffer::BufferConfig;
 use netlab::{NetError, PacketOptions};
 use serde::Serialize;
-use switchd::admin::{self, Admin, Subject};
+use switchd::admin::{Admin, RunFolder, Subject};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
-use switchd::ports::{PortBinding, PortError, PortOptions, PortSpec, Ports};
+use switchd::persist::StoreError;
+use switchd::ports::{PortBinding, PortError, PortOptions, PortSet, PortSpec, Ports};
 use switchd::server::build::{ChildBuilder, PipelineBuilder};
-use switchd::server::{Server, ServerConfig, ServerError, Tls};
+use switchd::server::{self, Server, ServerConfig, ServerError, Tls};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use units::PortId;
@@ -32,6 +38,19 @@ pub(super) const BUILD: &str = "build-pipeline";
 
 /// Threads of the P4Runtime server; the data plane has its own.
 const SERVER_THREADS: usize = 2;
+
+/// Why root is refused.
+const OWN_FILES: &str = " (a switch of root has given up its right over the files of others)";
+
+/// What was opened while the process had its rights.
+struct Opened {
+    bindings: Vec<PortBinding>,
+    lossless: Option<BufferConfig>,
+    ports: Ports,
+    set: PortSet,
+    listener: TcpListener,
+    folder: RunFolder,
+}
 
 /// What a switch says when it is ready.
 #[derive(Serialize)]
@@ -51,23 +70,26 @@ impl Switch {
         for remark in self.remarks() {
             terminal.note(format!("note: {remark}"));
         }
+        // Wrong arguments come to light before anything is opened.
+        let config = self.server_config()?;
+        if let Some(danger) = self.exposure(config.address) {
+            terminal.finding(format!("warning: {danger}"));
+        }
+        let read = |path| program::read(path, terminal);
+        let start = self.program.as_deref().map(read).transpose()?;
+        let opened = self.open(&config, terminal)?;
+        netlab::give_up_rights(self.driver.into())
+            .map_err(|error| Fault::with(Status::Target, error))?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(SERVER_THREADS)
             .enable_all()
             .build()
             .input("the runtime of the server")?;
-        self.serve(&runtime, terminal)
+        self.serve(&runtime, config, start, opened, terminal)
     }
 
-    fn serve(self, runtime: &Runtime, terminal: &Terminal) -> Result<(), Fault> {
-        // Wrong arguments come to light before anything is opened.
-        let config = self.server_config()?;
-        let read = |path| program::read(path, terminal);
-        let start = self.program.as_deref().map(read).transpose()?;
-        let mut stop = runtime
-            .block_on(async { Signals::new() })
-            .input("signals")?;
-
+    /// Takes everything that a switch needs rights for.
+    fn open(&self, config: &ServerConfig, terminal: &Terminal) -> Result<Opened, Fault> {
         let cpu_port = self.target.cpu_port.map(PortId::new);
         let bindings = self.bindings();
         let numbers: Vec<PortId> = bindings.iter().map(|binding| binding.port).collect();
@@ -81,10 +103,39 @@ impl Switch {
                 ..PacketOptions::default()
             },
         };
-        let (mut ports, set) = Ports::open(&bindings, options).map_err(port_fault)?;
+        let (ports, set) = Ports::open(&bindings, options).map_err(port_fault)?;
+        Ok(Opened {
+            bindings,
+            lossless,
+            ports,
+            set,
+            listener: server::listen(config.address).map_err(server_fault)?,
+            folder: RunFolder::here(),
+        })
+    }
+
+    fn serve(
+        self,
+        runtime: &Runtime,
+        config: ServerConfig,
+        start: Option<Start>,
+        opened: Opened,
+        terminal: &Terminal,
+    ) -> Result<(), Fault> {
+        let mut stop = runtime
+            .block_on(async { Signals::new() })
+            .input("signals")?;
+        let Opened {
+            bindings,
+            lossless,
+            mut ports,
+            set,
+            listener,
+            folder,
+        } = opened;
         let engine_config = EngineConfig {
             ports: ports.numbers(),
-            cpu_port,
+            cpu_port: self.target.cpu_port.map(PortId::new),
             executor: match self.executor {
                 ExecutorName::Interp => ExecutorKind::Interp,
                 ExecutorName::Compile => ExecutorKind::Compile,
@@ -97,7 +148,7 @@ impl Switch {
         let (engine, notifications) = Engine::start(&engine_config, set).map_err(Fault::input)?;
         ports.attach(engine.handle()).map_err(port_fault)?;
 
-        let started = Server::start(config, engine.handle().clone(), notifications);
+        let started = Server::start_on(listener, config, engine.handle().clone(), notifications);
         let server = runtime.block_on(started).map_err(server_fault)?;
         let restored = server.switch().pipelines().running.is_some();
         let program = match start {
@@ -106,7 +157,7 @@ impl Switch {
             Some(start) => Some(self.load(start, &engine, &server)?),
         };
         let ports = Arc::new(Mutex::new(ports));
-        let admin = self.open_admin(runtime, &server, &ports, &engine)?;
+        let admin = self.open_admin(runtime, &folder, &server, &ports, &engine)?;
         let ready = Ready {
             ready: true,
             device_id: self.device_id,
@@ -202,11 +253,13 @@ impl Switch {
     fn open_admin(
         &self,
         runtime: &Runtime,
+        folder: &RunFolder,
         server: &Server,
         ports: &Arc<Mutex<Ports>>,
         engine: &Engine,
     ) -> Result<Admin, Fault> {
-        let default = || admin::default_path(server.address().port());
+        folder.sweep();
+        let default = || folder.switch(server.address().port());
         let path = self.admin.clone().unwrap_or_else(default);
         let subject = Subject {
             ports: Arc::clone(ports),
@@ -217,7 +270,7 @@ impl Switch {
         let open = || {
             let mut admin = Admin::open(&path, subject)?;
             if let Some(port) = self.foreign.thrift_port {
-                admin.also(admin::thrift_path(port))?;
+                admin.also(folder.thrift(port))?;
             }
             Ok::<_, std::io::Error>(admin)
         };
@@ -226,7 +279,9 @@ impl Switch {
                 Status::Target,
                 format!("the admin socket {}: {error}", path.display()),
             )
-            .help("choose another place with --admin PATH")
+            .help(format!(
+                "choose another place with --admin PATH, in a folder of the user that the switch runs as{OWN_FILES}"
+            ))
         })
     }
 }
@@ -242,7 +297,7 @@ fn port_fault(error: PortError) -> Fault {
                     | NetError::XdpTaken { .. }
             )
         }
-        PortError::Socket { .. } => true,
+        PortError::Socket { .. } | PortError::Busy { .. } => true,
         _ => false,
     };
     Fault::with(
@@ -259,6 +314,13 @@ fn server_fault(error: ServerError) -> Fault {
     match error {
         ServerError::Bind { .. } => Fault::with(Status::Target, error)
             .help("take another address with --grpc-server-addr, or stop what listens there"),
+        ServerError::Store(StoreError::Io { .. }) => Fault::with(Status::Target, error).help(
+            format!("--state-dir needs a folder of the user that the switch runs as{OWN_FILES}"),
+        ),
+        // They say themselves what to do.
+        ServerError::Store(StoreError::Locked { .. } | StoreError::Damaged { .. }) => {
+            Fault::with(Status::Target, error)
+        }
         ServerError::Store(_) | ServerError::Resume(_) => Fault::with(Status::Target, error)
             .help("mend or empty the folder of --state-dir, or name another"),
         _ => Fault::input(error),

@@ -29,6 +29,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use units::{BitRate, Bytes, Nanos, PortId};
 
+use crate::ports::PortNames;
 use io::{PortIo, Wake};
 use lossless::Totals;
 pub use notify::Notification;
@@ -177,6 +178,7 @@ pub struct EngineHandle {
     executor: ExecutorKind,
     seed: u64,
     cpu_port: Option<PortId>,
+    port_names: Arc<PortNames>,
 }
 
 /// The engine itself: stops the thread when dropped.
@@ -207,6 +209,7 @@ impl Engine {
             executor: config.executor,
             seed: config.seed,
             cpu_port: config.cpu_port,
+            port_names: Arc::default(),
         };
         let (ports, cpu) = (&config.ports, config.cpu_port);
         let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
@@ -271,6 +274,12 @@ impl EngineHandle {
     #[must_use]
     pub const fn cpu_port(&self) -> Option<PortId> {
         self.cpu_port
+    }
+
+    /// What the ports are called.
+    #[must_use]
+    pub const fn port_names(&self) -> &Arc<PortNames> {
+        &self.port_names
     }
 
     /// Time on the engine's clock.

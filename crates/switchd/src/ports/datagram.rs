@@ -1,6 +1,5 @@
 //! Datagram sockets as lines: every datagram is a frame. For tests and emulation without rights.
 
-use std::fs;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,6 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
 use super::{Line, LineStats};
+use crate::sockets::{self, SocketFile};
 
 /// The largest frame, in bytes.
 const LARGEST: usize = 1 << 16;
@@ -51,33 +51,21 @@ impl Socket for Udp {
 /// A Unix datagram socket; its file goes with it.
 pub(super) struct Unix {
     socket: UnixDatagram,
-    local: PathBuf,
     peer: PathBuf,
+    _file: SocketFile,
 }
 
 impl Unix {
     pub(super) fn open(local: &Path, peer: &Path) -> io::Result<Self> {
-        let socket = match UnixDatagram::bind(local) {
-            // Perhaps a switch that was killed left the file: then nobody answers there.
-            Err(e) if e.kind() == io::ErrorKind::AddrInUse && is_deserted(local) => {
-                fs::remove_file(local)?;
-                UnixDatagram::bind(local)
-            }
-            other => other,
-        }?;
+        let connect = |path: &Path| UnixDatagram::unbound()?.connect(path);
+        let (socket, file) = sockets::bind(local, |path| UnixDatagram::bind(path), connect)?;
         socket.set_nonblocking(true)?;
         Ok(Self {
             socket,
-            local: local.to_owned(),
             peer: peer.to_owned(),
+            _file: file,
         })
     }
-}
-
-/// Whether no process has this socket open.
-fn is_deserted(path: &Path) -> bool {
-    let probe = UnixDatagram::unbound().and_then(|probe| probe.connect(path));
-    probe.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 impl AsFd for Unix {
@@ -93,12 +81,6 @@ impl Socket for Unix {
 
     fn give(&self, frame: &[u8]) -> io::Result<usize> {
         self.socket.send_to(frame, &self.peer)
-    }
-}
-
-impl Drop for Unix {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.local);
     }
 }
 

@@ -5,9 +5,11 @@
 //! that hears of a change tells the data plane itself, no controller takes part.
 
 mod capture;
+mod claim;
 mod datagram;
 mod interface;
 mod links;
+mod names;
 mod set;
 mod spec;
 
@@ -19,6 +21,7 @@ use netlab::NetError;
 use thiserror::Error;
 use units::PortId;
 
+pub use names::{NameError, PortNames};
 pub use set::{PortInfo, PortOptions, PortSet, Ports};
 pub use spec::{PortBinding, PortSpec, SpecError};
 
@@ -85,6 +88,28 @@ pub enum PortError {
         path: PathBuf,
         /// What is wrong.
         detail: String,
+    },
+    /// Another switch serves the interface.
+    #[error(
+        "port {port}: another switch serves the interface '{interface}', and both would forward its packets; stop that switch, or take another interface"
+    )]
+    Busy {
+        /// The port.
+        port: PortId,
+        /// The interface.
+        interface: String,
+    },
+    /// Another port has the interface.
+    #[error(
+        "port {port}: '{interface}' is port {other} already; name it once, or take another interface"
+    )]
+    Shared {
+        /// The port.
+        port: PortId,
+        /// The interface.
+        interface: String,
+        /// The port that has it.
+        other: PortId,
     },
     /// The number is taken.
     #[error("port {0} is there already; remove it first, or take another number")]

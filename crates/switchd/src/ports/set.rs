@@ -1,5 +1,6 @@
 //! All ports together: what the data-plane thread drives, and the handle that changes it while packets flow.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use netlab::{PacketOptions, PacketSocket, Poller};
 use units::{PortId, Priority};
 
 use super::capture::{Files, Input, Output, Tap};
+use super::claim::Claim;
 use super::datagram::{Datagrams, Udp, Unix};
 use super::interface::Interface;
 use super::links::Links;
@@ -107,10 +109,15 @@ pub struct PortSet {
     order: Vec<(usize, usize)>,
 }
 
+/// The interfaces that nobody else may serve, by port. They are given back as soon as a port is removed, though its socket may
+/// still be open for an instant: the data-plane thread closes it.
+type Claims = BTreeMap<PortId, Claim>;
+
 /// The control side of the ports.
 pub struct Ports {
     shared: Arc<Shared>,
     bindings: Arc<Mutex<Vec<PortBinding>>>,
+    claims: Arc<Mutex<Claims>>,
     options: PortOptions,
     engine: Option<EngineHandle>,
     links: Option<Links>,
@@ -144,14 +151,18 @@ impl Ports {
             order: Vec::new(),
         };
         let mut known: Vec<PortBinding> = Vec::new();
+        let mut claims = Claims::new();
         for binding in bindings {
-            check(binding.port, &known, &options)?;
-            set.add(open(binding, &options)?);
+            check(binding, &known, &options)?;
+            let (wire, claim) = open(binding, &options)?;
+            set.add(wire);
+            claims.extend(claim.map(|claim| (binding.port, claim)));
             known.push(binding.clone());
         }
         let ports = Self {
             shared,
             bindings: Arc::new(Mutex::new(known)),
+            claims: Arc::new(Mutex::new(claims)),
             options,
             engine: None,
             links: None,
@@ -173,10 +184,15 @@ impl Ports {
     /// [`PortError::Setup`] when links cannot be watched.
     pub fn attach(&mut self, engine: &EngineHandle) -> Result<(), PortError> {
         self.engine = Some(engine.clone());
+        for binding in lock(&self.bindings).iter() {
+            name(engine, binding);
+        }
         let reopen = {
             let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
+            let claims = Arc::clone(&self.claims);
             move |binding: &PortBinding| match open(binding, &options) {
-                Ok(wire) => {
+                Ok((wire, claim)) => {
+                    lock(&claims).extend(claim.map(|claim| (binding.port, claim)));
                     shared.ask(Change::Remove(binding.port));
                     shared.ask(Change::Add(Box::new(wire)));
                     true
@@ -199,12 +215,16 @@ impl Ports {
     pub fn add(&mut self, binding: PortBinding) -> Result<(), PortError> {
         {
             let mut bindings = lock(&self.bindings);
-            check(binding.port, &bindings, &self.options)?;
-            let wire = open(&binding, &self.options)?;
+            check(&binding, &bindings, &self.options)?;
+            let (wire, claim) = open(&binding, &self.options)?;
+            lock(&self.claims).extend(claim.map(|claim| (binding.port, claim)));
             self.shared.ask(Change::Add(Box::new(wire)));
             bindings.push(binding.clone());
         }
-        self.tell(|engine| engine.set_port_exists(binding.port, true));
+        self.tell(|engine| {
+            name(engine, &binding);
+            engine.set_port_exists(binding.port, true)
+        });
         if let Some(links) = &self.links {
             links.look_again();
         }
@@ -220,6 +240,7 @@ impl Ports {
             let mut bindings = lock(&self.bindings);
             let place = bindings.iter().position(|b| b.port == port);
             bindings.remove(place.ok_or(PortError::Unknown(port))?);
+            lock(&self.claims).remove(&port);
         }
         self.tell(|engine| engine.set_port_exists(port, false));
         self.shared.ask(Change::Remove(port));
@@ -267,8 +288,22 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// Whether a port may have this number.
-fn check(port: PortId, known: &[PortBinding], options: &PortOptions) -> Result<(), PortError> {
+/// Tells the control plane what a port is called.
+fn name(engine: &EngineHandle, binding: &PortBinding) {
+    let interface = match &binding.spec {
+        PortSpec::Interface(name) => Some(name.as_str()),
+        _ => None,
+    };
+    engine.port_names().set(binding.port, interface);
+}
+
+/// Whether a port may have this number and this interface.
+fn check(
+    binding: &PortBinding,
+    known: &[PortBinding],
+    options: &PortOptions,
+) -> Result<(), PortError> {
+    let port = binding.port;
     if port.get() > HIGHEST {
         return Err(PortError::Range(port));
     }
@@ -278,20 +313,30 @@ fn check(port: PortId, known: &[PortBinding], options: &PortOptions) -> Result<(
     if known.iter().any(|b| b.port == port) {
         return Err(PortError::Taken(port));
     }
+    if let PortSpec::Interface(interface) = &binding.spec
+        && let Some(other) = known.iter().find(|b| b.spec == binding.spec)
+    {
+        return Err(PortError::Shared {
+            port,
+            interface: interface.clone(),
+            other: other.port,
+        });
+    }
     Ok(())
 }
 
-/// Opens what a port is connected to.
-fn open(binding: &PortBinding, options: &PortOptions) -> Result<Wire, PortError> {
+/// Opens what a port is connected to; an interface is claimed.
+fn open(binding: &PortBinding, options: &PortOptions) -> Result<(Wire, Option<Claim>), PortError> {
     let port = binding.port;
     let socket = |what: &str, source| PortError::Socket {
         port,
         what: what.to_owned(),
         source,
     };
-    let mut input = None;
+    let (mut input, mut claim) = (None, None);
     let line: Box<dyn Line> = match &binding.spec {
         PortSpec::Interface(name) => {
+            claim = Some(Claim::new(port, name)?);
             let opened = PacketSocket::open(name, &options.packet);
             let opened = opened.map_err(|source| PortError::Net { port, source })?;
             Box::new(Interface::new(opened))
@@ -330,12 +375,13 @@ fn open(binding: &PortBinding, options: &PortOptions) -> Result<Wire, PortError>
     let tap = tap
         .map(|folder| Tap::create(port, folder, &name))
         .transpose()?;
-    Ok(Wire {
+    let wire = Wire {
         port,
         line,
         tap,
         input,
-    })
+    };
+    Ok((wire, claim))
 }
 
 impl PortSet {

@@ -40,8 +40,8 @@ use service::Service;
 use stream::Shared;
 use switch::Switch;
 
-/// Where P4Runtime servers listen unless told otherwise.
-pub const DEFAULT_ADDRESS: &str = "0.0.0.0:9559";
+/// Where P4Runtime servers listen unless told otherwise: who is not on this machine reaches them only if that is wanted.
+pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9559";
 
 /// The largest message that is taken (p4runtime.md 29).
 pub const MAX_MESSAGE: usize = 64 << 20;
@@ -124,6 +124,18 @@ pub enum ServerError {
     Reflection(String),
 }
 
+/// Takes an address for a server that is to start later, when the right to take it may be gone.
+///
+/// # Errors
+/// [`ServerError::Bind`].
+pub fn listen(address: SocketAddr) -> Result<std::net::TcpListener, ServerError> {
+    let listener = std::net::TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    listener.map_err(|source| ServerError::Bind { address, source })
+}
+
 /// A server that runs.
 pub struct Server {
     address: SocketAddr,
@@ -143,12 +155,26 @@ impl Server {
         engine: EngineHandle,
         notifications: mpsc::Receiver<Notification>,
     ) -> Result<Self, ServerError> {
+        let listener = listen(config.address)?;
+        Self::start_on(listener, config, engine, notifications).await
+    }
+
+    /// The same at a socket that listens already, whatever address the configuration has.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub async fn start_on(
+        listener: std::net::TcpListener,
+        config: ServerConfig,
+        engine: EngineHandle,
+        notifications: mpsc::Receiver<Notification>,
+    ) -> Result<Self, ServerError> {
         let bind = |source| ServerError::Bind {
             address: config.address,
             source,
         };
-        let listener = TcpListener::bind(config.address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
+        let listener = TcpListener::from_std(listener).map_err(bind)?;
         let mut store = config.state_dir.as_deref().map(Store::open).transpose()?;
         let restored = match &mut store {
             Some(store) => store.restore(&engine)?,

@@ -12,6 +12,7 @@ use prost::Message;
 
 use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
 use crate::engine::control::Control;
+use crate::ports::PortNames;
 use crate::translate::book::Book;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;
@@ -119,10 +120,13 @@ fn unfit(error: BuildError) -> Refusal {
 }
 
 /// The program of a configuration, which its P4Info fits.
-fn read(config: &v1::ForwardingPipelineConfig) -> Result<(Arc<ValidProgram>, Schema), Refusal> {
+fn read(
+    config: &v1::ForwardingPipelineConfig,
+    names: &Arc<PortNames>,
+) -> Result<(Arc<ValidProgram>, Schema), Refusal> {
     let info = p4info(config)?;
     let program = Arc::new(read_device_config(&config.p4_device_config)?);
-    let schema = Schema::new(Arc::clone(&program), info)?;
+    let schema = Schema::new(Arc::clone(&program), info, names)?;
     Ok((program, schema))
 }
 
@@ -134,7 +138,8 @@ pub fn prepare(
     executor: ExecutorKind,
     config: &v1::ForwardingPipelineConfig,
 ) -> Result<ReadyProgram, Refusal> {
-    let (program, _) = read(config)?;
+    // Whether a configuration fits does not depend on what the ports of this switch are called.
+    let (program, _) = read(config, &Arc::default())?;
     executor.prepare(program).map_err(unfit)
 }
 
@@ -148,7 +153,7 @@ impl Pipeline {
         engine: &EngineHandle,
         config: v1::ForwardingPipelineConfig,
     ) -> Result<Self, Refusal> {
-        let (program, schema) = read(&config)?;
+        let (program, schema) = read(&config, engine.port_names())?;
         let executor = engine.build(program).map_err(unfit)?;
         Ok(Self::new(engine, config, schema, executor))
     }
@@ -162,7 +167,8 @@ impl Pipeline {
         config: v1::ForwardingPipelineConfig,
         ready: ReadyProgram,
     ) -> Result<Self, Refusal> {
-        let schema = Schema::new(Arc::clone(&ready.program), p4info(&config)?)?;
+        let names = engine.port_names();
+        let schema = Schema::new(Arc::clone(&ready.program), p4info(&config)?, names)?;
         let executor = engine.link(ready).map_err(unfit)?;
         Ok(Self::new(engine, config, schema, executor))
     }

@@ -317,14 +317,17 @@ impl Switch {
             .map(|p| p.response(wanted)))
     }
 
-    /// Writes the whole state to disk, if it is kept there.
+    /// Writes the whole state to disk, if it is kept there, and gives its folder back: nothing is saved after that.
     pub fn save(&self) {
         let pipelines = self.pipelines();
-        if let (Some(pipeline), Some(store)) = (&pipelines.running, self.store().as_mut())
+        let mut store = self.store();
+        let Some(store) = store.as_mut() else { return };
+        if let Some(pipeline) = &pipelines.running
             && let Err(error) = store.snapshot(pipeline)
         {
             tracing::error!(%error, "the state could not be saved");
         }
+        store.close();
     }
 }
 

@@ -8,7 +8,7 @@ use units::PortId;
 
 use super::refusal::Refusal;
 use super::schema::{ActionChoice, ProfileSchema, Schema, TableSchema};
-use super::value::{decode, encode, port, port_bytes, port_number};
+use super::value::{self, port_number};
 
 /// Where an action is to be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +66,13 @@ pub fn decode_action(
                 param.name, param.id
             ));
         };
-        let value = decode(&value.value, param.shape).map_err(|r| {
-            r.at(&format!(
-                "parameter `{}` of action `{}`",
-                param.name, choice.schema.name
-            ))
-        })?;
+        let value =
+            value::read(&value.value, param.shape, param.names.as_deref()).map_err(|r| {
+                r.at(&format!(
+                    "parameter `{}` of action `{}`",
+                    param.name, choice.schema.name
+                ))
+            })?;
         args.push(value);
     }
     if given.params.len() != params.len() {
@@ -114,7 +115,7 @@ pub fn encode_action(
         params: params
             .map(|(param, value)| v1::action::Param {
                 param_id: param.id,
-                value: encode(value, param.shape.signed),
+                value: value::write(value, param.shape, param.names.as_deref()),
             })
             .collect(),
     })
@@ -131,6 +132,17 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// Reads a port as the program's control plane knows ports: by its number, the standard's number of the CPU port, or its name.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT if there can be no such port.
+    pub fn port(&self, bytes: &[u8]) -> Result<PortId, Refusal> {
+        match &self.schema.port_names {
+            None => value::port(bytes, self.cpu_port),
+            Some(names) => port_number(value::named(bytes, names)?, self.cpu_port),
+        }
+    }
+
     /// A port to be watched must be one of the switch (p4runtime.md 18).
     ///
     /// # Errors
@@ -251,7 +263,7 @@ fn one_shot(
         let watch_port = match &given.watch_kind {
             None => None,
             Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-            Some(WatchKind::WatchPort(bytes)) => Some(port(bytes, around.cpu_port).map_err(here)?),
+            Some(WatchKind::WatchPort(bytes)) => Some(around.port(bytes).map_err(here)?),
             #[allow(deprecated)]
             Some(WatchKind::Watch(number)) => {
                 watch_number(*number, around.cpu_port).map_err(here)?
@@ -337,7 +349,7 @@ pub fn encode_table_action(
                         action: encode_action(schema, &table.actions, &c.call),
                         weight: i32::try_from(c.weight).unwrap_or(i32::MAX),
                         watch_kind: c.watch_port.map(|port| {
-                            action_profile_action::WatchKind::WatchPort(port_bytes(port))
+                            action_profile_action::WatchKind::WatchPort(schema.port_bytes(port))
                         }),
                     })
                     .collect(),

@@ -151,7 +151,11 @@ fn action(
     let out = &mut scratch.action;
     state.start_call(choice.action, out).ok()?;
     for (index, (param, given)) in params.iter().zip(&given.params).enumerate() {
-        if param.id != given.param_id || given.value.is_empty() || param.shape.signed {
+        if param.id != given.param_id
+            || given.value.is_empty()
+            || param.shape.signed
+            || param.names.is_some()
+        {
             return None;
         }
         state.set_arg(out, index, &given.value).ok()?;

@@ -7,7 +7,7 @@ use p4runtime::p4::v1::field_match::{self, FieldMatchType as Given};
 
 use super::refusal::Refusal;
 use super::schema::FieldSchema;
-use super::value::{decode, encode};
+use super::value;
 
 /// Reads a key: every field at most once, in any order; left out is "don't care" (p4runtime.md 11).
 ///
@@ -57,6 +57,7 @@ fn read(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refus
 
 fn read_kind(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refusal> {
     let shape = field.shape;
+    let decode = |bytes: &[u8], shape| value::read(bytes, shape, field.names.as_deref());
     let dont_care = || Refusal::invalid("a match that lets everything pass must be left out");
     match (field.kind, given.field_match_type.as_ref()) {
         (MatchKind::Exact, Some(Given::Exact(m))) => {
@@ -120,7 +121,7 @@ fn read_kind(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, 
 pub fn encode_key(fields: &[FieldSchema], key: &[FieldMatch]) -> Vec<v1::FieldMatch> {
     let mut out = Vec::with_capacity(key.len());
     for (field, one) in fields.iter().zip(key) {
-        let value = |bits: &Bits| encode(bits, field.shape.signed);
+        let value = |bits: &Bits| value::write(bits, field.shape, field.names.as_deref());
         let given = match one {
             FieldMatch::Exact(bits) => Given::Exact(field_match::Exact { value: value(bits) }),
             FieldMatch::Lpm { prefix_len: 0, .. } | FieldMatch::Optional(None) => continue,

@@ -15,6 +15,7 @@ pub mod refusal;
 pub mod replication;
 pub mod schema;
 pub mod table;
+mod translated;
 pub mod value;
 pub mod value_set;
 

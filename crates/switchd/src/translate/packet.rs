@@ -6,7 +6,7 @@ use p4runtime::p4::v1;
 
 use super::refusal::Refusal;
 use super::schema::{HeaderSchema, Schema};
-use super::value::{decode, encode};
+use super::value;
 
 fn header_bytes(header: &HeaderSchema) -> usize {
     let bits: u32 = header.fields.iter().map(|f| f.shape.width).sum();
@@ -38,7 +38,8 @@ pub fn packet_out(schema: &Schema, packet: &v1::PacketOut) -> Result<Vec<u8>, Re
         let here = |r: Refusal| r.at(&format!("packet_out field `{}`", field.name));
         let given = packet.metadata.iter().find(|m| m.metadata_id == field.id);
         let given = given.ok_or_else(|| here(Refusal::invalid("it is missing")))?;
-        whole = whole.concat(&decode(&given.value, field.shape).map_err(here)?);
+        whole = whole
+            .concat(&value::read(&given.value, field.shape, field.names.as_deref()).map_err(here)?);
     }
     let mut bytes = whole.to_bytes_be();
     bytes.extend_from_slice(&packet.payload);
@@ -68,7 +69,11 @@ pub fn packet_in(schema: &Schema, packet: Vec<u8>) -> v1::PacketIn {
         let low = top - field.shape.width;
         metadata.push(v1::PacketMetadata {
             metadata_id: field.id,
-            value: encode(&whole.slice(top - 1, low), false),
+            value: value::write(
+                &whole.slice(top - 1, low),
+                field.shape,
+                field.names.as_deref(),
+            ),
         });
         top = low;
     }

@@ -12,7 +12,6 @@ use super::action::{
 use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
 use super::schema::ProfileSchema;
-use super::value::{port, port_bytes};
 use super::{Sink, Steps, Verb, missing};
 
 fn step(update: Update) -> Step {
@@ -88,7 +87,7 @@ fn members(
         let watch_port = match &member.watch_kind {
             None => None,
             Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-            Some(WatchKind::WatchPort(bytes)) => Some(port(bytes, around.cpu_port).map_err(here)?),
+            Some(WatchKind::WatchPort(bytes)) => Some(around.port(bytes).map_err(here)?),
             #[allow(deprecated)]
             Some(WatchKind::Watch(number)) => {
                 watch_number(*number, around.cpu_port).map_err(here)?
@@ -261,7 +260,9 @@ pub fn read_groups(
             let members = members.map(|m| v1::action_profile_group::Member {
                 member_id: m.member.0,
                 weight: i32::try_from(m.weight).unwrap_or(i32::MAX),
-                watch_kind: m.watch_port.map(|p| WatchKind::WatchPort(port_bytes(p))),
+                watch_kind: m
+                    .watch_port
+                    .map(|p| WatchKind::WatchPort(book.schema.port_bytes(p))),
             });
             let note = book.note(NoteKey::Group(schema.profile, id.0));
             sink(Entity::ActionProfileGroup(v1::ActionProfileGroup {

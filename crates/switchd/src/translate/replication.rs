@@ -12,7 +12,8 @@ use p4runtime::p4::v1::replica::PortKind;
 use super::action::Surroundings;
 use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
-use super::value::{port, port_bytes, port_number};
+use super::schema::Schema;
+use super::value::port_number;
 use super::{Sink, Steps, Verb};
 
 /// Copies, and for each those that take its place while its port is down; no lists at all if there are no backups.
@@ -52,7 +53,7 @@ fn backups(
     for (index, backup) in given.iter().enumerate() {
         let here = |r: Refusal| r.at(&format!("backup {index}"));
         let replica = Replica {
-            port: port(&backup.port, around.cpu_port).map_err(here)?,
+            port: around.port(&backup.port).map_err(here)?,
             rid: rid(backup.instance).map_err(here)?,
         };
         if !ports.insert(replica.port) {
@@ -75,7 +76,7 @@ fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, R
         #[allow(deprecated)]
         let port = match &replica.port_kind {
             None => return Err(here(super::missing("port"))),
-            Some(PortKind::Port(bytes)) => port(bytes, around.cpu_port),
+            Some(PortKind::Port(bytes)) => around.port(bytes),
             Some(PortKind::EgressPort(number)) => port_number(*number, around.cpu_port),
         };
         let copy = Replica {
@@ -100,13 +101,13 @@ fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, R
     })
 }
 
-fn messages(replicas: &[Replica], backups: &[Vec<Replica>]) -> Vec<v1::Replica> {
+fn messages(schema: &Schema, replicas: &[Replica], backups: &[Vec<Replica>]) -> Vec<v1::Replica> {
     let backup = |replica: &Replica| v1::BackupReplica {
-        port: port_bytes(replica.port),
+        port: schema.port_bytes(replica.port),
         instance: replica.rid.into(),
     };
     let message = |(index, replica): (usize, &Replica)| v1::Replica {
-        port_kind: Some(PortKind::Port(port_bytes(replica.port))),
+        port_kind: Some(PortKind::Port(schema.port_bytes(replica.port))),
         instance: replica.rid.into(),
         backup_replicas: backups
             .get(index)
@@ -247,6 +248,7 @@ pub fn read_groups(
             sink(entity(Type::MulticastGroupEntry(v1::MulticastGroupEntry {
                 multicast_group_id: (*group).into(),
                 replicas: messages(
+                    &book.schema,
                     replicas,
                     book.state().replication.backups(Copies::Group(*group)),
                 ),
@@ -273,6 +275,7 @@ pub fn read_sessions(
             sink(entity(Type::CloneSessionEntry(v1::CloneSessionEntry {
                 session_id: *id,
                 replicas: messages(
+                    &book.schema,
                     &session.replicas,
                     book.state().replication.backups(Copies::Session(*id)),
                 ),

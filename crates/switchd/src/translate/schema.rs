@@ -10,9 +10,11 @@ use p4exec::tables::MatchKind;
 use p4exec::v1model::scalar_width;
 use p4ir::{ActionId, Entity as _, ExternId, TableId, Type, TypeId, ValidProgram, ValueSetId};
 use p4runtime::p4::config::v1 as info;
+use units::PortId;
 
 use super::refusal::Refusal;
 use super::value::Shape;
+use crate::ports::PortNames;
 
 /// A field of a key.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct FieldSchema {
     pub name: String,
     /// How its values are written.
     pub shape: Shape,
+    /// The names that its values have on the wire, if they are names of ports.
+    pub names: Option<Arc<PortNames>>,
     /// How entries match it.
     pub kind: MatchKind,
 }
@@ -44,6 +48,8 @@ pub struct ParamSchema {
     pub name: String,
     /// How its values are written.
     pub shape: Shape,
+    /// The names that its values have on the wire, if they are names of ports.
+    pub names: Option<Arc<PortNames>>,
 }
 
 /// An action.
@@ -177,6 +183,8 @@ pub struct Schema {
     pub program: Arc<ValidProgram>,
     /// Named types, for registers and digests.
     pub types: info::P4TypeInfo,
+    /// The names by which the control plane knows ports, if the program has a type for that: replicas and watched ports are named so too.
+    pub port_names: Option<Arc<PortNames>>,
     /// Tables by id.
     pub tables: BTreeMap<u32, TableSchema>,
     /// Action profiles by id.
@@ -199,7 +207,7 @@ pub struct Schema {
     pub action_ids: Vec<Option<u32>>,
 }
 
-fn unfit<T>(what: impl std::fmt::Display) -> Result<T, Refusal> {
+pub(super) fn unfit<T>(what: impl std::fmt::Display) -> Result<T, Refusal> {
     Err(Refusal::invalid(format!(
         "P4Info does not fit the device config: {what}"
     )))
@@ -217,9 +225,10 @@ fn preamble<'a>(
     }
 }
 
-struct Builder<'a> {
-    program: &'a ValidProgram,
-    info: &'a info::P4Info,
+pub(super) struct Builder<'a> {
+    pub(super) program: &'a ValidProgram,
+    pub(super) info: &'a info::P4Info,
+    pub(super) names: &'a Arc<PortNames>,
     actions: BTreeMap<u32, &'a info::Action>,
 }
 
@@ -227,8 +236,12 @@ impl Schema {
     /// Puts both together.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT naming the first thing that does not fit.
-    pub fn new(program: Arc<ValidProgram>, given: &info::P4Info) -> Result<Self, Refusal> {
+    /// INVALID_ARGUMENT naming the first thing that does not fit; UNIMPLEMENTED for one whose values are strings that nobody can translate.
+    pub fn new(
+        program: Arc<ValidProgram>,
+        given: &info::P4Info,
+        names: &Arc<PortNames>,
+    ) -> Result<Self, Refusal> {
         let mut actions = BTreeMap::new();
         for action in &given.actions {
             let head = preamble(action.preamble.as_ref(), "action")?;
@@ -239,6 +252,7 @@ impl Schema {
         let builder = Builder {
             program: &program,
             info: given,
+            names,
             actions,
         };
         let mut tables = BTreeMap::new();
@@ -252,6 +266,7 @@ impl Schema {
         }
         let mut schema = Self {
             types: given.type_info.clone().unwrap_or_default(),
+            port_names: builder.has_port_names().then(|| Arc::clone(names)),
             profiles: builder.profiles(&tables)?,
             counters: builder.arrays()?,
             meters: builder.meters()?,
@@ -266,6 +281,15 @@ impl Schema {
         };
         schema.direct(given)?;
         Ok(schema)
+    }
+
+    /// A port as the program's control plane knows ports: by its number in the shortest form, or by its name.
+    #[must_use]
+    pub fn port_bytes(&self, port: PortId) -> Vec<u8> {
+        match &self.port_names {
+            None => super::value::port_bytes(port),
+            Some(names) => names.name(port.get().into()).into_bytes(),
+        }
     }
 
     /// The id of the action, if P4Info has it.
@@ -344,7 +368,7 @@ fn put<T>(map: &mut BTreeMap<u32, T>, id: u32, value: T) -> Result<(), Refusal> 
 }
 
 impl Builder<'_> {
-    fn shape(&self, ty: TypeId) -> Shape {
+    pub(super) fn shape(&self, ty: TypeId) -> Shape {
         let signed = matches!(self.program.types[ty], Type::Bits { signed: true, .. });
         Shape {
             width: scalar_width(self.program, ty),
@@ -361,14 +385,7 @@ impl Builder<'_> {
         ty: TypeId,
     ) -> Result<Shape, Refusal> {
         let shape = self.shape(ty);
-        let translated = type_name.is_some_and(|name| {
-            let types = self.info.type_info.as_ref();
-            let new_type = types.and_then(|t| t.new_types.get(&name.name));
-            matches!(
-                new_type.and_then(|t| t.representation.as_ref()),
-                Some(info::p4_new_type_spec::Representation::TranslatedType(_))
-            )
-        });
+        let translated = self.translation(type_name).is_some();
         let plain = matches!(self.program.types[ty], Type::Bits { .. } | Type::Bool);
         if plain && !translated && u32::try_from(given) != Ok(shape.width) {
             return unfit(format!(
@@ -398,10 +415,12 @@ impl Builder<'_> {
             let place = format!("parameter `{}` of action `{}`", given.name, head.name);
             let ty = self.program.vars[param.var].ty;
             let type_name = given.type_name.as_ref();
+            let shape = self.width(&place, given.bitwidth, type_name, ty)?;
             schemas.push(ParamSchema {
                 id: given.id,
                 name: given.name.clone(),
-                shape: self.width(&place, given.bitwidth, type_name, ty)?,
+                shape,
+                names: self.names(&place, type_name, shape.width)?,
             });
         }
         Ok(ActionSchema {
@@ -472,10 +491,19 @@ impl Builder<'_> {
             if given_kind(given) != Some(kind) {
                 return unfit(format!("{here} is matched as `{kind}` in the program"));
             }
+            let type_name = given.type_name.as_ref();
+            let shape = self.width(&here, given.bitwidth, type_name, *ty)?;
+            let names = self.names(&here, type_name, shape.width)?;
+            if names.is_some() && !matches!(kind, MatchKind::Exact | MatchKind::Optional) {
+                return Err(Refusal::unimplemented(format!(
+                    "{here} is matched as `{kind}`, and strings only as `exact` or `optional`"
+                )));
+            }
             fields.push(FieldSchema {
                 id: given.id,
                 name: given.name.clone(),
-                shape: self.width(&here, given.bitwidth, given.type_name.as_ref(), *ty)?,
+                shape,
+                names,
                 kind,
             });
         }
@@ -509,7 +537,7 @@ impl Builder<'_> {
         let fast = !has_profile
             && !table.const_entries
             && !fields.is_empty()
-            && fields.iter().all(|f| !f.shape.signed);
+            && fields.iter().all(|f| !f.shape.signed && f.names.is_none());
         Ok(TableSchema {
             id: head.id,
             name: head.name.clone(),
@@ -695,15 +723,17 @@ impl Builder<'_> {
         let Some(given) = headers.find(named) else {
             return Ok(None);
         };
-        let fields: Vec<_> = given
-            .metadata
-            .iter()
-            .map(|m| ParamSchema {
-                id: m.id,
-                name: m.name.clone(),
-                shape: Shape::unsigned(unsigned(m.bitwidth)),
-            })
-            .collect();
+        let widths = self.header_widths(name, given)?;
+        let mut fields = Vec::with_capacity(widths.len());
+        for (field, width) in given.metadata.iter().zip(widths) {
+            let place = format!("field `{}` of header `{name}`", field.name);
+            fields.push(ParamSchema {
+                id: field.id,
+                name: field.name.clone(),
+                shape: Shape::unsigned(width),
+                names: self.names(&place, field.type_name.as_ref(), width)?,
+            });
+        }
         let bits: u64 = fields.iter().map(|f| u64::from(f.shape.width)).sum();
         if !bits.is_multiple_of(8) {
             return unfit(format!(
@@ -714,7 +744,7 @@ impl Builder<'_> {
     }
 }
 
-fn unsigned(number: i32) -> u32 {
+pub(super) fn unsigned(number: i32) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 

@@ -4,6 +4,7 @@ use p4exec::value::Bits;
 use units::PortId;
 
 use super::refusal::Refusal;
+use crate::ports::PortNames;
 
 /// How a value is written: its bits, and whether they are two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +96,40 @@ pub fn encode(value: &Bits, signed: bool) -> Vec<u8> {
     }
     let bytes = value.to_bytes_be();
     p4runtime::bytestring::canonical(&bytes).to_vec()
+}
+
+/// The number of a port's name (P4Runtime 1.5, sections 8.3 and 18.1).
+///
+/// # Errors
+/// INVALID_ARGUMENT if no port is called so.
+pub fn named(bytes: &[u8], names: &PortNames) -> Result<u32, Refusal> {
+    let name = std::str::from_utf8(bytes)
+        .map_err(|_| Refusal::invalid(format!("{} is no text; give a port's name", hex(bytes))))?;
+    names
+        .number(name)
+        .map_err(|e| Refusal::invalid(e.to_string()))
+}
+
+/// Reads a value of a type that the control plane knows by the names of ports, if it is one.
+///
+/// # Errors
+/// INVALID_ARGUMENT for a name that is none; OUT_OF_RANGE.
+pub fn read(bytes: &[u8], shape: Shape, names: Option<&PortNames>) -> Result<Bits, Refusal> {
+    match names {
+        None => decode(bytes, shape),
+        Some(names) => decode(&named(bytes, names)?.to_be_bytes(), shape),
+    }
+}
+
+/// The form in which [`read`] takes a value.
+#[must_use]
+pub fn write(value: &Bits, shape: Shape, names: Option<&PortNames>) -> Vec<u8> {
+    // Types with names have 32 bits at most.
+    let number = value.to_u64().and_then(|n| u32::try_from(n).ok());
+    match (names, number) {
+        (Some(names), Some(number)) => names.name(number).into_bytes(),
+        _ => encode(value, shape.signed),
+    }
 }
 
 /// `SDN_PORT_CPU` (P4Runtime 1.5, section 18.1).
