@@ -218,7 +218,7 @@ impl Session {
     /// # Errors
     /// The first refusal; [`RateError::Lost`] if fewer entries come back than were written.
     pub async fn measure(&self, load: &Load) -> Result<Rates, RateError> {
-        let writing = self.write(load).await?;
+        let writing = self.fill(load).await?;
         let (reading, read) = self.read(load).await?;
         if read < load.entries {
             let written = load.entries;
@@ -232,7 +232,11 @@ impl Session {
         })
     }
 
-    async fn write(&self, load: &Load) -> Result<Duration, RateError> {
+    /// Writes the entries, and tells how long that took.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub async fn fill(&self, load: &Load) -> Result<Duration, RateError> {
         let (table, action) = (self.table(load.kind), self.action());
         let mut numbers = 0..u32::try_from(load.entries).unwrap_or(u32::MAX);
         let mut requests: Vec<v1::WriteRequest> = Vec::new();
@@ -267,18 +271,43 @@ impl Session {
         Ok(began.elapsed())
     }
 
-    async fn read(&self, load: &Load) -> Result<(Duration, usize), RateError> {
+    /// The request that reads a whole table.
+    #[must_use]
+    pub fn everything(&self, kind: Kind) -> v1::ReadRequest {
         let filter = v1::TableEntry {
-            table_id: self.table(load.kind),
+            table_id: self.table(kind),
             ..Default::default()
         };
-        let request = v1::ReadRequest {
+        v1::ReadRequest {
             device_id: self.device_id,
             role: String::new(),
             entities: vec![v1::Entity {
                 entity: Some(Entity::TableEntry(filter)),
             }],
+        }
+    }
+
+    /// Writes one entry once more, as it is, and tells how long that took.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn rewrite(&self, kind: Kind, number: u32) -> Result<Duration, RateError> {
+        let mut update = entry(kind, self.table(kind), self.action(), number);
+        update.set_type(Type::Modify);
+        let request = v1::WriteRequest {
+            device_id: self.device_id,
+            election_id: Some(ELECTION),
+            updates: vec![update],
+            ..Default::default()
         };
+        let began = Instant::now();
+        let mut rpc = self.rpc.clone();
+        rpc.write(request).await.map_err(refused("Write"))?;
+        Ok(began.elapsed())
+    }
+
+    async fn read(&self, load: &Load) -> Result<(Duration, usize), RateError> {
+        let request = self.everything(load.kind);
         let began = Instant::now();
         let opened = self.rpc.clone().read(request).await;
         let mut answers = opened.map_err(refused("Read"))?.into_inner();

@@ -35,6 +35,8 @@ enum Plane {
     Running(EngineHandle),
     /// Nowhere yet.
     Waiting(EngineHandle, Mutex<BoxedExecutor>),
+    /// Elsewhere: this is a copy to be read.
+    Elsewhere(EngineHandle),
 }
 
 /// The control state as the control plane sees it: always that of the data plane after the last commit.
@@ -72,7 +74,17 @@ impl Control {
                     .into_inner()
                     .unwrap_or_else(PoisonError::into_inner),
             ),
-            Plane::Running(_) => Ok(None),
+            Plane::Running(_) | Plane::Elsewhere(_) => Ok(None),
+        }
+    }
+
+    /// A copy of the state as it is, which no packet uses: it can be read, but neither [`Control::visit`] nor
+    /// [`Control::commit`] reach a data plane.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self {
+            plane: Plane::Elsewhere(self.engine().clone()),
+            state: self.state.clone(),
         }
     }
 
@@ -80,7 +92,7 @@ impl Control {
     #[must_use]
     pub const fn engine(&self) -> &EngineHandle {
         match &self.plane {
-            Plane::Running(engine) | Plane::Waiting(engine, _) => engine,
+            Plane::Running(engine) | Plane::Waiting(engine, _) | Plane::Elsewhere(engine) => engine,
         }
     }
 
@@ -113,6 +125,10 @@ impl Control {
                 self.state = Some(copy);
                 return Ok(());
             }
+            Plane::Elsewhere(_) => {
+                self.state = Some(copy);
+                return Err(EngineError::NoProgram);
+            }
             // The copy travels in a place of its own, so that it comes back even if nobody takes it.
             Plane::Running(engine) => {
                 let place = Arc::new(Mutex::new(Some(copy)));
@@ -142,6 +158,7 @@ impl Control {
     ) -> Result<R, EngineError> {
         match &self.plane {
             Plane::Running(engine) => engine.visit(look),
+            Plane::Elsewhere(_) => Err(EngineError::NoProgram),
             Plane::Waiting(engine, executor) => {
                 let mut executor = executor.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(look(executor.state_mut(), engine.now()))

@@ -15,6 +15,7 @@ mod thread;
 
 use std::num::NonZeroU8;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -34,7 +35,7 @@ use io::{PortIo, Wake};
 use lossless::Totals;
 pub use notify::Notification;
 use notify::Notifier;
-use thread::{Bell, Command, DataPlane};
+use thread::{Bell, Command, DataPlane, Injected};
 
 /// An executor that can move to the data-plane thread.
 pub type BoxedExecutor = Box<dyn Executor + Send>;
@@ -179,6 +180,7 @@ pub struct EngineHandle {
     seed: u64,
     cpu_port: Option<PortId>,
     port_names: Arc<PortNames>,
+    injected: Arc<AtomicUsize>,
 }
 
 /// The engine itself: stops the thread when dropped.
@@ -210,6 +212,7 @@ impl Engine {
             seed: config.seed,
             cpu_port: config.cpu_port,
             port_names: Arc::default(),
+            injected: Arc::default(),
         };
         let (ports, cpu) = (&config.ports, config.cpu_port);
         let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
@@ -348,7 +351,14 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Stopped`].
     pub fn inject(&self, port: PortId, packet: Vec<u8>) -> Result<(), EngineError> {
+        let packet = Injected::new(packet, Arc::clone(&self.injected));
         self.send(Command::Inject(port, packet))
+    }
+
+    /// Bytes of packets that were injected and that the data plane has not taken yet.
+    #[must_use]
+    pub fn injected(&self) -> usize {
+        self.injected.load(Ordering::Relaxed)
     }
 
     /// Says that a link came up or went down; the next packet sees it. Ports that do not exist are not minded.

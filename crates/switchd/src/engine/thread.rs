@@ -1,7 +1,7 @@
 //! The data-plane thread: bursts of packets, and between them the control plane's commands.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Looks at or changes the state between two packets.
     Visit(Visit),
     /// Takes a packet in as if it came from this port.
-    Inject(PortId, Vec<u8>),
+    Inject(PortId, Injected),
     /// A link came up or went down.
     PortUp(PortId, bool),
     /// A port came, or went.
@@ -63,6 +63,28 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Ends the thread after the commands before it.
     Stop,
+}
+
+/// What a packet that waits takes besides its bytes.
+const OVERHEAD: usize = 64;
+
+/// A packet on its way to the data plane, counted while it waits.
+pub(super) struct Injected {
+    packet: Vec<u8>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Injected {
+    pub(super) fn new(packet: Vec<u8>, waiting: Arc<AtomicUsize>) -> Self {
+        waiting.fetch_add(packet.len() + OVERHEAD, Ordering::Relaxed);
+        Self { packet, waiting }
+    }
+}
+
+impl Drop for Injected {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(self.packet.len() + OVERHEAD, Ordering::Relaxed);
+    }
 }
 
 /// Says that commands wait, so that the packet loop need not lock the channel.
@@ -298,7 +320,7 @@ impl<I: PortIo> DataPlane<I> {
                 Plane::Bare(_) => visit(None, now),
             },
             Command::Inject(port, bytes) => {
-                self.process(now, &[(port, &bytes)]);
+                self.process(now, &[(port, &bytes.packet)]);
                 self.flush(now);
             }
             Command::PortUp(port, up) => {

@@ -16,6 +16,9 @@ use crate::translate::data::encode_leaves;
 /// The longest list where the client sets no bound.
 const LONGEST: usize = 1024;
 
+/// Messages of a digest that are remembered, waiting or not acknowledged; new ones beyond are lost, as section 9.8 allows.
+const REMEMBERED: usize = 1 << 16;
+
 /// A list that was sent.
 struct Sent {
     at: Instant,
@@ -64,6 +67,9 @@ impl Digests {
             Ok(size) => size,
         };
         queue.expire(Instant::now());
+        if queue.known.len() >= REMEMBERED {
+            return;
+        }
         if !queue.known.insert(digest.fields.clone()) {
             return;
         }

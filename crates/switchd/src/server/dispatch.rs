@@ -18,6 +18,9 @@ use crate::translate::packet::packet_in;
 /// A digest and a list of it that was acknowledged.
 pub type Acks = (u32, u64);
 
+/// Entries in one notification that they are idle.
+const ENTRIES: usize = 1024;
+
 /// Nothing is due.
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -126,9 +129,10 @@ impl Dispatch {
         let book = pipelines.running.as_ref().map(|pipeline| &pipeline.book);
         let table_entry = self.idle.step(book, now);
         drop(pipelines);
-        if !table_entry.is_empty() {
+        // Clients take messages of some megabytes only.
+        for part in table_entry.chunks(ENTRIES) {
             let notification = v1::IdleTimeoutNotification {
-                table_entry,
+                table_entry: part.to_vec(),
                 timestamp: timestamp(),
             };
             self.publish(Answer::IdleTimeoutNotification(notification), |_| true);

@@ -1,15 +1,24 @@
 //! The P4Runtime 1.5 server of one device.
 //!
-//! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`service`] takes the calls,
-//! [`roles`] and [`primacy`] say who may, [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms, [`dispatch`] carries the data plane's
-//! news to the streams.
+//! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`connections`] lets
+//! clients in, [`guard`] counts what they have in progress ([`limits`]), [`calls`] and [`service`] take the calls, [`roles`] and
+//! [`primacy`] say who may, [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms,
+//! [`reads`] runs what only looks, [`dispatch`] carries the data plane's news to the streams.
 
+pub mod answers;
 pub mod build;
+pub mod calls;
+pub mod connections;
 pub mod digests;
 pub mod dispatch;
+pub mod guard;
 mod idle;
+pub mod limits;
+pub mod outbox;
 pub mod pipeline;
 pub mod primacy;
+pub mod reading;
+pub mod reads;
 pub mod restore;
 pub mod roles;
 pub mod service;
@@ -23,19 +32,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use p4runtime::p4::v1::p4_runtime_server::P4RuntimeServer;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::engine::{EngineHandle, Notification};
 use crate::persist::{Store, StoreError};
 use crate::translate::refusal::Refusal;
 use build::PipelineBuilder;
+use calls::Calls;
 use dispatch::Dispatch;
+use guard::GuardLayer;
+use limits::Limits;
 use service::Service;
 use stream::Shared;
 use switch::Switch;
@@ -43,11 +53,8 @@ use switch::Switch;
 /// Where P4Runtime servers listen unless told otherwise: who is not on this machine reaches them only if that is wanted.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9559";
 
-/// The largest message that is taken (p4runtime.md 29).
+/// The largest pipeline config that is taken (p4runtime.md 29).
 pub const MAX_MESSAGE: usize = 64 << 20;
-
-/// Streams of one role unless told otherwise.
-pub const MAX_STREAMS: usize = 64;
 
 /// Bytes under way per call and per connection: batches and answers are large.
 const STREAM_WINDOW: u32 = 4 << 20;
@@ -78,8 +85,8 @@ pub struct ServerConfig {
     pub tls: Option<Tls>,
     /// Where state is kept; nowhere if not given.
     pub state_dir: Option<PathBuf>,
-    /// The most streams of one role.
-    pub max_streams: usize,
+    /// What clients may take.
+    pub limits: Limits,
     /// Where programs are built that clients push.
     pub builder: PipelineBuilder,
 }
@@ -93,7 +100,7 @@ impl ServerConfig {
             device_id: 0,
             tls: None,
             state_dir: None,
-            max_streams: MAX_STREAMS,
+            limits: Limits::DEFAULT,
             builder: PipelineBuilder::InProcess,
         }
     }
@@ -192,13 +199,11 @@ impl Server {
         let shared = Shared {
             switch: Arc::clone(&switch),
             acks,
-            most_streams: config.max_streams,
+            limits: config.limits,
         };
-        let service = P4RuntimeServer::new(Service::new(shared, stopped.clone()))
-            .max_decoding_message_size(MAX_MESSAGE)
-            .max_encoding_message_size(usize::MAX);
+        let calls = Calls::new(Service::new(shared, stopped.clone()));
         let (health, health_service) = tonic_health::server::health_reporter();
-        health.set_serving::<P4RuntimeServer<Service>>().await;
+        health.set_serving::<Calls>().await;
         let reflection = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(p4runtime::FILE_DESCRIPTOR_SET)
             .build_v1()
@@ -206,15 +211,19 @@ impl Server {
         let mut builder = tonic::transport::Server::builder()
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .max_frame_size(Some(1 << 20));
+            .max_frame_size(Some(1 << 20))
+            .max_concurrent_streams(config.limits.calls_of_client)
+            .http2_keepalive_interval(Some(config.limits.silence / 3))
+            .http2_keepalive_timeout(Some(config.limits.silence / 3))
+            .layer(GuardLayer::new(config.limits));
         if let Some(tls) = &config.tls {
-            builder = builder.tls_config(tls_config(tls)).map_err(tls_error)?;
+            builder = builder.tls_config(tls_config(tls, config.limits.hello)).map_err(tls_error)?;
         }
         let router = builder
-            .add_service(service)
+            .add_service(calls)
             .add_service(health_service)
             .add_service(reflection);
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let incoming = connections::incoming(listener, config.limits);
         let mut stop = stopped;
         let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async move {
             // A sender that is gone stops the server too.
@@ -256,8 +265,9 @@ impl Server {
     }
 }
 
-fn tls_config(tls: &Tls) -> ServerTlsConfig {
-    let config = ServerTlsConfig::new().identity(Identity::from_pem(&tls.certificate, &tls.key));
+fn tls_config(tls: &Tls, hello: Duration) -> ServerTlsConfig {
+    let identity = Identity::from_pem(&tls.certificate, &tls.key);
+    let config = ServerTlsConfig::new().identity(identity).timeout(hello);
     match &tls.client_ca {
         Some(ca) => config.client_ca_root(Certificate::from_pem(ca)),
         None => config,

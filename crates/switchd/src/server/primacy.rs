@@ -14,7 +14,9 @@ use p4runtime::p4::v1;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 use tonic::Status;
 
-use super::roles::{Outbox, Outcome, Permissions, Roles, StreamId, Tenure};
+use super::limits::Limits;
+use super::outbox::Outbox;
+use super::roles::{Outcome, Permissions, Roles, StreamId, Tenure};
 
 /// See the module's documentation.
 pub struct Primacy {
@@ -114,13 +116,13 @@ impl Primacy {
         update: &v1::MasterArbitrationUpdate,
         known: Option<&str>,
         outbox: &Outbox,
-        most: usize,
+        limits: &Limits,
     ) -> Result<(), Status> {
         let _turn = self.arbiter.lock().await;
         let name = update.role.as_ref().map_or("", |r| r.name.as_str());
         let outcome = {
             let mut roles = self.roles();
-            let outcome = roles.arbitrate(stream, update, known, outbox, most)?;
+            let outcome = roles.arbitrate(stream, update, known, outbox, limits)?;
             if matches!(outcome, Outcome::Primary(..)) {
                 roles.dethrone(name, stream);
             }

@@ -113,6 +113,7 @@ pub fn replay(book: &Book, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refus
             if let Some(update) = rewrite(entity) {
                 take(update);
             }
+            Ok(())
         })?;
     }
     Ok(())
@@ -149,6 +150,7 @@ pub fn make(
     let batch = Batch {
         engine,
         permissions: None,
+        restoring: true,
     };
     let schema = Arc::clone(&book.schema);
     let mut staging = book.begin();

@@ -7,20 +7,13 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use prost::Message as _;
 use prost_types::value::Kind;
-use tokio::sync::mpsc;
 use tonic::{Code, Status};
+
+use super::limits::Limits;
+use super::outbox::Outbox;
 
 /// One client's stream.
 pub type StreamId = u64;
-
-/// The way to a client; what cannot be taken at once is lost, except the last places, which are for arbitration.
-pub type Outbox = mpsc::Sender<Result<v1::StreamMessageResponse, Status>>;
-
-/// Messages a client may leave waiting.
-pub const OUTBOX: usize = 8192;
-
-/// Places kept for arbitration updates.
-const RESERVE: usize = 64;
 
 /// What a role may do; agreed as a `google.protobuf.Struct` with any of the keys `write` and `read` (lists of names or ids of P4Info
 /// objects, and `packet_replication_engine`), `packet_in`, `packet_out` and `pipeline` (booleans).
@@ -137,12 +130,20 @@ struct Role {
     permissions: Option<Permissions>,
 }
 
+impl Role {
+    /// Whether nothing has to be remembered of it.
+    fn forgettable(&self) -> bool {
+        self.clients.is_empty() && self.highest.is_none()
+    }
+}
+
 /// All roles of the device.
 pub struct Roles {
     device: u64,
     roles: BTreeMap<String, Role>,
     /// How many tenures there were.
     tenures: u64,
+    lost: u64,
 }
 
 /// An arbitration that was accepted.
@@ -168,7 +169,26 @@ impl Roles {
             device,
             roles: BTreeMap::new(),
             tenures: 0,
+            lost: 0,
         }
+    }
+
+    /// A new role must have room (P4Runtime 1.5 has every role remembered until the switch restarts).
+    fn check_room(&self, name: &str, limits: &Limits) -> Result<(), Status> {
+        if name.len() > limits.role_name {
+            let most = limits.role_name;
+            return Err(Status::invalid_argument(format!(
+                "the role's name has {} bytes; {most} are allowed",
+                name.len()
+            )));
+        }
+        if !self.knows(name) && self.roles.len() >= limits.roles {
+            let most = limits.roles;
+            return Err(Status::resource_exhausted(format!(
+                "{most} roles are remembered until the switch restarts; there is no room for another"
+            )));
+        }
+        Ok(())
     }
 
     /// Takes a client's arbitration update; `known` says the role it had before on this stream.
@@ -181,7 +201,7 @@ impl Roles {
         update: &v1::MasterArbitrationUpdate,
         known: Option<&str>,
         outbox: &Outbox,
-        most: usize,
+        limits: &Limits,
     ) -> Result<Outcome, Status> {
         let given = update.role.as_ref();
         let name = given.map_or("", |r| r.name.as_str());
@@ -191,7 +211,15 @@ impl Roles {
                 known.unwrap_or_default()
             )));
         }
+        self.check_room(name, limits)?;
         let config = given.and_then(|r| r.config.clone());
+        let bytes = config.as_ref().map_or(0, prost::Message::encoded_len);
+        if bytes > limits.role_config {
+            let most = limits.role_config;
+            return Err(Status::invalid_argument(format!(
+                "the role config has {bytes} bytes; {most} are allowed"
+            )));
+        }
         if name.is_empty() && config.is_some() {
             return Err(Status::invalid_argument(
                 "the default role has full access and takes no role config",
@@ -199,20 +227,23 @@ impl Roles {
         }
         let permissions = config.as_ref().map(Permissions::parse).transpose()?;
         let id = election(update.election_id.as_ref());
+        if let Some(role) = self.roles.get(name) {
+            // p4runtime.md 3: several clients without an id may be connected.
+            let taken = |(other, c): (&StreamId, &Client)| *other != stream && c.election == id;
+            if id.is_some() && role.clients.iter().any(taken) {
+                return Err(Status::invalid_argument(format!(
+                    "election id {} is another client's",
+                    id.unwrap_or_default()
+                )));
+            }
+            let most = limits.streams_of_role;
+            if known.is_none() && role.clients.len() >= most {
+                return Err(Status::resource_exhausted(format!(
+                    "role `{name}` has {most} streams already"
+                )));
+            }
+        }
         let role = self.roles.entry(name.to_owned()).or_default();
-        // p4runtime.md 3: several clients without an id may be connected.
-        let taken = |(other, c): (&StreamId, &Client)| *other != stream && c.election == id;
-        if id.is_some() && role.clients.iter().any(taken) {
-            return Err(Status::invalid_argument(format!(
-                "election id {} is another client's",
-                id.unwrap_or_default()
-            )));
-        }
-        if known.is_none() && role.clients.len() >= most {
-            return Err(Status::resource_exhausted(format!(
-                "role `{name}` has {most} streams already"
-            )));
-        }
         let outbox = outbox.clone();
         role.clients.insert(
             stream,
@@ -287,6 +318,8 @@ impl Roles {
         if role.primary == Some(stream) {
             role.primary = None;
             self.tell_all(name, None);
+        } else if role.forgettable() {
+            self.roles.remove(name);
         }
     }
 
@@ -329,10 +362,10 @@ impl Roles {
     fn tell(&self, name: &str, stream: StreamId) {
         let role = self.roles.get(name);
         if let Some((role, client)) = role.and_then(|r| Some((r, r.clients.get(&stream)?))) {
-            // A client that takes nothing at all has lost its place.
-            let _ = client
-                .outbox
-                .try_send(Ok(Self::message(name, role, self.device, stream)));
+            let message = Self::message(name, role, self.device, stream);
+            if !client.outbox.tell(message) {
+                tracing::warn!(role = name, stream, "takes nothing: it misses who is primary");
+            }
         }
     }
 
@@ -383,22 +416,28 @@ impl Roles {
         self.roles.get(name).and_then(|r| r.permissions.clone())
     }
 
-    /// Sends something to the primaries of the roles that may have it; what a slow client cannot take is lost.
+    /// Sends something to the primaries of the roles that may have it; what a slow client cannot take is lost and counted.
     pub fn publish(
-        &self,
+        &mut self,
         may: impl Fn(Option<&Permissions>) -> bool,
         message: &v1::StreamMessageResponse,
     ) -> bool {
+        let bytes = message.encoded_len();
         let mut heard = false;
         for role in self.roles.values() {
             let primary = role.primary.and_then(|stream| role.clients.get(&stream));
-            if let Some(client) = primary
-                && may(role.permissions.as_ref())
-                && client.outbox.capacity() > RESERVE
-            {
-                heard |= client.outbox.try_send(Ok(message.clone())).is_ok();
+            if let Some(client) = primary.filter(|_| may(role.permissions.as_ref())) {
+                let sent = client.outbox.offer(bytes, || message.clone());
+                self.lost += u64::from(!sent);
+                heard |= sent;
             }
         }
         heard
+    }
+
+    /// Messages of the data plane that were lost since a primary did not take them.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
     }
 }

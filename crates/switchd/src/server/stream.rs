@@ -6,11 +6,14 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_error::Details;
 use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
+use prost::Message as _;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
 use super::dispatch::Acks;
-use super::roles::{Outbox, StreamId};
+use super::limits::Limits;
+use super::outbox::Outbox;
+use super::roles::StreamId;
 use super::switch::Switch;
 use crate::translate::packet::packet_out;
 use crate::translate::refusal::Refusal;
@@ -22,8 +25,8 @@ pub struct Shared {
     pub switch: Arc<Switch>,
     /// Where acknowledgements go.
     pub acks: mpsc::Sender<Acks>,
-    /// The most streams of one role.
-    pub most_streams: usize,
+    /// What clients may take.
+    pub limits: Limits,
 }
 
 /// A client's stream.
@@ -48,18 +51,32 @@ impl Stream {
 
     /// Serves the client until it goes, or until it does what ends a stream.
     pub async fn serve(mut self, mut inbox: Streaming<v1::StreamMessageRequest>) {
+        let late = tokio::time::sleep(self.shared.limits.arbitration);
+        tokio::pin!(late);
         loop {
             let message = tokio::select! {
                 message = inbox.message() => message,
                 // The client has stopped listening: it is gone.
                 () = self.outbox.closed() => break,
+                () = &mut late, if self.role.is_none() => {
+                    let seconds = self.shared.limits.arbitration.as_secs();
+                    self.outbox.end(Status::deadline_exceeded(format!(
+                        "the stream has sent no arbitration update for {seconds} s"
+                    )));
+                    break;
+                }
             };
-            let Ok(Some(message)) = message else {
-                break;
+            let message = match message {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(status) => {
+                    // If it cannot be told, it is gone all the same.
+                    self.outbox.end(status);
+                    break;
+                }
             };
             if let Err(status) = self.take(message).await {
-                // If it cannot be told, it is gone all the same.
-                let _ = self.outbox.send(Err(status)).await;
+                self.outbox.end(status);
                 break;
             }
         }
@@ -109,10 +126,10 @@ impl Stream {
                 None => unknown,
             });
         }
-        let (known, most) = (self.role.as_deref(), self.shared.most_streams);
+        let (known, limits) = (self.role.as_deref(), &self.shared.limits);
         switch
             .primacy
-            .arbitrate(self.id, &update, known, &self.outbox, most)
+            .arbitrate(self.id, &update, known, &self.outbox, limits)
             .await?;
         self.role = Some(update.role.map(|role| role.name).unwrap_or_default());
         switch.changed.notify_one();
@@ -152,6 +169,11 @@ impl Stream {
             };
             packet_out(&pipeline.book.schema, packet)?
         };
+        if switch.engine.injected() + bytes.len() > self.shared.limits.packets_out {
+            return Err(Refusal::exhausted(
+                "the data plane is behind with packets of clients; send more slowly",
+            ));
+        }
         Ok(switch.engine.inject(port, bytes)?)
     }
 
@@ -184,8 +206,9 @@ impl Stream {
             code: refusal.code as i32,
             details: Some(details),
         };
-        let _ = self.outbox.try_send(Ok(v1::StreamMessageResponse {
+        let message = v1::StreamMessageResponse {
             update: Some(Answer::Error(error)),
-        }));
+        };
+        let _ = self.outbox.offer(message.encoded_len(), || message);
     }
 }

@@ -1,5 +1,6 @@
 //! The device behind the service: its roles, its pipelines, and the order in which batches are made.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use p4runtime::p4::v1;
@@ -51,6 +52,10 @@ pub struct Switch {
     pub primacy: Primacy,
     builds: Builds,
     pipelines: RwLock<Pipelines>,
+    /// Writers that wait for readers of the pipelines.
+    writers: AtomicUsize,
+    /// Changes whenever the pipelines may have.
+    revision: AtomicU64,
     store: Mutex<Option<Store>>,
     /// Rings when notes about idle timeouts or digests may have changed.
     pub changed: Notify,
@@ -77,6 +82,8 @@ impl Switch {
             builds: Builds::new(builder, engine.clone()),
             engine,
             pipelines: RwLock::default(),
+            writers: AtomicUsize::new(0),
+            revision: AtomicU64::new(0),
             store: Mutex::new(store),
             changed: Notify::new(),
         }
@@ -95,9 +102,23 @@ impl Switch {
     }
 
     pub(super) fn pipelines_mut(&self) -> RwLockWriteGuard<'_, Pipelines> {
-        self.pipelines
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.writers.fetch_add(1, Ordering::AcqRel);
+        let pipelines = self.pipelines.write();
+        self.writers.fetch_sub(1, Ordering::AcqRel);
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        pipelines.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody who wants to change the pipelines waits for readers.
+    #[must_use]
+    pub fn writer_waits(&self) -> bool {
+        self.writers.load(Ordering::Acquire) > 0
+    }
+
+    /// The pipelines' revision: while they are held to read, the same number means the same content.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
     }
 
     pub(super) fn store(&self) -> MutexGuard<'_, Option<Store>> {
@@ -151,6 +172,7 @@ impl Switch {
         let batch = Batch {
             engine: &self.engine,
             permissions: step.permissions(),
+            restoring: false,
         };
         let schema = Arc::clone(&pipeline.book.schema);
         let mut staging = pipeline.book.begin();
@@ -382,6 +404,8 @@ pub struct Batch<'a> {
     pub engine: &'a EngineHandle,
     /// What the client may do.
     pub permissions: Option<&'a Permissions>,
+    /// The state is made again: what only packets change may be set.
+    pub restoring: bool,
 }
 
 impl Batch<'_> {
@@ -402,6 +426,7 @@ impl Batch<'_> {
             schema,
             cpu_port: self.engine.cpu_port(),
             ports: &ports,
+            restoring: self.restoring,
         };
         let start = staging.mark();
         let mut refusals = Vec::new();

@@ -1,5 +1,6 @@
 //! Actions with their arguments (P4Runtime 1.5, sections 9.1.2 and 9.2.3).
 
+use p4exec::tables::profile::MAX_GROUP_WEIGHT;
 use p4exec::tables::{ActionCall, EntryAction, GroupId, MemberId, WeightedCall};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
@@ -129,6 +130,8 @@ pub struct Surroundings<'a> {
     pub cpu_port: Option<PortId>,
     /// The switch's ports.
     pub ports: &'a dyn Fn() -> Vec<PortId>,
+    /// The state is made again: what only packets change may be set.
+    pub restoring: bool,
 }
 
 impl Surroundings<'_> {
@@ -157,16 +160,34 @@ impl Surroundings<'_> {
     }
 }
 
-/// Weights are at least 1.
+/// Weights are at least 1, or left out where the switch decides them.
 ///
 /// # Errors
 /// INVALID_ARGUMENT.
-pub fn weight(given: i32) -> Result<u32, Refusal> {
+pub fn weight(profile: &ProfileSchema, given: i32) -> Result<u32, Refusal> {
+    if profile.weights_disallowed {
+        return match given {
+            0 => Ok(1),
+            _ => Err(Refusal::invalid(format!(
+                "weight {given} is given, but `{}` allows no weights",
+                profile.name
+            ))),
+        };
+    }
     match u32::try_from(given) {
         Ok(weight) if weight > 0 => Ok(weight),
         _ => Err(Refusal::invalid(format!(
             "weight {given} is not at least 1"
         ))),
+    }
+}
+
+/// The message of a weight.
+#[must_use]
+pub fn weight_message(profile: Option<&ProfileSchema>, weight: u32) -> i32 {
+    match profile {
+        Some(profile) if profile.weights_disallowed => 0,
+        _ => i32::try_from(weight).unwrap_or(i32::MAX),
     }
 }
 
@@ -271,7 +292,7 @@ fn one_shot(
         };
         calls.push(WeightedCall {
             call: decode_action(&table.actions, action, Place::Entry).map_err(here)?,
-            weight: weight(given.weight).map_err(here)?,
+            weight: weight(profile, given.weight).map_err(here)?,
             watch_port: watch_port
                 .map(|p| around.watched(p))
                 .transpose()
@@ -307,6 +328,12 @@ pub fn group_size(
     bound: u32,
     weights: impl Iterator<Item = u32> + Clone,
 ) -> Result<(), Refusal> {
+    let total: u64 = weights.clone().map(u64::from).sum();
+    if total > MAX_GROUP_WEIGHT {
+        return Err(Refusal::invalid(format!(
+            "the weights sum to {total}; {MAX_GROUP_WEIGHT} is the most that can be told apart"
+        )));
+    }
     let size: u64 = match profile.max_member_weight {
         Some(largest) => {
             if let Some(weight) = weights.clone().find(|w| largest > 0 && *w > largest) {
@@ -317,7 +344,7 @@ pub fn group_size(
             }
             weights.count() as u64
         }
-        None => weights.map(u64::from).sum(),
+        None => total,
     };
     if bound > 0 && size > u64::from(bound) {
         return Err(Refusal::invalid(format!(
@@ -342,12 +369,13 @@ pub fn encode_table_action(
         EntryAction::Member(id) => Type::ActionProfileMemberId(id.0),
         EntryAction::Group(id) => Type::ActionProfileGroupId(id.0),
         EntryAction::OneShot(calls) => {
+            let profile = table.profile.and_then(|id| schema.profiles.get(&id));
             let mut set = v1::ActionProfileActionSet {
                 action_profile_actions: calls
                     .iter()
                     .map(|c| v1::ActionProfileAction {
                         action: encode_action(schema, &table.actions, &c.call),
-                        weight: i32::try_from(c.weight).unwrap_or(i32::MAX),
+                        weight: weight_message(profile, c.weight),
                         watch_kind: c.watch_port.map(|port| {
                             action_profile_action::WatchKind::WatchPort(schema.port_bytes(port))
                         }),
@@ -356,7 +384,6 @@ pub fn encode_table_action(
                 ..Default::default()
             };
             if explicit {
-                let profile = table.profile.and_then(|id| schema.profiles.get(&id));
                 let members = profile.is_some_and(|p| p.max_member_weight.is_some());
                 set.set_action_selection_mode(ActionSelectionMode::Hash);
                 set.set_size_semantics(if members {

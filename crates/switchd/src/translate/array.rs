@@ -10,6 +10,7 @@ use p4ir::ExternId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
+use super::action::Surroundings;
 use super::book::{Book, Step, View};
 use super::refusal::Refusal;
 use super::schema::{ArraySchema, unknown};
@@ -35,7 +36,7 @@ pub fn cell(data: &v1::CounterData) -> CounterCell {
 /// Rates and bursts of a two-rate three-colour meter (P4Runtime 1.5, section 9.4).
 ///
 /// # Errors
-/// INVALID_ARGUMENT if one is negative, or an excess burst is given.
+/// INVALID_ARGUMENT if one is negative, the committed rate exceeds the peak rate, or an excess burst is given.
 pub fn meter_config(given: &v1::MeterConfig) -> Result<MeterConfig, Refusal> {
     if given.eburst != 0 {
         return Err(Refusal::invalid(
@@ -46,12 +47,19 @@ pub fn meter_config(given: &v1::MeterConfig) -> Result<MeterConfig, Refusal> {
         u64::try_from(value)
             .map_err(|_| Refusal::invalid(format!("{name} {value} of the meter is negative")))
     };
-    Ok(MeterConfig {
+    let config = MeterConfig {
         cir: rate("cir", given.cir)?,
         cburst: rate("cburst", given.cburst)?,
         pir: rate("pir", given.pir)?,
         pburst: rate("pburst", given.pburst)?,
-    })
+    };
+    if config.cir > config.pir {
+        return Err(Refusal::invalid(format!(
+            "cir {} of the meter exceeds its pir {}: the peak rate is the larger one (RFC 2698, section 2)",
+            config.cir, config.pir
+        )));
+    }
+    Ok(config)
 }
 
 /// The message of a meter's configuration.
@@ -67,15 +75,27 @@ pub fn meter_message(config: &MeterConfig) -> v1::MeterConfig {
     }
 }
 
-/// What a meter has marked by colour (P4Runtime 1.5, section 9.4.3); a colour that is left out has marked nothing.
-#[must_use]
-pub fn marked(given: &v1::MeterCounterData) -> Box<Marked> {
+/// What a meter has marked by colour (P4Runtime 1.5, section 9.4.3); a colour that is left out has marked nothing. Clients may
+/// only set it back to zero.
+///
+/// # Errors
+/// INVALID_ARGUMENT if a client gives a number.
+pub fn marked(
+    around: &Surroundings<'_>,
+    given: &v1::MeterCounterData,
+) -> Result<Box<Marked>, Refusal> {
     let cell = |data: &Option<v1::CounterData>| data.as_ref().map_or_else(Default::default, cell);
-    Box::new(Marked {
+    let marked = Marked {
         green: cell(&given.green),
         yellow: cell(&given.yellow),
         red: cell(&given.red),
-    })
+    };
+    if marked != Marked::default() && !around.restoring {
+        return Err(Refusal::invalid(
+            "the counts of a meter's colours can only be set back to zero",
+        ));
+    }
+    Ok(Box::new(marked))
 }
 
 /// The message of what a meter has marked.
@@ -163,7 +183,12 @@ pub fn write_counter(
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
-pub fn write_meter(book: &View<'_>, verb: Verb, entry: &v1::MeterEntry) -> Result<Steps, Refusal> {
+pub fn write_meter(
+    book: &View<'_>,
+    around: &Surroundings<'_>,
+    verb: Verb,
+    entry: &v1::MeterEntry,
+) -> Result<Steps, Refusal> {
     verb.only_modify("meter")?;
     let array = find(&book.schema.meters, "meter", entry.meter_id)?;
     let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
@@ -175,7 +200,7 @@ pub fn write_meter(book: &View<'_>, verb: Verb, entry: &v1::MeterEntry) -> Resul
         config,
     });
     if let Some(given) = &entry.counter_data {
-        let marked = marked(given);
+        let marked = marked(around, given)?;
         for index in range {
             steps.push(Step::Update(Update::SetMarked {
                 meter,
@@ -233,7 +258,7 @@ fn stretch<T: Send + 'static>(
     object: ExternId,
     range: std::ops::Range<usize>,
     look: impl Fn(&RuntimeState, ExternId, usize) -> Result<T, StateError> + Copy + Send + 'static,
-    mut tell: impl FnMut(v1::Index, T),
+    mut tell: impl FnMut(v1::Index, T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     let mut start = range.start;
     while start < range.end {
@@ -245,7 +270,7 @@ fn stretch<T: Send + 'static>(
         })??;
         for (index, value) in (start..end).zip(read) {
             let index = i64::try_from(index).unwrap_or(i64::MAX);
-            tell(v1::Index { index }, value);
+            tell(v1::Index { index }, value)?;
         }
         start = end;
     }
@@ -273,7 +298,7 @@ pub fn read_counters(
                 counter_id: array.id,
                 index: Some(index),
                 data: Some(counter_data(&cell)),
-            }));
+            }))
         })?;
     }
     Ok(())
@@ -310,7 +335,7 @@ pub fn read_meters(
                     index: Some(index),
                     config: config.as_ref().map(meter_message),
                     counter_data: asked.then(|| marked_message(&marked)),
-                }));
+                }))
             },
         )?;
     }
@@ -346,7 +371,7 @@ pub fn read_registers(
                 register_id: array.id,
                 index: Some(index),
                 data: spec.map(|spec| data::encode_cell(&book.schema.types, spec, &value)),
-            }));
+            }))
         })?;
     }
     Ok(())

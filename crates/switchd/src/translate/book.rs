@@ -54,11 +54,20 @@ pub struct Note {
     pub digest: Option<digest_entry::Config>,
 }
 
-/// All notes, and how many entries of each table are one-shot.
+/// The one-shot entries of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OneShots {
+    /// How many.
+    pub entries: usize,
+    /// The sizes of their sets together, as their profile counts.
+    pub size: u64,
+}
+
+/// All notes, and the entries of each table that are one-shot.
 #[derive(Debug)]
 pub struct Notes {
     notes: BTreeMap<NoteKey, Note>,
-    one_shots: BTreeMap<TableId, usize>,
+    one_shots: BTreeMap<TableId, OneShots>,
     undone: Vec<Unnoted>,
     /// The shortest idle timeout asked for since somebody took note of it, in nanoseconds; [`u64::MAX`] for none.
     shortest_idle: AtomicU64,
@@ -67,7 +76,7 @@ pub struct Notes {
 #[derive(Debug)]
 enum Unnoted {
     Note(NoteKey, Option<Note>),
-    OneShots(TableId, usize),
+    OneShots(TableId, OneShots),
 }
 
 impl Default for Notes {
@@ -145,8 +154,12 @@ impl<'a> View<'a> {
 
     /// Entries of a table that are one-shot.
     #[must_use]
-    pub fn one_shots(&self, table: TableId) -> usize {
-        self.notes.one_shots.get(&table).copied().unwrap_or(0)
+    pub fn one_shots(&self, table: TableId) -> OneShots {
+        self.notes
+            .one_shots
+            .get(&table)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -167,6 +180,21 @@ impl Book {
             schema,
             control,
             notes: Notes::default(),
+        }
+    }
+
+    /// A copy of what the control plane decides, to be read while this one goes on. It does not know what packets change.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let notes = Notes {
+            notes: self.notes.notes.clone(),
+            one_shots: self.notes.one_shots.clone(),
+            ..Notes::default()
+        };
+        Self {
+            schema: Arc::clone(&self.schema),
+            control: self.control.copy(),
+            notes,
         }
     }
 
@@ -362,14 +390,7 @@ impl<'b> Staging<'b> {
         if let Some((table, was, is)) = aside
             && was != is
         {
-            let count = self.view().one_shots(table);
-            self.notes.undone.push(Unnoted::OneShots(table, count));
-            let count = if is {
-                count + 1
-            } else {
-                count.saturating_sub(1)
-            };
-            self.notes.one_shots.insert(table, count);
+            self.count_one_shot(table, was, is)?;
         }
         if let Some(key) = gone {
             self.notes.write(key, None);
@@ -395,23 +416,62 @@ impl<'b> Staging<'b> {
         self.notes.notes.contains_key(&key).then_some(key)
     }
 
-    /// For a change of an entry of a table with a profile: whether it was and will be one-shot.
-    fn aside(&self, update: &Update) -> Option<(TableId, bool, bool)> {
-        let one_shot = |action: &EntryAction| matches!(action, EntryAction::OneShot(_));
+    /// Counts a one-shot entry that changed. All of a profile together must fit into it, as if they were members and groups
+    /// (P4Runtime 1.5, sections 6.4.3 and 9.2.3).
+    fn count_one_shot(
+        &mut self,
+        table: TableId,
+        was: Option<u64>,
+        is: Option<u64>,
+    ) -> Result<(), Refusal> {
+        let before = self.view().one_shots(table);
+        self.notes.undone.push(Unnoted::OneShots(table, before));
+        let after = OneShots {
+            entries: before.entries + usize::from(is.is_some()) - usize::from(was.is_some()),
+            size: before.size + is.unwrap_or(0) - was.unwrap_or(0),
+        };
+        self.notes.one_shots.insert(table, after);
+        let Some(profile) = self.schema.profile_of(table) else {
+            return Ok(());
+        };
+        let view = self.view();
+        let most = view.state().profile(profile.profile)?.size();
+        let sum: u64 = profile.tables.iter().map(|t| view.one_shots(*t).size).sum();
+        match most {
+            Some(most) if is > was && sum > most as u64 => Err(Refusal::exhausted(format!(
+                "the one-shot sets of profile `{}` would have size {sum} together; it has room for {most}",
+                profile.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// For a change of an entry of a table with a profile: the size of the set it was and will be, if it is one-shot.
+    fn aside(&self, update: &Update) -> Option<(TableId, Option<u64>, Option<u64>)> {
+        let one_shot = |table: TableId, action: &EntryAction| match action {
+            EntryAction::OneShot(calls) => {
+                let profile = self.schema.profile_of(table);
+                Some(match profile.and_then(|p| p.max_member_weight) {
+                    Some(_) => calls.len() as u64,
+                    None => calls.iter().map(|c| u64::from(c.weight)).sum(),
+                })
+            }
+            _ => None,
+        };
         let (table, name, new) = match update {
-            Update::InsertEntry { table, entry } => (*table, None, one_shot(&entry.action)),
+            Update::InsertEntry { table, entry } => (*table, None, one_shot(*table, &entry.action)),
             Update::ModifyEntry {
                 table,
                 key,
                 priority,
                 action,
                 ..
-            } => (*table, Some((key, priority)), one_shot(action)),
+            } => (*table, Some((key, priority)), one_shot(*table, action)),
             Update::DeleteEntry {
                 table,
                 key,
                 priority,
-            } => (*table, Some((key, priority)), false),
+            } => (*table, Some((key, priority)), None),
             _ => return None,
         };
         let state = self.view().state().table(table).ok()?;
@@ -422,7 +482,7 @@ impl<'b> Staging<'b> {
         let old = old.and_then(|handle| state.view(handle));
         Some((
             table,
-            old.is_some_and(|entry| one_shot(&entry.action())),
+            old.and_then(|entry| one_shot(table, &entry.action())),
             new,
         ))
     }

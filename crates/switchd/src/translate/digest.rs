@@ -62,7 +62,7 @@ pub fn read(book: &Book, filter: &v1::DigestEntry, sink: &mut Sink<'_>) -> Resul
             && (filter.digest_id == 0 || filter.digest_id == digest_id)
         {
             let config = note.digest;
-            sink(Entity::DigestEntry(v1::DigestEntry { digest_id, config }));
+            sink(Entity::DigestEntry(v1::DigestEntry { digest_id, config }))?;
         }
     }
     Ok(())

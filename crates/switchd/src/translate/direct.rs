@@ -5,6 +5,7 @@ use p4exec::state::EntryRef;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
+use super::action::Surroundings;
 use super::book::{Book, Step, View};
 use super::refusal::Refusal;
 use super::schema::TableSchema;
@@ -85,6 +86,7 @@ pub fn write_counter(
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn write_meter(
     book: &View<'_>,
+    around: &Surroundings<'_>,
     verb: Verb,
     entry: &v1::DirectMeterEntry,
 ) -> Result<Steps, Refusal> {
@@ -100,7 +102,7 @@ pub fn write_meter(
         steps.push(Step::Update(Update::SetDirectMarked {
             table: table.table,
             entry: name,
-            marked: array::marked(given),
+            marked: array::marked(around, given)?,
         }));
     }
     Ok(steps)
@@ -111,7 +113,7 @@ fn entries(
     book: &Book,
     entry: Option<&v1::TableEntry>,
     resource: Resource,
-    sink: &mut dyn FnMut(v1::TableEntry),
+    sink: &mut dyn FnMut(v1::TableEntry) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     let given = entry.ok_or_else(|| missing("table entry"))?;
     let mut filter = v1::TableEntry {
@@ -145,10 +147,11 @@ fn entries(
             ..filter.clone()
         };
         table::read(book, &filter, &mut |entity| {
-            if let Entity::TableEntry(entry) = entity {
-                found = true;
-                sink(entry);
-            }
+            let Entity::TableEntry(entry) = entity else {
+                return Ok(());
+            };
+            found = true;
+            sink(entry)
         })?;
     }
     if !found && !given.r#match.is_empty() {
@@ -186,7 +189,7 @@ pub fn read_counters(
             sink(Entity::DirectCounterEntry(v1::DirectCounterEntry {
                 table_entry: key_of(entry),
                 data,
-            }));
+            }))
         },
     )
 }
@@ -216,7 +219,7 @@ pub fn read_meters(
                 table_entry: key_of(entry),
                 config,
                 counter_data,
-            }));
+            }))
         },
     )
 }

@@ -28,8 +28,8 @@ use action::Surroundings;
 use book::{Book, Step, View};
 use refusal::Refusal;
 
-/// Takes entities that were read, one after the other.
-pub type Sink<'a> = dyn FnMut(Entity) + 'a;
+/// Takes entities that were read, one after the other; a refusal ends the reading.
+pub type Sink<'a> = dyn FnMut(Entity) -> Result<(), Refusal> + 'a;
 
 /// An update's type, which must be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +124,10 @@ pub fn write(
         Entity::ActionProfileMember(member) => profile::write_member(book, verb, member),
         Entity::ActionProfileGroup(group) => profile::write_group(book, around, verb, group),
         Entity::CounterEntry(entry) => array::write_counter(book, verb, entry),
-        Entity::MeterEntry(entry) => array::write_meter(book, verb, entry),
+        Entity::MeterEntry(entry) => array::write_meter(book, around, verb, entry),
         Entity::RegisterEntry(entry) => array::write_register(book, verb, entry),
         Entity::DirectCounterEntry(entry) => direct::write_counter(book, verb, entry),
-        Entity::DirectMeterEntry(entry) => direct::write_meter(book, verb, entry),
+        Entity::DirectMeterEntry(entry) => direct::write_meter(book, around, verb, entry),
         Entity::PacketReplicationEngineEntry(entry) => {
             match entry
                 .r#type
@@ -153,7 +153,7 @@ pub fn write(
 /// Hands out the entities a request asks for (p4runtime.md 23).
 ///
 /// # Errors
-/// Why the request is refused; nothing was handed out then.
+/// Why the request is refused, nothing having been handed out then; or what the sink says.
 pub fn read(book: &Book, entity: Option<&Entity>, sink: &mut Sink<'_>) -> Result<(), Refusal> {
     let empty = || {
         Refusal::invalid(

@@ -8,6 +8,7 @@ use p4runtime::p4::v1::entity::Entity;
 
 use super::action::{
     Place, Surroundings, decode_action, encode_action, group_size, watch_number, weight,
+    weight_message,
 };
 use super::book::{Book, Note, NoteKey, Step, View};
 use super::refusal::Refusal;
@@ -23,7 +24,7 @@ fn check_style(book: &View<'_>, profile: &ProfileSchema) -> Result<(), Refusal> 
     if profile
         .tables
         .iter()
-        .all(|table| book.one_shots(*table) == 0)
+        .all(|table| book.one_shots(*table).entries == 0)
     {
         return Ok(());
     }
@@ -79,6 +80,7 @@ pub fn write_member(
 
 fn members(
     around: &Surroundings<'_>,
+    profile: &ProfileSchema,
     given: &v1::ActionProfileGroup,
 ) -> Result<Vec<GroupMember>, Refusal> {
     let mut members = Vec::with_capacity(given.members.len());
@@ -95,7 +97,7 @@ fn members(
         };
         members.push(GroupMember {
             member: MemberId(member.member_id),
-            weight: weight(member.weight).map_err(here)?,
+            weight: weight(profile, member.weight).map_err(here)?,
             watch_port: watch_port
                 .map(|p| around.watched(p))
                 .transpose()
@@ -136,7 +138,7 @@ pub fn write_group(
         check_style(book, schema).map_err(here)?;
     }
     let bound = bound(book, schema, verb, given).map_err(here)?;
-    let members = members(around, given).map_err(here)?;
+    let members = members(around, schema, given).map_err(here)?;
     group_size(schema, bound, members.iter().map(|m| m.weight)).map_err(|r| {
         // With a bound of the client's own the group has no room (9.2.2, rules on max_size).
         here(if schema.max_group_size == 0 {
@@ -232,7 +234,7 @@ pub fn read_members(
                     action_profile_id: schema.id,
                     member_id: id.0,
                     action: encode_action(&book.schema, &schema.actions, member.call()),
-                }));
+                }))?;
             }
         }
     }
@@ -259,7 +261,7 @@ pub fn read_groups(
             let members = group.members().iter();
             let members = members.map(|m| v1::action_profile_group::Member {
                 member_id: m.member.0,
-                weight: i32::try_from(m.weight).unwrap_or(i32::MAX),
+                weight: weight_message(Some(schema), m.weight),
                 watch_kind: m
                     .watch_port
                     .map(|p| WatchKind::WatchPort(book.schema.port_bytes(p))),
@@ -270,7 +272,7 @@ pub fn read_groups(
                 group_id: id.0,
                 members: members.collect(),
                 max_size: note.map_or(0, |n| n.max_size),
-            }));
+            }))?;
         }
     }
     Ok(())

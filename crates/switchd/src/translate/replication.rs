@@ -42,11 +42,15 @@ fn rid(instance: u32) -> Result<u16, Refusal> {
     })
 }
 
-/// The backups of a replica: each on a port of its own (P4Runtime 1.5, section 9.5).
+/// The most copies of one packet: a packet may cause 4096 passes, and copies may be copied.
+pub const MAX_REPLICAS: usize = 1024;
+
+/// The backups of a replica: each on a port of its own, and none twice in all of the group (P4Runtime 1.5, section 9.5).
 fn backups(
     around: &Surroundings<'_>,
     primary: Replica,
     given: &[v1::BackupReplica],
+    seen: &mut BTreeSet<Replica>,
 ) -> Result<Vec<Replica>, Refusal> {
     let mut ports = BTreeSet::from([primary.port]);
     let mut backups = Vec::with_capacity(given.len());
@@ -62,12 +66,29 @@ fn backups(
                 replica.port
             ))));
         }
+        check_once(seen, replica).map_err(here)?;
         backups.push(replica);
     }
     Ok(backups)
 }
 
+fn check_once(seen: &mut BTreeSet<Replica>, replica: Replica) -> Result<(), Refusal> {
+    if seen.insert(replica) {
+        return Ok(());
+    }
+    Err(Refusal::invalid(format!(
+        "port {} with instance {} is there twice",
+        replica.port, replica.rid
+    )))
+}
+
 fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, Refusal> {
+    if given.len() > MAX_REPLICAS {
+        return Err(Refusal::exhausted(format!(
+            "there are {} replicas; at most {MAX_REPLICAS} copies of a packet are made",
+            given.len()
+        )));
+    }
     let mut seen = BTreeSet::new();
     let mut replicas = Vec::with_capacity(given.len());
     let mut backed = Vec::with_capacity(given.len());
@@ -83,13 +104,9 @@ fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, R
             port: port.map_err(here)?,
             rid: rid(replica.instance).map_err(here)?,
         };
-        if !seen.insert(copy) {
-            return Err(here(Refusal::invalid(format!(
-                "port {} with instance {} is there twice",
-                copy.port, copy.rid
-            ))));
-        }
-        backed.push(backups(around, copy, &replica.backup_replicas).map_err(here)?);
+        check_once(&mut seen, copy).map_err(here)?;
+        let backups = backups(around, copy, &replica.backup_replicas, &mut seen);
+        backed.push(backups.map_err(here)?);
         replicas.push(copy);
     }
     if backed.iter().all(Vec::is_empty) {
@@ -236,7 +253,7 @@ fn entity(kind: Type) -> Entity {
 /// Hands out multicast groups: all if the id is 0.
 ///
 /// # Errors
-/// None.
+/// Those of the sink.
 pub fn read_groups(
     book: &Book,
     filter: &v1::MulticastGroupEntry,
@@ -253,7 +270,7 @@ pub fn read_groups(
                     book.state().replication.backups(Copies::Group(*group)),
                 ),
                 metadata: note.map(|n| n.metadata.clone()).unwrap_or_default(),
-            })));
+            })))?;
         }
     }
     Ok(())
@@ -262,7 +279,7 @@ pub fn read_groups(
 /// Hands out clone sessions: all if the id is 0.
 ///
 /// # Errors
-/// None.
+/// Those of the sink.
 pub fn read_sessions(
     book: &Book,
     filter: &v1::CloneSessionEntry,
@@ -281,7 +298,7 @@ pub fn read_sessions(
                 ),
                 class_of_service: note.map_or(0, |n| n.class_of_service),
                 packet_length_bytes: i32::try_from(length).unwrap_or(i32::MAX),
-            })));
+            })))?;
         }
     }
     Ok(())

@@ -122,6 +122,8 @@ pub struct ProfileSchema {
     pub max_group_size: u32,
     /// What a group's size counts: members (with the largest weight, 0 for any) or, `None`, weights.
     pub max_member_weight: Option<u32>,
+    /// Whether the switch decides weights, and clients leave them out.
+    pub weights_disallowed: bool,
     /// What members may do.
     pub actions: Vec<ActionChoice>,
     /// The tables that use it.
@@ -304,6 +306,13 @@ impl Schema {
     /// NOT_FOUND, naming the id.
     pub fn table(&self, id: u32) -> Result<&TableSchema, Refusal> {
         self.tables.get(&id).ok_or_else(|| unknown("table", id))
+    }
+
+    /// The profile of a table, by the program's number.
+    #[must_use]
+    pub fn profile_of(&self, table: TableId) -> Option<&ProfileSchema> {
+        let mut profiles = self.profiles.values();
+        profiles.find(|profile| profile.tables.contains(&table))
     }
 
     /// The profile of an id.
@@ -593,6 +602,7 @@ impl Builder<'_> {
                 with_selector: given.with_selector,
                 max_group_size: unsigned(given.max_group_size),
                 max_member_weight,
+                weights_disallowed: given.weights_disallowed,
                 actions: users.first().map(|t| t.actions.clone()).unwrap_or_default(),
                 tables: users.iter().map(|t| t.table).collect(),
             };

@@ -54,7 +54,7 @@ pub fn write(
 ) -> Result<Steps, Refusal> {
     let table = book.schema.table(entry.table_id)?;
     let steps = if entry.is_default_action {
-        default_entry(book, table, verb, entry)
+        default_entry(book, around, table, verb, entry)
     } else {
         match verb {
             Verb::Delete => delete(table, entry),
@@ -154,14 +154,21 @@ fn options(
 }
 
 /// Says what the meter of an entry has marked, if the message says so.
-fn set_marked(steps: &mut Steps, table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) {
+fn set_marked(
+    steps: &mut Steps,
+    around: &Surroundings<'_>,
+    table: &TableSchema,
+    name: EntryRef,
+    entry: &v1::TableEntry,
+) -> Result<(), Refusal> {
     if let Some(given) = &entry.meter_counter_data {
         steps.push(Step::Update(Update::SetDirectMarked {
             table: table.table,
             entry: name,
-            marked: array::marked(given),
+            marked: array::marked(around, given)?,
         }));
     }
+    Ok(())
 }
 
 trait Cookie {
@@ -237,7 +244,7 @@ fn insert(
     if let Some((key, note)) = noted {
         steps.push(Step::NoteEntry(table.table, key, priority, note));
     }
-    set_marked(&mut steps, table, name, entry);
+    set_marked(&mut steps, around, table, name, entry)?;
     Ok(steps)
 }
 
@@ -263,7 +270,7 @@ fn modify(
         if entry.idle_timeout_ns != 0 {
             return Err(Refusal::invalid("const entries do not age"));
         }
-        return direct(table, name.reference(), entry);
+        return direct(around, table, name.reference(), entry);
     }
     let (action, explicit) = match &entry.action {
         Some(action) => {
@@ -296,12 +303,17 @@ fn modify(
         name.priority,
         note(entry, explicit),
     ));
-    set_marked(&mut steps, table, reference, entry);
+    set_marked(&mut steps, around, table, reference, entry)?;
     Ok(steps)
 }
 
 /// The steps for the direct resources of an entry whose action cannot be changed, or of the default entry.
-fn direct(table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
+fn direct(
+    around: &Surroundings<'_>,
+    table: &TableSchema,
+    name: EntryRef,
+    entry: &v1::TableEntry,
+) -> Result<Steps, Refusal> {
     let mut steps = Steps::default();
     let options = options(table, entry, true)?;
     if let Some(config) = options.meter {
@@ -318,7 +330,7 @@ fn direct(table: &TableSchema, name: EntryRef, entry: &v1::TableEntry) -> Result
             value,
         }));
     }
-    set_marked(&mut steps, table, name, entry);
+    set_marked(&mut steps, around, table, name, entry)?;
     Ok(steps)
 }
 
@@ -351,6 +363,7 @@ fn check_style(
 /// Always there: MODIFY only; no action brings back the program's own (p4runtime.md 13).
 fn default_entry(
     book: &View<'_>,
+    around: &Surroundings<'_>,
     table: &TableSchema,
     verb: Verb,
     entry: &v1::TableEntry,
@@ -384,7 +397,7 @@ fn default_entry(
     }));
     let note = (note != Note::default() && !reset).then_some(note);
     steps.push(Step::Note(NoteKey::Default(table.table), note));
-    for step in direct(table, EntryRef::Default, entry)? {
+    for step in direct(around, table, EntryRef::Default, entry)? {
         steps.push(step);
     }
     Ok(steps)
@@ -536,8 +549,7 @@ impl Reader<'_, '_> {
     /// Hands out an entry, or lets it wait for what only the data plane knows.
     fn give(&mut self, slot: Option<Slot>, message: v1::TableEntry) -> Result<(), Refusal> {
         if !self.wants_data {
-            (self.sink)(Entity::TableEntry(message));
-            return Ok(());
+            return (self.sink)(Entity::TableEntry(message));
         }
         self.waiting.push((slot, message));
         if self.waiting.len() >= VISIT {
@@ -555,7 +567,7 @@ impl Reader<'_, '_> {
         let data = self.book.control.entry_data(self.table.table, slots)?;
         for (mut message, data) in messages.into_iter().zip(data) {
             self.complete(&mut message, &data);
-            (self.sink)(Entity::TableEntry(message));
+            (self.sink)(Entity::TableEntry(message))?;
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub fn read(book: &Book, filter: &v1::ValueSetEntry, sink: &mut Sink<'_>) -> Res
                     r#match: encode_key(&schema.fields, member),
                 })
                 .collect(),
-        }));
+        }))?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod config;
 mod encoding;
 mod entries;
 mod fuzz;
+mod limits;
 mod names;
 mod optional;
 mod process;

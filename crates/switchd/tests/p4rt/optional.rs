@@ -86,26 +86,35 @@ async fn meters_count_what_they_mark_by_colour() {
         found[0].meter_counter_data.as_deref(),
         Some(&marked([1, 1, 3]))
     );
-    // A modification that does not speak of it leaves it; one that does sets it.
+    // A modification that does not speak of it leaves it; one that does sets it to zero, and to nothing else.
     client.write(vec![modify(policed.clone())]).await.unwrap();
     let found = client.entries(filter.clone()).await;
     assert_eq!(
         found[0].meter_counter_data.as_deref(),
         Some(&marked([1, 1, 3]))
     );
-    let set = direct(Some(marked([10, 0, 0])), policed.meter_config);
+    let wrong = direct(Some(marked([10, 0, 0])), policed.meter_config);
+    let code = client.one(update(Type::Modify, wrong)).await;
+    assert_eq!(code, Code::InvalidArgument);
+    let set = direct(asked, policed.meter_config);
     client.write(vec![update(Type::Modify, set)]).await.unwrap();
     send(&rig, 3, 1, 1).await;
     let found = client.entries(filter.clone()).await;
     assert_eq!(
         found[0].meter_counter_data.as_deref(),
-        Some(&marked([11, 0, 0])),
+        Some(&marked([1, 0, 0])),
         "its buckets are full again"
     );
     policed.meter_counter_data = Some(Box::new(marked([0, 2, 0])));
+    let code = client.one(modify(policed.clone())).await;
+    assert_eq!(code, Code::InvalidArgument);
+    policed.meter_counter_data = Some(Box::default());
     client.write(vec![modify(policed.clone())]).await.unwrap();
     let found = client.entries(filter).await;
-    assert_eq!(found[0].meter_counter_data, policed.meter_counter_data);
+    assert_eq!(
+        found[0].meter_counter_data.as_deref(),
+        Some(&marked([0, 0, 0]))
+    );
     // Indexed meters do so too: all seven packets were of kind 3, and without a configuration all are green.
     let meter_id = rig.info.meters[0].preamble.as_ref().unwrap().id;
     let cell = |index, counter_data| {
@@ -120,12 +129,15 @@ async fn meters_count_what_they_mark_by_colour() {
         one(&mut client, cell(3, asked)).await,
         cell(3, Some(marked([6, 0, 0])))
     );
-    let set = cell(4, Some(marked([1, 2, 3])));
+    let wrong = cell(4, Some(marked([1, 2, 3])));
+    let code = client.one(update(Type::Modify, wrong)).await;
+    assert_eq!(code, Code::InvalidArgument);
+    let set = cell(3, Some(marked([0, 0, 0])));
     client
         .write(vec![update(Type::Modify, set.clone())])
         .await
         .unwrap();
-    assert_eq!(one(&mut client, cell(4, asked)).await, set);
+    assert_eq!(one(&mut client, cell(3, asked)).await, set);
     // Where there is no meter there is nothing to count.
     let mut plain = rig.entry("exact_one", vec![exact(1, &[9])], 0, "drop", &[]);
     plain.meter_counter_data = Some(Box::default());

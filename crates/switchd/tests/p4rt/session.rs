@@ -87,7 +87,7 @@ async fn p4_p5_backups_hear_whether_there_is_a_primary_and_the_highest_id() {
 #[tokio::test(flavor = "multi_thread")]
 async fn p6_what_ends_a_stream() {
     let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into());
-    config.max_streams = 2;
+    config.limits.streams_of_role = 2;
     let rig = Rig::start_as(config).await;
     let one = rig.client(Some(1), "").await;
     let ends = |device, election, role: &'static str| {
