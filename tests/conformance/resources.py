@@ -11,8 +11,8 @@ def member(p, profile, number, action):
 def group(p, profile, number, members, max_size=0):
     made = v1.ActionProfileGroup(action_profile_id=p.profile(profile), group_id=number, max_size=max_size)
     for one in members:
-        number, weight, port = (one + (1, b""))[:3] if isinstance(one, tuple) else (one, 1, b"")
-        new = made.members.add(member_id=number, weight=weight)
+        which, weight, port = (one + (b"",))[:3] if isinstance(one, tuple) else (one, 1, b"")
+        new = made.members.add(member_id=which, weight=weight)
         if port:
             new.watch_port = port
     return made
@@ -418,7 +418,7 @@ def digests(c, client, p, ports):
     c.holds("lists have numbers of their own", message and later and message.list_id != later.list_id)
     client.say(digest_ack=v1.DigestListAck(digest_id=number, list_id=message.list_id if message else 0))
     learned = until(lambda: [learn(1), learn(2), heard(0.2)][2][0])
-    c.same("what is acknowledged is", learned, [(b"\x61\x01", b"\x01"), (b"\x61\x02", b"\x01")])
+    c.same("what is acknowledged is", sorted(learned or []), [(b"\x61\x01", b"\x01"), (b"\x61\x02", b"\x01")])
     c.same("MODIFY", client.one(MODIFY, entry(max_timeout_ns=0, max_list_size=0, ack_timeout_ns=0)), "OK")
     learn(1, port=2)
     c.same("without timeouts every message comes at once", heard()[0], [(b"\x61\x01", b"\x02")])

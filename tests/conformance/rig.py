@@ -33,7 +33,8 @@ class Checks:
         self.count += 1
         if got != want:
             self.failed += 1
-            print("FAILED %s: %s\n    got      %r\n    expected %r" % (self.area, name, got, want))
+            said = ["%.600r" % (value,) for value in (got, want)]
+            print("FAILED %s: %s\n    got      %s\n    expected %s" % (self.area, name, *said))
 
     def one_of(self, name, got, wanted):
         self.same(name, got in wanted or got, True)
@@ -199,6 +200,16 @@ class Client:
             return message
         number = message.election_id.high << 64 | message.election_id.low if message.HasField("election_id") else None
         return code_name(message.status.code), number
+
+    def hears(self, want, wait=WAIT):
+        """`want` if such an arbitration update comes, else the last that came; a no-op of the primary is told to all, too."""
+        heard, end = None, time.monotonic() + wait
+        while heard != want and time.monotonic() < end:
+            last = self.standing(max(0, end - time.monotonic()))
+            heard = last if last is not None else heard
+            if last is None or isinstance(last, str):
+                break
+        return heard
 
     def become(self, number, **fields):
         """Opens a stream and arbitrates."""

@@ -120,18 +120,21 @@ impl Primacy {
     ) -> Result<(), Status> {
         let _turn = self.arbiter.lock().await;
         let name = update.role.as_ref().map_or("", |r| r.name.as_str());
-        let outcome = {
+        let elected = {
             let mut roles = self.roles();
             let outcome = roles.arbitrate(stream, update, known, outbox, limits)?;
-            if matches!(outcome, Outcome::Primary(..)) {
-                roles.dethrone(name, stream);
+            match outcome {
+                Outcome::Primary(config, permissions) => {
+                    roles.dethrone(name, stream, config);
+                    Some(permissions)
+                }
+                Outcome::Backup => None,
             }
-            outcome
         };
         self.ended.send_replace(());
-        if let Outcome::Primary(config, permissions) = outcome {
+        if let Some(permissions) = elected {
             let _alone = self.gate.write().await;
-            self.roles().enthrone(name, stream, config, permissions);
+            self.roles().enthrone(name, stream, permissions);
         }
         Ok(())
     }

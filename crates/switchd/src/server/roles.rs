@@ -265,8 +265,8 @@ impl Roles {
         Ok(Outcome::Backup)
     }
 
-    /// Nobody is primary for a while: the one before, if it is another, is told who comes.
-    pub fn dethrone(&mut self, name: &str, next: StreamId) {
+    /// Nobody is primary for a while: the one before, if it is another, is told who comes, and with which role config.
+    pub fn dethrone(&mut self, name: &str, next: StreamId, config: Option<prost_types::Any>) {
         let Some(role) = self.roles.get_mut(name) else {
             return;
         };
@@ -275,6 +275,7 @@ impl Roles {
         role.highest = id.max(role.highest);
         role.holder
             .take_if(|holder| (holder.stream, holder.election) != (next, id));
+        role.config = config;
         role.primary = Some(next);
         self.tell_all(name, Some(next));
         if let Some(role) = self.roles.get_mut(name) {
@@ -287,7 +288,6 @@ impl Roles {
         &mut self,
         name: &str,
         stream: StreamId,
-        config: Option<prost_types::Any>,
         permissions: Option<Permissions>,
     ) {
         if let Some(role) = self.roles.get_mut(name)
@@ -302,7 +302,6 @@ impl Roles {
                     election: client.election,
                 }
             });
-            role.config = config;
             role.permissions = permissions;
             self.tell(name, stream);
         }

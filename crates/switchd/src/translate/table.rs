@@ -86,13 +86,18 @@ pub fn entry_name(table: &TableSchema, entry: &v1::TableEntry) -> Result<EntryNa
     }
 }
 
-/// What no write of an entry may say.
-fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refusal> {
+fn check_not_const(entry: &v1::TableEntry) -> Result<(), Refusal> {
     if entry.is_const {
         return Err(Refusal::invalid(
             "is_const must not be set: only programs declare const entries",
         ));
     }
+    Ok(())
+}
+
+/// What no write of an entry may say.
+fn check_fields(table: &TableSchema, entry: &v1::TableEntry) -> Result<(), Refusal> {
+    check_not_const(entry)?;
     if entry.time_since_last_hit.is_some() {
         return Err(Refusal::invalid(
             "time_since_last_hit is for reading; leave it out",
@@ -187,8 +192,9 @@ impl Cookie for v1::TableEntry {
     }
 }
 
-/// Only the key matters (p4runtime.md 17).
+/// Only the key matters (p4runtime.md 17), and `is_const` (section 9.1).
 fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
+    check_not_const(entry)?;
     if table.const_entries {
         return Err(const_entries());
     }
