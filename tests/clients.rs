@@ -171,7 +171,9 @@ fn the_specification_by_pypis_protos() {
     let said = [output.stdout.as_slice(), output.stderr.as_slice()].map(String::from_utf8_lossy);
     let said = said.concat();
     assert!(output.status.success(), "{said}");
-    let count = said.lines().find_map(|line| line.split_once(" checks, 0 failed"));
+    let count = said
+        .lines()
+        .find_map(|line| line.split_once(" checks, 0 failed"));
     let count: usize = count.and_then(|(count, _)| count.parse().ok()).unwrap();
     assert!(count >= 400, "only {count} checks ran: {said}");
     println!("{count} checks");

@@ -185,7 +185,9 @@ pub use valid::{ValidProgram, ValidationError, validate};
 use serde::{Deserialize, Serialize};
 
 /// A place in the source: `program.files[file]`, line and column counted from 1. Line 0 means unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Span {
     /// Index into [`Program::files`].
     pub file: u32,

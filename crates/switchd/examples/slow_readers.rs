@@ -83,7 +83,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     session.fill(&load).await?;
     println!("{entries} entries: {} MB", memory(pid, "VmHWM")?);
-    println!("no readers: {}", writes(&session, Duration::from_secs(3)).await?);
+    println!(
+        "no readers: {}",
+        writes(&session, Duration::from_secs(3)).await?
+    );
     let mut reading = tokio::task::JoinSet::new();
     for connection in 0..connections {
         let endpoint = Channel::from_shared(format!("http://{address}"))?
@@ -103,8 +106,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for second in [3, 3, 6, 12] {
-        println!("{readers} readers: {}", writes(&session, Duration::from_secs(second)).await?);
-        println!("    {} MB, {} MB at most", memory(pid, "VmRSS")?, memory(pid, "VmHWM")?);
+        println!(
+            "{readers} readers: {}",
+            writes(&session, Duration::from_secs(second)).await?
+        );
+        println!(
+            "    {} MB, {} MB at most",
+            memory(pid, "VmRSS")?,
+            memory(pid, "VmHWM")?
+        );
     }
     let began = Instant::now();
     let mut answers = {

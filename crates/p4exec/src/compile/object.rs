@@ -227,7 +227,11 @@ impl Object {
                 && function.relocations.iter().all(|r| inside(r) && known(r))
         };
         let whole = self.blocks.len() == blocks
-            && self.blocks.iter().chain(&self.whole).all(|b| is_function(*b))
+            && self
+                .blocks
+                .iter()
+                .chain(&self.whole)
+                .all(|b| is_function(*b))
             && self.functions.iter().all(fits)
             && self.symbols.iter().all(|s| s.address().is_some())
             && self
@@ -256,9 +260,8 @@ impl Object {
             .map(declare)
             .collect::<Result<_, _>>()
             .map_err(broken)?;
-        let declare = |symbol: &Symbol| {
-            module.declare_data(&symbol.name(), Linkage::Import, false, false)
-        };
+        let declare =
+            |symbol: &Symbol| module.declare_data(&symbol.name(), Linkage::Import, false, false);
         let symbols: Vec<_> = self
             .symbols
             .iter()

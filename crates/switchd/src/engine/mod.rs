@@ -84,9 +84,7 @@ impl ExecutorKind {
     /// As [`ExecutorKind::build`].
     pub fn link(self, ready: ReadyProgram) -> Result<BoxedExecutor, BuildError> {
         match (self, ready.object) {
-            (Self::Compile, Some(object)) => {
-                Ok(Box::new(Compiled::link(ready.program, object)?))
-            }
+            (Self::Compile, Some(object)) => Ok(Box::new(Compiled::link(ready.program, object)?)),
             _ => self.build(ready.program),
         }
     }

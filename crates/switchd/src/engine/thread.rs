@@ -83,7 +83,8 @@ impl Injected {
 
 impl Drop for Injected {
     fn drop(&mut self) {
-        self.waiting.fetch_sub(self.packet.len() + OVERHEAD, Ordering::Relaxed);
+        self.waiting
+            .fetch_sub(self.packet.len() + OVERHEAD, Ordering::Relaxed);
     }
 }
 

@@ -79,9 +79,8 @@ where
         } = &self.layer;
         let Some(place) = calls.take(1) else {
             let most = calls.most();
-            let status = Status::resource_exhausted(format!(
-                "{most} calls are in progress; try again"
-            ));
+            let status =
+                Status::resource_exhausted(format!("{most} calls are in progress; try again"));
             return Box::pin(async move { Ok(status.into_http()) });
         };
         let client = Client::of(request.extensions()).unwrap_or_else(|| Client::new(0, limits));

@@ -217,7 +217,9 @@ impl Server {
             .http2_keepalive_timeout(Some(config.limits.silence / 3))
             .layer(GuardLayer::new(config.limits));
         if let Some(tls) = &config.tls {
-            builder = builder.tls_config(tls_config(tls, config.limits.hello)).map_err(tls_error)?;
+            builder = builder
+                .tls_config(tls_config(tls, config.limits.hello))
+                .map_err(tls_error)?;
         }
         let router = builder
             .add_service(calls)

@@ -10,8 +10,8 @@ use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use prost::Message;
 
-use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
 use crate::engine::control::Control;
+use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
 use crate::ports::PortNames;
 use crate::translate::book::Book;
 use crate::translate::refusal::Refusal;

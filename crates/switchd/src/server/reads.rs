@@ -174,12 +174,17 @@ impl Reads {
     }
 
     /// Runs a job on a thread of the reads' own; there are as many as permits at most.
-    fn run(&self, turn: OwnedSemaphorePermit, job: impl FnOnce() + Send + 'static) -> Result<(), Status> {
+    fn run(
+        &self,
+        turn: OwnedSemaphorePermit,
+        job: impl FnOnce() + Send + 'static,
+    ) -> Result<(), Status> {
         let job = Box::new(move || {
             job();
             drop(turn);
         });
-        let unavailable = |e: &dyn std::fmt::Display| Status::unavailable(format!("no thread: {e}"));
+        let unavailable =
+            |e: &dyn std::fmt::Display| Status::unavailable(format!("no thread: {e}"));
         // Each thread that is idle takes a job; one that is counted as idle and was just given one is no loss, for permits are few.
         let waiting = self.queue.len();
         let threads = self.threads.load(Ordering::Relaxed);

@@ -284,12 +284,7 @@ impl Roles {
     }
 
     /// Makes a client primary and tells it; nothing happens if it has gone meanwhile.
-    pub fn enthrone(
-        &mut self,
-        name: &str,
-        stream: StreamId,
-        permissions: Option<Permissions>,
-    ) {
+    pub fn enthrone(&mut self, name: &str, stream: StreamId, permissions: Option<Permissions>) {
         if let Some(role) = self.roles.get_mut(name)
             && let Some(client) = role.clients.get(&stream)
         {
@@ -363,7 +358,11 @@ impl Roles {
         if let Some((role, client)) = role.and_then(|r| Some((r, r.clients.get(&stream)?))) {
             let message = Self::message(name, role, self.device, stream);
             if !client.outbox.tell(message) {
-                tracing::warn!(role = name, stream, "takes nothing: it misses who is primary");
+                tracing::warn!(
+                    role = name,
+                    stream,
+                    "takes nothing: it misses who is primary"
+                );
             }
         }
     }

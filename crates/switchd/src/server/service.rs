@@ -162,7 +162,9 @@ impl P4Runtime for Service {
         request: Request<v1::GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<v1::GetForwardingPipelineConfigResponse>, Status> {
         let config = self.shared.switch.get_pipeline(request.get_ref())?;
-        let bytes = config.as_ref().map_or(0, v1::ForwardingPipelineConfig::encoded_len);
+        let bytes = config
+            .as_ref()
+            .map_or(0, v1::ForwardingPipelineConfig::encoded_len);
         let memory = self.answers.take(bytes).ok_or_else(|| {
             Status::resource_exhausted("too many clients do not take their answers; try again")
         })?;

@@ -47,7 +47,9 @@ pub(super) fn write(
         return false;
     }
     if verb == Verb::Delete {
-        return !entry.is_const && !noted(table.table) && transaction.delete_packed(table.table, &scratch.key).is_ok();
+        return !entry.is_const
+            && !noted(table.table)
+            && transaction.delete_packed(table.table, &scratch.key).is_ok();
     }
     if !plain(table, entry) || action(table, state, entry, scratch).is_none() {
         return false;

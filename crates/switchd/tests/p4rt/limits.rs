@@ -69,7 +69,10 @@ async fn large(config: ServerConfig) -> (Rig, Client, u32) {
     let mut client = rig.client(Some(1), "").await;
     let program = config_of(LARGE);
     rig.info = program.p4info.clone().unwrap();
-    client.set(Set::VerifyAndCommit, Some(program)).await.unwrap();
+    client
+        .set(Set::VerifyAndCommit, Some(program))
+        .await
+        .unwrap();
     let table = rig.table("routes");
     for first in (0..ENTRIES).step_by(4000) {
         let entries = first..first + 4000;
@@ -80,7 +83,13 @@ async fn large(config: ServerConfig) -> (Rig, Client, u32) {
 }
 
 fn route(rig: &Rig, to: u32, port: u8) -> v1::TableEntry {
-    rig.entry("routes", vec![lpm(1, &to.to_be_bytes(), 32)], 0, "send", &[&[port]])
+    rig.entry(
+        "routes",
+        vec![lpm(1, &to.to_be_bytes(), 32)],
+        0,
+        "send",
+        &[&[port]],
+    )
 }
 
 /// A client that lets the server send little unasked.
@@ -123,7 +132,10 @@ fn ports_of(answer: v1::ReadResponse) -> Vec<Vec<u8>> {
 /// The ports of all entries that still come.
 async fn drain(answers: &mut Streaming<v1::ReadResponse>) -> Result<Vec<Vec<u8>>, Status> {
     let mut ports = Vec::new();
-    while let Some(answer) = tokio::time::timeout(WAIT, answers.message()).await.unwrap()? {
+    while let Some(answer) = tokio::time::timeout(WAIT, answers.message())
+        .await
+        .unwrap()?
+    {
         ports.extend(ports_of(answer));
     }
     Ok(ports)
@@ -133,7 +145,11 @@ async fn drain(answers: &mut Streaming<v1::ReadResponse>) -> Result<Vec<Vec<u8>>
 async fn read_slowly(config: ServerConfig, counters: bool) -> Result<Vec<Vec<u8>>, Status> {
     let (rig, mut client, table) = large(config).await;
     let mut rpc = narrow(&rig).await;
-    let mut answers = rpc.read(all_of(table, counters)).await.unwrap().into_inner();
+    let mut answers = rpc
+        .read(all_of(table, counters))
+        .await
+        .unwrap()
+        .into_inner();
     // With its first part the answer has its moment.
     let first = answers.message().await?.unwrap();
     for first in (0..ENTRIES).step_by(4000) {
@@ -205,14 +221,19 @@ async fn reads_of_a_client_and_in_all_are_counted() {
     let (rig, _client, table) = large(config).await;
     let mut rpc = narrow(&rig).await;
     let open = async |rpc: &mut P4RuntimeClient<Channel>| {
-        rpc.read(all_of(table, false)).await.map(tonic::Response::into_inner)
+        rpc.read(all_of(table, false))
+            .await
+            .map(tonic::Response::into_inner)
     };
     let (one, _two) = (open(&mut rpc).await.unwrap(), open(&mut rpc).await.unwrap());
     let refused = open(&mut rpc).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     let mut other = narrow(&rig).await;
     let _three = open(&mut other).await.unwrap();
-    assert_eq!(open(&mut other).await.unwrap_err().code(), Code::ResourceExhausted);
+    assert_eq!(
+        open(&mut other).await.unwrap_err().code(),
+        Code::ResourceExhausted
+    );
     drop(one);
     let end = Instant::now() + WAIT;
     while open(&mut other).await.is_err() {
@@ -234,7 +255,10 @@ async fn lists_have_limits() {
         })),
     };
     let most = vec![entity.clone(); limits.entities];
-    assert_eq!(client.read_raw(most.clone()).await.unwrap().len(), limits.entities);
+    assert_eq!(
+        client.read_raw(most.clone()).await.unwrap().len(),
+        limits.entities
+    );
     let more = [most, vec![entity]].concat();
     let refused = client.read_raw(more).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
@@ -275,7 +299,10 @@ async fn a_stream_may_carry_more_than_the_limit_one_message_after_the_other() {
                 update: Some(message),
             })
             .await;
-        assert!(matches!(client.hear().await.unwrap(), Answer::Error(_)), "{round}");
+        assert!(
+            matches!(client.hear().await.unwrap(), Answer::Error(_)),
+            "{round}"
+        );
     }
 }
 
@@ -302,14 +329,22 @@ async fn roles_are_few_and_their_names_and_configs_short() {
         client.say(message).await;
         client.hear().await.unwrap_err().code()
     };
-    assert_eq!(ends(in_role(&"x".repeat(21), None)).await, Code::InvalidArgument);
+    assert_eq!(
+        ends(in_role(&"x".repeat(21), None)).await,
+        Code::InvalidArgument
+    );
     let mut names = prost_types::Struct::default();
-    names.fields.insert("x".repeat(1000), prost_types::Value::default());
+    names
+        .fields
+        .insert("x".repeat(1000), prost_types::Value::default());
     let long = prost_types::Any {
         type_url: "type.googleapis.com/google.protobuf.Struct".to_owned(),
         value: names.encode_to_vec(),
     };
-    assert_eq!(ends(in_role("long", Some(long))).await, Code::InvalidArgument);
+    assert_eq!(
+        ends(in_role("long", Some(long))).await,
+        Code::InvalidArgument
+    );
     // Roles that never had a primary are forgotten when their clients go.
     for name in ["a", "b", "c", "d"] {
         let mut client = Client::silent(rig.channel().await, None, name).await;
@@ -357,7 +392,9 @@ async fn streams_of_a_client_and_in_all_are_counted() {
         let (sender, receiver) = tokio::sync::mpsc::channel(1);
         let requests = tokio_stream::wrappers::ReceiverStream::new(receiver);
         let opened = rpc.stream_channel(requests).await;
-        opened.map(|answers| (answers, sender)).map_err(|e| e.code())
+        opened
+            .map(|answers| (answers, sender))
+            .map_err(|e| e.code())
     };
     let one = open(&first).await.unwrap();
     let _two = open(&first).await.unwrap();
@@ -411,11 +448,15 @@ async fn connections_are_counted_and_silent_ones_closed() {
             }
         }
     };
-    let silent = tokio::net::TcpStream::connect(rig.server.address()).await.unwrap();
+    let silent = tokio::net::TcpStream::connect(rig.server.address())
+        .await
+        .unwrap();
     assert!(closed(silent).await, "a connection that says nothing");
     let _one = rig.client(Some(1), "").await;
     let two = rig.client(Some(2), "").await;
-    let third = tokio::net::TcpStream::connect(rig.server.address()).await.unwrap();
+    let third = tokio::net::TcpStream::connect(rig.server.address())
+        .await
+        .unwrap();
     assert!(closed(third).await, "a connection too many");
     drop(two);
     let end = Instant::now() + WAIT;
@@ -425,7 +466,11 @@ async fn connections_are_counted_and_silent_ones_closed() {
             Ok(channel) => P4RuntimeClient::new(channel),
             Err(_) => continue,
         };
-        if rpc.capabilities(v1::CapabilitiesRequest::default()).await.is_ok() {
+        if rpc
+            .capabilities(v1::CapabilitiesRequest::default())
+            .await
+            .is_ok()
+        {
             break;
         }
         assert!(Instant::now() < end, "the place is free again");
@@ -483,10 +528,19 @@ async fn one_shot_sets_and_replicas_have_limits() {
     };
     // The selector's size is 16.
     assert_eq!(client.one(insert(set(1, &[10]))).await, Code::Ok);
-    assert_eq!(client.one(insert(set(2, &[4, 3]))).await, Code::ResourceExhausted);
-    assert_eq!(client.one(insert(set(2, &[i32::MAX; 4]))).await, Code::InvalidArgument);
+    assert_eq!(
+        client.one(insert(set(2, &[4, 3]))).await,
+        Code::ResourceExhausted
+    );
+    assert_eq!(
+        client.one(insert(set(2, &[i32::MAX; 4]))).await,
+        Code::InvalidArgument
+    );
     assert_eq!(client.one(insert(set(2, &[4, 2]))).await, Code::Ok);
-    assert_eq!(client.one(modify(set(1, &[11]))).await, Code::ResourceExhausted);
+    assert_eq!(
+        client.one(modify(set(1, &[11]))).await,
+        Code::ResourceExhausted
+    );
     assert_eq!(client.one(modify(set(1, &[9]))).await, Code::Ok);
     assert_eq!(client.one(insert(set(3, &[1]))).await, Code::Ok);
     let group = |count: u32| {
@@ -605,7 +659,10 @@ async fn readers_that_take_nothing_do_not_fill_the_memory() {
     }
     let after = peak(child.id());
     println!("{before} MB before, {after} MB with readers; {writes} writes");
-    assert!(after < before + 200, "{before} MB before, {after} MB with readers");
+    assert!(
+        after < before + 200,
+        "{before} MB before, {after} MB with readers"
+    );
     reading.abort_all();
     drop(child.stdin.take());
     drop(session);

@@ -51,13 +51,20 @@ fn serve() -> io::Result<()> {
     let mut input = io::stdin();
     let mut length = [0; 4];
     input.read_exact(&mut length)?;
-    let mut order = vec![0; usize::try_from(u32::from_le_bytes(length)).unwrap_or(0).min(1024)];
+    let mut order = vec![
+        0;
+        usize::try_from(u32::from_le_bytes(length))
+            .unwrap_or(0)
+            .min(1024)
+    ];
     input.read_exact(&mut order)?;
     let order: Order = postcard::from_bytes(&order).map_err(io::Error::other)?;
     limit(&order)?;
     let mut config = vec![0; usize::try_from(order.config).map_err(io::Error::other)?];
     input.read_exact(&mut config)?;
-    thread::Builder::new().stack_size(WATCH_STACK).spawn(watch)?;
+    thread::Builder::new()
+        .stack_size(WATCH_STACK)
+        .spawn(watch)?;
     let ready = on_stack(STACK, "build", move || build(&order, &config))?;
     let answer = match ready {
         Ok(ready) => on_stack(SMALL_STACK, "check", move || check(&order, ready))?,
@@ -122,10 +129,7 @@ fn build(order: &Order, config: &[u8]) -> Result<ReadyProgram, Refusal> {
 }
 
 /// The answer, which the switch will be able to take over: that was tried here, with less stack.
-fn check(
-    order: &Order,
-    ready: ReadyProgram,
-) -> Result<Vec<u8>, Refusal> {
+fn check(order: &Order, ready: ReadyProgram) -> Result<Vec<u8>, Refusal> {
     let internal = |e: postcard::Error| Refusal::internal(e.to_string());
     let answer = write_answer(Ok(Some(&ready))).map_err(internal)?;
     drop(ready);

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use p4ir::{Program, ValidProgram};
 use p4exec::Object;
+use p4ir::{Program, ValidProgram};
 use p4runtime::p4::v1;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

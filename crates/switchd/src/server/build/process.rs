@@ -6,7 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use p4runtime::p4::v1;
 use prost::Message as _;
 use rustix::process::Signal;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, AsyncRead};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
 use super::{BuildLimits, ChildBuilder, Order, garbled};
@@ -96,11 +96,8 @@ async fn exchange(child: &mut Child, request: [Vec<u8>; 2]) -> std::io::Result<E
             }
         }
     };
-    let ((), answer, said) = tokio::join!(
-        send,
-        read(output, MOST_ANSWER + 1),
-        read(errors, MOST_SAID)
-    );
+    let ((), answer, said) =
+        tokio::join!(send, read(output, MOST_ANSWER + 1), read(errors, MOST_SAID));
     let status = child.wait().await?;
     // Until now the child's input had to stay open.
     drop(input);
