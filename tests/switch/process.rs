@@ -149,7 +149,7 @@ fn the_admin_socket_survives_a_lack_of_files() {
 }
 
 /// What a switch that cannot start says, and its exit status.
-fn refused(arguments: &[&str]) -> (i32, String) {
+pub(crate) fn refused(arguments: &[&str]) -> (i32, String) {
     let output = Command::new(COMMAND)
         .arg("switch")
         .args(arguments)

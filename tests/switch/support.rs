@@ -24,10 +24,17 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
+    /// A switch whose admin socket is in a folder of the test.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let admin = folder.join("admin.sock");
+        let admin = ["--admin", admin.to_str().unwrap()];
+        Self::run(&[&admin[..], arguments].concat())
+    }
+
+    /// A switch with these arguments and no others.
+    pub(crate) fn run(arguments: &[&str]) -> Self {
         let mut child = Command::new(COMMAND)
-            .args(["--json", "switch", "--admin"])
-            .arg(folder.join("admin.sock"))
+            .args(["--json", "switch"])
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()

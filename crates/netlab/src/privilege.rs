@@ -22,15 +22,16 @@ fn needed(driver: Driver) -> CapabilitySet {
     }
 }
 
-/// Gives up every capability but those that opening interfaces takes, for good: neither this thread nor any that it starts from now on,
+/// Gives up every capability but those that opening interfaces with a driver takes (none without one), for good: neither this thread nor any that it starts from now on,
 /// nor a program that one of them runs, has them again. Other threads that run already keep theirs.
 ///
 /// Root stays the owner of its files, but has no right any more over those of others.
 ///
 /// # Errors
 /// [`NetError::System`] if the kernel refuses.
-pub fn give_up_rights(driver: Driver) -> Result<(), NetError> {
-    reduce(needed(driver)).tried("giving up capabilities", SETPCAP)
+pub fn give_up_rights(interfaces: Option<Driver>) -> Result<(), NetError> {
+    reduce(interfaces.map_or(CapabilitySet::empty(), needed))
+        .tried("giving up capabilities", SETPCAP)
 }
 
 fn reduce(keep: CapabilitySet) -> Result<(), Errno> {
@@ -71,7 +72,7 @@ mod tests {
         // Rights are a thread's own: this one's end with it.
         let thread = std::thread::spawn(|| {
             let before = capabilities(None).unwrap();
-            give_up_rights(Driver::Ring).unwrap();
+            give_up_rights(Some(Driver::Ring)).unwrap();
             let kept = needed(Driver::Ring) & before.permitted;
             let look = || capabilities(None).unwrap();
             for now in [look(), std::thread::spawn(look).join().unwrap()] {
@@ -81,6 +82,8 @@ mod tests {
             }
             let more = set_capabilities(None, before);
             assert!(more.is_err() || before.permitted == kept);
+            give_up_rights(None).unwrap();
+            assert_eq!(look().permitted, CapabilitySet::empty());
         });
         thread.join().unwrap();
     }

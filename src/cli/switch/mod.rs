@@ -78,7 +78,7 @@ impl Switch {
         let read = |path| program::read(path, terminal);
         let start = self.program.as_deref().map(read).transpose()?;
         let opened = self.open(&config, terminal)?;
-        netlab::give_up_rights(self.driver.into())
+        netlab::give_up_rights(Some(self.driver.into()))
             .map_err(|error| Fault::with(Status::Target, error))?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(SERVER_THREADS)

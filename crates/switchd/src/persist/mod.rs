@@ -310,7 +310,7 @@ impl Store {
         if records.left() > 0 {
             tracing::warn!(
                 file = %self.path.display(),
-                "the last batch was cut short by a crash, and never acknowledged or never forced to disk: its {} bytes from byte {} on are dropped",
+                "the end of the file is not whole, as a crash leaves it: its {} bytes from byte {} on are dropped",
                 records.left(),
                 records.place
             );
@@ -372,15 +372,15 @@ impl Store {
         let file = out.out.into_inner().map_err(|e| at_next(e.into_error()))?;
         file.sync_all().map_err(at_next)?;
         fs::rename(&next, &self.path).map_err(self.io())?;
-        if let Some(folder) = self.path.parent() {
-            File::open(folder)
-                .and_then(|f| f.sync_all())
-                .map_err(self.io())?;
-        }
         self.snapshot_bytes = out.written;
         self.journal_bytes = 0;
         self.untidy = false;
         self.journal = Some(file);
+        // From here on the new file is the one that counts: what may still fail is only when its name is safe.
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        if let Err(error) = File::open(folder).and_then(|f| f.sync_all()) {
+            tracing::warn!(folder = %folder.display(), %error, "a crash of the machine may bring an older state back");
+        }
         Ok(())
     }
 

@@ -10,7 +10,9 @@ use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::table_action;
 use p4runtime::p4::v1::update::Type;
-use switchd::server::ServerConfig;
+use switchd::engine::io::MemoryIo;
+use switchd::engine::{Engine, EngineConfig};
+use switchd::server::{Server, ServerConfig, ServerError};
 use tonic::Code;
 use units::PortId;
 
@@ -28,14 +30,14 @@ type bit<9> port_id_t;
 @controller_header("packet_in") header in_t { port_id_t from; bit<7> pad; }
 @controller_header("packet_out") header out_t { port_id_t to; bit<7> pad; }
 header h_t { bit<8> to; }
-struct H { in_t in; out_t out; h_t h; }
+struct H { in_t punted; out_t sent; h_t h; }
 struct M { port_id_t port; }
 parser P(packet_in b, out H h, inout M m, inout standard_metadata_t s) {
     state start {
         m.port = (port_id_t) s.ingress_port;
-        transition select(s.ingress_port) { 255: out; default: body; }
+        transition select(s.ingress_port) { 255: sent; default: body; }
     }
-    state out { b.extract(h.out); transition body; }
+    state sent { b.extract(h.sent); transition body; }
     state body { b.extract(h.h); transition accept; }
 }
 control V(inout H h, inout M m) { apply { } }
@@ -60,27 +62,44 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
         const entries = { (port_id_t) 3: send((port_id_t) 4); }
     }
     apply {
-        if (h.out.isValid()) { s.egress_spec = (bit<9>) h.out.to; h.out.setInvalid(); }
+        if (h.sent.isValid()) { s.egress_spec = (bit<9>) h.sent.to; h.sent.setInvalid(); }
         else { begun.apply(); maybe.apply(); spread.apply(); by_port.apply(); }
     }
 }
 control E(inout H h, inout M m, inout standard_metadata_t s) {
-    apply { if (s.egress_port == 255) { h.in.setValid(); h.in.from = m.port; h.in.pad = 0; } }
+    apply { if (s.egress_port == 255) { h.punted.setValid(); h.punted.from = m.port; h.punted.pad = 0; } }
 }
 control C(inout H h, inout M m) { apply { } }
-control D(packet_out b, in H h) { apply { b.emit(h.in); b.emit(h.h); } }
+control D(packet_out b, in H h) { apply { b.emit(h.punted); b.emit(h.h); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 "#;
 
-/// A switch whose ports 1 to 3 are interfaces.
-async fn start(config: ServerConfig) -> Rig {
-    let mut rig = Rig::start_as(config).await;
-    rig.info = info_of(NAMED);
-    for (port, name) in [(1, "Ethernet0"), (2, "Ethernet4"), (3, "eth\u{e9}")] {
-        let names = rig.engine.handle().port_names();
-        names.set(PortId::new(port), Some(name));
+/// The ports that are interfaces.
+const INTERFACES: [(u16, &str); 3] = [(1, "Ethernet0"), (2, "Ethernet4"), (3, "eth\u{e9}")];
+
+async fn try_start(config: ServerConfig, interfaces: &[(u16, &str)]) -> Result<Rig, ServerError> {
+    let (io, wires) = MemoryIo::new();
+    let engine = EngineConfig {
+        ports: (1..=8).map(PortId::new).collect(),
+        cpu_port: Some(PortId::new(CPU)),
+        ..EngineConfig::default()
+    };
+    let (engine, notifications) = Engine::start(&engine, io).unwrap();
+    for (port, name) in interfaces {
+        let names = engine.handle().port_names();
+        names.set(PortId::new(*port), Some(name));
     }
-    rig
+    let server = Server::start(config, engine.handle().clone(), notifications).await?;
+    Ok(Rig {
+        engine,
+        server,
+        wires,
+        info: info_of(NAMED),
+    })
+}
+
+async fn start(config: ServerConfig) -> Rig {
+    try_start(config, &INTERFACES).await.unwrap()
 }
 
 async fn ready(rig: &Rig) -> Client {
@@ -139,21 +158,27 @@ async fn names_of_ports_stand_for_their_numbers_and_read_back_equal() {
         Some(direct(rig.call("send", &[name("4")])))
     );
 
-    // After a kill and after a stop, also where ports have moved: names are what was written.
+    // After a kill, after a stop, and where an interface has another number.
     drop(client);
     let image = std::fs::read(dir.path().join("state")).unwrap();
     let copy = tempfile::tempdir().unwrap();
     std::fs::write(copy.path().join("state"), image).unwrap();
-    for _ in 0..2 {
-        let again = start(kept(copy.path())).await;
+    let moved = [(5, "Ethernet0"), (2, "Ethernet4"), (3, "eth\u{e9}")];
+    for interfaces in [INTERFACES, INTERFACES, moved] {
+        let again = try_start(kept(copy.path()), &interfaces).await.unwrap();
         let mut client = again.client(Some(1), "").await;
         let mut read = client.entries(filter.clone()).await;
         sort(&mut read);
         assert_eq!(read, expected);
+        again.wires.send(PortId::new(interfaces[0].0), &[9]);
+        assert_eq!(again.wires.receive(WAIT).unwrap().0, PortId::new(2));
         let Rig { server, engine, .. } = again;
         server.stop().await;
         engine.stop();
     }
+    let lacking = try_start(kept(copy.path()), &INTERFACES[1..]).await;
+    let text = lacking.err().unwrap().to_string();
+    assert!(text.contains("no port 'Ethernet0'"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
