@@ -390,7 +390,7 @@ fn layout_is_what_p4c_says_in_p4info() {
 fn compile_golden(name: &str) -> Arc<ValidProgram> {
     let options = p4front::Options {
         include_paths: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src")],
-        ..p4front::Options::default()
+        ..p4front::Options::on_disk()
     };
     let mut map = SourceMap::new();
     let main = map

@@ -64,7 +64,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 fn compile(path: &Path) -> Compiled {
     let mut map = SourceMap::new();
     let main = map.load(path).expect("the file was listed");
-    let compiled = p4front::compile(&mut map, main, &Options::default());
+    let compiled = p4front::compile(&mut map, main, &Options::on_disk());
     let compiled = compiled.unwrap_or_else(|found| {
         let found = found.render(&map);
         unreachable!("{}: {found}", path.display())
@@ -182,7 +182,7 @@ impl Run<'_> {
 
     /// What BMv2 does otherwise.
     fn judge(&self, folder: &Path, packets: &Packets, ours: [&Sent; 2]) -> Option<String> {
-        let program = bmv2::Program::compile(&self.compiled.path, &Options::default(), folder);
+        let program = bmv2::Program::compile(&self.compiled.path, &Options::on_disk(), folder);
         let program = match program {
             Ok(program) => program,
             Err(trouble) => return Some(trouble.to_string()),

@@ -58,7 +58,7 @@ fn packets(c: &mut Criterion) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let options = Options {
         include_paths: vec![root.join("p4src")],
-        ..Options::default()
+        ..Options::on_disk()
     };
     let path = root.join("p4src/generated/tagger-dscp-exact.p4");
     let program = compile(&path, &options).expect("the generated program compiles");

@@ -19,7 +19,7 @@ fn allocations(program: &str, seed: u64) -> (usize, u64) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let options = Options {
         include_paths: vec![root.join("p4src")],
-        ..Options::default()
+        ..Options::on_disk()
     };
     let program = compile(&root.join(program), &options).expect("a program of ours");
     let scenario = Scenario::new(&program, PACKETS, &mut Choices::seeded(seed));

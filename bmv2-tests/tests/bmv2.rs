@@ -91,7 +91,7 @@ fn bmv2_agrees_with_our_cases() {
     all.retain(|(case, _)| case.to_string_lossy().contains(&only));
     let options = Options {
         include_paths: vec![here.join("../p4src")],
-        ..Options::default()
+        ..Options::on_disk()
     };
     let report = judge_all(&all, &options);
     assert!(report.is_empty(), "{report}");
@@ -106,7 +106,7 @@ fn bmv2_agrees_with_large_tables() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = folder.path().join("many.stf");
     std::fs::write(&case, many::case(4, 1_000, 25)).expect("a writable folder");
-    let report = judge_all(&[(case, program)], &Options::default());
+    let report = judge_all(&[(case, program)], &Options::on_disk());
     let first: Vec<&str> = report.lines().take(8).collect();
     assert!(first.is_empty(), "{}", first.join("\n"));
 }
@@ -130,7 +130,7 @@ fn the_runner_agrees_with_p4cs_runner() {
         .filter(|case| v1model(case))
         .map(|case| (case.clone(), case.with_extension("p4")))
         .collect();
-    let report = judge_all(&all, &Options::default());
+    let report = judge_all(&all, &Options::on_disk());
     print!("{report}");
     let failed = report.lines().filter(|l| !l.starts_with(' ')).count();
     println!("{} cases, {failed} lines of trouble", all.len());

@@ -43,7 +43,7 @@ fn play(path: &Path) -> String {
         Ok(text) => text,
         Err(error) => return error.to_string(),
     };
-    let mut report = play_text(&text, &program_of(path), &Options::default());
+    let mut report = play_text(&text, &program_of(path), &Options::on_disk());
     if path.parent().is_some_and(|folder| folder.ends_with("tna")) {
         report += &play_text(&text, &program_of(path), &tofino2());
     }
@@ -52,7 +52,7 @@ fn play(path: &Path) -> String {
 
 /// Programs that can be for either chip are for Tofino 2.
 fn tofino2() -> Options {
-    let mut options = Options::default();
+    let mut options = Options::on_disk();
     let define = ("__TARGET_TOFINO__".to_owned(), "2".to_owned());
     options.defines.push(define);
     options
@@ -99,7 +99,7 @@ fn large_tables_hold_on_every_executor() {
         let report = play_text(
             &many::case(seed, entries, packets),
             &program,
-            &Options::default(),
+            &Options::on_disk(),
         );
         let first: Vec<&str> = report.lines().take(8).collect();
         assert!(first.is_empty(), "seed {seed}: {}", first.join("\n"));
@@ -110,7 +110,7 @@ fn large_tables_hold_on_every_executor() {
 #[test]
 fn tofinos_queues_are_priorities() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/tna/path.p4");
-    let program = compile(&program, &Options::default()).expect("it compiles");
+    let program = compile(&program, &Options::on_disk()).expect("it compiles");
     for (name, mut executor) in build(&program).expect("it runs") {
         let mut out = Outputs::default();
         executor.process(Nanos::new(1), &[1, 5], PortId::new(6), &mut out);
@@ -161,7 +161,7 @@ fn generated_programs_fail_over_alike() {
 
 /// Where the generated programs find what they include.
 fn with_headers() -> Options {
-    let mut options = Options::default();
+    let mut options = Options::on_disk();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     options.include_paths.push(here.join("../p4src"));
     options

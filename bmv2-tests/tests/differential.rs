@@ -58,7 +58,7 @@ fn executors_agree_on_our_programs() {
     assert!(all.len() > 8, "programs are found");
     let options = Options {
         include_paths: vec![here.join("../p4src")],
-        ..Options::default()
+        ..Options::on_disk()
     };
     let count = all.len();
     let mut silent = Vec::new();
@@ -102,7 +102,7 @@ fn executors_agree_on_p4cs_programs() {
     let options = Options {
         include_paths: vec![include.clone(), include.join("bmv2"), samples.clone()],
         builtins: Builtins::BeforePath,
-        ..Options::default()
+        ..Options::on_disk()
     };
     let all = programs(&samples);
     let (mut compiled, mut run, mut total) = (0, 0, Tally::default());

@@ -63,7 +63,7 @@ fn p4c_cases_pass() {
     let options = Options {
         include_paths: vec![include.clone(), include.join("bmv2"), samples.clone()],
         builtins: Builtins::BeforePath,
-        ..Options::default()
+        ..Options::on_disk()
     };
     let verbose = std::env::var_os("P4C_VERBOSE").is_some();
     let cases = cases(&samples);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use p4front::Files;
 use p4front::source::{SourceError, SourceMap};
 use p4runtime::p4::config::v1 as proto;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
@@ -28,7 +29,7 @@ pub enum P4InfoError {
 pub fn of(program: &Program) -> Result<proto::P4Info, P4InfoError> {
     let file = |file: &super::SourceFile| (PathBuf::from(&file.name), file.text.clone());
     let options = p4front::Options {
-        files: program.includes.iter().map(file).collect(),
+        files: Files::Memory(program.includes.iter().map(file).collect()),
         ..p4front::Options::default()
     };
     let mut map = SourceMap::new();

@@ -79,7 +79,7 @@ fn is_program(path: &Path) -> bool {
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let options = Options {
         include_paths: arguments.include.clone(),
-        ..Options::default()
+        ..Options::on_disk()
     };
     let second = Engine::ALL[Engine::ALL.len() - 1];
     let engines = (Engine::Interp, second);

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use p4exec::trace::{TraceEvent, Tracer};
-use p4front::Options;
 use p4front::source::SourceMap;
+use p4front::{Files, Options};
 use p4ir::ValidProgram;
 
 use super::{Behaviour, Target};
@@ -58,7 +58,7 @@ fn compile(name: &str, text: &str) -> Option<Arc<ValidProgram>> {
         include("layout.p4", include_str!("../../../p4src/layout.p4")),
     ];
     let options = Options {
-        files: included.into_iter().collect(),
+        files: Files::Memory(included.into_iter().collect()),
         ..Options::default()
     };
     let compiled = p4front::compile(&mut map, main, &options).ok()?;

@@ -11,7 +11,7 @@ use p4front::{Options, compile};
 fn main() {
     let mut verbose = false;
     let mut ir = false;
-    let mut options = Options::default();
+    let mut options = Options::on_disk();
     let (mut good, mut bad) = (0, 0);
     for arg in std::env::args().skip(1) {
         match arg.as_str() {

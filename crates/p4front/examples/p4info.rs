@@ -158,7 +158,7 @@ fn unit(o: &Out, u: Unit) {
 }
 
 fn main() {
-    let mut options = Options::default();
+    let mut options = Options::on_disk();
     let mut path = String::new();
     for arg in std::env::args().skip(1) {
         match arg.strip_prefix("-I") {

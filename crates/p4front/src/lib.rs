@@ -14,6 +14,7 @@ pub mod annotations;
 pub mod ast;
 pub mod bmv2json;
 pub mod diag;
+mod disk;
 pub mod lex;
 mod lower;
 mod options;
@@ -26,7 +27,7 @@ mod types;
 use diag::{Diagnostic, Diagnostics};
 use source::{FileId, SourceMap};
 
-pub use options::{Builtins, Options};
+pub use options::{Builtins, Files, Options};
 
 /// Preprocesses and parses the program whose main file is `main`, a file of `map`; included files
 /// are added to `map`.

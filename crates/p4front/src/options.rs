@@ -1,7 +1,22 @@
-//! What a user chooses about how a program is read.
+//! What a user chooses about how a program is read, and which files it may see.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// The files that a program can include besides those that are built in.
+///
+/// A program read with [`Files::Builtin`] or [`Files::Memory`] reaches nothing of the machine it is read on, however its
+/// `#include`s are spelled: there is nothing that could open a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Files {
+    /// None.
+    #[default]
+    Builtin,
+    /// These texts, by path. A name relative to the including file may hold `..`.
+    Memory(BTreeMap<PathBuf, String>),
+    /// The disk, as `cpp` sees it: for programs of whoever runs this process, who may read those files anyway.
+    Disk,
+}
 
 /// Where `core.p4` and `v1model.p4` come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,18 +38,29 @@ pub struct Options {
     pub defines: Vec<(String, String)>,
     /// Where the architecture comes from.
     pub builtins: Builtins,
-    /// Files that exist only here, by path; they hide files of the same path on disk.
-    pub files: BTreeMap<PathBuf, String>,
+    /// Where included files come from.
+    pub files: Files,
 }
 
 impl Default for Options {
-    /// No include path; `__TARGET_BMV2__` defined, as p4c does for v1model.
+    /// Built-in files only; `__TARGET_BMV2__` defined, as p4c does for v1model.
     fn default() -> Self {
         Self {
             include_paths: Vec::new(),
             defines: vec![("__TARGET_BMV2__".into(), "1".into())],
             builtins: Builtins::default(),
-            files: BTreeMap::new(),
+            files: Files::default(),
+        }
+    }
+}
+
+impl Options {
+    /// The defaults, for a program on disk that includes files beside it.
+    #[must_use]
+    pub fn on_disk() -> Self {
+        Self {
+            files: Files::Disk,
+            ..Self::default()
         }
     }
 }

@@ -189,30 +189,12 @@ impl SourceMap {
         Self::default()
     }
 
-    /// Adds `text` under `name`.
+    /// Adds `text` under `name`. A byte order mark at its start is left out.
     ///
     /// # Errors
     /// [`SourceError::TooLarge`] above [`MAX_FILE_BYTES`].
     pub fn add(&mut self, name: &str, text: &str) -> Result<FileId, SourceError> {
         self.insert(name, text, false)
-    }
-
-    /// Reads the file at `path` and adds it. Bytes that are not UTF-8 are replaced (they can only
-    /// stand in comments and strings of a valid program).
-    ///
-    /// # Errors
-    /// [`SourceError`] if the file cannot be read or is too large.
-    pub fn load(&mut self, path: &std::path::Path) -> Result<FileId, SourceError> {
-        let name = path.to_string_lossy();
-        let bytes = read_bounded(path).map_err(|source| SourceError::Read {
-            path: name.to_string(),
-            source,
-        })?;
-        if let Some(at) = bytes.iter().position(|b| *b == 0) {
-            let name = name.to_string();
-            return Err(SourceError::NotText { name, at });
-        }
-        self.insert(&name, &String::from_utf8_lossy(&bytes), false)
     }
 
     /// As [`SourceMap::add`], for text that is part of the compiler.
@@ -222,6 +204,7 @@ impl SourceMap {
         text: &str,
         builtin: bool,
     ) -> Result<FileId, SourceError> {
+        let text = without_mark(text);
         if text.len() > MAX_FILE_BYTES {
             return Err(SourceError::TooLarge {
                 name: name.into(),
@@ -322,17 +305,9 @@ impl SourceMap {
     }
 }
 
-/// The bytes of a file, but no more than are needed to see that it is too large: some files never end.
-fn read_bounded(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let file = std::fs::File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(std::io::ErrorKind::IsADirectory.into());
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// The text without the byte order mark that some editors put before it.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -352,6 +327,19 @@ mod tests {
             map.text(Span::new(f, 3, 5)),
             "",
             "not on a character boundary"
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let mut map = SourceMap::new();
+        let f = map.add("a.p4", "\u{feff}x \u{feff}y").unwrap();
+        assert_eq!(map.text(Span::new(f, 0, 1)), "x");
+        assert_eq!(map.location(Span::new(f, 0, 1)).to_string(), "a.p4:1:1");
+        assert_eq!(
+            map.text(Span::new(f, 1, 6)),
+            " \u{feff}y",
+            "no mark elsewhere"
         );
     }
 

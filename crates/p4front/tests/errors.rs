@@ -33,7 +33,7 @@ V1Switch(P(), V(), I(), E(), V(), D()) main;
 fn findings(text: &str) -> String {
     let mut map = SourceMap::new();
     let main = map.add("t.p4", text).expect("small");
-    match compile(&mut map, main, &Options::default()) {
+    match compile(&mut map, main, &Options::on_disk()) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(d) => d.render(&map),
     }

@@ -29,7 +29,7 @@ fn options(testdata: &Path) -> Options {
     Options {
         include_paths: vec![include.clone(), include.join("bmv2"), samples],
         builtins: Builtins::BeforePath,
-        ..Options::default()
+        ..Options::on_disk()
     }
 }
 

@@ -105,7 +105,7 @@ fn compile_all(testdata: &Path, folder: &str) -> (Vec<String>, BTreeSet<String>)
     let include = testdata.parent().map(|p| p.join("p4include"));
     let options = Options {
         include_paths: include.into_iter().collect(),
-        ..Options::default()
+        ..Options::on_disk()
     };
     let entries = std::fs::read_dir(testdata.join(folder)).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();

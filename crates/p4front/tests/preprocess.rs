@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use p4front::diag::Diagnostics;
 use p4front::lex::TokenKind;
 use p4front::pp::{MAX_INCLUDE_DEPTH, preprocess};
 use p4front::source::SourceMap;
-use p4front::{Builtins, Options};
+use p4front::{Builtins, Files, Options};
 
 fn run(text: &str, options: &Options) -> (String, String) {
     let mut map = SourceMap::new();
@@ -155,7 +156,14 @@ fn includes() {
         include_paths: vec![PathBuf::from("inc")],
         ..Options::default()
     };
-    let file = |o: &mut Options, name: &str, text: &str| o.files.insert(name.into(), text.into());
+    let file = |o: &mut Options, name: &str, text: &str| {
+        let mut files = match std::mem::take(&mut o.files) {
+            Files::Memory(files) => files,
+            _ => BTreeMap::new(),
+        };
+        files.insert(name.into(), text.into());
+        o.files = Files::Memory(files);
+    };
     file(&mut o, "dir/a.p4", "beside #\n");
     file(&mut o, "inc/a.p4", "#include \"b.p4\"\non_path");
     file(&mut o, "inc/b.p4", "#pragma once\nb");
@@ -179,6 +187,98 @@ fn includes() {
         "{endless}"
     );
     assert!(endless.ends_with("\n1 error\n"));
+}
+
+#[test]
+fn files_in_memory_are_found_by_what_their_names_mean() {
+    let files = [
+        ("a/b/deep.p4", "#include \"../../top.p4\"\ndeep"),
+        ("top.p4", "top"),
+    ];
+    let files = files.map(|(name, text)| (PathBuf::from(name), text.to_owned()));
+    let options = Options {
+        include_paths: vec![PathBuf::from("a/c")],
+        files: Files::Memory(files.into()),
+        ..Options::default()
+    };
+    let out = |text: &str| run(text, &options).0;
+    assert_eq!(out("#include \"../a/./b/deep.p4\""), "top deep");
+    assert_eq!(out("#include <../b/deep.p4>"), "top deep");
+    let above = run("#include \"../../../top.p4\"", &options).1;
+    assert!(above.contains("cannot find `../../../top.p4`"), "{above}");
+}
+
+/// A file on disk beside the main file, on the include path, and above both.
+#[test]
+fn files_on_disk_are_read_if_options_say_so() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| {
+        let path = root.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let main = write(
+        "p/main.p4",
+        b"#include \"x.p4\"\n#include <y.p4>\n#include \"../z.p4\"\n",
+    );
+    write("p/x.p4", "\u{feff}x".as_bytes());
+    write("inc/y.p4", b"y");
+    write("z.p4", b"z");
+    let mut options = Options {
+        include_paths: vec![root.path().join("inc")],
+        ..Options::on_disk()
+    };
+    let preprocessed = |options: &Options| {
+        let mut map = SourceMap::new();
+        let file = map.load(&main).unwrap();
+        let mut diags = Diagnostics::new();
+        let out = preprocess(&mut map, file, options, &mut diags);
+        let words: Vec<String> = out.tokens.iter().map(|t| t.text.to_string()).collect();
+        (words.concat(), diags.render(&map), out.complete)
+    };
+    assert_eq!(preprocessed(&options), ("xyz".into(), String::new(), true));
+    write("p/x.p4", b"x\0");
+    let (_, told, complete) = preprocessed(&options);
+    assert!(told.contains("is not a text file") && !complete, "{told}");
+    options.files = Files::Builtin;
+    let (words, told, complete) = preprocessed(&options);
+    assert_eq!((words.as_str(), complete), ("", false));
+    assert_eq!(told.matches("cannot find").count(), 3, "{told}");
+    let shown = root.path().to_string_lossy().into_owned();
+    let quoted = told.lines().filter(|l| !l.contains("-->"));
+    assert!(!quoted.collect::<String>().contains(&shown), "{told}");
+}
+
+#[test]
+fn lines_are_joined_before_directives_are_looked_for() {
+    assert_eq!(
+        pp("#def\\\nine A\\\nB 1 \\\n + 2\nAB A\\ \t\r\nB"),
+        "1 + 2 1 + 2"
+    );
+    assert_eq!(pp("#\\\nif 0\nno\n#el\\\nse\nyes\n#end\\\nif"), "yes");
+    assert_eq!(pp("x // y \\\n#error no\nz"), "x z");
+    assert_eq!(pp("x \\\n#y"), "x # y");
+    let message = refused("#inc\\\nlude <nowhere.p4>");
+    assert_eq!(message, "error[include]: cannot find `nowhere.p4`");
+    for other in ["#include_next \"a.p4\"", "#imp\\\nort <a.p4>"] {
+        assert!(refused(other).contains("is not carried out"), "{other}");
+    }
+}
+
+#[test]
+fn places_count_lines_as_they_are_written() {
+    assert_eq!(pp("\\\n\\\n__LINE__\n__LINE__"), "3 4");
+    assert_eq!(
+        pp("#line \\\n 70\n__LINE__\n__LI\\\nNE__ __LINE__"),
+        "70 71 72"
+    );
+    let (_, told) = run("a\\\nb\n  #if\\\n 1 / \\\n 0\n#endif", &Options::default());
+    assert!(told.contains(" --> dir/main.p4:3:4"), "{told}");
+    let (_, told) = run("x \\\n y \"\\\nz", &Options::default());
+    assert!(told.contains(" --> dir/main.p4:2:4"), "{told}");
+    let (_, told) = run("\u{feff}#endif", &Options::default());
+    assert!(told.contains(" --> dir/main.p4:1:2"), "{told}");
 }
 
 #[test]

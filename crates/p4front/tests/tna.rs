@@ -154,7 +154,7 @@ fn shares_of_other_programs() {
     let (mut accepted, mut run) = (0, 0);
     for path in &all {
         let two = path.to_string_lossy().contains("tofino2");
-        let mut options = Options::default();
+        let mut options = Options::on_disk();
         options.include_paths.push(folder.clone());
         let chip = if two { "2" } else { "1" };
         options

@@ -148,7 +148,7 @@ fn simple_switch(
 ) -> Result<bmv2::Pace, Fault> {
     let main = build.path(&build.manifest().program.main);
     let scratch = TempDir::new().input("temporary directory")?;
-    let program = bmv2::Program::compile(&main, &Options::default(), scratch.path());
+    let program = bmv2::Program::compile(&main, &Options::on_disk(), scratch.path());
     let program = program.map_err(Fault::input)?;
     let files = build.switch(switch).input(switch)?;
     let commands = build.read_text(&files.commands_txt()).input(switch)?;

@@ -39,7 +39,7 @@ impl Source {
     pub(super) fn options(&self) -> Options {
         let mut options = Options {
             include_paths: self.include.clone(),
-            ..Options::default()
+            ..Options::on_disk()
         };
         options
             .defines

@@ -20,12 +20,12 @@ pub(super) enum Start {
 /// A file that cannot be read or does not compile.
 pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
     let text = terminal::read(path)?;
-    if text.trim_start().starts_with('{') {
+    if p4front::bmv2json::is_json(&text) {
         return Ok(Start::Json(text));
     }
     let mut map = SourceMap::new();
     let main = map.add(path, text.as_str()).input(path)?;
-    let options = p4front::Options::default();
+    let options = p4front::Options::on_disk();
     let found = p4front::compile(&mut map, main, &options).and_then(|compiled| {
         // A program that is handed over travels alone.
         let text = p4front::pp::one_text(&mut map, main, &options)?;

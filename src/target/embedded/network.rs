@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use device::Device;
 use p4exec::{BuildError, Interpreter};
-use p4front::Options;
 use p4front::source::{FileId, SourceError, SourceMap};
+use p4front::{Files, Options};
 use p4ir::ValidProgram;
 use p4runtime::{NameError, P4InfoIndex};
 use packet::{MacAddr, PacketBuilder, PacketError};
@@ -124,7 +124,7 @@ impl Network {
     /// [`NetworkError`] if a file is missing, or the program or the P4Info is not right.
     pub fn open(directory: BuildDirectory, plan: CheckedPlan) -> Result<Self, NetworkError> {
         let files = &directory.manifest().program;
-        let program = compile(&mut SourceMap::new(), &Options::default(), |map| {
+        let program = compile(&mut SourceMap::new(), &Options::on_disk(), |map| {
             map.load(&directory.path(&files.main))
         })?;
         let text = directory.read_text(&files.p4info)?;
@@ -394,7 +394,7 @@ pub(super) fn compile_generated(
         .iter()
         .map(|f| (PathBuf::from(&f.name), f.text.clone()));
     let options = Options {
-        files: includes.collect(),
+        files: Files::Memory(includes.collect()),
         ..Options::default()
     };
     let main = &generated.main;

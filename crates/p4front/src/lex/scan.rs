@@ -1,4 +1,7 @@
 //! The scanner: characters to [`RawToken`]s, one file at a time, on demand.
+//!
+//! Lines that end in `\` are joined with the next before anything else (phase 2 of translation, as in C), so that a word,
+//! an operator or a comment may be broken anywhere. Spans still point into the text as it was written.
 
 use std::sync::Arc;
 
@@ -10,18 +13,63 @@ use crate::source::{FileId, Span};
 #[derive(Debug)]
 pub struct Scanner {
     file: FileId,
+    /// The text with its lines joined.
     text: Arc<str>,
+    /// Where lines were joined.
+    joins: Vec<Join>,
     pos: usize,
     /// No token has been seen on this line yet.
     bol: bool,
 }
 
+/// Two lines became one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Join {
+    /// The place in the joined text.
+    at: usize,
+    /// Bytes left out up to here.
+    left_out: usize,
+}
+
+/// Length of what joins two lines (`\`, optional blanks, line end), if `text` begins with it.
+fn splice(text: &[u8]) -> Option<usize> {
+    let rest = text.strip_prefix(b"\\")?;
+    let blanks = rest.iter().take_while(|b| b" \t\r".contains(b)).count();
+    (rest.get(blanks) == Some(&b'\n')).then_some(blanks + 2)
+}
+
+/// Joins the lines of a text.
+fn join_lines(text: Arc<str>) -> (Arc<str>, Vec<Join>) {
+    let mut joined = String::new();
+    let mut joins: Vec<Join> = Vec::new();
+    let (mut from, mut left_out) = (0, 0);
+    for (at, _) in text.match_indices('\\') {
+        let Some(length) = text.as_bytes().get(at..).and_then(splice) else {
+            continue;
+        };
+        joined.push_str(text.get(from..at).unwrap_or_default());
+        from = at + length;
+        left_out += length;
+        joins.push(Join {
+            at: joined.len(),
+            left_out,
+        });
+    }
+    if joins.is_empty() {
+        return (text, joins);
+    }
+    joined.push_str(text.get(from..).unwrap_or_default());
+    (joined.into(), joins)
+}
+
 impl Scanner {
     /// Starts at the beginning of `text`, the text of `file`.
     pub fn new(file: FileId, text: Arc<str>) -> Self {
+        let (text, joins) = join_lines(text);
         Self {
             file,
             text,
+            joins,
             pos: 0,
             bol: true,
         }
@@ -36,30 +84,22 @@ impl Scanner {
         self.text.as_bytes().get(self.pos + ahead).copied()
     }
 
+    /// The place in the text as written of a place in the joined one: behind what was left out there, or before it.
+    fn written(&self, at: usize, behind: bool) -> u32 {
+        let before = |j: &Join| j.at < at || (behind && j.at == at);
+        let count = self.joins.partition_point(before);
+        let last = count.checked_sub(1).and_then(|i| self.joins.get(i));
+        u32::try_from(at + last.map_or(0, |j| j.left_out)).unwrap_or(u32::MAX)
+    }
+
     fn span_from(&self, start: usize) -> Span {
-        let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Span::new(self.file, clip(start), clip(self.pos))
+        let from = self.written(start, true);
+        Span::new(self.file, from, self.written(self.pos, false).max(from))
     }
 
     /// An empty span at the current position.
     pub fn here(&self) -> Span {
         self.span_from(self.pos)
-    }
-
-    /// Length of a line splice (`\`, optional blanks, line end) at `pos + ahead`; 0 if none.
-    fn splice(&self, ahead: usize) -> usize {
-        if self.byte(ahead) != Some(b'\\') {
-            return 0;
-        }
-        let mut n = 1;
-        while matches!(self.byte(ahead + n), Some(b' ' | b'\t' | b'\r')) {
-            n += 1;
-        }
-        if self.byte(ahead + n) == Some(b'\n') {
-            n + 1
-        } else {
-            0
-        }
     }
 
     /// Skips blanks and comments. Line ends too unless `stop_at_newline`. Returns true if anything
@@ -75,19 +115,14 @@ impl Scanner {
                 }
                 (Some(b'/'), Some(b'/')) => self.skip_line_comment(),
                 (Some(b'/'), Some(b'*')) => self.skip_block_comment(diags),
-                (Some(b'\\'), _) if self.splice(0) > 0 => self.pos += self.splice(0),
                 _ => return self.pos > start,
             }
         }
     }
 
     fn skip_line_comment(&mut self) {
-        while let Some(b) = self.byte(0) {
-            match b {
-                b'\n' => return,
-                b'\\' if self.splice(0) > 0 => self.pos += self.splice(0),
-                _ => self.pos += 1,
-            }
+        while self.byte(0).is_some_and(|b| b != b'\n') {
+            self.pos += 1;
         }
     }
 
@@ -99,7 +134,7 @@ impl Scanner {
             self.pos += n + 2;
             return;
         }
-        let opening = Span::new(self.file, self.span_from(start).start, self.here().start);
+        let opening = self.span_from(start);
         diags.push(
             Diagnostic::error("lexical", opening, "this comment is never closed")
                 .with_help("write `*/` where it ends"),
@@ -270,6 +305,25 @@ mod tests {
             ["a", "b", "e", "\"f\\\"//\"", "g", "é"]
         );
         assert_eq!(spell("x \"open\ny"), ["x", "\"open", "y"]);
+    }
+
+    #[test]
+    fn lines_are_joined_before_anything_else() {
+        assert_eq!(
+            spell(
+                "wo\\\nrd 1\\ \t\r\n2 &\\\n&\\\n& \"a\\\nb\" /\\\n* x *\\\n/ y /\\\n/ z \\\nz\n\\\n\\\nend \\x"
+            ),
+            ["word", "12", "&&&", "\"ab\"", "y", "end", "\\", "x"]
+        );
+        let (mut names, mut diags) = (Interner::default(), Diagnostics::new());
+        let mut s = Scanner::new(FileId(0), "\\\na\\\n\\\nb \\\n c\\\n".into());
+        let mut next = || s.next(&mut names, &mut diags).span;
+        assert_eq!(
+            [next(), next()].map(|s| (s.start, s.end)),
+            [(2, 8), (12, 13)]
+        );
+        let end = next();
+        assert_eq!((end.start, end.end), (15, 15));
     }
 
     #[test]

@@ -41,6 +41,15 @@ impl Preprocessor<'_> {
             (_, "warning") => self.user_message(Severity::Warning, name.span),
             (_, "pragma") => self.pragma(),
             (_, "ident" | "sccs") => self.skip_line(),
+            (_, "include_next" | "import") => {
+                self.complete = false;
+                let message = format!("`#{}` is not carried out", name.text);
+                self.diags.push(
+                    Diagnostic::error("preprocessor", name.span, message)
+                        .with_help("write `#include`"),
+                );
+                self.skip_line();
+            }
             _ => {
                 let message = format!("unknown directive `#{}` is ignored", name.text);
                 self.diags
@@ -112,7 +121,9 @@ impl Preprocessor<'_> {
         let name = name
             .and_then(|t| t.text.get(1..t.text.len() - 1))
             .map(Symbol::from);
-        self.map.mark_line(hash, line, name);
+        // A directive may take several lines.
+        let end = self.frames.last().map_or(hash, |f| f.scanner.here());
+        self.map.mark_line(end, line, name);
     }
 
     /// Defines the macros given as options.

@@ -1,13 +1,14 @@
-//! `#include`: which file is meant, and reading it.
+//! `#include`: which file is meant, among those that [`Files`] lets the program see.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::whole::Followed;
 use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDED_BYTES, MAX_INCLUDES, Preprocessor};
 use crate::diag::Diagnostic;
+use crate::disk;
 use crate::lex::{Punct, RawKind, RawToken};
-use crate::options::Builtins;
-use crate::source::{FileId, SourceMap, Span};
+use crate::options::{Builtins, Files};
+use crate::source::{FileId, SourceError, SourceMap, Span};
 
 /// Declarations that are part of this compiler, by the name they are included under.
 const BUILTIN: [(&str, &str); 11] = [
@@ -83,10 +84,7 @@ enum Found {
         name: &'static str,
         text: &'static str,
     },
-    Unreadable {
-        path: PathBuf,
-        why: std::io::Error,
-    },
+    Unreadable(SourceError),
     Already,
 }
 
@@ -168,28 +166,22 @@ impl Preprocessor<'_> {
     }
 
     fn read(&self, path: &Path) -> Option<Found> {
-        let found = |text| {
-            if self.once.contains(path) {
-                return Found::Already;
-            }
-            Found::Text {
-                path: path.to_path_buf(),
-                text,
-            }
+        let text = match &self.options.files {
+            Files::Builtin => return None,
+            Files::Memory(files) => files.get(&*normal(path))?.clone(),
+            Files::Disk if !disk::is_file(path) => return None,
+            Files::Disk => match disk::read(path) {
+                Ok(text) => text,
+                Err(why) => return Some(Found::Unreadable(why)),
+            },
         };
-        if let Some(text) = self.options.files.get(path) {
-            return Some(found(text.clone()));
+        if self.once.contains(path) {
+            return Some(Found::Already);
         }
-        if !path.is_file() {
-            return None;
-        }
-        match std::fs::read(path) {
-            Ok(bytes) => Some(found(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(why) => Some(Found::Unreadable {
-                path: path.to_path_buf(),
-                why,
-            }),
-        }
+        Some(Found::Text {
+            path: path.to_path_buf(),
+            text,
+        })
     }
 
     fn open(&mut self, found: Found, name: &str, span: Span, directive: Span) {
@@ -200,9 +192,9 @@ impl Preprocessor<'_> {
                 self.included.followed.push(Followed { directive, text });
                 return;
             }
-            Found::Unreadable { path, why } => {
+            Found::Unreadable(why) => {
                 self.complete = false;
-                self.error(span, format!("cannot read {}: {why}", path.display()));
+                self.error(span, why.to_string());
                 return;
             }
             Found::Builtin { name, text } => {
@@ -243,28 +235,54 @@ impl Preprocessor<'_> {
 
     fn not_found(&mut self, name: &str, span: Span, searched: &[PathBuf]) {
         self.complete = false;
-        let shown = |p: &PathBuf| {
-            if p.as_os_str().is_empty() {
-                "the current folder".into()
-            } else {
-                p.display().to_string()
+        let mut found = Diagnostic::error("include", span, format!("cannot find `{name}`"));
+        let alone = self.options.files == Files::Builtin;
+        if !alone {
+            found = found.with_note(format!("searched in: {}", list(searched)));
+        }
+        found = found.with_note(format!("built in are: {}", OFFERED.join(", ")));
+        let help = match (
+            crate::diag::closest(name, OFFERED.into_iter()),
+            &self.options.files,
+        ) {
+            (Some(close), _) => format!("did you mean `{close}`?"),
+            (None, Files::Disk) => "name its folder with -I".to_owned(),
+            (None, Files::Builtin | Files::Memory(_)) => {
+                "put its text in the place of the `#include`; no file of this machine can be included"
+                    .to_owned()
             }
         };
-        let list: Vec<String> = searched.iter().map(shown).collect();
-        let list = if list.is_empty() {
-            "nowhere".into()
-        } else {
-            list.join(", ")
-        };
-        let help = match crate::diag::closest(name, OFFERED.into_iter()) {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => "name its folder with -I".to_owned(),
-        };
-        self.diags.push(
-            Diagnostic::error("include", span, format!("cannot find `{name}`"))
-                .with_note(format!("searched in: {list}"))
-                .with_note(format!("built in are: {}", OFFERED.join(", ")))
-                .with_help(help),
-        );
+        self.diags.push(found.with_help(help));
     }
+}
+
+/// Folders as people read them.
+fn list(folders: &[PathBuf]) -> String {
+    let shown = |p: &PathBuf| {
+        if p.as_os_str().is_empty() {
+            "the current folder".into()
+        } else {
+            p.display().to_string()
+        }
+    };
+    let all: Vec<String> = folders.iter().map(shown).collect();
+    if all.is_empty() {
+        return "nowhere".into();
+    }
+    all.join(", ")
+}
+
+/// A path without `.` and `..`, where names alone tell what they mean.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        let up = part == Component::ParentDir
+            && matches!(out.components().next_back(), Some(Component::Normal(_)));
+        if up {
+            out.pop();
+        } else if part != Component::CurDir {
+            out.push(part);
+        }
+    }
+    out
 }

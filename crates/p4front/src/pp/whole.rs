@@ -57,13 +57,24 @@ fn put(
         whole.push_str(text.get(from..start).unwrap_or_default());
         if let Some(included) = followed.text {
             put(whole, map, included, by_file);
-            if !whole.ends_with('\n') {
-                whole.push('\n');
-            }
+            end_line(whole);
         }
         from = end;
     }
     whole.push_str(text.get(from..).unwrap_or_default());
+}
+
+/// Ends the last line, so that it is not joined with the next.
+fn end_line(whole: &mut String) {
+    if !whole.ends_with('\n') {
+        whole.push('\n');
+    }
+    let last = whole.trim_end_matches('\n').len();
+    let line = whole.get(..last).unwrap_or_default();
+    let joins = line.trim_end_matches([' ', '\t', '\r']).ends_with('\\');
+    if joins && last + 1 == whole.len() {
+        whole.push('\n');
+    }
 }
 
 /// Where a directive begins and ends, with its line unless a comment stands there too.
@@ -86,6 +97,7 @@ fn line(text: &str, directive: Span) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Files;
 
     fn map_of((name, text): (&str, &str)) -> SourceMap {
         let mut map = SourceMap::new();
@@ -95,7 +107,7 @@ mod tests {
 
     fn whole(files: &[(&str, &str)]) -> Result<String, String> {
         let options = Options {
-            files: files.iter().map(|(n, t)| (n.into(), (*t).into())).collect(),
+            files: Files::Memory(files.iter().map(|(n, t)| (n.into(), (*t).into())).collect()),
             ..Options::default()
         };
         let mut map = SourceMap::new();
@@ -133,6 +145,23 @@ mod tests {
         ]);
         let wanted = "DEEP\r\nINNER\n // why\n#include <core.p4>\nOUTER\nEND\n";
         assert_eq!(one.as_deref(), Ok(wanted));
+    }
+
+    #[test]
+    fn joined_lines_stay_apart_from_the_next() {
+        let one = whole(&[
+            (
+                "a.p4",
+                "/**/\\\n#inc\\\nlude \"b.p4\" \\\n\nEND\n#include \"c.p4\"\nMORE\n",
+            ),
+            ("b.p4", "IN_B // and \\\n"),
+            ("c.p4", "IN_C // and \\"),
+        ]);
+        let one = one.expect("whole");
+        assert!(
+            one.contains("\nEND\n") && one.ends_with("\n\nMORE\n"),
+            "{one}"
+        );
     }
 
     #[test]
