@@ -63,35 +63,21 @@ pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|e| Refusal::invalid(format!("p4_device_config is not UTF-8: {e}")))?;
-    if text.trim_start().starts_with('{') {
+    if p4front::bmv2json::is_json(text) {
         return p4front::bmv2json::read(text)
             .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")));
     }
     compile(text)
 }
 
+/// A program comes alone and sees built-in files only: a client must not make the switch read those of its machine.
 fn compile(text: &str) -> Result<ValidProgram, Refusal> {
-    // A program comes alone: it must not make the switch read files of its own machine.
-    let include = text.lines().map(str::trim).find(|line| {
-        let rest = line.strip_prefix('#').map(str::trim_start);
-        let file = rest.and_then(|r| r.strip_prefix("include")).map(str::trim);
-        file.is_some_and(|f| {
-            !["core.p4", "v1model.p4"]
-                .iter()
-                .any(|known| f.contains(known))
-        })
-    });
-    if let Some(line) = include {
-        return Err(Refusal::invalid(format!(
-            "p4_device_config: `{line}`: only core.p4 and v1model.p4 can be included; preprocess the program"
-        )));
-    }
     let mut map = SourceMap::new();
     let main = map
         .add("p4_device_config", text)
         .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")))?;
     let options = p4front::Options {
-        builtins: p4front::Builtins::BeforePath,
+        files: p4front::Files::Builtin,
         ..p4front::Options::default()
     };
     p4front::compile(&mut map, main, &options)

@@ -17,6 +17,7 @@ mod entries;
 mod fuzz;
 mod limits;
 mod names;
+mod includes;
 mod optional;
 mod process;
 mod serial;
