@@ -42,7 +42,7 @@ pub fn decode_key(
         .iter()
         .zip(key)
         .map(|(field, one)| {
-            one.or_else(|| FieldMatch::any(field.kind, field.shape.width))
+            one.or_else(|| FieldMatch::any(field.held_as, field.shape.width))
                 .ok_or_else(|| {
                     let name = &field.name;
                     Refusal::invalid(format!("match field `{name}` is exact and must be given"))
@@ -64,7 +64,12 @@ fn read_kind(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, 
             Ok(FieldMatch::Exact(decode(&m.value, shape)?))
         }
         (MatchKind::Optional, Some(Given::Optional(m))) => {
-            Ok(FieldMatch::Optional(Some(decode(&m.value, shape)?)))
+            let value = decode(&m.value, shape)?;
+            if field.held_as == MatchKind::Ternary {
+                let mask = Bits::ones(shape.width);
+                return Ok(FieldMatch::Ternary { value, mask });
+            }
+            Ok(FieldMatch::Optional(Some(value)))
         }
         (MatchKind::Lpm, Some(Given::Lpm(m))) => {
             let value = decode(&m.value, shape)?;
@@ -133,6 +138,9 @@ pub fn encode_key(fields: &[FieldSchema], key: &[FieldMatch]) -> Vec<v1::FieldMa
                 prefix_len: *prefix_len as i32,
             }),
             FieldMatch::Ternary { mask, .. } if mask.is_zero() => continue,
+            FieldMatch::Ternary { value: bits, .. } if field.kind == MatchKind::Optional => {
+                Given::Optional(field_match::Optional { value: value(bits) })
+            }
             FieldMatch::Ternary { value: bits, mask } => Given::Ternary(field_match::Ternary {
                 value: value(bits),
                 mask: value(mask),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use p4exec::tables::MatchKind;
 use p4exec::v1model::scalar_width;
-use p4ir::{ActionId, Entity as _, ExternId, TableId, Type, TypeId, ValidProgram, ValueSetId};
+use p4ir::{
+    ActionId, Entity as _, ExternId, KeySet, TableId, Type, TypeId, ValidProgram, ValueSetId,
+};
 use p4runtime::p4::config::v1 as info;
 use units::PortId;
 
@@ -29,6 +31,8 @@ pub struct FieldSchema {
     pub names: Option<Arc<PortNames>>,
     /// How entries match it.
     pub kind: MatchKind,
+    /// How the program's table holds such a match: in BMv2's JSON, which knows no optional fields, as ternary.
+    pub held_as: MatchKind,
 }
 
 impl FieldSchema {
@@ -489,7 +493,7 @@ impl Builder<'_> {
             if *name != given.name {
                 return unfit(format!("{here} is called `{name}` in the program"));
             }
-            let kind = match kind {
+            let held_as = match kind {
                 p4ir::MatchKind::Exact => MatchKind::Exact,
                 p4ir::MatchKind::Lpm => MatchKind::Lpm,
                 p4ir::MatchKind::Ternary => MatchKind::Ternary,
@@ -497,9 +501,11 @@ impl Builder<'_> {
                 p4ir::MatchKind::Optional => MatchKind::Optional,
                 other => return unfit(format!("{here} is matched as `{}`", other.name())),
             };
-            if given_kind(given) != Some(kind) {
-                return unfit(format!("{here} is matched as `{kind}` in the program"));
-            }
+            let kind = match (given_kind(given), held_as) {
+                (Some(MatchKind::Optional), MatchKind::Ternary) => MatchKind::Optional,
+                (Some(kind), _) if kind == held_as => kind,
+                _ => return unfit(format!("{here} is matched as `{held_as}` in the program")),
+            };
             let type_name = given.type_name.as_ref();
             let shape = self.width(&here, given.bitwidth, type_name, *ty)?;
             let names = self.names(&here, type_name, shape.width)?;
@@ -514,6 +520,7 @@ impl Builder<'_> {
                 shape,
                 names,
                 kind,
+                held_as,
             });
         }
         Ok(fields)
@@ -543,10 +550,13 @@ impl Builder<'_> {
             return unfit(format!("table `{}` has {not}action profile", head.name));
         }
         let fields = self.fields(&head.name, &given.match_fields, &keys)?;
+        check_initial(&head.name, &fields, table)?;
         let fast = !has_profile
             && !table.const_entries
             && !fields.is_empty()
-            && fields.iter().all(|f| !f.shape.signed && f.names.is_none());
+            && fields
+                .iter()
+                .all(|f| !f.shape.signed && f.names.is_none() && f.kind == f.held_as);
         Ok(TableSchema {
             id: head.id,
             name: head.name.clone(),
@@ -752,6 +762,22 @@ impl Builder<'_> {
         }
         Ok(Some(HeaderSchema { fields }))
     }
+}
+
+/// The program's own entries must be such that P4Info's kinds of match can say them.
+fn check_initial(name: &str, fields: &[FieldSchema], table: &p4ir::Table) -> Result<(), Refusal> {
+    let keys = table.keys.iter().enumerate();
+    let keys = keys.filter(|(_, key)| key.kind != p4ir::MatchKind::Selector);
+    for (field, (at, _)) in fields.iter().zip(keys) {
+        let masked = |e: &p4ir::Entry| matches!(e.keys.get(at), Some(KeySet::Mask { .. }));
+        if field.kind == MatchKind::Optional && table.entries.iter().any(masked) {
+            return unfit(format!(
+                "match field `{}` of `{name}` is optional, and an entry of the program masks a part of it",
+                field.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn unsigned(number: i32) -> u32 {

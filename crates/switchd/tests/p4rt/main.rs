@@ -19,6 +19,7 @@ mod limits;
 mod names;
 mod includes;
 mod optional;
+mod optional_keys;
 mod process;
 mod serial;
 mod session;
