@@ -354,6 +354,176 @@ fn headers_in_stacks_and_unions_are_checked() {
     assert!(found.contains("more headers than its type"), "{found}");
 }
 
+/// What a compiler of another age writes for the same program is the same program.
+#[test]
+fn older_files_say_the_same() {
+    let today = program();
+    let plain = read(&today.to_string()).unwrap().to_string();
+    let mut older = today;
+    for pipeline in older["pipelines"].as_array_mut().unwrap() {
+        for table in pipeline["tables"].as_array_mut().unwrap() {
+            table.as_object_mut().unwrap().remove("action_ids");
+        }
+    }
+    for (at, op) in [(0, "modify_field"), (1, "modify_field")] {
+        older["actions"][0]["primitives"][at]["op"] = op.into();
+    }
+    let marked = format!("\u{feff}{older}");
+    assert!(p4front::bmv2json::is_json(&marked));
+    assert_eq!(read(&marked).unwrap().to_string(), plain);
+    older["pipelines"][0]["tables"][0]["actions"][0] = "sent".into();
+    let found = read(&older.to_string()).unwrap_err().to_string();
+    assert!(
+        found.contains("table `route`: there is no action `sent`"),
+        "{found}"
+    );
+}
+
+#[test]
+fn primitives_of_p4_14() {
+    let mut older = program();
+    let (ttl, one) = (field("ip", "ttl"), hex("0x01"));
+    let before = op("-", ttl.clone(), one.clone());
+    let mut body = |primitives: &[Value]| {
+        older["actions"][0]["primitives"] = primitives.into();
+        read(&older.to_string()).unwrap().to_string()
+    };
+    let same = body(&[primitive("assign", &[ttl.clone(), before])]);
+    assert_eq!(
+        body(&[primitive(
+            "subtract_from_field",
+            &[ttl.clone(), one.clone()]
+        )]),
+        same
+    );
+    assert_eq!(
+        body(&[primitive(
+            "subtract",
+            &[ttl.clone(), ttl.clone(), one.clone()]
+        )]),
+        same
+    );
+    let shifted = op("<<", ttl.clone(), one.clone());
+    let same = body(&[primitive("assign", &[ttl.clone(), shifted])]);
+    assert_eq!(
+        body(&[primitive("shift_left", &[ttl.clone(), ttl, one])]),
+        same
+    );
+}
+
+#[test]
+fn a_selector_in_its_table_is_a_profile() {
+    let mut older = program();
+    let table = &mut older["pipelines"][0]["tables"][0];
+    table["type"] = "indirect_ws".into();
+    table["act_prof_name"] = "ways".into();
+    table["selector"] = json!({ "algo": "crc16", "input": [field("ip", "dst")] });
+    let read = read(&older.to_string()).unwrap();
+    let id = read.extern_by_name("ways").expect("an object");
+    assert_eq!(read.externs[id].type_name, "action_selector");
+    let table = &read.tables[read.table_by_name("route").unwrap()];
+    assert_eq!(table.implementation, Some(id));
+    assert_eq!(
+        table.keys.len(),
+        2,
+        "the address, and again for the selector"
+    );
+}
+
+#[test]
+fn metadata_of_simple_switch_is_one_whatever_it_is_called() {
+    let mut older = program();
+    let types = older["header_types"].as_array_mut().unwrap();
+    types.push(json!({ "name": "intrinsic_t", "id": 7, "fields": [["mcast_grp", 16], ["egress_port", 9]] }));
+    let headers = older["headers"].as_array_mut().unwrap();
+    headers.push(json!({ "name": "intrinsic_metadata", "id": 9, "header_type": "intrinsic_t", "metadata": true }));
+    let group = field("intrinsic_metadata", "mcast_grp");
+    older["actions"][0]["primitives"] = json!([primitive("modify_field", &[group, hex("0x7")])]);
+    let read = read(&older.to_string()).unwrap();
+    let text = read.to_string();
+    assert!(text.contains("standard_metadata.mcast_grp = "), "{text}");
+}
+
+/// Compilers have numbered errors from 0 and from 1, and left them out.
+#[test]
+fn errors_have_any_numbers() {
+    let mut file = program();
+    file["header_types"][1]["fields"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!(["parser_error", 32, false]));
+    let verify = primitive(
+        "verify",
+        &[json!({ "type": "bool", "value": false }), hex("0x7")],
+    );
+    file["parsers"][0]["parse_states"][1]["parser_ops"] = json!([verify]);
+    let mut with = |errors: Value| {
+        file["errors"] = errors;
+        read(&file.to_string()).map(|p| (p.errors.clone(), p.to_string()))
+    };
+    let core = [
+        "NoError",
+        "PacketTooShort",
+        "NoMatch",
+        "StackOutOfBounds",
+        "HeaderTooShort",
+        "ParserTimeout",
+    ];
+    let from = |first: usize| {
+        core.iter()
+            .enumerate()
+            .map(|(i, e)| json!([e, i + first]))
+            .collect::<Vec<_>>()
+    };
+    let mut today = from(0);
+    today.extend([json!(["ParserInvalidArgument", 6]), json!(["Mine", 7])]);
+    let (names, plain) = with(today.into()).unwrap();
+    let mut old = from(1);
+    old.push(json!(["Mine", 7]));
+    let (old_names, renumbered) = with(old.clone().into()).unwrap();
+    assert_eq!(old_names, names);
+    assert!(!plain.contains("parser_error = "), "{plain}");
+    // What is missing gets the next number.
+    for line in [
+        "parser_error = 32w0x1",
+        "parser_error = 32w0x6",
+        "parser_error = 32w0x8",
+    ] {
+        assert!(renumbered.contains(line), "{line} in {renumbered}");
+    }
+    assert!(
+        !renumbered.contains("parser_error = 32w0x7"),
+        "{renumbered}"
+    );
+    old.push(json!(["Other", 7]));
+    let found = with(old.into()).unwrap_err().to_string();
+    assert!(found.contains("error `Other`, number 7"), "{found}");
+    let found = with(json!([])).unwrap_err().to_string();
+    assert!(found.contains("there is no error `7`"), "{found}");
+}
+
+#[test]
+fn a_value_set_has_the_same_fields_wherever_it_is_used() {
+    let mut file = program();
+    file["parse_vsets"] = json!([{ "name": "pvs", "id": 0, "compressed_bitwidth": 40 }]);
+    let case = json!({ "type": "parse_vset", "value": "pvs", "mask": null, "next_state": null });
+    let two = json!([field("ip", "ttl"), field("ip", "dst")]);
+    for (at, keys) in [(0, two.clone()), (1, two)] {
+        let state = &mut file["parsers"][0]["parse_states"][at];
+        state["transition_key"] = keys;
+        state["transitions"] = json!([case]);
+    }
+    let set = &read(&file.to_string()).unwrap().value_sets;
+    assert_eq!(set.iter().next().map(|(_, set)| set.fields.len()), Some(2));
+    let one = json!([{ "type": "lookahead", "value": [0, 40] }]);
+    file["parsers"][0]["parse_states"][0]["transition_key"] = one;
+    let found = read(&file.to_string()).unwrap_err().to_string();
+    assert!(
+        found.contains("keys that do not fit the value set"),
+        "{found}"
+    );
+}
+
 #[test]
 fn metadata_is_not_extracted() {
     let mut file = program();

@@ -33,8 +33,13 @@ impl Reader<'_> {
         self.at(p.source_info.as_ref());
         let expected = match p.op.as_str() {
             "exit" | "drop" | "no_op" => Some(0),
-            "add_header" | "remove_header" | "truncate" | "assert" | "assume" => Some(1),
+            "add_header" | "add_header_fast" | "remove_header" | "truncate" | "assert"
+            | "assume" => Some(1),
             "assign"
+            | "modify_field"
+            | "add_to_field"
+            | "subtract_from_field"
+            | "copy_header"
             | "assign_VL"
             | "assign_header"
             | "assign_header_stack"
@@ -45,19 +50,26 @@ impl Reader<'_> {
             | "count"
             | "log_msg" => Some(2),
             "register_read" | "register_write" | "execute_meter" => Some(3),
+            "add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left"
+            | "shift_right" => Some(3),
             _ => None,
         };
         let args = self.operands(p, expected)?;
         match (p.op.as_str(), &args[..]) {
             ("no_op", _) => {}
             ("exit", _) => self.emit(StmtKind::Exit),
-            ("assign", [dst, src]) => self.assign(dst, src)?,
+            ("assign" | "modify_field", [dst, src]) => self.assign(dst, src)?,
+            ("add_to_field", [dst, by]) => self.compute("+", dst, dst, by)?,
+            ("subtract_from_field", [dst, by]) => self.compute("-", dst, dst, by)?,
+            (op, [dst, left, right]) if operator(op).is_some() => {
+                self.compute(operator(op).unwrap_or_default(), dst, left, right)?;
+            }
             ("assign_VL", [dst, src]) => self.copy_field(dst, src)?,
-            ("assign_header", [dst, src]) => self.copy_header(dst, src)?,
+            ("assign_header" | "copy_header", [dst, src]) => self.copy_header(dst, src)?,
             ("assign_union" | "assign_header_stack" | "assign_union_stack", [dst, src]) => {
                 self.copy_whole(dst, src)?;
             }
-            ("add_header", [h]) => {
+            ("add_header" | "add_header_fast", [h]) => {
                 let h = self.header_arg(h)?;
                 self.emit(StmtKind::SetValid(h.place));
                 self.invalidate(&h.others);
@@ -70,6 +82,17 @@ impl Reader<'_> {
             _ => self.extern_primitive(&p.op, &args)?,
         }
         Ok(())
+    }
+
+    /// `dst = left op right`, as P4_14 has it.
+    fn compute(&mut self, op: &str, dst: &Arg, left: &Arg, right: &Arg) -> Read<()> {
+        let value = Arg::Op {
+            op: op.into(),
+            left: Some(Box::new(left.clone())),
+            right: Some(Box::new(right.clone())),
+            cond: None,
+        };
+        self.assign(dst, &value)
     }
 
     pub(super) fn assign(&mut self, dst: &Arg, src: &Arg) -> Read<()> {
@@ -475,6 +498,20 @@ impl Reader<'_> {
             values.push(self.read(h.place.field(i), f.ty));
         }
     }
+}
+
+/// The operator of a primitive that computes.
+fn operator(primitive: &str) -> Option<&'static str> {
+    Some(match primitive {
+        "add" => "+",
+        "subtract" => "-",
+        "bit_xor" => "^",
+        "bit_or" => "|",
+        "bit_and" => "&",
+        "shift_left" => "<<",
+        "shift_right" => ">>",
+        _ => return None,
+    })
 }
 
 /// Headers of one calculation whose validity is looked at.

@@ -1,6 +1,9 @@
 //! Checksums and the deparser, and the package that holds all blocks.
 
-use p4ir::{ArgValue, Control, ControlId, ExternArg, PackageArg, Stmt, StmtKind};
+use p4ir::{
+    ArgValue, Assign, Const, Control, ControlId, ExternArg, PackageArg, Stmt, StmtKind, SwitchCase,
+    Type,
+};
 
 use super::Read;
 use super::data::Reader;
@@ -9,8 +12,9 @@ use super::model::{Arg, Checksum};
 impl Reader<'_> {
     /// The five controls, as arguments of the package.
     pub(super) fn controls(&mut self) -> Read<()> {
-        let verify = self.checksums(true)?;
-        let verify = self.control("verify_checksum", 2, verify);
+        let mut first = self.block(Self::number_error)?;
+        first.extend(self.checksums(true)?);
+        let verify = self.control("verify_checksum", 2, first);
         let ingress = self.pipeline("ingress")?;
         let egress = self.pipeline("egress")?;
         let update = self.checksums(false)?;
@@ -32,6 +36,41 @@ impl Reader<'_> {
             });
         }
         self.program.main.type_name = "V1Switch".into();
+        Ok(())
+    }
+
+    /// What runs first after the parser: `parser_error` gets the number that the file has for it.
+    fn number_error(&mut self) -> Read<()> {
+        let standard = self.header("standard_metadata")?;
+        let Ok((place, ty)) = self.field_of(&standard.place, standard.ty, "parser_error") else {
+            return Ok(());
+        };
+        let width = self.program.types.get(ty).and_then(Type::bits);
+        let Some((width, signed)) = width else {
+            return Ok(());
+        };
+        let mut cases = Vec::new();
+        for (index, number) in self.error_numbers.clone().into_iter().enumerate() {
+            if usize::try_from(number) == Ok(index) {
+                continue;
+            }
+            let value = self.constant(&number.into(), width, signed);
+            let dst = place.clone();
+            let body = self.block(|r| {
+                r.emit(StmtKind::Assign(Assign { dst, value }));
+                Ok(())
+            })?;
+            let labels = vec![Const::Bits(index.into())];
+            cases.push(SwitchCase { labels, body });
+        }
+        if !cases.is_empty() {
+            let value = self.read(place, ty);
+            self.emit(StmtKind::Switch {
+                value,
+                cases,
+                default: Vec::new(),
+            });
+        }
         Ok(())
     }
 

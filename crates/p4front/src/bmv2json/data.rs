@@ -9,6 +9,7 @@ use p4ir::{
 };
 
 use super::model::{HeaderType, Json, SourceInfo};
+use super::older::BESIDE_STANDARD;
 use crate::types::fold::MAX_BITS;
 
 use super::{Bmv2Error, Read};
@@ -36,6 +37,8 @@ pub(super) struct StackRef {
 pub(super) struct Reader<'j> {
     pub(super) json: &'j Json,
     pub(super) program: Program,
+    /// The file's number of each error of the program.
+    pub(super) error_numbers: Vec<u32>,
     pub(super) headers: BTreeMap<String, HeaderRef>,
     pub(super) stacks: BTreeMap<String, StackRef>,
     pub(super) unions: BTreeMap<String, Place>,
@@ -44,6 +47,8 @@ pub(super) struct Reader<'j> {
     pub(super) actions: BTreeMap<i64, ActionId>,
     pub(super) externs: BTreeMap<String, ExternId>,
     pub(super) value_sets: BTreeMap<String, ValueSetId>,
+    /// Value sets whose fields the keys of a select have told.
+    pub(super) fitted: BTreeSet<ValueSetId>,
     /// Action data of the action being read.
     pub(super) action_data: Vec<(VarId, u32)>,
     /// Statements being made.
@@ -62,6 +67,7 @@ impl<'j> Reader<'j> {
         let mut r = Reader {
             json,
             program: Program::default(),
+            error_numbers: Vec::new(),
             headers: BTreeMap::new(),
             stacks: BTreeMap::new(),
             unions: BTreeMap::new(),
@@ -69,6 +75,7 @@ impl<'j> Reader<'j> {
             actions: BTreeMap::new(),
             externs: BTreeMap::new(),
             value_sets: BTreeMap::new(),
+            fitted: BTreeSet::new(),
             action_data: Vec::new(),
             out: Vec::new(),
             in_parser: false,
@@ -175,7 +182,8 @@ impl<'j> Reader<'j> {
 
     // ---- storage ----
 
-    /// Error numbers are positions in the list; the core errors come first.
+    /// The program's errors: those of `core.p4` first, then the others by number. Core errors that the file lacks get
+    /// the numbers behind its own, as BMv2 gives them.
     fn errors(&mut self) -> Read<()> {
         const CORE: [&str; 7] = [
             "NoError",
@@ -187,19 +195,44 @@ impl<'j> Reader<'j> {
             "ParserInvalidArgument",
         ];
         self.context = "errors".into();
-        let mut list = self.json.errors.clone();
-        list.sort_by_key(|(_, n)| *n);
-        for (i, (name, n)) in list.iter().enumerate() {
-            let expected = CORE.get(i).is_none_or(|core| core == name);
-            if usize::try_from(*n) != Ok(i) || !expected {
-                return Err(self.unsupported(format!("error `{name}` with number {n}")));
+        let mut names = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        for (name, number) in &self.json.errors {
+            let again = names.insert(name.as_str(), *number).is_some();
+            if again || numbers.insert(*number, name.as_str()).is_some() {
+                return Err(self.malformed(format!(
+                    "error `{name}`, number {number}: one of both is not new"
+                )));
             }
         }
-        self.program.errors = list.into_iter().map(|(name, _)| name).collect();
-        for core in CORE.iter().skip(self.program.errors.len()) {
-            self.program.errors.push((*core).into());
+        let highest = numbers.last_key_value().map(|(number, _)| *number);
+        let mut next = highest.map_or(Some(0), |n| n.checked_add(1));
+        for core in CORE {
+            let number = match names.get(core) {
+                Some(number) => *number,
+                None => {
+                    let free =
+                        next.ok_or_else(|| self.malformed("error numbers that are too large"))?;
+                    next = free.checked_add(1);
+                    free
+                }
+            };
+            self.program.errors.push(core.into());
+            self.error_numbers.push(number);
+        }
+        for (number, name) in numbers {
+            if !CORE.contains(&name) {
+                self.program.errors.push(name.into());
+                self.error_numbers.push(number);
+            }
         }
         Ok(())
+    }
+
+    /// The program's error that the file gives a number.
+    pub(super) fn error_of(&self, number: u32) -> Option<u32> {
+        let index = self.error_numbers.iter().position(|n| *n == number)?;
+        u32::try_from(index).ok()
     }
 
     fn storage(&mut self) -> Read<()> {
@@ -229,6 +262,7 @@ impl<'j> Reader<'j> {
                 .ok_or_else(|| self.unknown("header type", h.header_type.as_str()))?;
             match (h.metadata, h.name.as_str()) {
                 (true, "standard_metadata") => standard = Some(record),
+                (true, name) if BESIDE_STANDARD.contains(&name) => {}
                 (true, name) => {
                     let path = vec![metadata.add(name, record)];
                     placed.insert(i, path);
@@ -426,6 +460,7 @@ impl<'j> Reader<'j> {
             };
             let (var, ty) = match (h.metadata, h.name.as_str()) {
                 (true, "standard_metadata") => (self.blocks[2], record),
+                (true, name) if BESIDE_STANDARD.contains(&name) => (self.blocks[2], record),
                 (true, _) => (self.blocks[1], record),
                 (false, _) => (self.blocks[0], header),
             };

@@ -13,12 +13,17 @@
 //!   the locals of all blocks are in there, as p4c puts them.
 //! * `transition reject` is the end of the parser in the JSON: the packet goes on to ingress.
 //!
+//! Errors may have any numbers: the parser counts as `core.p4` does, and what it leaves in `parser_error` is
+//! renumbered before the program looks at it. What older compilers wrote (p4c-bm, for P4_14) is read too, see [`older`].
+//!
 //! Extern objects of other architectures are read too; whether one can run is the executor's matter.
 //!
 //! Not read: extern functions, P4_14's `register` operands and `calculated fields` of
 //! other types than `generic`; such input is an error that names the construct.
 
 use p4ir::{ValidProgram, ValidationError};
+
+use crate::source::without_mark;
 
 mod action;
 mod checks;
@@ -28,6 +33,7 @@ mod flow;
 mod jumps;
 mod model;
 mod objects;
+mod older;
 mod parser;
 mod table;
 
@@ -75,22 +81,31 @@ pub enum Bmv2Error {
 
 type Read<T> = Result<T, Bmv2Error>;
 
-/// Reads a program from the text of a BMv2 JSON file.
+/// Whether a program is BMv2 JSON rather than P4: whether an object begins it.
+#[must_use]
+pub fn is_json(text: &str) -> bool {
+    without_mark(text).trim_start().starts_with('{')
+}
+
+/// Reads a program from the text of a BMv2 JSON file. A byte order mark at its start is left out.
 ///
 /// # Errors
 /// [`Bmv2Error`] says what, where.
 pub fn read(text: &str) -> Result<ValidProgram, Bmv2Error> {
+    let text = without_mark(text);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let json: model::Json = serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
-        let path = e.path().to_string();
-        let error = e.into_inner();
-        Bmv2Error::Json { path, error }
-    })?;
+    let mut json: model::Json =
+        serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
+            let path = e.path().to_string();
+            let error = e.into_inner();
+            Bmv2Error::Json { path, error }
+        })?;
     deserializer.end().map_err(|error| Bmv2Error::Json {
         path: ".".into(),
         error,
     })?;
-    convert(&json).map_err(|e| e.located(text))
+    let program = json.renew().and_then(|()| convert(&json));
+    program.map_err(|e| e.located(text))
 }
 
 fn convert(json: &model::Json) -> Result<ValidProgram, Bmv2Error> {

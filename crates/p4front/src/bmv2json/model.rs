@@ -260,13 +260,21 @@ pub(super) struct Table {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) action_profile: Option<String>,
+    /// Its name in older files.
+    pub(super) act_prof_name: Option<String>,
+    /// In older files, for the profile.
+    pub(super) selector: Option<Selector>,
     pub(super) max_size: Option<u64>,
     #[serde(default)]
     pub(super) with_counters: bool,
     #[serde(default)]
     pub(super) support_timeout: bool,
     pub(super) direct_meters: Option<String>,
+    #[serde(default)]
     pub(super) action_ids: Vec<i64>,
+    /// Names in the order of `action_ids`, which older files lack.
+    #[serde(default)]
+    pub(super) actions: Vec<String>,
     pub(super) base_default_next: Option<String>,
     pub(super) next_tables: std::collections::BTreeMap<String, Option<String>>,
     pub(super) default_entry: Option<DefaultEntry>,

@@ -166,10 +166,11 @@ impl Reader<'_> {
                 .sum()
         };
         let known = &self.program.value_sets[id].fields;
+        let first = self.fitted.insert(id);
         if known.len() == fields.len() {
             return Ok(());
         }
-        if known.len() > 1 || width(self, known) != width(self, &fields) {
+        if !first || width(self, known) != width(self, &fields) {
             return Err(self.malformed("keys that do not fit the value set"));
         }
         self.program.value_sets[id].fields = fields;
@@ -199,9 +200,7 @@ impl Reader<'_> {
                 let Arg::Number(n) = error else {
                     return Err(self.unsupported("`verify` with a computed error"));
                 };
-                let known = n
-                    .to_u32()
-                    .filter(|n| (*n as usize) < self.program.errors.len());
+                let known = n.to_u32().and_then(|n| self.error_of(n));
                 let error = known.ok_or_else(|| self.unknown("error", n.to_string()))?;
                 let error = self.error_const(error);
                 self.emit(StmtKind::Verify { cond, error });
