@@ -368,7 +368,7 @@ pub struct SelectCase {
 pub enum Transition {
     /// Unconditionally.
     Goto(Target),
-    /// First matching case in order; none raises `NoMatch`.
+    /// First matching case in order; none rejects.
     Select {
         /// Scalars.
         keys: Vec<ExprId>,

@@ -87,8 +87,9 @@
 //! # Parsers
 //!
 //! A parser is a set of states. Run [`Parser::init`], then the start state: its body, then its transition.
-//! A `select` without a matching case rejects, as the state `reject` does; P4_16 wants `error.NoMatch` there, but
-//! BMv2 leaves `parser_error` at `NoError`, and so do executors. A failing [`StmtKind::Verify`], an
+//! A `select` without a matching case rejects, as the state `reject` does: `parser_error` stays `NoError`. P4_16 wants
+//! `error.NoMatch` there, so lowering adds a case that raises it; BMv2 raises nothing, and so programs read from its
+//! JSON have no such case. A failing [`StmtKind::Verify`], an
 //! extraction beyond the packet (`PacketTooShort`) or a varbit longer than its maximum
 //! (`HeaderTooShort`) raises its error: the error is recorded and the state machine goes
 //! to *reject*, at any nesting depth of subparsers; an extraction that fails changes nothing. Using `stack.next`/`stack.last` out of bounds

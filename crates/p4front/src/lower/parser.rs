@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    MatchKind, Parser, ParserId, SelectCase, SelectMatch, State, StateId, Target, Transition,
-    ValueSet, ValueSetField,
+    Const, Entity as _, KeySet, MatchKind, Parser, ParserId, SelectCase, SelectMatch, State,
+    StateId, Stmt, StmtKind, Target, Transition, ValueSet, ValueSetField,
 };
 
 use super::value::{Elab, Val};
@@ -51,9 +51,7 @@ impl<'a> Lowerer<'a> {
             }
         };
         self.check_reach(p, start, &ids);
-        if self.tna() {
-            self.tna_rejections(&mut ids, p.signature.name.span);
-        }
+        self.no_match(&mut ids, p.signature.name.span);
         let parser = Parser {
             name: self.prefix.clone(),
             type_name: p.signature.name.to_string(),
@@ -174,6 +172,59 @@ impl<'a> Lowerer<'a> {
                 Target::Reject
             }
         }
+    }
+
+    /// A `select` that matches nothing leads to a state that raises `NoMatch` (P4_16 12.6). On Tofino `reject` does so
+    /// too: there it ends the packet with an error, which v1model's does not.
+    fn no_match(&mut self, ids: &mut Vec<StateId>, span: Span) {
+        let refused = StateId::new(self.ir.states.len());
+        let tna = self.tna();
+        let to = |target: &mut Target| {
+            let rejects = tna && *target == Target::Reject;
+            if rejects {
+                *target = Target::State(refused);
+            }
+            rejects
+        };
+        let mut used = false;
+        for id in ids.iter() {
+            match &mut self.ir.states[*id].transition {
+                Transition::Goto(target) => used |= to(target),
+                Transition::Select { keys, cases } => {
+                    for case in cases.iter_mut() {
+                        used |= to(&mut case.target);
+                    }
+                    let total = |c: &SelectCase| matches!(&c.matches, SelectMatch::Sets(sets) if sets.iter().all(|s| *s == KeySet::Any));
+                    if !cases.iter().any(total) {
+                        used = true;
+                        cases.push(SelectCase {
+                            matches: SelectMatch::Sets(vec![KeySet::Any; keys.len()]),
+                            target: Target::State(refused),
+                        });
+                    }
+                }
+            }
+        }
+        if !used {
+            return;
+        }
+        let boolean = self.ir.types.boolean();
+        let never = p4ir::ExprKind::Const(Const::Bool(false));
+        let cond = self.ir.add_expr(never, boolean);
+        let no_match = self.ir.error_index("NoMatch").unwrap_or(0);
+        let kind = p4ir::ExprKind::Const(Const::Error(no_match));
+        let error = self.ir.add_expr(kind, self.types_cache.error);
+        let span = self.span(span);
+        let body = vec![Stmt {
+            kind: StmtKind::Verify { cond, error },
+            span,
+        }];
+        ids.push(self.ir.states.push(State {
+            name: "reject".to_owned(),
+            body,
+            transition: Transition::Goto(Target::Reject),
+            span,
+        }));
     }
 
     fn select(

@@ -16,9 +16,8 @@ use std::collections::HashMap;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive as _;
 use p4ir::{
-    ArgValue, Assign, BinaryOp, Callee, Const, Entity as _, ExprId, ExprKind, ExternArg,
-    ExternCall, ExternId, ExternInstance, KeySet, PackageArg, Place, SelectCase, SelectMatch,
-    State, StateId, StmtKind, Target, Transition, Type, UnaryOp,
+    ArgValue, Assign, BinaryOp, Callee, Const, ExprId, ExprKind, ExternArg, ExternCall, ExternId,
+    ExternInstance, PackageArg, Place, StmtKind, Type, UnaryOp,
 };
 
 use super::value::{Elab, Object, Val};
@@ -186,56 +185,6 @@ impl<'a> Lowerer<'a> {
         {
             self.tna_objects.applies.insert(*id, function);
         }
-    }
-
-    /// A parser that rejects ends the packet with an error, which v1model's does not: `reject` and a `select` that
-    /// matches nothing lead to a state that raises `NoMatch`.
-    pub(super) fn tna_rejections(&mut self, ids: &mut Vec<StateId>, span: Span) {
-        let refused = StateId::new(self.ir.states.len());
-        let to = |target: &mut Target| {
-            let rejects = *target == Target::Reject;
-            if rejects {
-                *target = Target::State(refused);
-            }
-            rejects
-        };
-        let mut used = false;
-        for id in ids.iter() {
-            match &mut self.ir.states[*id].transition {
-                Transition::Goto(target) => used |= to(target),
-                Transition::Select { keys, cases } => {
-                    for case in cases.iter_mut() {
-                        used |= to(&mut case.target);
-                    }
-                    let total = |c: &SelectCase| matches!(&c.matches, SelectMatch::Sets(sets) if sets.iter().all(|s| *s == KeySet::Any));
-                    if !cases.iter().any(total) {
-                        used = true;
-                        cases.push(SelectCase {
-                            matches: SelectMatch::Sets(vec![KeySet::Any; keys.len()]),
-                            target: Target::State(refused),
-                        });
-                    }
-                }
-            }
-        }
-        if !used {
-            return;
-        }
-        let cond = self.boolean(ExprKind::Const(Const::Bool(false)));
-        let no_match = self.ir.error_index("NoMatch").unwrap_or(0);
-        let kind = ExprKind::Const(Const::Error(no_match));
-        let error = self.ir.add_expr(kind, self.types_cache.error);
-        let span = self.span(span);
-        let body = vec![p4ir::Stmt {
-            kind: StmtKind::Verify { cond, error },
-            span,
-        }];
-        ids.push(self.ir.states.push(State {
-            name: "reject".to_owned(),
-            body,
-            transition: Transition::Goto(Target::Reject),
-            span,
-        }));
     }
 
     // ----- expressions -----
