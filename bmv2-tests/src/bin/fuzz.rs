@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bmv2_tests::fuzz::drive::{Report, Settings, drive};
+use bmv2_tests::fuzz::worker::serve;
 use bmv2_tests::fuzz::{TARGETS, Target, target};
 
 const USAGE: &str = "usage: fuzz TARGET [--seconds N] [--seed N] [--out DIR] [--run FILE]...";
@@ -18,6 +19,8 @@ struct Arguments {
     out: PathBuf,
     /// Inputs to run once, instead of fuzzing.
     files: Vec<PathBuf>,
+    /// The driver started this process to run inputs, in so much memory.
+    worker: Option<u64>,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -36,6 +39,7 @@ fn arguments() -> Result<Arguments, String> {
         seed: 1,
         out: std::env::temp_dir().join(format!("switchwright-fuzz-{name}")),
         files: Vec::new(),
+        worker: None,
     };
     while let Some(word) = words.next() {
         let value = words
@@ -50,6 +54,7 @@ fn arguments() -> Result<Arguments, String> {
             "--seconds" => arguments.seconds = number()?,
             "--seed" => arguments.seed = number()?,
             "--out" => arguments.out = PathBuf::from(value),
+            "--worker" => arguments.worker = Some(number()?),
             "--run" => arguments.files.push(PathBuf::from(value)),
             other => return Err(format!("`{other}` is not an option\n{USAGE}")),
         }
@@ -59,6 +64,11 @@ fn arguments() -> Result<Arguments, String> {
 
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let target = arguments.target;
+    if let Some(memory) = arguments.worker {
+        return serve(target, memory)
+            .map(|()| true)
+            .map_err(|e| e.to_string());
+    }
     for file in &arguments.files {
         let input = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
         println!("{}: {:?}", file.display(), (target.run)(&input));
@@ -77,6 +87,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         seed: arguments.seed,
         hang: Duration::from_secs(20),
         memory: 2 << 30,
+        program: std::env::current_exe().map_err(|e| e.to_string())?,
     };
     let progress = |report: &Report| {
         eprint!(
@@ -99,8 +110,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         report.memory >> 20,
         report.findings.len()
     );
-    for path in &report.findings {
-        println!("  {}", path.display());
+    for found in &report.findings {
+        println!("  {}: {}", found.file.display(), found.why);
     }
     Ok(report.findings.is_empty())
 }

@@ -2,7 +2,8 @@
 //!
 //! The input that is being run lies in a file, so that it survives whatever the target does. A panic
 //! is caught and its input saved; a watcher ends the process when one input takes too long or
-//! memory grows too large, and leaves the file behind.
+//! memory grows too large, and leaves the file behind. A target with limits of its own runs in child processes
+//! instead ([`super::worker`]): whatever ends one is a finding, and the run goes on.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::worker::{Outcome, Worker};
 use super::{Behaviour, Parts, Target};
 use crate::random::Choices;
 
@@ -35,6 +37,17 @@ pub struct Settings {
     pub hang: Duration,
     /// More memory than this is a leak or a bomb.
     pub memory: u64,
+    /// The fuzz program, of which children run the targets that have limits.
+    pub program: PathBuf,
+}
+
+/// An input that a target does not bear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The input.
+    pub file: PathBuf,
+    /// What it does.
+    pub why: String,
 }
 
 /// What a run came to.
@@ -46,8 +59,8 @@ pub struct Report {
     pub corpus: usize,
     /// Different behaviours seen.
     pub behaviours: usize,
-    /// Inputs that made the target panic, as files.
-    pub findings: Vec<PathBuf>,
+    /// Inputs that the target does not bear.
+    pub findings: Vec<Finding>,
     /// The slowest input.
     pub slowest: Duration,
     /// Memory at the end, in bytes.
@@ -87,7 +100,7 @@ pub fn drive(
 ) -> io::Result<Report> {
     fs::create_dir_all(&settings.out)?;
     let current = File::create(settings.out.join("current"))?;
-    let watch = Watch::start(settings);
+    let mut runner = Runner::of(target, settings);
     let mut inputs: Vec<Vec<u8>> = match corpus(&settings.corpus) {
         Ok(files) => files.into_iter().map(|(_, bytes)| bytes).collect(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -96,6 +109,7 @@ pub fn drive(
     if let Some(folder) = &settings.seeds {
         inputs.extend(corpus(folder)?.into_iter().map(|(_, bytes)| bytes));
     }
+    inputs.extend(target.seeds.map(|seeds| seeds()).unwrap_or_default());
     let mut report = Report {
         corpus: inputs.len(),
         ..Report::default()
@@ -114,17 +128,19 @@ pub fn drive(
         next += 1;
         current.set_len(input.len() as u64)?;
         current.write_all_at(&input, 0)?;
-        let (found, took) = watch.run(target, &input);
+        let started = Instant::now();
+        let found = runner.run(target, &input)?;
+        let took = started.elapsed();
         report.runs += 1;
         report.slowest = report.slowest.max(took);
         match found {
-            None => {
+            Outcome::Fault(why) => {
                 let name = format!("crash-{:016x}", Behaviour::of(&input).0);
-                let path = settings.out.join(name);
-                fs::write(&path, &input)?;
-                report.findings.push(path);
+                let file = settings.out.join(name);
+                fs::write(&file, &input)?;
+                report.findings.push(Finding { file, why });
             }
-            Some(behaviour) => {
+            Outcome::Done(behaviour) => {
                 if seen.insert(behaviour) && next > report.corpus && inputs.len() < MAX_KEPT {
                     inputs.push(input);
                 }
@@ -234,6 +250,31 @@ fn exchange(parts: Parts, input: &mut Vec<u8>, inputs: &[Vec<u8>], choices: &mut
     }
 }
 
+/// Where the target runs.
+enum Runner {
+    Here(Watch),
+    Child(Worker),
+}
+
+impl Runner {
+    fn of(target: &Target, settings: &Settings) -> Self {
+        match target.limits {
+            None => Self::Here(Watch::start(settings)),
+            Some(limits) => Self::Child(Worker::new(&settings.program, target.name, limits)),
+        }
+    }
+
+    fn run(&mut self, target: &Target, input: &[u8]) -> io::Result<Outcome> {
+        match self {
+            Self::Here(watch) => Ok(match watch.run(target, input) {
+                Some(behaviour) => Outcome::Done(behaviour),
+                None => Outcome::Fault("the target panicked".into()),
+            }),
+            Self::Child(worker) => worker.run(input),
+        }
+    }
+}
+
 /// Ends the process when an input hangs or memory grows without end.
 struct Watch {
     began: Instant,
@@ -254,7 +295,7 @@ impl Watch {
             loop {
                 std::thread::sleep(Duration::from_millis(200));
                 let started = watched.load(Ordering::Relaxed);
-                let worked = worked().unwrap_or(began.elapsed().as_millis() as u64);
+                let worked = worked("self").unwrap_or(began.elapsed()).as_millis() as u64;
                 if started == 0 || started != last.0 {
                     last = (started, worked);
                 } else if worked.saturating_sub(last.1) > hang {
@@ -268,14 +309,13 @@ impl Watch {
         Self { began, since }
     }
 
-    /// What the target did, or `None` if it panicked, and how long it took.
-    fn run(&self, target: &Target, input: &[u8]) -> (Option<Behaviour>, Duration) {
-        let start = Instant::now();
-        let millis = start.duration_since(self.began).as_millis() as u64;
+    /// What the target did, or `None` if it panicked.
+    fn run(&self, target: &Target, input: &[u8]) -> Option<Behaviour> {
+        let millis = self.began.elapsed().as_millis() as u64;
         self.since.store(millis + 1, Ordering::Relaxed);
         let found = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).ok();
         self.since.store(0, Ordering::Relaxed);
-        (found, start.elapsed())
+        found
     }
 }
 
@@ -285,13 +325,13 @@ fn give_up(why: &str) -> ! {
     std::process::abort()
 }
 
-/// Milliseconds that this process has worked, where the kernel tells (in hundredths of a second).
-fn worked() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/stat").ok()?;
+/// How long a process (a number, or `self`) has worked, where the kernel tells (in hundredths of a second).
+pub(super) fn worked(process: &str) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some((ticks(11)? + ticks(12)?) * 10)
+    Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
 }
 
 /// Memory of this process, where the kernel tells.
@@ -327,6 +367,8 @@ mod tests {
             words: &[b"no"],
             parts: None,
             max_len: 64,
+            limits: None,
+            seeds: None,
         };
         let settings = Settings {
             corpus,
@@ -336,12 +378,13 @@ mod tests {
             seed: 1,
             hang: Duration::from_secs(10),
             memory: u64::MAX,
+            program: PathBuf::new(),
         };
         std::panic::set_hook(Box::new(|_| {}));
         let report = drive(&target, &settings, |_| ()).unwrap();
         let _ = std::panic::take_hook();
         assert_eq!(report.findings.len(), MAX_FINDINGS, "{report:?}");
-        let kept = fs::read(&report.findings[0]).unwrap();
+        let kept = fs::read(&report.findings[0].file).unwrap();
         assert_eq!(kept, b"nobody");
     }
 }

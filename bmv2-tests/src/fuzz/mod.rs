@@ -4,6 +4,9 @@
 //! test; `cargo xtask fuzz NAME` mutates it for as long as one likes, on any toolchain ([`drive`]);
 //! and the workspace `fuzz/` gives it to libFuzzer.
 //!
+//! A target that may end its process, or take it whole, has [`worker::Limits`]: the driver and the test run it in
+//! child processes ([`worker`]).
+//!
 //! A target tells what it did as a [`Behaviour`]. The driver keeps inputs with a new one: a poor
 //! man's coverage that needs no instrumentation.
 //!
@@ -11,8 +14,12 @@
 //! inputs into `fuzz/corpus/NAME/`, and add a file of three lines to `fuzz/fuzz_targets/`.
 
 pub mod drive;
+mod faulty;
+mod nests;
 mod packets;
+mod push;
 mod text;
+pub mod worker;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher as _};
@@ -49,6 +56,10 @@ pub struct Target {
     pub parts: Option<Parts>,
     /// Inputs are not longer.
     pub max_len: usize,
+    /// What one input may take, for targets that run in child processes.
+    pub limits: Option<worker::Limits>,
+    /// Inputs to begin with besides the corpus, made from what lies elsewhere in the repository.
+    pub seeds: Option<fn() -> Vec<Vec<u8>>>,
 }
 
 /// All targets.
@@ -58,12 +69,14 @@ pub const TARGETS: &[Target] = &[
     text::PARSER,
     text::COMPILE,
     text::JSON,
+    push::TARGET,
 ];
 
 /// The target of a name.
 #[must_use]
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().find(|t| t.name == name)
+    let all = TARGETS.iter().chain(std::iter::once(&faulty::TARGET));
+    all.into_iter().find(|t| t.name == name)
 }
 
 /// Runs a target on one input: what libFuzzer's targets call.

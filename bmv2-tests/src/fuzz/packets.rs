@@ -30,6 +30,8 @@ pub(super) const TARGET: Target = Target {
     ],
     parts: None,
     max_len: 2048,
+    limits: None,
+    seeds: None,
 };
 
 /// Packets per input.

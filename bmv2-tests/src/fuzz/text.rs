@@ -10,7 +10,7 @@ use p4front::{Builtins, Options};
 
 use super::{Behaviour, Target};
 
-const P4_WORDS: &[&[u8]] = &[
+pub(super) const P4_WORDS: &[&[u8]] = &[
     b"#include <v1model.p4>\n",
     b"#define X(a, b) a ## b\n",
     b"#if 1 + X\n",
@@ -67,6 +67,8 @@ const fn target(
         words,
         parts: Some(parts),
         max_len: 1 << 16,
+        limits: None,
+        seeds: None,
     }
 }
 
@@ -76,7 +78,7 @@ pub(super) const COMPILE: Target = target("compile", "P4 text, compiled", compil
 pub(super) const JSON: Target = target("json", "BMv2 JSON, read", json, JSON_WORDS);
 
 /// Words and bracketed pieces of a text: what a grammar-aware mutation takes and exchanges.
-fn parts(text: &[u8]) -> Vec<Range<usize>> {
+pub(super) fn parts(text: &[u8]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut open = Vec::new();
     // Where the statement, field or argument began, one for each open bracket.
