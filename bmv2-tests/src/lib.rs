@@ -14,6 +14,7 @@ pub mod many;
 mod names;
 pub mod random;
 mod run;
+pub mod statements;
 mod translate;
 
 pub use executors::{Built, Engine, ProgramError, build, compile};

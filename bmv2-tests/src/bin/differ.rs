@@ -1,5 +1,8 @@
 //! `cargo xtask differ`: random packets and random entries through programs on both executors, which
 //! must agree in everything. Without arguments: every generated program and every case of ours.
+//!
+//! With `--statements N`: N random programs instead, on both executors, against what the language says of them; and, where
+//! they are on PATH, on what p4c makes of them and on `simple_switch`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -7,11 +10,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bmv2_tests::differ::{Tally, soak};
+use bmv2_tests::statements::{self, Judges};
 use bmv2_tests::{Engine, compile};
 use p4front::Options;
 
-const USAGE: &str =
-    "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...";
+const USAGE: &str = "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...
+       differ --statements N [--seed N] [--judged N (programs for p4c and simple_switch; all)]";
 
 /// Packets from one first state.
 const PER_SCENARIO: usize = 400;
@@ -21,6 +25,10 @@ struct Arguments {
     seed: u64,
     include: Vec<PathBuf>,
     programs: Vec<PathBuf>,
+    /// Random programs, in place of everything else.
+    statements: Option<u64>,
+    /// How many of them others are asked about.
+    judged: u64,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -30,6 +38,8 @@ fn arguments() -> Result<Arguments, String> {
         seed: 1,
         include: vec![root.join("p4src")],
         programs: Vec::new(),
+        statements: None,
+        judged: u64::MAX,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -45,6 +55,8 @@ fn arguments() -> Result<Arguments, String> {
         match word.as_str() {
             "--packets" => arguments.packets = number(value()?)?,
             "--seed" => arguments.seed = number(value()?)?,
+            "--statements" => arguments.statements = Some(number(value()?)?),
+            "--judged" => arguments.judged = number(value()?)?,
             "-I" => arguments.include.push(PathBuf::from(value()?)),
             option if option.starts_with('-') => return Err(USAGE.to_owned()),
             file => arguments.programs.push(PathBuf::from(file)),
@@ -137,8 +149,45 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(differ == 0)
 }
 
+/// Random programs, each from a seed of its own that a report names.
+fn run_statements(count: u64, arguments: &Arguments) -> bool {
+    let start = Instant::now();
+    let installed = Judges::installed();
+    let (mut all, mut differ) = (statements::Tally::default(), 0);
+    for (index, seed) in (arguments.seed..).take(count as usize).enumerate() {
+        let judges = match (index as u64) < arguments.judged {
+            true => installed,
+            false => Judges::default(),
+        };
+        match statements::one(seed, judges) {
+            Ok(tally) => all += tally,
+            Err(found) => {
+                differ += 1;
+                println!("seed {seed}: DIFFER\n{found}\n");
+            }
+        }
+    }
+    println!(
+        "{} programs that agree, {} packets ({} of them undefined) in {:.1} s (seeds from {}); {} also as p4c compiles \
+         them, {} on simple_switch, {} neither takes; {differ} differ",
+        all.programs,
+        all.packets,
+        all.undefined,
+        start.elapsed().as_secs_f64(),
+        arguments.seed,
+        all.from_p4c,
+        all.simple_switch,
+        all.not_taken,
+    );
+    differ == 0
+}
+
 fn main() -> ExitCode {
-    match arguments().and_then(|a| run(&a)) {
+    let run = |a: Arguments| match a.statements {
+        Some(count) => Ok(run_statements(count, &a)),
+        None => run(&a),
+    };
+    match arguments().and_then(run) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(why) => {

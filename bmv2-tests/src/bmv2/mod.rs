@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use p4exec::RuntimeState;
 use p4front::Options;
+use p4ir::ValidProgram;
 use thiserror::Error;
 
 use crate::compare::compare_port;
@@ -56,9 +57,14 @@ const PACE_PORTS: u16 = 63;
 /// The first tool that is not installed.
 #[must_use]
 pub fn missing_tool() -> Option<&'static str> {
+    TOOLS.into_iter().find(|tool| !is_installed(tool))
+}
+
+/// Whether a tool is on PATH.
+#[must_use]
+pub fn is_installed(tool: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = |tool: &str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
-    TOOLS.into_iter().find(|tool| !found(tool))
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
 /// A program as BMv2 loads it.
@@ -89,6 +95,14 @@ impl Program {
             json,
             state: Arc::new(state),
         })
+    }
+}
+
+impl Program {
+    /// What our reader makes of p4c's JSON.
+    #[must_use]
+    pub fn ir(&self) -> &Arc<ValidProgram> {
+        self.state.program()
     }
 }
 

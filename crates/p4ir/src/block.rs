@@ -232,8 +232,9 @@ pub struct TableAction {
     pub action: ActionId,
     /// Copies of bound `in`/`inout` arguments, run before the body.
     pub copy_in: Vec<Assign>,
-    /// Copies of bound `out`/`inout` arguments, run after the body, also on `exit`.
-    pub copy_out: Vec<Assign>,
+    /// Copies of bound `out`/`inout` arguments, run after the body, also on `exit`; of the same statements as those
+    /// of a [`crate::StmtKind::Call`].
+    pub copy_out: Block,
     /// Where it may be used.
     pub scope: ActionScope,
     /// Annotations in the action list.

@@ -60,12 +60,22 @@
 //! # Calls: copy in, run, copy out
 //!
 //! [`StmtKind::Call`] lists the copies explicitly. `copy_in` are run in order, then the callee's body,
-//! then `copy_out` in order, **also when the callee ended by `exit`** (but not when a parser was
-//! rejected). A function's result is one of the copies out. Parts of an out-argument's place that
-//! are evaluated at run time (stack indices) were put into temporaries before the call. Lowering omits
-//! copies where it can show that the callee may work on the caller's storage directly (a parser or
-//! control applied at one place with arguments that do not overlap): such a callee simply uses the caller's
-//! `VarId`s, and the call has no copy for that parameter.
+//! then `copy_out` in order, **also when the callee ended by `exit` or a parser rejected**. A function's result is one of
+//! the copies out; a slice is copied out as a slice, and a member of a union takes the validity of the others.
+//!
+//! Lowering keeps to P4_16, section 6.8, as follows.
+//!
+//! * Arguments are evaluated from left to right, each before the next: its value, if the parameter is `in` or `inout`, and
+//!   *where* it is, if it is `out` or `inout`. Stack indices and the moving ends of slices are put into temporaries then. So
+//!   nothing that a later argument, the callee or an earlier copy out does changes what is passed or where a result goes.
+//!   The left side of an assignment is evaluated before the right side, and saved in the same way if the right side has effects.
+//! * No two parameters share storage while the callee runs, and of two copies out to one place the last one wins.
+//! * Lowering omits the copies of a parser's or control's parameter where nobody can tell: where the argument is a whole
+//!   place, known when the program is compiled, of which no other argument of the call has any part. Such a callee works on the
+//!   caller's `VarId`, and the call has no copy for that parameter. That is decided where an instance is first applied. Another
+//!   call of the same instance whose arguments are other places, or share storage, borrows that storage: it saves it,
+//!   passes its own values through it, and restores it before it copies out.
+//! * An `out` parameter starts out reset, whatever its argument held.
 //!
 //! * `return` ends the innermost callable (action, function, control, parser state machine excluded).
 //! * `exit` ends the whole top-level block (ingress, egress, ...), running copies out on the way. In an

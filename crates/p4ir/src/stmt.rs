@@ -169,8 +169,9 @@ pub enum StmtKind {
         callee: Callee,
         /// Run before, in order.
         copy_in: Vec<Assign>,
-        /// Run after, in order, also if the callee exits.
-        copy_out: Vec<Assign>,
+        /// Run after, in order, also if the callee exits or rejects: nothing but [`StmtKind::Assign`],
+        /// [`StmtKind::AssignSlice`], [`StmtKind::SetInvalid`], and [`StmtKind::If`] around these.
+        copy_out: Block,
     },
     /// Applies a table.
     ApplyTable {

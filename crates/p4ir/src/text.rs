@@ -357,6 +357,18 @@ impl Printer<'_, '_, '_> {
         all.join("; ")
     }
 
+    /// Copies out, in one line.
+    fn copies_out(&self, copies: &[Stmt]) -> String {
+        let one = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::If { cond, then, .. } => {
+                format!("if {} {{ {} }}", self.expr(*cond), self.copies_out(then))
+            }
+            kind => self.simple(kind),
+        };
+        let all: Vec<_> = copies.iter().map(one).collect();
+        all.join("; ")
+    }
+
     fn stmt(&mut self, stmt: &Stmt) -> fmt::Result {
         let text = match &stmt.kind {
             StmtKind::If { cond, then, other } => {
@@ -428,7 +440,7 @@ impl Printer<'_, '_, '_> {
                     "call {} [{}] [{}]",
                     self.callee(*callee),
                     self.copies(copy_in),
-                    self.copies(copy_out)
+                    self.copies_out(copy_out)
                 )
             }
             StmtKind::ApplyTable {
@@ -599,7 +611,7 @@ impl Printer<'_, '_, '_> {
                 "action {} {name}{scope} [{}] [{}]",
                 action.action,
                 self.copies(&action.copy_in),
-                self.copies(&action.copy_out)
+                self.copies_out(&action.copy_out)
             );
             self.line(&text)?;
         }

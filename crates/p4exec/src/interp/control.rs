@@ -230,7 +230,7 @@ impl Machine<'_> {
         }
     }
 
-    fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &[Assign]) -> Flow {
+    fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &Block) -> Flow {
         let program = self.program;
         self.assign_all(copy_in);
         let flow = match callee {
@@ -240,13 +240,13 @@ impl Machine<'_> {
             Callee::Parser(id) => self.run_parser(id),
         };
         match flow {
-            Flow::Exit => {
-                self.assign_all(copy_out);
-                Flow::Exit
+            Flow::Abort(_) => flow,
+            Flow::Exit | Flow::Reject(_) => {
+                self.run_block(copy_out);
+                flow
             }
-            Flow::Reject(_) | Flow::Abort(_) => flow,
             _ => {
-                self.assign_all(copy_out);
+                self.run_block(copy_out);
                 Flow::Next
             }
         }

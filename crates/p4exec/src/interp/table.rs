@@ -58,7 +58,7 @@ impl Machine<'_> {
             if matches!(flow, Flow::Abort(_)) {
                 return flow;
             }
-            self.assign_all(&bound.copy_out);
+            self.run_block(&bound.copy_out);
         }
         if let Some(var) = hit {
             let value = Bits::from_bool(outcome.entry.is_some());

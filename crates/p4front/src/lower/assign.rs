@@ -54,10 +54,14 @@ impl<'a> Lowerer<'a> {
                 self.narrow(inner, hi, lo, e.at.span)
             }
             AstKind::PlusSlice { base, low, width } => {
-                let inner = self.lvalue(base)?;
+                let mut inner = self.lvalue(base)?;
                 let whole = self.sliced_width(&inner.ty(), base.at.span)?;
                 let width = self.slice_width(width, whole)?;
+                let mark = self.out.len();
                 let low_value = self.expr(low, None);
+                if self.out.len() > mark {
+                    self.fix(&mut inner, mark, e.at.span);
+                }
                 let low_value = self.strip_enum(low_value);
                 if let Val::Int(v) = &low_value.val {
                     let lo = self.bit_index(v, whole, low.at.span)?;
@@ -130,6 +134,14 @@ impl<'a> Lowerer<'a> {
         })
     }
 
+    /// Saves where an lvalue is, in front of statement `mark`: what follows may change what it is computed from.
+    pub(super) fn fix(&mut self, l: &mut LValue<'a>, mark: usize, span: Span) {
+        self.freeze(&mut l.place, mark, span);
+        if let Part::Moving { low, .. } = &mut l.part {
+            self.spill(low, mark, span);
+        }
+    }
+
     /// Evaluates run-time indices of a place now, in front of statement `mark`.
     pub(super) fn freeze(&mut self, place: &mut Place, mark: usize, span: Span) {
         let mut at = mark;
@@ -137,6 +149,9 @@ impl<'a> Lowerer<'a> {
             let Projection::DynIndex(index) = *step else {
                 continue;
             };
+            if self.is_saved(index) {
+                continue;
+            }
             let ty = self.ir.expr_type(index);
             let at_span = self.span(span);
             let var = self.ir.vars.push(p4ir::Var {
@@ -161,6 +176,16 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// Whether an expression is no more than the read of a temporary, which is written once for all its reads.
+    fn is_saved(&self, id: p4ir::ExprId) -> bool {
+        match &self.ir.exprs[id].kind {
+            ExprKind::Read(place) => {
+                place.path.is_empty() && self.ir.vars[place.var].kind == p4ir::VarKind::Temp
+            }
+            _ => false,
+        }
+    }
+
     /// `target = value` or `target op= value`.
     pub(super) fn assignment(
         &mut self,
@@ -175,13 +200,16 @@ impl<'a> Lowerer<'a> {
             return;
         };
         let ty = lvalue.ty();
+        let mut left = op.map(|op| (op, self.load(&lvalue, span)));
         let mark = self.out.len();
         let mut right = self.expr(value, Some(&ty));
         if self.out.len() > mark {
-            self.freeze(&mut lvalue.place, mark, span);
+            if let Some((_, left)) = &mut left {
+                self.spill(left, mark, span);
+            }
+            self.fix(&mut lvalue, mark, span);
         }
-        if let Some(op) = op {
-            let left = self.load(&lvalue, span);
+        if let Some((op, left)) = left {
             right = self.apply_binary(op, left, right, span);
         }
         let right = self.coerce(right, &ty, value.at.span);
@@ -211,9 +239,15 @@ impl<'a> Lowerer<'a> {
         self.slice_value(shifted, width - 1, 0, span)
     }
 
-    pub(super) fn store_lvalue(&mut self, l: LValue<'a>, value: Elab<'a>, span: Span) {
+    pub(super) fn store_lvalue(&mut self, mut l: LValue<'a>, value: Elab<'a>, span: Span) {
         if value.is_poison() {
             return;
+        }
+        // What takes several statements goes to one place.
+        let in_parts = matches!(value.val, Val::Agg(_) | Val::Invalid);
+        if in_parts || self.enclosing_union(&l.place).is_some() {
+            let mark = self.out.len();
+            self.freeze(&mut l.place, mark, span);
         }
         match l.part {
             Part::All => {

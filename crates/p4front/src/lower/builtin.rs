@@ -508,12 +508,12 @@ impl<'a> Lowerer<'a> {
                 ArgVal::Omitted => ExternArg::Omitted,
                 ArgVal::Ignored => ExternArg::Out(self.temp(&ty, span)),
                 ArgVal::Value(v) => self.extern_in(v, span),
-                ArgVal::Ref(l) => {
-                    let place = match l.part {
-                        Part::All => l.place.clone(),
+                ArgVal::Ref(l, now) => {
+                    let place = match (&l.part, &now) {
+                        (Part::All, None) => l.place.clone(),
                         _ => {
                             let temp = self.temp(&ty, span);
-                            let old = self.load(&l, span);
+                            let old = now.unwrap_or_else(|| self.load(&l, span));
                             self.store(&temp, &ty, old, span);
                             after.push((l.clone(), temp.clone()));
                             temp

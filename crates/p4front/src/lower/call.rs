@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use p4ir::{Assign, Callee, Place, StmtKind, VarKind};
+use p4ir::{Assign, Block, Callee, Place, StmtKind, VarKind};
 
-use super::assign::{LValue, Part};
+use super::assign::LValue;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
@@ -16,8 +16,8 @@ use crate::types::Ty;
 pub(super) enum ArgVal<'a> {
     /// By value.
     Value(Elab<'a>),
-    /// `out` or `inout`.
-    Ref(LValue<'a>),
+    /// `out` or `inout`: where it is, saved; and the value of an `inout` argument, where a later argument has effects.
+    Ref(LValue<'a>, Option<Elab<'a>>),
     /// `_` for an `out` parameter.
     Ignored,
     /// An optional parameter without argument.
@@ -157,7 +157,8 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Elaborates arguments in order against parameter types that may contain inference variables; those
-    /// are bound on the way, and all values converted at the end.
+    /// are bound on the way, and all values converted at the end. Where an `out` or `inout` argument is, is saved at once:
+    /// neither a later argument nor the callee can move it.
     pub(super) fn arguments(
         &mut self,
         params: &'a [ast::Param],
@@ -169,7 +170,7 @@ impl<'a> Lowerer<'a> {
         let mut ok = true;
         for ((param, ty), arg) in params.iter().zip(tys).zip(bound) {
             let mark = self.out.len();
-            let value = match arg {
+            let mut value = match arg {
                 Some(arg) => self.argument(param, ty, &arg.value),
                 None => {
                     let value = self.default_argument(param, ty);
@@ -181,7 +182,11 @@ impl<'a> Lowerer<'a> {
                 }
             };
             if self.out.len() > mark {
-                self.spill_arguments(&mut values, mark, span);
+                self.spill_arguments(params, &mut values, mark, span);
+            }
+            if let Some(ArgVal::Ref(l, _)) = &mut value {
+                let mark = self.out.len();
+                self.fix(l, mark, span);
             }
             ok &= value.is_some();
             values.push(value.unwrap_or(ArgVal::Omitted));
@@ -207,11 +212,22 @@ impl<'a> Lowerer<'a> {
         ok.then_some(values)
     }
 
-    fn spill_arguments(&mut self, values: &mut [ArgVal<'a>], mark: usize, span: Span) {
-        for value in values {
+    /// Saves the values of arguments, in front of statement `mark`.
+    fn spill_arguments(
+        &mut self,
+        params: &'a [ast::Param],
+        values: &mut [ArgVal<'a>],
+        mark: usize,
+        span: Span,
+    ) {
+        for (param, value) in params.iter().zip(values) {
             match value {
                 ArgVal::Value(v) => self.spill(v, mark, span),
-                ArgVal::Ref(l) => self.freeze(&mut l.place, mark, span),
+                ArgVal::Ref(l, now @ None) if param.direction == Direction::InOut => {
+                    let mut value = self.load(l, span);
+                    self.spill(&mut value, mark, span);
+                    *now = Some(value);
+                }
                 _ => {}
             }
         }
@@ -242,7 +258,7 @@ impl<'a> Lowerer<'a> {
                 self.error("type", e.at.span, text);
                 return None;
             }
-            return Some(ArgVal::Ref(l));
+            return Some(ArgVal::Ref(l, None));
         }
         if matches!(e.kind, ExprKind::DontCare) {
             self.error(
@@ -633,52 +649,11 @@ impl<'a> Lowerer<'a> {
         result: Option<&(Place, Place, Ty)>,
         span: Span,
     ) {
-        let mut copy_in = Vec::new();
-        let mut copy_out = Vec::new();
-        let mut after = Vec::new();
-        for (param, value) in params.iter().zip(values) {
-            match value {
-                ArgVal::Value(v) => match &v.val {
-                    Val::Agg(_) | Val::Invalid => self.store(&param.place, &param.ty, v, span),
-                    Val::Object(_) => {}
-                    _ => {
-                        let value = self.scalar_or_copy(&v, span);
-                        copy_in.push(Assign {
-                            dst: param.place.clone(),
-                            value,
-                        });
-                    }
-                },
-                ArgVal::Ref(l) => {
-                    if param.direction == Direction::InOut {
-                        let old = self.load(&l, span);
-                        let value = self.scalar_or_copy(&old, span);
-                        copy_in.push(Assign {
-                            dst: param.place.clone(),
-                            value,
-                        });
-                    }
-                    let new = self.read(param.place.clone(), &param.ty);
-                    match l.part {
-                        Part::All => {
-                            copy_out.push(Assign {
-                                dst: l.place.clone(),
-                                value: new,
-                            });
-                            after.push(Err(l.place));
-                        }
-                        _ => after.push(Ok((l, param.clone()))),
-                    }
-                }
-                ArgVal::Ignored | ArgVal::Omitted => {}
-            }
-        }
+        let (copy_in, mut copy_out) = self.copies(params, values, span);
         if let Some((to, from, ty)) = result {
-            let value = self.read(from.clone(), ty);
-            copy_out.push(Assign {
-                dst: to.clone(),
-                value,
-            });
+            let value = Elab::place(ty.clone(), from.clone(), false);
+            let (copy, ()) = self.nested(|s| s.store(to, ty, value, span));
+            copy_out.extend(copy);
         }
         self.emit(
             StmtKind::Call {
@@ -688,15 +663,45 @@ impl<'a> Lowerer<'a> {
             },
             span,
         );
-        for item in after {
-            match item {
-                Ok((l, param)) => {
+    }
+
+    /// The copies of a call, each in the order of the parameters.
+    pub(super) fn copies(
+        &mut self,
+        params: &[Passing],
+        values: Vec<ArgVal<'a>>,
+        span: Span,
+    ) -> (Vec<Assign>, Block) {
+        let mut copy_in = Vec::new();
+        let mut copy_out = Block::new();
+        for (param, value) in params.iter().zip(values) {
+            let given = match value {
+                ArgVal::Value(v) => Some(v),
+                ArgVal::Ref(l, now) => {
+                    let old = (param.direction == Direction::InOut)
+                        .then(|| now.unwrap_or_else(|| self.load(&l, span)));
                     let new = Elab::place(param.ty.clone(), param.place.clone(), false);
-                    self.store_lvalue(l, new, span);
+                    let (copy, ()) = self.nested(|s| s.store_lvalue(l, new, span));
+                    copy_out.extend(copy);
+                    old
                 }
-                Err(place) => self.exclude_siblings(&place, span),
+                ArgVal::Ignored | ArgVal::Omitted => None,
+            };
+            match given {
+                None => {}
+                Some(v) => match &v.val {
+                    // In parts, into storage that nobody else reads.
+                    Val::Agg(_) | Val::Invalid => self.store(&param.place, &param.ty, v, span),
+                    Val::Object(_) => {}
+                    _ => {
+                        let value = self.scalar_or_copy(&v, span);
+                        let dst = param.place.clone();
+                        copy_in.push(Assign { dst, value });
+                    }
+                },
             }
         }
+        (copy_in, copy_out)
     }
 
     /// A scalar expression, or the read of an aggregate's place.

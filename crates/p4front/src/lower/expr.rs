@@ -158,7 +158,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Elaborates one more component; if that has effects the earlier ones are saved.
-    fn push_component(
+    pub(super) fn push_component(
         &mut self,
         values: &mut Vec<Elab<'a>>,
         item: &'a ast::Expr,

@@ -1,6 +1,6 @@
 //! Objects that exist when the program starts: externs, parsers, controls; and applying the latter two.
 
-use p4ir::{Assign, Callee, ExternInstance, Place, StmtKind, VarKind};
+use p4ir::{Assign, Block, Callee, ExternInstance, Place, StmtKind, VarKind};
 
 use super::assign::Part;
 use super::call::{ArgVal, Passing};
@@ -355,98 +355,70 @@ impl<'a> Lowerer<'a> {
         void
     }
 
-    /// Which parameters can work on the caller's storage: those whose argument is a whole static place that
-    /// no other argument overlaps in a way that matters.
+    /// Which parameters work on the caller's storage: those whose argument shares none of it with another.
     fn choose_bindings(
         &mut self,
         params: &'a [ast::Param],
         tys: &[Ty],
         values: &[ArgVal<'a>],
     ) -> Vec<Bound<'a>> {
-        let places: Vec<Option<(&Place, bool)>> = values
-            .iter()
-            .map(|v| match v {
-                ArgVal::Ref(l) => Some((&l.place, true)),
-                ArgVal::Value(Elab {
-                    val: Val::Place { place, .. },
-                    ..
-                }) => Some((place, false)),
-                _ => None,
-            })
-            .collect();
-        let whole = |v: &ArgVal<'a>| match v {
-            ArgVal::Ref(l) => {
-                matches!(l.part, Part::All) && self.enclosing_union(&l.place).is_none()
-            }
-            ArgVal::Value(_) => true,
-            _ => false,
-        };
-        let reads = |i: usize| {
-            values
-                .iter()
-                .enumerate()
-                .any(|(j, v)| j != i && self.computes_from(v, places[i]))
-        };
-        let alias: Vec<bool> = (0..params.len())
-            .map(|i| {
-                let Some((place, written)) = places[i] else {
-                    return false;
-                };
-                place.is_static()
-                    && whole(&values[i])
-                    && !reads(i)
-                    && places.iter().enumerate().all(|(j, other)| match other {
-                        Some((other, other_written)) if j != i => {
-                            !(written || *other_written) || !overlap(place, other)
-                        }
-                        _ => true,
-                    })
-            })
-            .collect();
+        let unshared = self.unshared(values);
         let mut bindings = Vec::new();
-        for (i, (param, ty)) in params.iter().zip(tys).enumerate() {
+        for (((param, ty), value), unshared) in params.iter().zip(tys).zip(values).zip(unshared) {
             if !ty.is_data() || *ty == Ty::Int {
-                let object = match &values[i] {
+                let object = match value {
                     ArgVal::Value(v) => v.clone(),
                     _ => Elab::poison(),
                 };
                 bindings.push(Bound::Object(object));
                 continue;
             }
-            let place = match places[i] {
-                Some((place, _)) if alias[i] => place.clone(),
-                _ => {
-                    Place::var(self.new_var(&param.name.name, ty, VarKind::Param, param.name.span))
-                }
-            };
-            let passing = Passing {
+            let passing = |place| Passing {
                 place,
                 ty: ty.clone(),
                 direction: param.direction,
             };
-            bindings.push(if alias[i] {
-                Bound::Alias(passing)
-            } else {
-                Bound::Own(passing)
+            bindings.push(match unshared {
+                Some(place) => Bound::Alias(passing(place)),
+                None => {
+                    let name = &param.name;
+                    let var = self.new_var(&name.name, ty, VarKind::Param, name.span);
+                    Bound::Own(passing(Place::var(var)))
+                }
             });
         }
         bindings
     }
 
-    /// Whether a computed argument reads storage that an aliased parameter would write.
-    fn computes_from(&self, value: &ArgVal<'a>, place: Option<(&Place, bool)>) -> bool {
-        let Some((place, true)) = place else {
-            return false;
-        };
-        match value {
-            // Evaluated into a copy before the call: no matter.
+    /// The storage of each argument that is a whole place, known when the program is compiled, of which no other
+    /// argument has any part: only there is it the same whether a block works on the place or on a copy.
+    fn unshared(&self, values: &[ArgVal<'a>]) -> Vec<Option<Place>> {
+        let place = |value: &ArgVal<'a>| match value {
+            ArgVal::Ref(l, _) => Some(l.place.clone()),
             ArgVal::Value(Elab {
-                val: Val::Place { .. },
+                val: Val::Place { place, .. },
                 ..
-            }) => false,
-            ArgVal::Ref(l) => !l.place.is_static() && l.place.var == place.var,
-            _ => false,
-        }
+            }) => Some(place.clone()),
+            _ => None,
+        };
+        let places: Vec<Option<Place>> = values.iter().map(place).collect();
+        let alone = |at: usize, place: &Place| {
+            let mut others = places.iter().enumerate().filter(|(i, _)| *i != at);
+            !others.any(|(_, other)| other.as_ref().is_some_and(|o| overlap(place, o)))
+        };
+        let whole = |value: &ArgVal<'a>| match value {
+            ArgVal::Ref(l, now) => {
+                let is_member = self.enclosing_union(&l.place).is_some();
+                matches!(l.part, Part::All) && now.is_none() && !is_member
+            }
+            _ => true,
+        };
+        let unshared = |(at, place): (usize, &Option<Place>)| {
+            let place = place.as_ref()?;
+            let bindable = place.is_static() && whole(&values[at]) && alone(at, place);
+            bindable.then(|| place.clone())
+        };
+        places.iter().enumerate().map(unshared).collect()
     }
 
     fn emit_block_call(
@@ -456,32 +428,21 @@ impl<'a> Lowerer<'a> {
         values: Vec<ArgVal<'a>>,
         span: Span,
     ) {
+        let unshared = self.unshared(&values);
         let mut passed = Vec::new();
         let mut given = Vec::new();
-        // Saved storage of the first caller that a second caller has to borrow: (storage, copy).
+        // Storage of the first caller that this call has to borrow, with a place to save it.
         let mut borrowed: Vec<(Passing, Place)> = Vec::new();
-        for (bound, value) in bindings.iter().zip(values) {
+        for ((bound, value), place) in bindings.iter().zip(values).zip(unshared) {
             match bound {
                 Bound::Object(first) => self.same_number(first, &value, span),
-                Bound::Own(p) => {
+                Bound::Alias(p) if place.as_ref() == Some(&p.place) => {}
+                Bound::Own(p) | Bound::Alias(p) => {
+                    if matches!(bound, Bound::Alias(_)) {
+                        borrowed.push((p.clone(), self.temp(&p.ty, span)));
+                    }
                     passed.push(p.clone());
                     given.push(value);
-                }
-                Bound::Alias(p) => {
-                    let same = match &value {
-                        ArgVal::Ref(l) => matches!(l.part, Part::All) && l.place == p.place,
-                        ArgVal::Value(Elab {
-                            val: Val::Place { place, .. },
-                            ..
-                        }) => *place == p.place,
-                        _ => false,
-                    };
-                    if !same {
-                        let save = self.temp(&p.ty, span);
-                        borrowed.push((p.clone(), save));
-                        passed.push(p.clone());
-                        given.push(value);
-                    }
                 }
             }
         }
@@ -508,8 +469,9 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Applies a block, whose parameters are another caller's storage, from a second place: take copies of all
-    /// arguments, save the storage, fill it, call, take copies, restore, and give the results back.
+    /// Applies a block whose parameters are another caller's storage: takes copies of all arguments, saves the
+    /// storage, fills it, calls, takes copies, restores, and gives the results back. Borrowed places share nothing with
+    /// each other, nor with an argument that is its parameter's storage already.
     fn emit_borrowing_call(
         &mut self,
         callee: Callee,
@@ -518,47 +480,46 @@ impl<'a> Lowerer<'a> {
         borrowed: &[(Passing, Place)],
         span: Span,
     ) {
-        let mut staged = Vec::new();
-        for (param, value) in params.iter().zip(&values) {
-            let stage = self.temp(&param.ty, span);
-            match value {
-                ArgVal::Value(v) => self.store(&stage, &param.ty, v.clone(), span),
-                ArgVal::Ref(l) if param.direction == Direction::InOut => {
-                    let old = self.load(l, span);
-                    self.store(&stage, &param.ty, old, span);
-                }
-                _ => {}
-            }
-            staged.push(stage);
-        }
-        let copy = |s: &mut Self, to: &Place, from: &Place, ty: &Ty| {
-            let value = s.read(from.clone(), ty);
-            Assign {
-                dst: to.clone(),
-                value,
-            }
-        };
         let mut copy_in: Vec<Assign> = Vec::new();
-        let mut copy_out: Vec<Assign> = Vec::new();
+        let mut copy_out = Block::new();
+        let mut results = Vec::new();
         for (param, save) in borrowed {
-            copy_in.push(copy(self, save, &param.place, &param.ty));
+            let value = self.read(param.place.clone(), &param.ty);
+            let dst = save.clone();
+            copy_in.push(Assign { dst, value });
         }
-        for (param, stage) in params.iter().zip(&staged) {
-            copy_in.push(copy(self, &param.place, stage, &param.ty));
-            copy_out.push(copy(self, stage, &param.place, &param.ty));
-        }
-        for (param, save) in borrowed {
-            copy_out.push(copy(self, &param.place, save, &param.ty));
-        }
-        let mut after = Vec::new();
-        for ((param, stage), value) in params.iter().zip(&staged).zip(values) {
-            if let ArgVal::Ref(l) = value {
-                if matches!(l.part, Part::All) {
-                    copy_out.push(copy(self, &l.place, stage, &param.ty));
+        for (param, value) in params.iter().zip(values) {
+            let stage = self.temp(&param.ty, span);
+            let given = match value {
+                ArgVal::Value(v) => Some(v),
+                ArgVal::Ref(l, now) => {
+                    let old = (param.direction == Direction::InOut)
+                        .then(|| now.unwrap_or_else(|| self.load(&l, span)));
+                    let new = Elab::place(param.ty.clone(), param.place.clone(), false);
+                    let (copy, ()) = self.nested(|s| s.store(&stage, &param.ty, new, span));
+                    copy_out.extend(copy);
+                    results.push((l, Elab::place(param.ty.clone(), stage.clone(), false)));
+                    old
                 }
-                after.push((l, stage.clone(), param.ty.clone()));
+                ArgVal::Ignored | ArgVal::Omitted => None,
+            };
+            if let Some(given) = given {
+                self.store(&stage, &param.ty, given, span);
+                let value = self.read(stage, &param.ty);
+                let dst = param.place.clone();
+                copy_in.push(Assign { dst, value });
             }
         }
+        let (after, ()) = self.nested(|s| {
+            for (param, save) in borrowed {
+                let saved = Elab::place(param.ty.clone(), save.clone(), false);
+                s.store(&param.place, &param.ty, saved, span);
+            }
+            for (l, result) in results {
+                s.store_lvalue(l, result, span);
+            }
+        });
+        copy_out.extend(after);
         self.emit(
             StmtKind::Call {
                 callee,
@@ -567,13 +528,6 @@ impl<'a> Lowerer<'a> {
             },
             span,
         );
-        for (l, stage, ty) in after {
-            if matches!(l.part, Part::All) {
-                self.exclude_siblings(&l.place, span);
-            } else {
-                self.store_lvalue(l, Elab::place(ty, stage, false), span);
-            }
-        }
     }
 
     /// Elaborates an instance's body with its parameters bound.

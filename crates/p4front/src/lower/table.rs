@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table, TableAction,
+    ActionScope, Assign, Block, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table, TableAction,
     TableId,
 };
 
+use super::call::Passing;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Entity, Lowerer, annot};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
@@ -57,8 +58,8 @@ impl<'a> Lowerer<'a> {
     }
 
     fn keys(&mut self, t: &'a ast::Table) -> (Vec<Key>, Vec<Ty>) {
-        let mut keys = Vec::new();
-        let mut tys = Vec::new();
+        let mut values: Vec<Elab<'a>> = Vec::new();
+        let mut named = Vec::new();
         for element in t.key() {
             let span = element.at.span;
             if !self.match_kinds.contains(&element.match_kind.name) {
@@ -71,22 +72,22 @@ impl<'a> Lowerer<'a> {
                 }
                 self.report(d);
             }
-            let value = self.expr(&element.expr, None);
+            self.push_component(&mut values, &element.expr, None);
+            let Some(value) = values.last() else { continue };
             let ok = Self::is_scalar(&value.ty)
                 && value.ty.is_data()
                 && !matches!(value.ty, Ty::Int | Ty::String);
             if !ok {
-                self.error(
-                    "type",
-                    span,
-                    format!("a key cannot have type `{}`", value.ty),
-                );
+                let text = format!("a key cannot have type `{}`", value.ty);
+                self.error("type", span, text);
+                values.pop();
                 continue;
             }
+            let is_poison = value.ty.is_poison();
             let name = match annot::string_annotation(&element.annotations, "name") {
                 Some(name) => name.strip_prefix('.').map_or(name.clone(), str::to_owned),
                 None => self.key_name(&element.expr).unwrap_or_else(|| {
-                    if !value.ty.is_poison() {
+                    if !is_poison {
                         self.report(
                             Diagnostic::error(
                                 "table",
@@ -99,17 +100,20 @@ impl<'a> Lowerer<'a> {
                     String::new()
                 }),
             };
-            let expr = self.scalar(&value, span);
+            named.push((element, name));
+        }
+        let mut keys = Vec::new();
+        for (value, (element, name)) in values.iter().zip(named) {
+            let span = element.at.span;
             keys.push(Key {
-                expr,
+                expr: self.scalar(value, span),
                 kind: MatchKind::from_name(&element.match_kind.name),
                 name,
                 annotations: self.annotations(&element.annotations),
                 span: self.span(span),
             });
-            tys.push(value.ty);
         }
-        (keys, tys)
+        (keys, values.into_iter().map(|v| v.ty).collect())
     }
 
     /// The control-plane name an expression gives a key.
@@ -256,7 +260,7 @@ impl<'a> Lowerer<'a> {
                 true => (info.id, copy_in, copy_out),
                 false => {
                     let id = self.wrap_action(&info, effects, copy_in, copy_out, action.at.span);
-                    (id, Vec::new(), Vec::new())
+                    (id, Vec::new(), Block::new())
                 }
             };
             list.listed.push(TableAction {
@@ -279,7 +283,7 @@ impl<'a> Lowerer<'a> {
         info: &Rc<ActionInfo<'a>>,
         mut body: p4ir::Block,
         mut copy_in: Vec<Assign>,
-        copy_out: Vec<Assign>,
+        copy_out: Block,
         span: Span,
     ) -> p4ir::ActionId {
         let mut params = Vec::new();
@@ -324,74 +328,38 @@ impl<'a> Lowerer<'a> {
         &mut self,
         info: &Rc<ActionInfo<'a>>,
         action: &'a ast::ActionRef,
-    ) -> (Vec<Assign>, Vec<Assign>) {
-        let directed: Vec<_> = info
-            .params
-            .iter()
-            .filter(|p| p.decl.direction != Direction::None)
-            .collect();
+    ) -> (Vec<Assign>, Block) {
+        let directed = |p: &ast::Param| p.direction != Direction::None;
+        let count = info.decl.params.iter().filter(|p| directed(p)).count();
         let args = action.args.as_deref().unwrap_or(&[]);
-        let mut copy_in = Vec::new();
-        let mut copy_out = Vec::new();
-        if args.len() != directed.len() {
+        if args.len() != count {
             let text = format!(
-                "action `{}` has {} parameters with a direction; {} are bound here",
+                "action `{}` has {count} parameters with a direction; {} are bound here",
                 info.decl.name,
-                directed.len(),
                 args.len()
             );
             self.error("table", action.at.span, text);
-            return (copy_in, copy_out);
+            return (Vec::new(), Block::new());
         }
-        for (param, arg) in directed.into_iter().zip(args) {
-            let span = arg.at.span;
-            if param.decl.direction == Direction::In {
-                let value = self.expr(&arg.value, Some(&param.ty));
-                let mut value = self.coerce(value, &param.ty, span);
-                if value.is_poison() {
-                    continue;
-                }
-                if matches!(value.val, Val::Agg(_) | Val::Invalid) {
-                    let temp = self.temp(&param.ty, span);
-                    self.store(&temp, &param.ty, value, span);
-                    value = Elab::place(param.ty.clone(), temp, false);
-                }
-                let value = self.scalar_or_copy(&value, span);
-                copy_in.push(Assign {
-                    dst: Place::var(param.var),
-                    value,
-                });
-                continue;
-            }
-            let Some(l) = self.lvalue(&arg.value) else {
-                continue;
-            };
-            if l.ty() != param.ty || !matches!(l.part, super::assign::Part::All) {
-                self.error(
-                    "type",
-                    span,
-                    format!(
-                        "expected a place of type `{}`, found `{}`",
-                        param.ty,
-                        l.ty()
-                    ),
-                );
-                continue;
-            }
-            let old = self.read(l.place.clone(), &param.ty);
-            if param.decl.direction == Direction::InOut {
-                copy_in.push(Assign {
-                    dst: Place::var(param.var),
-                    value: old,
-                });
-            }
-            let new = self.read(Place::var(param.var), &param.ty);
-            copy_out.push(Assign {
-                dst: l.place,
-                value: new,
-            });
+        // Those without a direction come last.
+        let params = &info.decl.params[..count];
+        let passing: Vec<_> = info.params[..count]
+            .iter()
+            .map(|p| Passing {
+                place: Place::var(p.var),
+                ty: p.ty.clone(),
+                direction: p.decl.direction,
+            })
+            .collect();
+        let tys: Vec<_> = passing.iter().map(|p| p.ty.clone()).collect();
+        let span = action.at.span;
+        let what = format!("action `{}`", info.decl.name);
+        let bound = self.bind(&what, params, args, span);
+        let values = bound.and_then(|bound| self.arguments(params, &tys, &bound, span));
+        match values {
+            Some(values) => self.copies(&passing, values, span),
+            None => (Vec::new(), Block::new()),
         }
-        (copy_in, copy_out)
     }
 
     fn default_action(&mut self, t: &'a ast::Table, list: &mut ActionList<'a>) -> DefaultAction {

@@ -687,14 +687,14 @@ impl<'a> Lowerer<'a> {
             ExternArg::Out(place) => Some(place),
             _ => None,
         });
-        let mut copy_out = Vec::new();
-        for ((var, ty, _), to) in results.zip(std::iter::once(place).chain(rest)) {
-            if let Some(to) = to {
-                let value = self.read(Place::var(*var), ty);
-                let dst = to.clone();
-                copy_out.push(Assign { dst, value });
+        let (copy_out, ()) = self.nested(|s| {
+            for ((var, ty, _), to) in results.zip(std::iter::once(place).chain(rest)) {
+                if let Some(to) = to {
+                    let value = Elab::place(ty.clone(), Place::var(*var), false);
+                    s.store(to, ty, value, span);
+                }
             }
-        }
+        });
         self.emit(
             StmtKind::Call {
                 callee: Callee::Function(apply.id),

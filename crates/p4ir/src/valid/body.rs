@@ -3,7 +3,7 @@
 use super::Checker;
 use crate::entity::{ExprId, TypeId, VarId};
 use crate::expr::{ExprKind, Place};
-use crate::stmt::{Assign, Callee, ExternArg, ExternCall, Stmt, StmtKind};
+use crate::stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind};
 use crate::types::Type;
 
 /// Where a body stands.
@@ -180,10 +180,8 @@ impl Checker<'_> {
             } => {
                 self.callee(*callee, cx.parser)?;
                 callees.push(*callee);
-                copy_in
-                    .iter()
-                    .chain(copy_out)
-                    .try_for_each(|a| self.assign(a))
+                copy_in.iter().try_for_each(|a| self.assign(a))?;
+                self.copies_out(copy_out, cx)
             }
             StmtKind::ApplyTable {
                 table,
@@ -221,6 +219,24 @@ impl Checker<'_> {
             StmtKind::Extern(call) => self.extern_call(call),
             _ => self.parser_stmt(&stmt.kind, cx),
         }
+    }
+
+    /// Copies out run on every way out of a callee, so nothing in them may lead anywhere.
+    pub(super) fn copies_out(&mut self, copies: &Block, cx: Context<'_>) -> Result<(), String> {
+        for copy in copies {
+            match &copy.kind {
+                StmtKind::Assign(_) | StmtKind::AssignSlice { .. } | StmtKind::SetInvalid(_) => {
+                    self.stmt(copy, cx, &mut Vec::new())?;
+                }
+                StmtKind::If { cond, then, other } => {
+                    self.expect_bool(*cond)?;
+                    self.copies_out(then, cx)?;
+                    self.copies_out(other, cx)?;
+                }
+                _ => return Err("a copy out only stores".into()),
+            }
+        }
+        Ok(())
     }
 
     fn parser_stmt(&mut self, kind: &StmtKind, cx: Context<'_>) -> Result<(), String> {

@@ -177,9 +177,11 @@ impl Checker<'_> {
                 self.fail(&table.name, table.span, "unknown action");
                 return;
             }
-            for copy in action.copy_in.iter().chain(&action.copy_out) {
+            for copy in &action.copy_in {
                 errors.extend(self.assign(copy).err());
             }
+            let out = self.copies_out(&action.copy_out, control(&table.name));
+            errors.extend(out.err());
         }
         for key in &table.keys {
             match self.program.exprs.get(key.expr) {

@@ -239,31 +239,34 @@ impl Gen<'_, '_> {
         self.reject(error);
     }
 
-    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &[Assign]) {
+    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &Block) {
         self.assign_all(copy_in);
         if self.unit.plan.is_outlined(callee) {
             return self.call_function(callee, copy_out);
         }
         let outer = self.exits;
         let outer_loop = self.in_loop.take();
-        let (done, exit) = (self.label(), self.label());
+        let [done, exit, reject] = [(); 3].map(|()| self.label());
         self.exits = Exits {
             done,
             exit,
+            reject,
             ..outer
         };
         self.body(callee);
         self.goto(done);
         self.exits = outer;
         self.in_loop = outer_loop;
-        self.bind(exit);
-        self.assign_all(copy_out);
-        self.goto(outer.exit);
+        for (left, further) in [(exit, outer.exit), (reject, outer.reject)] {
+            self.bind(left);
+            self.block(copy_out);
+            self.goto(further);
+        }
         self.bind(done);
-        self.assign_all(copy_out);
+        self.block(copy_out);
     }
 
-    fn call_function(&mut self, callee: Callee, copy_out: &[Assign]) {
+    fn call_function(&mut self, callee: Callee, copy_out: &Block) {
         let id = self.unit.function(callee, self.kind);
         self.save_position();
         let code = self.call_external(FUNCTIONS, id, &[self.ctx, self.frame]);
@@ -276,18 +279,19 @@ impl Gen<'_, '_> {
         let exited = self.b.ins().icmp_imm_s(IntCC::Equal, code, EXITED);
         self.branch(exited, exit, rest);
         self.bind(exit);
-        self.assign_all(copy_out);
+        self.block(copy_out);
         self.goto(self.exits.exit);
         self.bind(rest);
         if self.kind == Kind::Parser {
             let aborted = self.b.ins().icmp_imm_s(IntCC::Equal, code, ABORTED);
             self.branch_if(aborted, self.exits.abort);
+            self.block(copy_out);
             let error = self.b.ins().iadd_imm_s(code, -REJECTED);
             self.reject(error);
         } else {
             self.goto(self.exits.abort);
         }
         self.bind(next);
-        self.assign_all(copy_out);
+        self.block(copy_out);
     }
 }

@@ -303,7 +303,7 @@ impl Gen<'_, '_> {
             .plan
             .is_outlined(p4ir::Callee::Action(bound.action))
         {
-            self.call(p4ir::Callee::Action(bound.action), &[], &[]);
+            self.call(p4ir::Callee::Action(bound.action), &[], &Vec::new());
         } else {
             self.block(&action.body);
         }
@@ -311,9 +311,9 @@ impl Gen<'_, '_> {
         self.exits = outer;
         self.in_loop = outer_loop;
         self.bind(exit);
-        self.assign_all(&bound.copy_out);
+        self.block(&bound.copy_out);
         self.goto(outer.exit);
         self.bind(done);
-        self.assign_all(&bound.copy_out);
+        self.block(&bound.copy_out);
     }
 }
