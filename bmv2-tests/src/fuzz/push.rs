@@ -6,7 +6,6 @@
 //!   format; without one P4Info is what our front end says of the program;
 //! * lines `nest KIND N`, for programs that are small to write and large to build ([`super::nests`]).
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,16 +58,13 @@ fn run(input: &[u8]) -> Behaviour {
     match build(&config(input)) {
         Ok(sizes) => Behaviour::of(sizes),
         Err(refusal) => {
-            // Messages without what they quote; the first findings of each.
-            let words: Vec<&str> = refusal.message.split('`').step_by(2).collect();
+            // The first finding, without what it quotes.
+            let words: Vec<&str> = refusal.message.split(['`', '"']).step_by(2).collect();
+            let words = words.concat();
+            let first = words.lines().next().unwrap_or_default();
             let letters = |c: &char| !c.is_ascii_digit();
-            let lines = words.concat();
-            let shapes: BTreeSet<String> = lines
-                .lines()
-                .filter(|line| line.starts_with("error") || line.starts_with("p4_device_config"))
-                .map(|line| line.chars().filter(letters).collect())
-                .collect();
-            Behaviour::of((refusal.code as i32, shapes))
+            let shape: String = first.chars().filter(letters).collect();
+            Behaviour::of((refusal.code as i32, shape))
         }
     }
 }

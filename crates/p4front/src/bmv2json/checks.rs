@@ -50,8 +50,8 @@ impl Reader<'_> {
             return Ok(());
         };
         let mut cases = Vec::new();
-        for (index, number) in self.error_numbers.clone().into_iter().enumerate() {
-            if usize::try_from(number) == Ok(index) {
+        for (number, index) in self.errors.clone() {
+            if number == index {
                 continue;
             }
             let value = self.constant(&number.into(), width, signed);

@@ -37,8 +37,8 @@ pub(super) struct StackRef {
 pub(super) struct Reader<'j> {
     pub(super) json: &'j Json,
     pub(super) program: Program,
-    /// The file's number of each error of the program.
-    pub(super) error_numbers: Vec<u32>,
+    /// The program's error of each number that the file has for one.
+    pub(super) errors: BTreeMap<u32, u32>,
     pub(super) headers: BTreeMap<String, HeaderRef>,
     pub(super) stacks: BTreeMap<String, StackRef>,
     pub(super) unions: BTreeMap<String, Place>,
@@ -67,7 +67,7 @@ impl<'j> Reader<'j> {
         let mut r = Reader {
             json,
             program: Program::default(),
-            error_numbers: Vec::new(),
+            errors: BTreeMap::new(),
             headers: BTreeMap::new(),
             stacks: BTreeMap::new(),
             unions: BTreeMap::new(),
@@ -217,22 +217,20 @@ impl<'j> Reader<'j> {
                     free
                 }
             };
-            self.program.errors.push(core.into());
-            self.error_numbers.push(number);
+            self.add_error(core, number);
         }
         for (number, name) in numbers {
             if !CORE.contains(&name) {
-                self.program.errors.push(name.into());
-                self.error_numbers.push(number);
+                self.add_error(name, number);
             }
         }
         Ok(())
     }
 
-    /// The program's error that the file gives a number.
-    pub(super) fn error_of(&self, number: u32) -> Option<u32> {
-        let index = self.error_numbers.iter().position(|n| *n == number)?;
-        u32::try_from(index).ok()
+    fn add_error(&mut self, name: &str, number: u32) {
+        let index = u32::try_from(self.program.errors.len()).unwrap_or(u32::MAX);
+        self.program.errors.push(name.into());
+        self.errors.insert(number, index);
     }
 
     fn storage(&mut self) -> Read<()> {

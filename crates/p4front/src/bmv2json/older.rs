@@ -4,7 +4,7 @@
 //! * A selector stands in its table (`act_prof_name`, `selector`), not in a list of action profiles.
 //! * P4_14 spreads `simple_switch`'s metadata over `standard_metadata`, `intrinsic_metadata` and `queueing_metadata`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -52,13 +52,15 @@ impl Json {
 
     fn gather_profiles(&mut self) {
         for pipeline in &mut self.pipelines {
+            let profiles = &mut pipeline.action_profiles;
+            let mut known: BTreeSet<String> = profiles.iter().map(|p| p.name.clone()).collect();
             for table in &mut pipeline.tables {
                 let (None, Some(name)) = (&table.action_profile, table.act_prof_name.take()) else {
                     continue;
                 };
                 table.action_profile = Some(name.clone());
-                if pipeline.action_profiles.iter().all(|p| p.name != name) {
-                    pipeline.action_profiles.push(Profile {
+                if known.insert(name.clone()) {
+                    profiles.push(Profile {
                         name,
                         max_size: PROFILE_SIZE,
                         selector: table.selector.take(),
@@ -85,16 +87,10 @@ impl Json {
             let Some(joined) = self.header_types.iter_mut().find(|t| t.name == standard) else {
                 continue;
             };
-            let field_name = |f: &[Value]| f.first().and_then(Value::as_str).map(str::to_owned);
-            for field in fields {
-                let known = joined
-                    .fields
-                    .iter()
-                    .any(|f| field_name(f) == field_name(&field));
-                if !known {
-                    joined.fields.push(field);
-                }
-            }
+            let name = |f: &[Value]| f.first().and_then(Value::as_str).map(str::to_owned);
+            let mut known: BTreeSet<_> = joined.fields.iter().map(|f| name(f)).collect();
+            let new = fields.into_iter().filter(|f| known.insert(name(f)));
+            joined.fields.extend(new);
         }
     }
 }

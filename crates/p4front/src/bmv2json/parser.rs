@@ -200,7 +200,7 @@ impl Reader<'_> {
                 let Arg::Number(n) = error else {
                     return Err(self.unsupported("`verify` with a computed error"));
                 };
-                let known = n.to_u32().and_then(|n| self.error_of(n));
+                let known = n.to_u32().and_then(|n| self.errors.get(&n).copied());
                 let error = known.ok_or_else(|| self.unknown("error", n.to_string()))?;
                 let error = self.error_const(error);
                 self.emit(StmtKind::Verify { cond, error });

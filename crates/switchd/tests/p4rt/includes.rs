@@ -153,10 +153,16 @@ fn finds_the_secret(text: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_spelling_of_an_include_reaches_a_file() {
-    let log = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(|| Log);
-    let _ = log.try_init();
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    // All that the switch says, but not every frame of the transport.
+    let wanted = Targets::new()
+        .with_default(LevelFilter::DEBUG)
+        .with_targets(["h2", "hyper", "tower"].map(|quiet| (quiet, LevelFilter::INFO)))
+        .with_target("switchd", LevelFilter::TRACE);
+    let log = tracing_subscriber::fmt::layer().with_writer(|| Log);
+    let all = tracing_subscriber::registry().with(log.with_filter(wanted));
+    assert!(all.try_init().is_ok(), "no other test logs");
     tracing::info!("the log is looked at");
     assert!(LOGGED.load(Ordering::SeqCst) > 0);
     let folder = tempfile::tempdir().unwrap();
