@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bmv2_tests::{build, compile, many, run, stf};
-use p4exec::{DropReason, OutputMetadata, Outputs};
+use p4exec::{BuildError, Compiled, DropReason, Executor, OutputMetadata, Outputs};
 use p4front::Options;
+use p4ir::{Program, ValidProgram};
 use units::{Nanos, PortId, Priority};
 
 fn cases() -> Vec<PathBuf> {
@@ -64,8 +66,12 @@ fn play_text(text: &str, program: &Path, options: &Options) -> String {
         Ok(case) => case,
         Err(error) => return error.to_string(),
     };
-    let program = compile(program, options);
-    let executors = match program.and_then(|program| build(&program)) {
+    let built = compile(program, options).and_then(|program| {
+        let mut executors = build(&program)?;
+        executors.push(("compile, written and read", written_and_read(&program)?));
+        Ok(executors)
+    });
+    let executors = match built {
         Ok(executors) => executors,
         Err(error) => return error.to_string(),
     };
@@ -75,6 +81,18 @@ fn play_text(text: &str, program: &Path, options: &Options) -> String {
         }
     }
     report
+}
+
+/// The program's machine code, linked from bytes to the program as it is read from bytes: what happens to a program that one process
+/// compiles and another one runs.
+fn written_and_read(program: &Arc<ValidProgram>) -> Result<Box<dyn Executor>, BuildError> {
+    let bytes = postcard::to_stdvec::<Program>(program).expect("programs can be written");
+    let read = postcard::from_bytes(&bytes).expect("and read");
+    let read = p4ir::validate(read).expect("what was valid is");
+    assert_eq!(read.to_string(), program.to_string());
+    let bytes = postcard::to_stdvec(&Compiled::generate(program)?).expect("objects can be written");
+    let object = postcard::from_bytes(&bytes).expect("and read");
+    Ok(Box::new(Compiled::link(Arc::new(read), object)?))
 }
 
 #[test]

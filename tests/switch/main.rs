@@ -2,6 +2,7 @@
 //! p4lang/tutorials where they are installed.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod builds;
 mod hosts;
 mod mininet;
 mod network;

@@ -1,5 +1,6 @@
 //! A running switch, the command line, and ends of its wires.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -23,18 +24,41 @@ pub(crate) struct Switch {
     pub(crate) ready: Value,
 }
 
+/// Arguments, and an admin socket in a folder of the test.
+fn with_admin(folder: &Path, arguments: &[&str]) -> Vec<OsString> {
+    let admin = [OsString::from("--admin"), folder.join("admin.sock").into()];
+    let given = arguments.iter().map(OsString::from);
+    admin.into_iter().chain(given).collect()
+}
+
 impl Switch {
     /// A switch whose admin socket is in a folder of the test.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let admin = folder.join("admin.sock");
-        let admin = ["--admin", admin.to_str().unwrap()];
-        Self::run(&[&admin[..], arguments].concat())
+        Self::start_by(
+            Command::new(COMMAND),
+            &["--json", "switch"],
+            &with_admin(folder, arguments),
+        )
+    }
+
+    /// A switch that is called by the name of another tool.
+    pub(crate) fn start_link(link: &Path, folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_by(
+            Command::new(link),
+            &["--json"],
+            &with_admin(folder, arguments),
+        )
     }
 
     /// A switch with these arguments and no others.
     pub(crate) fn run(arguments: &[&str]) -> Self {
-        let mut child = Command::new(COMMAND)
-            .args(["--json", "switch"])
+        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+        Self::start_by(Command::new(COMMAND), &["--json", "switch"], &arguments)
+    }
+
+    fn start_by(mut command: Command, before: &[&str], arguments: &[OsString]) -> Self {
+        let mut child = command
+            .args(before)
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()

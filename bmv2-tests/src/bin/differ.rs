@@ -14,7 +14,8 @@ use bmv2_tests::statements::{self, Judges};
 use bmv2_tests::{Engine, compile};
 use p4front::Options;
 
-const USAGE: &str = "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...
+const USAGE: &str =
+    "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...
        differ --statements N [--seed N] [--judged N (programs for p4c and simple_switch; all)]";
 
 /// Packets from one first state.

@@ -16,9 +16,8 @@ use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1::ForwardingPipelineConfig;
 use prost::Message as _;
 use switchd::engine::ExecutorKind;
-use switchd::server::pipeline::read_device_config;
+use switchd::server::pipeline::prepare;
 use switchd::translate::refusal::Refusal;
-use switchd::translate::schema::Schema;
 
 use super::worker::Limits;
 use super::{Behaviour, Target, nests, text};
@@ -41,17 +40,17 @@ pub(super) const TARGET: Target = Target {
 const SEPARATOR: u8 = 0x1e;
 
 /// Sizes of what was built.
-type Built = (Option<u32>, usize, usize);
+type Built = (Option<u32>, usize);
 
-/// What the server does with a config between receiving and running it.
+/// What the child of the server does with a config, and then the server itself with what came of it.
 fn build(config: &ForwardingPipelineConfig) -> Result<Built, Refusal> {
-    let info = config.p4info.clone().unwrap_or_default();
-    let program = Arc::new(read_device_config(&config.p4_device_config)?);
-    let schema = Schema::new(Arc::clone(&program), &info)?;
-    let built = ExecutorKind::Compile.build(Arc::clone(&program));
-    built.map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")))?;
+    let executor = ExecutorKind::Compile;
+    let ready = prepare(executor, config)?;
+    let program = Arc::clone(&ready.program);
+    let linked = executor.link(ready);
+    linked.map_err(|e| Refusal::internal(format!("what was built cannot be linked: {e}")))?;
     let expressions = program.exprs.len().checked_ilog2();
-    Ok((expressions, program.tables.len(), schema.tables.len()))
+    Ok((expressions, program.tables.len()))
 }
 
 fn run(input: &[u8]) -> Behaviour {

@@ -1,8 +1,8 @@
 //! Random functions, actions, tables, parsers and controls.
 
 use super::super::ast::{
-    Arg, Block, Callable, Callee, Choice, Code, Control, Direction, ELEMENTS, Entry, Expr, Kind, Listed, Lvalue,
-    Op, Parser, Record, Source, Step, Stmt, Table, Ty, Var, VarRef,
+    Arg, Block, Callable, Callee, Choice, Code, Control, Direction, ELEMENTS, Entry, Expr, Kind,
+    Listed, Lvalue, Op, Parser, Record, Source, Step, Stmt, Table, Ty, Var, VarRef,
 };
 use super::super::value::ones;
 use super::super::walk::{self, Visitor};

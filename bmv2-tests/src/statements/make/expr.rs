@@ -161,7 +161,13 @@ impl Maker<'_, '_> {
             return None;
         }
         let with_result = |f: &&usize| self.program.functions[**f].result.is_some();
-        let able: Vec<usize> = self.scope.functions.iter().filter(with_result).copied().collect();
+        let able: Vec<usize> = self
+            .scope
+            .functions
+            .iter()
+            .filter(with_result)
+            .copied()
+            .collect();
         let function = *self.choices.pick(&able)?;
         self.scope.calls -= 1;
         let args = self.args(Code::Function(function))?;

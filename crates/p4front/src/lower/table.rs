@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Block, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table, TableAction,
-    TableId,
+    ActionScope, Assign, Block, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table,
+    TableAction, TableId,
 };
 
 use super::call::Passing;

@@ -10,14 +10,16 @@
 
 mod bad_input;
 mod batches;
+mod builds;
 mod clients;
 mod config;
 mod encoding;
 mod entries;
 mod fuzz;
+mod includes;
+mod interleavings;
 mod limits;
 mod names;
-mod includes;
 mod optional;
 mod optional_keys;
 mod process;

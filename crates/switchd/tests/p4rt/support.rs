@@ -15,7 +15,7 @@ use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::{table_action, write_request::Atomicity};
 use prost::Message as _;
 use switchd::engine::io::{MemoryIo, MemoryWires};
-use switchd::engine::{Engine, EngineConfig};
+use switchd::engine::{Engine, EngineConfig, Notification};
 use switchd::server::{Server, ServerConfig};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -65,6 +65,15 @@ impl Rig {
             ..EngineConfig::default()
         };
         let (engine, notifications) = Engine::start(&engine, io).unwrap();
+        Self::serve(config, engine, notifications, wires).await
+    }
+
+    pub async fn serve(
+        config: ServerConfig,
+        engine: Engine,
+        notifications: mpsc::Receiver<Notification>,
+        wires: MemoryWires,
+    ) -> Self {
         let server = Server::start(config, engine.handle().clone(), notifications)
             .await
             .unwrap();
