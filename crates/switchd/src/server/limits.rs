@@ -42,7 +42,7 @@ pub struct Limits {
     pub answer: usize,
     /// Bytes of answers of Read and GetForwardingPipelineConfig that are kept in all.
     pub answers: usize,
-    /// Copies of the state that are kept for slow clients.
+    /// Bytes of copies of the state that are kept for slow clients.
     pub copies: usize,
     /// Streams of a client.
     pub streams_of_client: usize,
@@ -89,7 +89,7 @@ impl Limits {
         hindrance: Duration::from_secs(2),
         answer: 64 * MIB,
         answers: 128 * MIB,
-        copies: 4,
+        copies: 192 * MIB,
         streams_of_client: 128,
         streams_of_role: 64,
         streams: 512,
@@ -192,12 +192,13 @@ impl Drop for Taken {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
     fn places_are_given_back() {
         let places = Places::new(10);
-        let mut some = places.take(4).unwrap_or_else(|| unreachable!());
+        let mut some = places.take(4).unwrap();
         assert!(some.more(5) && !some.more(2));
         assert!(places.take(2).is_none() && places.take(1).is_some());
         some.keep(3);

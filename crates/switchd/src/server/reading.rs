@@ -165,7 +165,7 @@ impl Reading {
         if let Some(copy) = self.reads.copy(switch.revision(), &pipeline.book) {
             drop(pipelines);
             self.source = Source::Copy;
-            return self.gather(&copy, switch);
+            return self.gather(&copy.book, switch);
         }
         // Too many copies are kept: what the client does not take goes to the memory for answers.
         self.source = Source::OnlyState;

@@ -47,7 +47,15 @@ pub struct Reads {
     idle: Arc<AtomicUsize>,
     count: AtomicU64,
     open: Mutex<BTreeMap<u64, Open>>,
-    copies: Mutex<Vec<(u64, Weak<Book>)>>,
+    memory: Arc<Places>,
+    copies: Mutex<Vec<(u64, Weak<Copy>)>>,
+}
+
+/// A copy of the state, which nobody changes.
+pub struct Copy {
+    /// The copy.
+    pub book: Book,
+    _memory: Taken,
 }
 
 impl Reads {
@@ -66,6 +74,7 @@ impl Reads {
             idle: Arc::default(),
             count: AtomicU64::new(0),
             open: Mutex::default(),
+            memory: Places::new(limits.copies),
             copies: Mutex::default(),
         })
     }
@@ -201,18 +210,18 @@ impl Reads {
         self.jobs.send(job).map_err(|e| unavailable(&e))
     }
 
-    /// A copy of the state at a revision, shared by all who need one; `None` if too many are kept already.
-    pub fn copy(&self, revision: u64, book: &Book) -> Option<Arc<Book>> {
+    /// A copy of the state at a revision, shared by all who need one; `None` if there is no room for it beside others.
+    pub fn copy(&self, revision: u64, book: &Book) -> Option<Arc<Copy>> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.retain(|(_, copy)| copy.strong_count() > 0);
         let same = copies.iter().find(|(of, _)| *of == revision);
         if let Some(copy) = same.and_then(|(_, copy)| copy.upgrade()) {
             return Some(copy);
         }
-        if copies.len() >= self.limits.copies {
-            return None;
-        }
-        let copy = Arc::new(book.copy());
+        let copy = Arc::new(Copy {
+            _memory: self.memory.take(book.bytes())?,
+            book: book.copy(),
+        });
         copies.push((revision, Arc::downgrade(&copy)));
         Some(copy)
     }

@@ -163,6 +163,10 @@ impl<'a> View<'a> {
     }
 }
 
+/// Bytes of a member, a group or a note, and of a replica, roughly.
+const THING: usize = 256;
+const REPLICA: usize = 8;
+
 /// See the module's documentation.
 pub struct Book {
     /// The program and its names.
@@ -196,6 +200,20 @@ impl Book {
             control: self.control.copy(),
             notes,
         }
+    }
+
+    /// Bytes that a copy takes, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let state = self.state();
+        let profiles = self.schema.profiles.values();
+        let profiles = profiles.filter_map(|p| state.profile(p.profile).ok());
+        let members = profiles.map(|p| p.members().len() + p.groups().len());
+        let groups = state.replication.groups().values().map(Vec::len);
+        let sessions = state.replication.sessions().values();
+        let replicas = groups.chain(sessions.map(|s| s.replicas.len()));
+        let things = members.sum::<usize>() + self.notes.notes.len();
+        state.bytes() + things * THING + replicas.map(|n| THING + n * REPLICA).sum::<usize>()
     }
 
     /// The state.

@@ -243,6 +243,29 @@ async fn reads_of_a_client_and_in_all_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_takes_not_even_the_end_of_an_answer_makes_room_for_others() {
+    let config = limited(|l| {
+        l.reads = 1;
+        l.patience = Duration::from_millis(100);
+    });
+    let (rig, _client, table) = large(config).await;
+    let mut rpc = narrow(&rig).await;
+    let mut abandoned = rpc.read(all_of(table, false)).await.unwrap().into_inner();
+    let mut other = narrow(&rig).await;
+    let end = Instant::now() + WAIT;
+    let mut answers = loop {
+        match other.read(all_of(table, false)).await {
+            Ok(answers) => break answers.into_inner(),
+            Err(refused) => assert_eq!(refused.code(), Code::ResourceExhausted),
+        }
+        assert!(Instant::now() < end, "there is room again");
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(drain(&mut answers).await.unwrap().len(), ENTRIES as usize);
+    drain(&mut abandoned).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lists_have_limits() {
     let rig = Rig::start().await;
     let mut client = rig.ready().await;
