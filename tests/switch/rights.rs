@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::Command;
 
 use netlab::veth::End;
@@ -96,18 +97,9 @@ fn the_admin_socket_of_a_namespace_is_found_by_its_default_name() {
     }
     inside(1, || {
         let switch = Switch::run(&["-i", "0@p0", "--no-p4", "--grpc-server-addr", "127.0.0.1:0"]);
-        let own = fs::read_link("/proc/thread-self/ns/net").unwrap();
-        let number: String = own
-            .to_str()
-            .unwrap()
-            .chars()
-            .filter(char::is_ascii_digit)
-            .collect();
-        assert!(
-            switch.admin.ends_with(&format!("-{number}.sock")),
-            "{}",
-            switch.admin
-        );
+        let (_, port) = switch.address.rsplit_once(':').unwrap();
+        let expected = switchd::admin::default_path(port.parse().unwrap());
+        assert_eq!(Path::new(&switch.admin), expected);
         let line = ["cli", &switch.address, "-c", "show_ports"];
         let output = Command::new(COMMAND).args(line).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
@@ -174,7 +166,7 @@ fn a_state_folder_has_one_switch() {
     assert!(text.contains(&first.child.id().to_string()), "{text}");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
-    let file = std::path::Path::new(state).join("state");
+    let file = Path::new(state).join("state");
     assert_eq!(
         fs::metadata(&file).unwrap().permissions().mode() & 0o777,
         0o600
@@ -229,7 +221,7 @@ fn who_listens_to_everybody_in_plain_text_is_warned() {
     let link = folder.path().join("simple_switch_grpc");
     std::os::unix::fs::symlink(COMMAND, &link).unwrap();
     // The switch cannot start, for want of its interface; the warning comes first. A name too long for an interface is nowhere.
-    let said = |command: &std::path::Path, arguments: &[&str]| {
+    let said = |command: &Path, arguments: &[&str]| {
         let mut command = Command::new(command);
         let output = command.args(arguments).args(["-i", "1@no-such-interface"]);
         let text = String::from_utf8_lossy(&output.output().unwrap().stderr).into_owned();
