@@ -144,7 +144,10 @@ fn the_child_that_builds_ends_with_the_call_and_with_the_switch() {
         let switch = Switch::start(folder.path(), &ARGUMENTS);
         let pid = switch.child.id();
         let client = runtime.block_on(Client::open(&switch.address));
-        let call = runtime.block_on(async { client.begin(Action::Verify, large()) });
+        let call = {
+            let _inside = runtime.enter();
+            client.begin(Action::Verify, large())
+        };
         let child = until("the child", || builder_of(pid));
         match how {
             "cancelled" => {

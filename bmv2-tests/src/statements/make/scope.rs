@@ -124,7 +124,7 @@ fn descend(path: Path, fits: &impl Fn(Ty) -> bool, found: &mut Vec<Path>) {
             }
         }
         Ty::Stack => {
-            debug_assert!(ELEMENTS > 0, "a stack has elements");
+            const { assert!(ELEMENTS > 0, "a stack has elements") };
             let element = below(Hop::Element, Ty::Record(Record::Element));
             descend(element, fits, found);
         }

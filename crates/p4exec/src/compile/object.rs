@@ -253,21 +253,16 @@ impl Object {
         }
         let mut module = JITModule::new(builder);
         let signature = module.make_signature();
-        let declare = |_: &Function| module.declare_anonymous_function(&signature);
-        let functions: Vec<FuncId> = self
-            .functions
-            .iter()
-            .map(declare)
-            .collect::<Result<_, _>>()
-            .map_err(broken)?;
-        let declare =
-            |symbol: &Symbol| module.declare_data(&symbol.name(), Linkage::Import, false, false);
-        let symbols: Vec<_> = self
-            .symbols
-            .iter()
-            .map(declare)
-            .collect::<Result<_, _>>()
-            .map_err(broken)?;
+        let mut functions: Vec<FuncId> = Vec::with_capacity(self.functions.len());
+        for _ in &self.functions {
+            let declared = module.declare_anonymous_function(&signature);
+            functions.push(declared.map_err(broken)?);
+        }
+        let mut symbols = Vec::with_capacity(self.symbols.len());
+        for symbol in &self.symbols {
+            let declared = module.declare_data(&symbol.name(), Linkage::Import, false, false);
+            symbols.push(declared.map_err(broken)?);
+        }
         for (id, function) in functions.iter().zip(&self.functions) {
             let relocations: Vec<ModuleReloc> = function
                 .relocations

@@ -151,6 +151,8 @@ impl Reading {
 
     /// Looks at the state, and at a copy where that must do.
     fn look(&mut self, switch: &Switch) -> Vec<(usize, Refusal)> {
+        let reads = Arc::clone(&self.reads);
+        let look = reads.look();
         let pipelines = switch.pipelines();
         let Some(pipeline) = pipelines.current() else {
             let gone = Status::aborted("there is no forwarding pipeline any more; read again");
@@ -164,6 +166,7 @@ impl Reading {
         self.begin_again();
         if let Some(copy) = self.reads.copy(switch.revision(), &pipeline.book) {
             drop(pipelines);
+            drop(look);
             self.source = Source::Copy;
             return self.gather(&copy.book, switch);
         }
@@ -237,7 +240,7 @@ impl Reading {
 
     /// Whether it may go on where it is.
     fn glance(&mut self, switch: &Switch) -> Result<(), Stop> {
-        if self.source != Source::Copy && switch.writer_waits() && self.began.elapsed() >= TURN {
+        if self.source != Source::Copy && self.awaited(switch) && self.began.elapsed() >= TURN {
             return match self.source {
                 Source::State => Err(Stop::Copy),
                 _ => self.check_hindrance(),
@@ -247,6 +250,11 @@ impl Reading {
             true => Ok(()),
             false => Err(Stop::Unwanted),
         }
+    }
+
+    /// Whether a writer or another read waits for it.
+    fn awaited(&self, switch: &Switch) -> bool {
+        switch.writer_waits() || self.reads.look_awaited()
     }
 
     fn check_hindrance(&mut self) -> Result<(), Stop> {
@@ -271,7 +279,7 @@ impl Reading {
         loop {
             let wait = match self.source {
                 Source::Copy => self.reads.limits().patience,
-                _ if switch.writer_waits() => Duration::ZERO,
+                _ if self.awaited(switch) => Duration::ZERO,
                 _ => GLANCE,
             };
             part = match self.answer.offer(part, wait) {
@@ -279,7 +287,7 @@ impl Reading {
                 Offer::Unwanted => return Err(Stop::Unwanted),
                 Offer::Full(part) => part,
             };
-            let slow = switch.writer_waits() || began.elapsed() >= SLOW;
+            let slow = self.awaited(switch) || began.elapsed() >= SLOW;
             match self.source {
                 Source::Copy => return Err(Stop::Failed(self.too_slow())),
                 Source::State if slow => return Err(Stop::Copy),

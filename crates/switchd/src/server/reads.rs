@@ -47,6 +47,10 @@ pub struct Reads {
     idle: Arc<AtomicUsize>,
     count: AtomicU64,
     open: Mutex<BTreeMap<u64, Open>>,
+    /// Held by the read that looks at the state itself: writers wait for one read at most, not for all.
+    look: Mutex<()>,
+    /// Reads that wait to look.
+    looking: AtomicUsize,
     memory: Arc<Places>,
     copies: Mutex<Vec<(u64, Weak<Copy>)>>,
 }
@@ -74,6 +78,8 @@ impl Reads {
             idle: Arc::default(),
             count: AtomicU64::new(0),
             open: Mutex::default(),
+            look: Mutex::new(()),
+            looking: AtomicUsize::new(0),
             memory: Places::new(limits.copies),
             copies: Mutex::default(),
         })
@@ -208,6 +214,19 @@ impl Reads {
             }
         }
         self.jobs.send(job).map_err(|e| unavailable(&e))
+    }
+
+    /// Waits until no other read looks at the state itself.
+    pub fn look(&self) -> MutexGuard<'_, ()> {
+        self.looking.fetch_add(1, Ordering::AcqRel);
+        let look = self.look.lock().unwrap_or_else(PoisonError::into_inner);
+        self.looking.fetch_sub(1, Ordering::AcqRel);
+        look
+    }
+
+    /// Whether a read waits to look.
+    pub fn look_awaited(&self) -> bool {
+        self.looking.load(Ordering::Acquire) > 0
     }
 
     /// A copy of the state at a revision, shared by all who need one; `None` if there is no room for it beside others.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use futures::{FutureExt as _, StreamExt as _};
 use p4ir::ValidProgram;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
@@ -21,11 +22,13 @@ use rand_chacha::ChaCha8Rng;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig, ReadyProgram};
 use switchd::server::build::PipelineBuilder;
+use switchd::server::limits::{Limits, Places};
+use switchd::server::outbox::{Inbox, Outbox};
 use switchd::server::pipeline::{Pipeline, read_device_config};
-use switchd::server::roles::{OUTBOX, Outbox, Tenure};
+use switchd::server::roles::Tenure;
 use switchd::server::switch::{Change, Switch};
-use tokio::sync::{mpsc, oneshot};
-use tonic::{Code, Status};
+use tokio::sync::oneshot;
+use tonic::Code;
 
 use crate::support::{direct, exact, id, info_of, insert};
 
@@ -197,8 +200,6 @@ impl Stage {
     }
 }
 
-type Inbox = mpsc::Receiver<Result<v1::StreamMessageResponse, Status>>;
-
 /// One play's switch, and what its clients saw.
 struct World {
     stage: Rc<Stage>,
@@ -225,7 +226,7 @@ impl World {
         let engine = stage.engine.handle().clone();
         let switch = Switch::new(0, engine, PipelineBuilder::InProcess, None);
         let outboxes = NAMES.iter().map(|_| {
-            let (outbox, inbox) = mpsc::channel(OUTBOX);
+            let (outbox, inbox) = Outbox::new(1 << 20, Places::new(1 << 20));
             (outbox, RefCell::new(inbox))
         });
         Rc::new(Self {
@@ -239,7 +240,7 @@ impl World {
     /// Notes what the clients were told.
     fn observe(&self) {
         for (client, (_, inbox)) in self.outboxes.iter().enumerate() {
-            while let Ok(Ok(message)) = inbox.borrow_mut().try_recv() {
+            while let Some(Some(Ok(message))) = inbox.borrow_mut().next().now_or_never() {
                 if let Some(Answer::Arbitration(update)) = message.update
                     && update.status.is_some_and(|s| s.code == Code::Ok as i32)
                 {
@@ -260,7 +261,7 @@ impl World {
         let arbitrated =
             self.switch
                 .primacy
-                .arbitrate(client as u64, &update, known, outbox, NAMES.len());
+                .arbitrate(client as u64, &update, known, outbox, &Limits::DEFAULT);
         arbitrated.await.is_ok()
     }
 

@@ -106,6 +106,8 @@ fn limit(order: &Order) -> io::Result<()> {
         maximum: Some(order.processor + 1),
     };
     setrlimit(Resource::Cpu, processor)?;
+    // It works for whoever pushed the program, and needs no rights for that.
+    netlab::give_up_rights(None).map_err(io::Error::other)?;
     // If the machine runs out of memory all the same, this process goes first. Not all systems can be told.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     setrlimit(Resource::Fsize, exactly(0))?;
