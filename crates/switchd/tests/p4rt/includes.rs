@@ -126,7 +126,10 @@ fn plant(folder: &Path) -> Vec<String> {
 }
 
 fn program(spelling: &str, file: &str) -> String {
-    format!("{}\n{PROGRAM}", spelling.replace("FILE", file))
+    let (start, end) = file.split_at(file.len() / 2);
+    let broken = format!("{start}\\\n{end}");
+    let include = spelling.replace("FILE", file).replace("FI\\\nLE", &broken);
+    format!("{include}\n{PROGRAM}")
 }
 
 async fn push(client: &mut Client, action: Set, program: &str) -> Result<(), Status> {

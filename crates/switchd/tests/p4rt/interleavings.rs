@@ -409,7 +409,7 @@ fn two_clients_run_programs_and_the_first_leaves() {
             }),
         ]
     });
-    assert!(counts.len() > 1000, "{}", counts.len());
+    assert!(counts.len() > 50, "{}", counts.len());
     // B's program is always run; A's in some ways, and in some it comes too late.
     assert!(
         counts
@@ -474,7 +474,7 @@ fn a_client_that_arbitrates_again_stays_what_it_is() {
             }),
         ]
     });
-    assert!(counts.len() > 10, "{}", counts.len());
+    assert!(counts.len() > 5, "{}", counts.len());
     assert!(counts.iter().all(|count| *count == (2, 0)), "{counts:?}");
 }
 
@@ -500,7 +500,7 @@ fn writes_and_programs_of_two_clients() {
             }),
         ]
     });
-    assert!(counts.len() > 100, "{}", counts.len());
+    assert!(counts.len() > 10, "{}", counts.len());
     for made in [3, 4, 5] {
         assert!(counts.iter().any(|(count, _)| *count == made), "{made}");
     }
