@@ -14,6 +14,7 @@ pub mod many;
 mod names;
 pub mod random;
 mod run;
+pub mod shapes;
 pub mod statements;
 mod translate;
 

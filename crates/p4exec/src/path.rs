@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use p4ir::ValidProgram;
 use units::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
@@ -21,6 +22,19 @@ use crate::value::Bits;
 
 /// Passes through ingress and egress that one received packet may cause.
 pub const MAX_PASSES: u32 = 4096;
+
+/// Steps of blocks that all passes of one received packet may come to, loops counted once.
+const PACKET_STEPS: u64 = 1 << 26;
+
+/// Passes that are always granted.
+const LEAST_PASSES: u32 = 64;
+
+/// Passes that one packet of a program may cause: the fewer the dearer its blocks are.
+pub(crate) fn passes(program: &ValidProgram) -> u32 {
+    let affordable = PACKET_STEPS / program.steps().max(1);
+    let affordable = u32::try_from(affordable).unwrap_or(MAX_PASSES);
+    affordable.clamp(LEAST_PASSES, MAX_PASSES)
+}
 
 /// What a program asked for while a block ran.
 #[derive(Clone, Debug, Default)]
@@ -163,7 +177,7 @@ pub(crate) fn run<'a, E: Engine>(
         tracer,
         jobs: VecDeque::from([Job::Ingress(first)]),
     };
-    path.work(MAX_PASSES);
+    path.work(0);
 }
 
 /// Takes a packet on from the end of ingress, which ran outside.
@@ -185,7 +199,7 @@ pub(crate) fn resume_after_ingress<E: Engine>(
         jobs: VecDeque::new(),
     };
     path.after_ingress(job, parsed, requests);
-    path.work(MAX_PASSES - 1);
+    path.work(1);
 }
 
 /// Takes a unicast packet on from the end of its first egress, which ran outside.
@@ -215,13 +229,13 @@ pub(crate) fn resume_after_egress<E: Engine>(
         jobs: VecDeque::new(),
     };
     path.after_egress(&job, pass, requests);
-    path.work(MAX_PASSES - 2);
+    path.work(2);
 }
 
 impl<E: Engine> Path<'_, E> {
-    /// Takes all packets that wait through at most `passes` blocks.
-    fn work(&mut self, passes: u32) {
-        for _ in 0..passes {
+    /// Takes all packets that wait through as many blocks as are granted; some passes have been made.
+    fn work(&mut self, made: u32) {
+        for _ in made..self.info.passes {
             match self.jobs.pop_front() {
                 Some(Job::Ingress(job)) => self.ingress(&job),
                 Some(Job::Egress(job)) => self.egress(&job),
@@ -229,7 +243,7 @@ impl<E: Engine> Path<'_, E> {
             }
         }
         for _ in 0..self.jobs.len() {
-            self.discard(DropReason::PassBound(MAX_PASSES));
+            self.discard(DropReason::PassBound(self.info.passes));
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use p4ir::{ExprKind, Place, Program, Projection, Tna, Type, TypeId, ValidProgram, VarId};
 
 use crate::bitio::BitWriter;
+use crate::path::passes;
 use crate::v1model::{NamedLeaf, Walk};
 use crate::value::Bits;
 
@@ -89,6 +90,8 @@ pub struct EgressMetadata {
 /// See the module documentation.
 #[derive(Clone, Debug)]
 pub struct TnaInfo {
+    /// Passes through ingress and egress that one packet may cause.
+    pub passes: u32,
     /// All leaves that a packet enters ingress with at zero.
     pub ingress_leaves: Vec<Range<usize>>,
     /// The same for egress.
@@ -156,6 +159,7 @@ impl TnaInfo {
             of_type(program, vars, record).is_some_and(|var| reads_error(program, var))
         };
         Self {
+            passes: passes(program),
             ingress: IngressFields {
                 global_tstamp: field(&ingress, from_parser, "global_tstamp"),
                 parser_err: field(&ingress, from_parser, "parser_err"),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use units::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
-use crate::path::{Engine, Lent, MAX_PASSES, Pass, Requests, lend};
+use crate::path::{Engine, Lent, Pass, Requests, lend};
 use crate::state::Replica;
 use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo};
 use crate::trace::{Fields, TraceEvent, Tracer};
@@ -89,7 +89,7 @@ pub(crate) fn run<'a, E: TnaEngine>(
 
 impl<E: TnaEngine> Path<'_, '_, E> {
     fn work(&mut self) {
-        for _ in 0..MAX_PASSES {
+        for _ in 0..self.info.passes {
             let ended = match self.jobs.pop_front() {
                 Some(Job::Ingress(job)) => self.ingress(&job),
                 Some(Job::Egress(job)) => self.egress(&job),
@@ -100,7 +100,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             }
         }
         for _ in 0..self.jobs.len() {
-            self.discard(DropReason::PassBound(MAX_PASSES));
+            self.discard(DropReason::PassBound(self.info.passes));
         }
     }
 

@@ -18,6 +18,7 @@ use p4ir::{
     V1Model, ValidProgram, VarId,
 };
 
+use crate::path::passes;
 use crate::tna::TnaInfo;
 
 /// The port that means "drop" in `egress_spec`.
@@ -91,6 +92,8 @@ pub struct ProgramInfo {
     pub blocks: Blocks,
     /// For Tofino; then there is no standard metadata, and none of what follows but names.
     pub tna: Option<TnaInfo>,
+    /// Passes through ingress and egress that one packet may cause.
+    pub passes: u32,
     /// The variables of headers, user and standard metadata.
     pub kept_vars: Vec<VarId>,
     /// Standard metadata.
@@ -119,7 +122,7 @@ pub(crate) struct Walk<'p> {
     next: usize,
     valid: Option<usize>,
     pub(crate) names: Vec<NamedLeaf>,
-    annotated: Vec<(usize, Annotation)>,
+    annotated: Vec<(usize, &'p Annotation)>,
 }
 
 impl<'p> Walk<'p> {
@@ -141,19 +144,20 @@ impl<'p> Walk<'p> {
         start..self.next
     }
 
-    fn leaf(&mut self, name: String, annotations: &[Annotation]) {
+    fn leaf(&mut self, name: String, annotations: &[&'p Annotation]) {
         self.names.push(NamedLeaf {
             name,
             leaf: self.next,
             valid: self.valid,
         });
         self.annotated
-            .extend(annotations.iter().map(|a| (self.next, a.clone())));
+            .extend(annotations.iter().map(|a| (self.next, *a)));
         self.next += 1;
     }
 
-    fn visit(&mut self, ty: TypeId, name: &str, annotations: &[Annotation]) {
-        match &self.program.types[ty] {
+    fn visit(&mut self, ty: TypeId, name: &str, annotations: &[&'p Annotation]) {
+        let program = self.program;
+        match &program.types[ty] {
             Type::Record { kind, fields, .. } => {
                 let outer = self.valid;
                 if *kind == RecordKind::Header {
@@ -164,8 +168,9 @@ impl<'p> Walk<'p> {
                 }
                 for field in fields {
                     let mut inherited = annotations.to_vec();
-                    inherited.extend(field.annotations.iter().cloned());
-                    self.visit(field.ty, &format!("{name}.{}", field.name), &inherited);
+                    inherited.extend(&field.annotations);
+                    let name = inner_name(name, &field.name);
+                    self.visit(field.ty, &name, &inherited);
                 }
                 self.valid = outer;
             }
@@ -202,6 +207,7 @@ impl ProgramInfo {
                 egress: vec![view.egress.control],
                 deparser: vec![view.egress.deparser],
             },
+            passes: tna.passes,
             tna: Some(tna),
             kept_vars: Vec::new(),
             standard: StandardFields::default(),
@@ -254,6 +260,7 @@ impl ProgramInfo {
                 deparser: vec![view.compute_checksum, view.deparser],
             },
             tna: None,
+            passes: passes(program),
             kept_vars: vec![view.headers, view.metadata, view.standard_metadata],
             headers,
             metadata,
@@ -269,6 +276,17 @@ impl ProgramInfo {
         [&self.headers, &self.metadata, &self.standard_metadata].map(Range::clone)
     }
 }
+
+/// The name of a field inside something; where names get very long, without what is outside.
+fn inner_name(outer: &str, field: &str) -> String {
+    if outer.len() + field.len() > LONG_NAME {
+        return field.chars().take(LONG_NAME).collect();
+    }
+    format!("{outer}.{field}")
+}
+
+/// Bytes of names that are shown whole.
+const LONG_NAME: usize = 1024;
 
 fn list_index(value: &AnnotationValue) -> Option<u64> {
     match value {

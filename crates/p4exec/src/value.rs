@@ -52,6 +52,17 @@ impl Bits {
         Self::from_u128(width, 0)
     }
 
+    /// Bytes of memory that a value of a width takes.
+    #[must_use]
+    pub(crate) const fn bytes(width: u32) -> u64 {
+        let own = size_of::<Self>() as u64;
+        if width <= SMALL {
+            own
+        } else {
+            own + size_of::<BigUint>() as u64 + width.div_ceil(64) as u64 * 8
+        }
+    }
+
     /// All ones.
     #[must_use]
     pub fn ones(width: u32) -> Self {

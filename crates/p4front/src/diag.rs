@@ -243,13 +243,23 @@ pub struct Place {
     pub message: String,
 }
 
+/// Bytes of the longest name that is compared with others.
+const MAX_SUGGESTED: usize = 64;
+/// Candidates looked at.
+const MAX_CANDIDATES: usize = 1000;
+
 /// The candidate nearest to a misspelt name, if it is near.
 pub(crate) fn closest<'n>(
     name: &str,
     candidates: impl Iterator<Item = &'n str>,
 ) -> Option<&'n str> {
+    if name.len() > MAX_SUGGESTED {
+        return None;
+    }
     let limit = name.chars().count() / 3;
     candidates
+        .filter(|c| c.len().abs_diff(name.len()) <= 4 * limit)
+        .take(MAX_CANDIDATES)
         .map(|c| (edit_distance(name, c), c))
         .filter(|(d, _)| *d <= limit)
         .min()

@@ -73,6 +73,7 @@ pub fn compile(
     if diags.has_errors() {
         return Err(diags);
     }
+    let files = lowered.ir.files.clone();
     match p4ir::validate(lowered.ir) {
         Ok(ir) => {
             let (facts, decls, records) = (&lowered.facts, &lowered.decls, &lowered.records);
@@ -88,9 +89,22 @@ pub fn compile(
         }
         Err(broken) => {
             for error in broken {
-                diags.push(Diagnostic::error("internal", None, error.to_string()));
+                diags.push(invalid(map, &files, &error));
             }
             Err(diags)
         }
+    }
+}
+
+/// What the validator found: a bound that the program exceeds, or a fault of ours.
+fn invalid(map: &SourceMap, files: &[String], error: &p4ir::ValidationError) -> Diagnostic {
+    let at = error.span;
+    let file = files.get(at.file as usize);
+    let span = file.and_then(|file| map.place(file, at.line, at.column));
+    match error.exceeded {
+        Some(exceeded) => {
+            Diagnostic::error("limit", span, format!("`{}`: {exceeded}", error.entity))
+        }
+        None => Diagnostic::error("internal", span, error.to_string()),
     }
 }

@@ -82,6 +82,28 @@ pub struct SourceFile {
     pub builtin: bool,
     line_starts: Vec<u32>,
     line_marks: Vec<LineMark>,
+    /// Characters in front of each block of [`COLUMN_BLOCK`] bytes: columns are found in time that does not
+    /// depend on the length of the line.
+    characters: Vec<u32>,
+}
+
+const COLUMN_BLOCK: usize = 256;
+
+/// Characters in front of each block of a text.
+fn count_characters(text: &str) -> Vec<u32> {
+    let mut before = 0;
+    let blocks = text.as_bytes().chunks(COLUMN_BLOCK).map(|block| {
+        let here = before;
+        before += starts(block);
+        here
+    });
+    blocks.collect()
+}
+
+/// Characters that begin in some bytes of a text.
+fn starts(bytes: &[u8]) -> u32 {
+    let starts = bytes.iter().filter(|b| **b & 0xc0 != 0x80).count();
+    u32::try_from(starts).unwrap_or(u32::MAX)
 }
 
 /// From `at` on, lines are named as a `#line` directive says.
@@ -121,6 +143,18 @@ impl SourceFile {
             .get(index as usize)
             .copied()
             .unwrap_or(self.len())
+    }
+
+    /// Characters in front of byte `offset`.
+    fn characters_before(&self, offset: u32) -> u32 {
+        let offset = (offset as usize).min(self.text.len());
+        let block = offset / COLUMN_BLOCK;
+        let rest = &self.text.as_bytes()[block * COLUMN_BLOCK..offset];
+        match self.characters.get(block) {
+            Some(before) => before + starts(rest),
+            // Just behind a whole number of blocks.
+            None => starts(self.text.as_bytes()),
+        }
     }
 
     /// Length of the text in bytes.
@@ -220,6 +254,7 @@ impl SourceMap {
             builtin,
             line_starts: std::iter::once(0).chain(starts).collect(),
             line_marks: Vec::new(),
+            characters: count_characters(text),
         });
         Ok(id)
     }
@@ -244,6 +279,17 @@ impl SourceMap {
             .unwrap_or("")
     }
 
+    /// The empty span at a line and column, both from 1, of the file called `name`. `#line` is not looked at.
+    pub(crate) fn place(&self, name: &str, line: u32, column: u32) -> Option<Span> {
+        let (id, file) = self.files().find(|(_, f)| &*f.name == name)?;
+        let index = line.checked_sub(1)?;
+        let before = column.saturating_sub(1) as usize;
+        let text = file.line_text(index);
+        let bytes = text.char_indices().nth(before).map_or(text.len(), |c| c.0);
+        let start = file.line_start(index) + u32::try_from(bytes).ok()?;
+        Some(Span::new(id, start, start))
+    }
+
     /// File, line and column of the first byte of `span`, as `#line` directives present them.
     pub fn location(&self, span: Span) -> Location {
         let Some(file) = self.file(span.file) else {
@@ -254,19 +300,14 @@ impl SourceMap {
             };
         };
         let index = file.line_index(span.start);
-        let before = file
-            .text
-            .get(file.line_start(index) as usize..span.start as usize)
-            .unwrap_or("");
-        let column = u32::try_from(before.chars().count())
-            .unwrap_or(u32::MAX)
-            .saturating_add(1);
+        let line_start = file.line_start(index);
+        let before = file.characters_before(span.start);
+        let column = before.saturating_sub(file.characters_before(line_start)) + 1;
         let physical = index + 1;
-        let mark = file
+        let behind = file
             .line_marks
-            .iter()
-            .rev()
-            .find(|m| m.physical_line <= physical);
+            .partition_point(|m| m.physical_line <= physical);
+        let mark = behind.checked_sub(1).map(|i| &file.line_marks[i]);
         match mark {
             None => Location {
                 file: file.name.clone(),

@@ -533,3 +533,29 @@ fn metadata_is_not_extracted() {
     let found = read(&file.to_string()).unwrap_err().to_string();
     assert!(found.contains("is metadata, not a header"), "{found}");
 }
+
+#[test]
+fn more_than_there_is_room_for() {
+    let limit = |program: &Value| match read(&program.to_string()) {
+        Err(p4front::bmv2json::Bmv2Error::TooLarge(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let mut wide = program();
+    let fields: Vec<Value> = (0..20_000)
+        .map(|i| json!([format!("f{i}"), 8, false]))
+        .collect();
+    wide["header_types"][2]["fields"]
+        .as_array_mut()
+        .unwrap()
+        .extend(fields);
+    let text = limit(&wide);
+    assert!(
+        text.contains("words of storage for a value of one type; the limit is 16384"),
+        "{text}"
+    );
+    // Operators inside each other are bounded by the reader of JSON.
+    let mut deep = program();
+    let sum = (0..500).fold(field("ip", "ttl"), |sum, _| op("+", sum, hex("0x01")));
+    deep["actions"][0]["primitives"] = json!([primitive("assign", &[field("ip", "ttl"), sum])]);
+    assert!(read(&deep.to_string()).is_err());
+}

@@ -387,6 +387,9 @@ pub struct State {
     pub body: Block,
     /// How it ends.
     pub transition: Transition,
+    /// Rounds that the state counts as when it is run; 0, not counted, where no state of the parser can be run twice.
+    /// Written by [`crate::validate`].
+    pub rounds: u32,
     /// Declaration.
     pub span: Span,
 }

@@ -113,6 +113,14 @@ impl<K: Entity, V> Arena<K, V> {
         self.items.iter().enumerate().map(|(i, v)| (K::new(i), v))
     }
 
+    /// Handles and entities in order of creation, to be changed.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (K, &mut V)> {
+        self.items
+            .iter_mut()
+            .enumerate()
+            .map(|(i, v)| (K::new(i), v))
+    }
+
     /// Entities in order of creation.
     pub fn values(&self) -> std::slice::Iter<'_, V> {
         self.items.iter()

@@ -108,8 +108,14 @@
 //! after success. A subparser that accepts returns to its caller; one that rejects rejects the whole parser.
 //!
 //! The *core* errors come first in [`Program::errors`], in the order of `core.p4`. Extraction makes the header
-//! valid and overwrites all its fields. A parser may loop without consuming input: executors bound
-//! the number of state transitions per packet (see their documentation) and reject beyond it.
+//! valid and overwrites all its fields. A parser may loop without consuming input: see below.
+//!
+//! # Bounds
+//!
+//! No valid program works on a packet for long. What one pass through a block of the pipeline costs without its loops is
+//! known when the program is validated, and bounded ([`limits::Limit::Steps`]). Rounds of loops and states of cyclic parsers
+//! are counted: [`StmtKind::Loop`] and [`State`] say how many rounds ([`limits::STEPS_PER_ROUND`] steps each) one stands for, and a pass may
+//! spend [`limits::ROUNDS`] of them. Beyond that a parser rejects with `ParserTimeout`, and anything else drops the packet.
 //!
 //! # Externs
 //!
@@ -171,6 +177,7 @@ mod block;
 mod entity;
 mod expr;
 mod layout;
+pub mod limits;
 mod stmt;
 mod text;
 mod types;

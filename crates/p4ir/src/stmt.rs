@@ -154,6 +154,8 @@ pub enum StmtKind {
         body: Block,
         /// Run after the body.
         step: Block,
+        /// Rounds that one round counts as, at least 1 (see [`crate::limits::STEPS_PER_ROUND`]); written by [`crate::validate`].
+        rounds: u32,
     },
     /// Leaves the innermost loop.
     Break,

@@ -401,6 +401,7 @@ impl Printer<'_, '_, '_> {
                 cond,
                 body,
                 step,
+                rounds: _,
             } => {
                 self.block("loop head", head)?;
                 let cond = format!("while {}", self.expr(*cond));

@@ -27,16 +27,15 @@ struct Line {
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Memo {
-    tables: Vec<Box<[Line; LINES]>>,
+    /// Lines of a table are made when it is first looked up.
+    tables: Vec<Option<Box<[Line; LINES]>>>,
 }
 
 impl Memo {
     /// A memo for so many tables.
     pub(super) fn new(tables: usize) -> Self {
         Self {
-            tables: (0..tables)
-                .map(|_| Box::new([Line::default(); LINES]))
-                .collect(),
+            tables: (0..tables).map(|_| None).collect(),
         }
     }
 
@@ -58,6 +57,7 @@ impl Memo {
         let Some(lines) = self.tables.get_mut(table) else {
             return look_up();
         };
+        let lines = lines.get_or_insert_with(|| Box::new([Line::default(); LINES]));
         let line = &mut lines[place(&key)];
         if line.revision != revision || line.key != key {
             *line = Line {

@@ -1,30 +1,68 @@
 //! What the generator decides before it writes any code: which callables get a function of their own,
-//! whether packets are read and written in whole bytes, and what has to be counted.
+//! and whether packets are read and written in whole bytes.
 
 use std::collections::{HashMap, HashSet};
 
 use p4ir::{
-    Block, Callee, LeafKind, ParserId, Place, Stmt, StmtKind, Target, Transition, TypeId,
-    ValidProgram,
+    Block, Callee, Entity as _, ExprId, ExprKind, ExternArg, LeafKind, ParserId, Place, Stmt,
+    StmtKind, SwitchCase, Target, Transition, TypeId, ValidProgram,
 };
 
+use super::codegen::MANY_WORDS;
 use super::frame::FrameLayout;
 use crate::v1model::{ProgramInfo, leaf_width};
 
 /// A callable that is called more than once is copied to its callers up to this many statements.
 const INLINE: usize = 40;
 
+/// A block of more statements is cut into pieces: the time that the code generator takes for one function grows faster
+/// than the function.
+const LARGE: usize = 1000;
+
+/// Statements of a piece, unless one alone has more.
+const PIECE: usize = 200;
+
+/// Cases of a switch that is cut into pieces.
+const MANY_CASES: usize = 64;
+
+/// Code that gets a function of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'p> {
+    Callable(Callee),
+    /// Statements in a row out of a large block.
+    Piece(&'p [Stmt]),
+    /// Some cases of a switch on a value.
+    Cases(ExprId, &'p [SwitchCase]),
+}
+
+/// What tells parts of one program apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PartKey {
+    Callable(Callee),
+    /// Where its statements or cases are.
+    At(usize),
+}
+
+impl Part<'_> {
+    pub(super) fn key(self) -> PartKey {
+        match self {
+            Self::Callable(callee) => PartKey::Callable(callee),
+            Self::Piece(stmts) => PartKey::At(stmts.as_ptr().addr()),
+            Self::Cases(_, cases) => PartKey::At(cases.as_ptr().addr()),
+        }
+    }
+}
+
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Whether the parser always stands between two bytes.
     pub(super) whole_bytes: bool,
-    /// Whether parser states must be counted, because some path could run too many of them.
-    pub(super) count_states: bool,
     /// The most bytes the deparser writes before the payload. `None` if that is unknown, or if it
     /// writes odd bits: then it writes through a buffer that can do everything.
     pub(super) out_room: Option<usize>,
     outlined: HashSet<Callee>,
+    costs: Costs,
 }
 
 impl Plan {
@@ -33,8 +71,8 @@ impl Plan {
             program,
             sites: HashMap::new(),
             weights: HashMap::new(),
+            order: Vec::new(),
             outlined: HashSet::new(),
-            loops: false,
             odd: false,
         };
         survey.look_at_all(layout);
@@ -49,6 +87,7 @@ impl Plan {
                 survey.weight(Callee::Control(*id));
             }
         }
+        let costs = Costs::new(program, layout, &mut survey);
         // Room for either deparser of Tofino.
         let deparsers = blocks.between.map(|(deparser, _)| deparser);
         let deparsers = deparsers.into_iter().chain(blocks.deparser.last().copied());
@@ -56,13 +95,48 @@ impl Plan {
             .flat_map(|id| [&program.controls[id].init, &program.controls[id].body])
             .map(|block| room(program, layout, block))
             .sum();
-        let cyclic = || program.parsers.keys().any(|id| is_cyclic(program, id));
         Self {
             whole_bytes: !survey.odd,
-            count_states: survey.loops || cyclic(),
             out_room: room,
+            costs,
             outlined: survey.outlined,
         }
+    }
+
+    /// A large block cut into pieces, with whether each is worth a function; `None` for a block that is not large.
+    pub(super) fn pieces<'p>(
+        &self,
+        program: &'p ValidProgram,
+        block: &'p [Stmt],
+    ) -> Option<Vec<(&'p [Stmt], bool)>> {
+        let cost = |stmt| self.costs.stmt(program, &self.outlined, stmt);
+        let costs: Vec<usize> = block.iter().map(cost).collect();
+        if costs.iter().sum::<usize>() <= LARGE {
+            return None;
+        }
+        let mut pieces = Vec::new();
+        let (mut from, mut sum) = (0, 0);
+        for (at, cost) in costs.iter().enumerate() {
+            if at > from && sum + cost > PIECE {
+                pieces.push((&block[from..at], from + 1 < at));
+                (from, sum) = (at, 0);
+            }
+            sum += cost;
+        }
+        pieces.push((&block[from..], from + 1 < block.len()));
+        Some(pieces)
+    }
+
+    /// Whether the cases of a switch are cut into pieces, and into which.
+    pub(super) fn case_pieces<'p>(
+        &self,
+        program: &'p ValidProgram,
+        cases: &'p [SwitchCase],
+    ) -> Option<impl Iterator<Item = &'p [SwitchCase]> + use<'p>> {
+        let cost = |c: &SwitchCase| self.costs.block(program, &self.outlined, &c.body);
+        let bodies: usize = cases.iter().map(cost).sum();
+        let large = cases.len() > MANY_CASES && bodies + cases.len() > LARGE;
+        large.then(|| cases.chunks(MANY_CASES))
     }
 
     /// Whether a callable is a function of its own.
@@ -155,8 +229,9 @@ struct Survey<'p> {
     /// Places that call each callable.
     sites: HashMap<Callee, usize>,
     weights: HashMap<Callee, usize>,
+    /// Callables in the order in which they were weighed: callees first.
+    order: Vec<Callee>,
     outlined: HashSet<Callee>,
-    loops: bool,
     odd: bool,
 }
 
@@ -187,7 +262,6 @@ impl<'p> Survey<'p> {
                         *self.sites.entry(callee).or_default() += 1;
                     }
                 }
-                StmtKind::Loop { .. } => self.loops = true,
                 StmtKind::Extract { header, .. } | StmtKind::ExtractVarbit { header, .. } => {
                     self.odd |= !self.is_whole(layout, header);
                 }
@@ -216,6 +290,7 @@ impl<'p> Survey<'p> {
             weight = 1;
         }
         self.weights.insert(callee, weight);
+        self.order.push(callee);
         weight
     }
 
@@ -229,7 +304,14 @@ impl<'p> Survey<'p> {
                     let table = &self.program.tables[*table];
                     sum += self.block_weight(&table.prologue);
                     for action in &table.actions {
-                        sum += self.weight(Callee::Action(action.action));
+                        let callee = Callee::Action(action.action);
+                        let weight = self.weight(callee);
+                        // All of them together would be too large.
+                        let many = table.actions.len() > MANY_CASES && weight > 1;
+                        if many {
+                            self.outlined.insert(callee);
+                        }
+                        sum += if many { 1 } else { weight };
                     }
                 }
                 _ => {}
@@ -242,18 +324,119 @@ impl<'p> Survey<'p> {
     }
 }
 
+/// What code costs to make: as many statements as it stands for, where every eight words that one works on count as one more.
+#[derive(Debug)]
+struct Costs {
+    /// Words that each expression works on, with its operands.
+    exprs: Vec<usize>,
+    callables: HashMap<Callee, usize>,
+}
+
+impl Costs {
+    /// The costs of all callables that were weighed. Dear ones that are called more than once become functions.
+    fn new(program: &ValidProgram, layout: &FrameLayout, survey: &mut Survey<'_>) -> Self {
+        let mut costs = Self {
+            exprs: Vec::with_capacity(program.exprs.len()),
+            callables: HashMap::new(),
+        };
+        for expr in program.exprs.values() {
+            let own = match (layout.words_of(expr.ty), &expr.kind) {
+                // Copied by a helper.
+                (words, ExprKind::Read(_)) if words > MANY_WORDS => 1,
+                (words, _) => words as usize,
+            };
+            let operands = operands(&expr.kind).into_iter();
+            let words = operands.map(|e| costs.exprs[e.index()]);
+            costs.exprs.push(words.fold(own, usize::saturating_add));
+        }
+        // Callees were weighed before their callers.
+        for callee in std::mem::take(&mut survey.order) {
+            let blocks = bodies(program, callee).into_iter();
+            let cost = blocks
+                .map(|b| costs.block(program, &survey.outlined, b))
+                .sum();
+            let calls = survey.sites.get(&callee).copied().unwrap_or(0);
+            if cost > PIECE && calls > 1 {
+                survey.outlined.insert(callee);
+            }
+            costs.callables.insert(callee, cost);
+        }
+        costs
+    }
+
+    fn block(&self, program: &ValidProgram, outlined: &HashSet<Callee>, block: &[Stmt]) -> usize {
+        let stmts = block.iter().map(|s| self.stmt(program, outlined, s));
+        stmts.fold(0, usize::saturating_add)
+    }
+
+    fn stmt(&self, program: &ValidProgram, outlined: &HashSet<Callee>, stmt: &Stmt) -> usize {
+        let called = |callee| match outlined.contains(&callee) {
+            true => 1,
+            false => self.callables.get(&callee).copied().unwrap_or(1),
+        };
+        let own = match &stmt.kind {
+            StmtKind::Assign(assign) => self.words(assign.value),
+            StmtKind::AssignSlice { value, .. } | StmtKind::Switch { value, .. } => {
+                self.words(*value)
+            }
+            StmtKind::If { cond, .. } | StmtKind::Loop { cond, .. } => self.words(*cond),
+            StmtKind::Extern(call) => call.args.iter().map(|arg| self.argument(arg)).sum(),
+            StmtKind::Call {
+                callee,
+                copy_in,
+                copy_out,
+            } => {
+                let copies = copy_in.iter().chain(copy_out);
+                let copies: usize = copies.map(|a| self.words(a.value)).sum();
+                copies + called(*callee)
+            }
+            StmtKind::ApplyTable { table, .. } => {
+                let table = &program.tables[*table];
+                let keys: usize = table.keys.iter().map(|k| self.words(k.expr)).sum();
+                let actions = table.actions.iter();
+                let actions: usize = actions.map(|a| called(Callee::Action(a.action))).sum();
+                keys + actions + self.block(program, outlined, &table.prologue)
+            }
+            _ => 0,
+        };
+        let inner = inner(stmt).into_iter();
+        let inner = inner.map(|b| self.block(program, outlined, b));
+        inner.fold(own.saturating_add(1), usize::saturating_add)
+    }
+
+    /// What working on a value counts as.
+    fn words(&self, value: ExprId) -> usize {
+        self.exprs[value.index()] / 8
+    }
+
+    fn argument(&self, arg: &ExternArg) -> usize {
+        match arg {
+            ExternArg::In(value) => self.words(*value),
+            ExternArg::Fields { values, .. } => {
+                let words = values.iter().map(|v| self.exprs[v.index()]);
+                words.fold(0, usize::saturating_add) / 8
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The expressions that an expression computes from.
+fn operands(kind: &ExprKind) -> Vec<ExprId> {
+    match kind {
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Slice { value: a, .. } => vec![*a],
+        ExprKind::Binary(_, a, b) => vec![*a, *b],
+        ExprKind::Mux { cond, then, other } => vec![*cond, *then, *other],
+        _ => Vec::new(),
+    }
+}
+
 /// Where a state leads.
 pub(super) fn successors(transition: &Transition) -> Vec<Target> {
     match transition {
         Transition::Goto(target) => vec![*target],
         Transition::Select { cases, .. } => cases.iter().map(|c| c.target).collect(),
     }
-}
-
-/// Whether some states of a parser form a cycle.
-fn is_cyclic(program: &ValidProgram, parser: ParserId) -> bool {
-    let (_, heads) = state_order(program, parser);
-    !heads.is_empty()
 }
 
 /// The reachable states of a parser, each before those it leads to as far as that is possible, and

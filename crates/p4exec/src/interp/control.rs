@@ -91,8 +91,9 @@ impl Machine<'_> {
                 cond,
                 body,
                 step,
+                rounds,
             } => {
-                return self.run_loop(head, *cond, body, step);
+                return self.run_loop((head, body, step), *cond, *rounds);
             }
             StmtKind::Break => return Flow::Break,
             StmtKind::Continue => return Flow::Continue,
@@ -197,9 +198,14 @@ impl Machine<'_> {
         self.run_block(case.map_or(default, |c| &c.body))
     }
 
-    fn run_loop(&mut self, head: &Block, cond: ExprId, body: &Block, step: &Block) -> Flow {
+    fn run_loop(
+        &mut self,
+        (head, body, step): (&Block, &Block, &Block),
+        cond: ExprId,
+        rounds: u32,
+    ) -> Flow {
         loop {
-            if !self.spend_round() {
+            if !self.spend_rounds(rounds) {
                 return self.out_of_rounds();
             }
             match self.run_block(head) {

@@ -128,9 +128,9 @@ impl<'a> Machine<'a> {
         writer.push_bytes(&self.bytes[aligned / 8..]);
     }
 
-    /// Counts a loop round or parser state; false once there were too many.
-    pub(super) const fn spend_round(&mut self) -> bool {
-        self.rounds += 1;
+    /// Counts a loop round or parser state that stands for so many; false once there were too many.
+    pub(super) fn spend_rounds(&mut self, rounds: u32) -> bool {
+        self.rounds += u64::from(rounds);
         self.rounds <= MAX_ROUNDS
     }
 

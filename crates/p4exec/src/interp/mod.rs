@@ -5,10 +5,11 @@
 //!
 //! # Bounds
 //!
-//! No program makes it run forever. Per pass through parser or block, loops and parser states share
-//! [`MAX_ROUNDS`]: beyond it a parser rejects with `error.ParserTimeout` and a control drops the packet
+//! No program makes it run for long. What a pass costs without loops is bounded when the program is validated
+//! ([`p4ir::limits`]). Per pass through parser or block, loops and the states of cyclic parsers share
+//! [`MAX_ROUNDS`], of which long ones spend more than one: beyond it a parser rejects with `error.ParserTimeout` and a control drops the packet
 //! ([`DropReason::LoopBound`]). A packet and all that comes of it pass through ingress or egress at
-//! most [`MAX_PASSES`] times.
+//! most [`MAX_PASSES`] times, fewer where the blocks are dear.
 
 mod control;
 mod expr;
@@ -37,8 +38,8 @@ use machine::Machine;
 
 pub use crate::path::MAX_PASSES;
 
-/// Loop rounds and parser states per pass.
-pub const MAX_ROUNDS: u64 = 1 << 16;
+/// Loop rounds and states of cyclic parsers per pass.
+pub const MAX_ROUNDS: u64 = p4ir::limits::ROUNDS;
 
 /// The reference interpreter of one program for v1model or Tofino.
 pub struct Interpreter {

@@ -41,10 +41,10 @@ impl Machine<'_> {
         }
         let mut state = parser.start;
         loop {
-            if !self.spend_round() {
+            let current = &program.states[state];
+            if !self.spend_rounds(current.rounds) {
                 return self.out_of_rounds();
             }
-            let current = &program.states[state];
             self.trace(|| TraceEvent::ParserState {
                 parser: parser.name.clone(),
                 state: current.name.clone(),

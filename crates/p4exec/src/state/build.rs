@@ -14,9 +14,9 @@ use super::{
     ControlState, DataState, ExternConfig, ExternState, ProfileState, Replication, RuntimeState,
     StateError, TableCells, ValueSetState,
 };
-use crate::externs::counter::{CounterArray, CounterKind};
+use crate::externs::counter::{CounterArray, CounterCell, CounterKind};
 use crate::externs::hash::{HashAlgorithm, Hashers};
-use crate::externs::meter::{MeterArray, MeterKind};
+use crate::externs::meter::{Meter, MeterArray, MeterKind};
 use crate::externs::register::RegisterArray;
 use crate::tables::{
     ActionCall, ActionProfile, ActionSpec, EntryAction, EntryOptions, EntryPriority, FieldMatch,
@@ -27,6 +27,9 @@ use crate::value::Bits;
 
 /// Cells one extern array may have.
 const MAX_CELLS: u64 = 1 << 24;
+
+/// Bytes that all counters, meters and registers may take together.
+pub const MAX_STATE_BYTES: u64 = 1 << 30;
 
 /// Why a program cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -54,6 +57,36 @@ pub enum BuildError {
         name: String,
         /// Cells.
         size: u64,
+    },
+    /// Arrays too large together.
+    #[error(
+        "line {line}: with `{name}` the counters, meters and registers need {need} bytes of state; the limit is {MAX_STATE_BYTES}"
+    )]
+    StateBytes {
+        /// The extern that is too much.
+        name: String,
+        /// Line in the source; 0 if it is not known.
+        line: u32,
+        /// Bytes of it and of those before.
+        need: u64,
+    },
+    /// Too much code.
+    #[error(
+        "compiled, the program needs {need} instructions or more; the limit is {}; run it on `interp`",
+        crate::compile::MAX_INSTRUCTIONS
+    )]
+    CodeSize {
+        /// Instructions of the code generator when it gave up.
+        need: usize,
+    },
+    /// Too much stack.
+    #[error(
+        "compiled, the program needs {need} bytes of stack; the limit is {}; run it on `interp`",
+        crate::compile::MAX_STACK_BYTES
+    )]
+    StackBytes {
+        /// Bytes along the deepest calls.
+        need: u64,
     },
     /// The code generator failed: an error of Switchwright, not of the program.
     #[error("the program cannot be compiled to machine code: {0}; run it on `interp`")]
@@ -83,6 +116,7 @@ pub enum BuildError {
 impl RuntimeState {
     /// The state a switch starts with. Random numbers start from seed 0.
     pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
+        check_state_bytes(&program)?;
         let externs = program
             .externs
             .values()
@@ -182,6 +216,32 @@ fn cells(program: &ValidProgram, instance: &ExternInstance) -> Result<usize, Bui
         });
     }
     Ok(size as usize)
+}
+
+/// An error if the arrays of a program take too much memory; none has been made.
+fn check_state_bytes(program: &ValidProgram) -> Result<(), BuildError> {
+    let mut need: u64 = 0;
+    for instance in program.externs.values() {
+        let cell = match instance.type_name.as_str() {
+            "counter" => size_of::<CounterCell>() as u64,
+            "meter" => size_of::<Meter>() as u64,
+            "register" => {
+                let ty = instance.type_args.first();
+                Bits::bytes(ty.map_or(0, |ty| register_width(program, *ty)))
+            }
+            _ => continue,
+        };
+        let size = cells(program, instance)? as u64;
+        need = need.saturating_add(size.saturating_mul(cell));
+        if need > MAX_STATE_BYTES {
+            return Err(BuildError::StateBytes {
+                name: instance.name.clone(),
+                line: instance.span.line,
+                need,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn counter_kind(member: Option<&str>) -> CounterKind {

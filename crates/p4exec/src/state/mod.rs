@@ -32,7 +32,7 @@ use crate::tables::profile::ProfileError;
 use crate::tables::{ActionProfile, Table, TableError};
 use crate::value::Bits;
 
-pub use build::BuildError;
+pub use build::{BuildError, MAX_STATE_BYTES};
 pub(crate) use build::{const_bits, hash_algorithm};
 pub use control::{ControlState, ExternConfig, ProfileState, ValueSetState};
 pub use data::{DataState, ExternState, TableCells};

@@ -235,6 +235,7 @@ impl Build {
             cond,
             body: vec![],
             step: vec![],
+            rounds: 1,
         })
     }
 
@@ -285,12 +286,14 @@ impl Build {
                     case(KeySet::Any, Target::Accept),
                 ],
             },
+            rounds: 0,
             span: Span::default(),
         });
         self.p.states.push(State {
             name: "spin".into(),
             body: vec![],
             transition: Transition::Goto(Target::State(spin)),
+            rounds: 0,
             span: Span::default(),
         });
         let param = |i| Param {

@@ -123,6 +123,7 @@ impl Reader<'_> {
             cond,
             body,
             step: Vec::new(),
+            rounds: 1,
         });
         Ok(())
     }

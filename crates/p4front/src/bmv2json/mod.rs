@@ -74,6 +74,9 @@ pub enum Bmv2Error {
         /// What is wrong.
         why: String,
     },
+    /// The program asks for more than [`p4ir::limits`] allow.
+    #[error("{0}")]
+    TooLarge(ValidationError),
     /// The program read is not consistent; with a file made by p4c, a bug of this reader.
     #[error("the program read is not consistent: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Invalid(Vec<ValidationError>),
@@ -113,7 +116,12 @@ fn convert(json: &model::Json) -> Result<ValidProgram, Bmv2Error> {
     r.objects()?;
     r.parser()?;
     r.controls()?;
-    p4ir::validate(r.program).map_err(Bmv2Error::Invalid)
+    p4ir::validate(r.program).map_err(|errors| {
+        let limit = errors.iter().find(|e| e.exceeded.is_some());
+        limit
+            .cloned()
+            .map_or_else(|| Bmv2Error::Invalid(errors), Bmv2Error::TooLarge)
+    })
 }
 
 impl Bmv2Error {
@@ -123,7 +131,7 @@ impl Bmv2Error {
             Bmv2Error::Unknown { place, .. }
             | Bmv2Error::Unsupported { place, .. }
             | Bmv2Error::Malformed { place, .. } => place,
-            Bmv2Error::Json { .. } | Bmv2Error::Invalid(_) => return self,
+            Bmv2Error::Json { .. } | Bmv2Error::TooLarge(_) | Bmv2Error::Invalid(_) => return self,
         };
         if let Some(line) = line_of(text, place) {
             *place = format!("line {line}: {place}");

@@ -101,6 +101,7 @@ impl Reader<'_> {
                     name: s.name.clone(),
                     body,
                     transition,
+                    rounds: 0,
                     span: self.span,
                 });
             }
@@ -115,6 +116,7 @@ impl Reader<'_> {
             name: s.name.clone(),
             body,
             transition,
+            rounds: 0,
             span: self.span,
         })
     }

@@ -5,24 +5,45 @@ use p4ir::{Annotation, AnnotationValue};
 
 use super::Lowerer;
 use crate::ast::{self, AnnotationBody, AnnotationToken, AnnotationTokenKind, ExprKind};
+use crate::source::Span;
 
 impl Lowerer<'_> {
-    /// Annotations as p4ir keeps them.
-    pub(super) fn annotations(&self, all: &[ast::Annotation]) -> Vec<Annotation> {
-        all.iter().map(convert).collect()
+    /// Annotations as p4ir keeps them, once more for each instance.
+    pub(super) fn annotations(&mut self, all: &[ast::Annotation]) -> Vec<Annotation> {
+        let all: Vec<Annotation> = all.iter().map(convert).collect();
+        let bytes = |value: &AnnotationValue| match value {
+            AnnotationValue::Int(n) => n.bits() / 8,
+            AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => text.len() as u64,
+            AnnotationValue::Bool(_) => 0,
+        };
+        for annotation in &all {
+            let values = annotation.values.iter();
+            let bytes: u64 = values.map(|(key, v)| key.len() as u64 + bytes(v)).sum();
+            self.spend(1 + (annotation.name.len() as u64 + bytes) / NODE_BYTES);
+        }
+        all
     }
 
     /// The control-plane name of something declared here as `name`.
-    pub(super) fn control_plane_name(&self, name: &str, annotations: &[ast::Annotation]) -> String {
+    pub(super) fn control_plane_name(
+        &mut self,
+        name: &str,
+        annotations: &[ast::Annotation],
+        span: Span,
+    ) -> String {
         let local = string_annotation(annotations, "name");
         let local = local.as_deref().unwrap_or(name);
-        match local.strip_prefix('.') {
+        let whole = match local.strip_prefix('.') {
             Some(absolute) => absolute.to_owned(),
             None if self.prefix.is_empty() => local.to_owned(),
             None => format!("{}.{local}", self.prefix),
-        }
+        };
+        self.bounded_name(whole, span)
     }
 }
+
+/// Bytes of text that count as much as an expression.
+const NODE_BYTES: u64 = 64;
 
 /// The annotation called `name`, if it is there.
 pub(crate) fn find<'x>(all: &'x [ast::Annotation], name: &str) -> Option<&'x ast::Annotation> {

@@ -599,8 +599,7 @@ impl<'a> Lowerer<'a> {
                 let all: Vec<_> = all.into_iter().map(|v| self.with_widths(v, span)).collect();
                 let tys: Vec<_> = all.iter().map(|v| v.ty.clone()).collect();
                 let ty = match ty {
-                    Ty::ListExpr(_) | Ty::Tuple(_) => Ty::Tuple(tys),
-                    Ty::StructExpr(_) => Ty::Tuple(tys),
+                    Ty::ListExpr(_) | Ty::Tuple(_) | Ty::StructExpr(_) => Ty::tuple(tys),
                     other => other,
                 };
                 Elab::new(ty, Val::Agg(all))

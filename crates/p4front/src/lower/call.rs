@@ -468,6 +468,9 @@ impl<'a> Lowerer<'a> {
         if let Some(known) = self.functions.get(&key) {
             return Some(known.clone());
         }
+        if !self.one_more_instance(span) || !self.all_fit(targs, span) {
+            return None;
+        }
         if !self.in_progress.insert(decl.at.id) {
             self.error(
                 "call",

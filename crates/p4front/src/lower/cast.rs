@@ -72,7 +72,7 @@ impl<'a> Lowerer<'a> {
                 Elab::new(ty.clone(), Val::Invalid)
             }
             (Ty::Tuple(a), Ty::Tuple(b)) if a.len() == b.len() && e.is_const() => {
-                let list = Elab::new(Ty::ListExpr(a.clone()), e.val);
+                let list = Elab::new(Ty::ListExpr(a.to_vec()), e.val);
                 self.coerce_list(list, ty, span)
             }
             (Ty::List(a), Ty::List(b)) if matches!(e.val, Val::Agg(_)) && self.meet(b, a) => {
@@ -108,7 +108,7 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let wanted: Vec<Ty> = match ty {
-            Ty::Tuple(all) => all.clone(),
+            Ty::Tuple(all) => all.to_vec(),
             Ty::Record(r) if r.kind != RecordKind::Union => {
                 r.fields.iter().map(|f| f.ty.clone()).collect()
             }
@@ -391,17 +391,29 @@ impl<'a> Lowerer<'a> {
     pub(super) fn component_types(ty: &Ty) -> Vec<Ty> {
         match ty {
             Ty::Record(r) => r.fields.iter().map(|f| f.ty.clone()).collect(),
-            Ty::Tuple(all) | Ty::ListExpr(all) => all.clone(),
+            Ty::Tuple(all) => all.to_vec(),
+            Ty::ListExpr(all) => all.clone(),
             Ty::StructExpr(all) => all.iter().map(|(_, t)| t.clone()).collect(),
             Ty::Stack(t, n) => vec![(**t).clone(); *n as usize],
             _ => Vec::new(),
         }
     }
 
+    /// The type of component `i`.
+    fn component_type(ty: &Ty, i: usize) -> Option<Ty> {
+        match ty {
+            Ty::Record(r) => r.fields.get(i).map(|f| f.ty.clone()),
+            Ty::Tuple(all) => all.get(i).cloned(),
+            Ty::ListExpr(all) => all.get(i).cloned(),
+            Ty::StructExpr(all) => all.get(i).map(|(_, t)| t.clone()),
+            Ty::Stack(t, n) => (i < *n as usize).then(|| (**t).clone()),
+            _ => None,
+        }
+    }
+
     /// Component `i` of an aggregate value.
     pub(super) fn component(&mut self, e: &Elab<'a>, i: u32, span: Span) -> Elab<'a> {
-        let types = Self::component_types(&e.ty);
-        let ty = types.get(i as usize).cloned().unwrap_or(Ty::Poison);
+        let ty = Self::component_type(&e.ty, i as usize).unwrap_or(Ty::Poison);
         match &e.val {
             Val::Place { place, writable } => {
                 let step = match e.ty {

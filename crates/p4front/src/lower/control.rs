@@ -120,7 +120,7 @@ impl<'a> Lowerer<'a> {
             let text = format!("an action cannot have a parameter of type `{}`", param.ty);
             self.error("type", param.decl.ty.at.span, text);
         }
-        let name = self.control_plane_name(&a.name.name, &decl.annotations);
+        let name = self.control_plane_name(&a.name.name, &decl.annotations, a.name.span);
         let action = p4ir::Action {
             name,
             params: ir_params,

@@ -6,13 +6,14 @@ use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 use p4ir::TypeId;
 
+use super::limits::Room;
 use super::value::{Elab, Val};
 use super::{Body, BodyKind, Declared, Entity, Lowerer, Role, Scope};
 use crate::ast::{self, DeclKind, TypeKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::fold::{MAX_BITS, wrap};
-use crate::types::{EnumTy, FieldTy, NewTy, Record, RecordKind, Ty};
+use crate::types::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty};
 
 impl<'a> Lowerer<'a> {
     /// What a top-level declaration stands for; elaborated on first use.
@@ -81,12 +82,17 @@ impl<'a> Lowerer<'a> {
                     let text = format!("`{underlying}` cannot underlie a `type` declaration");
                     self.error("type", t.underlying.at.span, text);
                 }
+                let below = underlying.extent();
                 let ty = NewTy {
                     decl: decl.at.id,
                     name: t.name.name.clone(),
                     underlying,
+                    extent: Extent {
+                        depth: below.depth + 1,
+                        ..below
+                    },
                 };
-                Entity::Type(Ty::New(Rc::new(ty)))
+                Entity::Type(self.bounded(Ty::New(Rc::new(ty)), t.name.span))
             }
             DeclKind::Composite(_)
             | DeclKind::ExternObject(_)
@@ -159,7 +165,9 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         }
         let value = self.const_expr(&c.value, Some(&ty));
-        self.coerce(value, &ty, c.value.at.span)
+        let value = self.coerce(value, &ty, c.value.at.span);
+        self.spend(value.components());
+        value
     }
 
     /// Elaborates an expression that must be known at compile time.
@@ -262,7 +270,9 @@ impl<'a> Lowerer<'a> {
                 }
             },
             TypeKind::Specialized { base, args } => {
-                let args: Vec<Ty> = args.iter().map(|a| self.ty(a)).collect();
+                let Some(args) = self.type_args(args, t.at.span) else {
+                    return Ty::Poison;
+                };
                 match self.lookup(base) {
                     Entity::TypeDecl(decl) => self.specialize(decl, args, t.at.span),
                     Entity::Poison => Ty::Poison,
@@ -292,19 +302,28 @@ impl<'a> Lowerer<'a> {
                     return Ty::Poison;
                 }
                 match size {
-                    Some(n) if !inner.is_poison() => Ty::Stack(inner.into(), n),
+                    Some(n) if !inner.is_poison() => {
+                        self.bounded(Ty::Stack(inner.into(), n), t.at.span)
+                    }
                     _ => Ty::Poison,
                 }
             }
-            TypeKind::Tuple(all) => self.tuple(all),
-            TypeKind::List(inner) => Ty::List(self.ty(inner).into()),
+            TypeKind::Tuple(all) => self.tuple(all, t.at.span),
+            TypeKind::List(inner) => {
+                let list = Ty::List(self.ty(inner).into());
+                self.bounded(list, t.at.span)
+            }
         }
     }
 
-    fn tuple(&mut self, all: &'a [ast::Type]) -> Ty {
+    fn tuple(&mut self, all: &'a [ast::Type], span: Span) -> Ty {
         let mut fields = Vec::new();
+        let mut room = Room::default();
         for t in all {
             let ty = self.ty(t);
+            if !self.takes(&mut room, &ty, span) {
+                return Ty::Poison;
+            }
             let open = matches!(t.kind, TypeKind::DontCare);
             let object = matches!(
                 ty,
@@ -317,7 +336,21 @@ impl<'a> Lowerer<'a> {
             }
             fields.push(ty);
         }
-        Ty::Tuple(fields)
+        Ty::tuple(fields)
+    }
+
+    /// Type arguments as written; `None` (reported) if they are too large together.
+    fn type_args(&mut self, args: &'a [ast::Type], span: Span) -> Option<Vec<Ty>> {
+        let mut room = Room::default();
+        let mut tys = Vec::with_capacity(args.len());
+        for arg in args {
+            let ty = self.ty(arg);
+            if !self.takes(&mut room, &ty, span) {
+                return None;
+            }
+            tys.push(ty);
+        }
+        Some(tys)
     }
 
     /// The type parameters of a declaration that makes types.
@@ -410,7 +443,7 @@ impl<'a> Lowerer<'a> {
             ast::CompositeKind::HeaderUnion => RecordKind::Union,
         };
         let args = key.1.clone();
-        let fields = self.deeper(span, |s| {
+        let made: Option<(Vec<FieldTy>, bool)> = self.deeper(span, |s| {
             s.detached(body, |s| {
                 s.bind_type_params(&c.type_params, &args);
                 let names: Vec<_> = c.fields.iter().map(|f| f.name.clone()).collect();
@@ -418,26 +451,30 @@ impl<'a> Lowerer<'a> {
                 for i in 0..c.fields.len() {
                     s.field_annotations(c, i);
                 }
-                let each = c.fields.iter().enumerate();
-                each.map(|(index, f)| FieldTy {
-                    name: f.name.name.clone(),
-                    ty: s.field_ty(kind, f),
-                    index,
-                })
-                .collect()
+                let mut room = Room::default();
+                let mut fields = Vec::with_capacity(c.fields.len());
+                for (index, f) in c.fields.iter().enumerate() {
+                    let ty = s.field_ty(kind, f);
+                    if !s.takes(&mut room, &ty, c.name.span) {
+                        return (fields, false);
+                    }
+                    let name = f.name.name.clone();
+                    fields.push(FieldTy { name, ty, index });
+                }
+                (fields, true)
             })
         });
-        let Some(fields) = fields else {
-            return Ty::Poison;
+        let fields = match made {
+            Some((fields, true)) => fields,
+            Some((_, false)) => {
+                self.records.insert(key, Ty::Poison);
+                return Ty::Poison;
+            }
+            None => return Ty::Poison,
         };
-        let record = Record {
-            kind,
-            decl: decl.at.id,
-            name: c.name.name.clone(),
-            args,
-            fields,
-        };
-        let ty = Ty::Record(Rc::new(record));
+        let name = c.name.name.clone();
+        let record = Record::new((kind, decl.at.id, name), args, fields);
+        let ty = self.bounded(Ty::Record(Rc::new(record)), c.name.span);
         self.records.insert(key, ty.clone());
         ty
     }
@@ -531,7 +568,7 @@ impl<'a> Lowerer<'a> {
                 };
                 for size in dimensions {
                     ty = match self.stack_size(size) {
-                        Some(n) => Ty::Stack(ty.into(), n),
+                        Some(n) => self.bounded(Ty::Stack(ty.into(), n), size.at.span),
                         None => Ty::Poison,
                     };
                 }
@@ -548,30 +585,33 @@ impl<'a> Lowerer<'a> {
             self.error("type", e.underlying.at.span, text);
             return Ty::Poison;
         }
-        let mut values = Vec::new();
-        // Members may refer to members before them.
-        for (i, member) in e.members.iter().enumerate() {
-            let so_far = EnumTy {
-                decl: decl.at.id,
-                name: e.name.name.clone(),
-                members: e.members[..i].iter().map(|m| m.name.name.clone()).collect(),
-                repr: Some((underlying.clone(), values.clone())),
-            };
-            let ty = Ty::Enum(Rc::new(so_far));
-            self.rebind(&e.name, Entity::Type(ty.clone()));
+        let members = || e.members.iter().map(|m| m.name.name.clone()).collect();
+        // Members may refer to members before them: their values are kept in `open_enums` until all are known.
+        let ty = Ty::Enum(Rc::new(EnumTy {
+            decl: decl.at.id,
+            name: e.name.name.clone(),
+            members: members(),
+            repr: Some((underlying.clone(), Vec::new())),
+        }));
+        self.rebind(&e.name, Entity::Type(ty.clone()));
+        self.open_enums.insert(decl.at.id, Vec::new());
+        for member in &e.members {
             let value = self.const_expr(&member.value, Some(&underlying));
             let value = self.coerce(value, &underlying, member.value.at.span);
             let value = value.as_int().cloned().unwrap_or_else(BigInt::zero);
-            let named = Elab::new(ty, Val::Int(value.clone()));
+            let named = Elab::new(ty.clone(), Val::Int(value.clone()));
             self.rebind(&member.name, Entity::Value(named));
-            values.push(value);
+            if let Some(values) = self.open_enums.get_mut(&decl.at.id) {
+                values.push(value);
+            }
         }
+        let values = self.open_enums.remove(&decl.at.id).unwrap_or_default();
         let names: Vec<_> = e.members.iter().map(|m| m.name.clone()).collect();
         self.distinct(&names);
         Ty::Enum(Rc::new(EnumTy {
             decl: decl.at.id,
             name: e.name.name.clone(),
-            members: names.into_iter().map(|n| n.name).collect(),
+            members: members(),
             repr: Some((underlying, values)),
         }))
     }
@@ -618,8 +658,8 @@ impl<'a> Lowerer<'a> {
                     size: *size,
                 }
             }
-            Ty::Tuple(all) | Ty::ListExpr(all) => {
-                let fields = all
+            Ty::Tuple(_) | Ty::ListExpr(_) => {
+                let fields = Self::component_types(&ty)
                     .iter()
                     .enumerate()
                     .map(|(i, t)| p4ir::Field {

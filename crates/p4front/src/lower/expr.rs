@@ -1,9 +1,11 @@
 //! Expressions.
 
+use indexmap::IndexSet;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use p4ir::{ExprKind as IrExpr, Projection};
 
+use super::limits::Room;
 use super::value::{Elab, Val};
 use super::{Entity, Lowerer};
 use crate::ast::{self, ExprKind};
@@ -137,9 +139,13 @@ impl<'a> Lowerer<'a> {
         };
         let want = want.map(|t| self.infer.resolve(t));
         let mut values: Vec<Elab<'a>> = Vec::with_capacity(items.len());
+        let mut room = Room::default();
         for (i, item) in given.iter().enumerate() {
             let hint = Self::want_component(want.as_ref(), i, None);
             self.push_component(&mut values, item, hint);
+            if !self.takes_last(&mut room, &values, span) {
+                return Elab::poison();
+            }
         }
         if dots {
             let wanted = want.as_ref().map(Self::component_types).unwrap_or_default();
@@ -174,6 +180,14 @@ impl<'a> Lowerer<'a> {
         values.push(value);
     }
 
+    /// Whether the last of some components has room beside the others.
+    fn takes_last(&mut self, room: &mut Room, values: &[Elab<'a>], span: Span) -> bool {
+        match values.last() {
+            Some(last) => self.takes_in_list(room, &last.ty, span),
+            None => true,
+        }
+    }
+
     fn struct_expr(
         &mut self,
         fields: &'a [ast::NamedExpr],
@@ -183,7 +197,8 @@ impl<'a> Lowerer<'a> {
     ) -> Elab<'a> {
         let want = want.map(|t| self.infer.resolve(t));
         let mut values = Vec::with_capacity(fields.len());
-        let mut names: Vec<ast::Symbol> = Vec::with_capacity(fields.len());
+        let mut names: IndexSet<ast::Symbol> = IndexSet::with_capacity(fields.len());
+        let mut room = Room::default();
         for field in fields {
             if names.contains(&field.name.name) {
                 self.error(
@@ -195,7 +210,10 @@ impl<'a> Lowerer<'a> {
             }
             let hint = Self::want_component(want.as_ref(), 0, Some(&field.name.name));
             self.push_component(&mut values, &field.value, hint);
-            names.push(field.name.name.clone());
+            names.insert(field.name.name.clone());
+            if !self.takes_last(&mut room, &values, span) {
+                return Elab::poison();
+            }
         }
         if dots {
             let Some(Ty::Record(r)) = &want else {
@@ -204,7 +222,7 @@ impl<'a> Lowerer<'a> {
             for field in &r.fields {
                 if !names.contains(&field.name) {
                     let value = self.default_value(&field.ty, span);
-                    names.push(field.name.clone());
+                    names.insert(field.name.clone());
                     values.push(value);
                 }
             }

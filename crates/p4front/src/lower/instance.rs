@@ -40,7 +40,7 @@ impl<'a> Lowerer<'a> {
         if &*i.name.name == "main" && !matches!(ty, Ty::Package(..) | Ty::Poison) {
             self.error("arch", i.name.span, "`main` must be a package");
         }
-        let name = self.control_plane_name(&i.name.name, &decl.annotations);
+        let name = self.control_plane_name(&i.name.name, &decl.annotations, i.name.span);
         let value = self.make(&ty, &i.args, name, &decl.annotations, i.name.span);
         self.abstract_methods(&value, i);
         value
@@ -64,7 +64,7 @@ impl<'a> Lowerer<'a> {
             Ty::Block(id, ..) => self.decls.get(id).map_or(&[][..], |d| &d.annotations),
             _ => &[],
         };
-        let name = self.control_plane_name(&local, annotations);
+        let name = self.control_plane_name(&local, annotations, span);
         let value = self.make(&resolved, args, name, &[], span);
         self.no_abstract_methods(&value, span);
         value
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a> {
             Ty::Block(_, name, _) => name.to_string(),
             _ => String::new(),
         };
-        let name = self.control_plane_name(&local, &[]);
+        let name = self.control_plane_name(&local, &[], span);
         self.make(ty, &[], name, &[], span)
     }
 
@@ -256,6 +256,9 @@ impl<'a> Lowerer<'a> {
         let Some(ctor) = self.constructor_args(&what, params, &tys, args, span) else {
             return Elab::new(ty.clone(), Val::Poison);
         };
+        if !self.one_more_instance(span) {
+            return Elab::new(ty.clone(), Val::Poison);
+        }
         let instance = BlockInstance {
             decl,
             type_args: targs.clone(),

@@ -16,6 +16,10 @@ impl<'a> Lowerer<'a> {
     pub(super) fn key_sets(&mut self, keyset: &'a ast::Keyset, tys: &[Ty]) -> Option<Vec<KeySet>> {
         let mut leaves = Vec::new();
         tys.iter().for_each(|t| leaf_types(t, &mut leaves));
+        self.spend(leaves.len() as u64);
+        if !self.has_room(keyset.at.span) {
+            return None;
+        }
         let mut elements: Vec<&'a ast::Expr> = keyset.elements.iter().collect();
         if let [only] = elements.as_slice() {
             if matches!(only.kind, ExprKind::DontCare) {

@@ -29,6 +29,7 @@ impl<'a> Lowerer<'a> {
                     cond,
                     body,
                     step,
+                    rounds: 1,
                 },
                 span,
             );
@@ -146,6 +147,7 @@ impl<'a> Lowerer<'a> {
                 cond,
                 body: block,
                 step,
+                rounds: 1,
             },
             span,
         );
@@ -207,6 +209,7 @@ impl<'a> Lowerer<'a> {
                 cond,
                 body: block,
                 step,
+                rounds: 1,
             },
             span,
         );

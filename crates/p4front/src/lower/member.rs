@@ -7,7 +7,7 @@ use super::{BodyKind, Lowerer};
 use crate::ast::{self, ExprKind, TypeKind};
 use crate::diag::{Diagnostic, closest};
 use crate::source::Span;
-use crate::types::Ty;
+use crate::types::{EnumTy, Ty};
 
 impl<'a> Lowerer<'a> {
     pub(super) fn member(
@@ -99,16 +99,8 @@ impl<'a> Lowerer<'a> {
         }
         let resolved = self.ty(ty);
         match &resolved {
-            Ty::Enum(e) => match e.members.iter().position(|m| *m == member.name) {
-                Some(i) => {
-                    let val = match &e.repr {
-                        Some((_, values)) => {
-                            values.get(i).map_or(Val::Poison, |v| Val::Int(v.clone()))
-                        }
-                        None => Val::Enum(i as u32),
-                    };
-                    Elab::new(resolved.clone(), val)
-                }
+            Ty::Enum(e) => match self.enum_member(e, &member.name) {
+                Some(val) => Elab::new(resolved.clone(), val),
                 None => {
                     let e = e.clone();
                     self.no_member(&resolved, member, e.members.iter().map(|m| &**m))
@@ -117,6 +109,16 @@ impl<'a> Lowerer<'a> {
             Ty::Poison => Elab::poison(),
             other => self.no_member(&other.clone(), member, std::iter::empty()),
         }
+    }
+
+    /// The value of an enum's member. While the enum is made it has only the members before.
+    fn enum_member(&self, e: &EnumTy, member: &str) -> Option<Val<'a>> {
+        let i = e.members.get_index_of(member)?;
+        let Some((_, values)) = &e.repr else {
+            return Some(Val::Enum(i as u32));
+        };
+        let values = self.open_enums.get(&e.decl).unwrap_or(values);
+        values.get(i).cloned().map(Val::Int)
     }
 
     fn stack_member(

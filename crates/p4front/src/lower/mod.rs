@@ -22,6 +22,7 @@ mod expr;
 mod infer_call;
 mod instance;
 mod keyset;
+mod limits;
 mod loops;
 mod member;
 mod methods;
@@ -38,6 +39,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use indexmap::IndexSet;
+use num_bigint::BigInt;
 
 use p4ir::{Place, StmtKind, TypeId, Var, VarId, VarKind};
 
@@ -155,8 +157,12 @@ pub(crate) struct Lowerer<'a> {
     this: Option<Elab<'a>>,
     /// Objects of Tofino's architecture.
     tna_objects: tna::Objects,
+    /// Values of the members so far of enums that are being made.
+    open_enums: HashMap<NodeId, Vec<BigInt>>,
     /// Present nesting.
     depth: u32,
+    /// What the program asked for besides expressions: see [`limits`].
+    spent: limits::Spent,
     files: BTreeMap<String, u32>,
     types_cache: CommonTypes,
 }
@@ -262,7 +268,9 @@ impl<'a> Lowerer<'a> {
             default_scope: None,
             this: None,
             tna_objects: tna::Objects::default(),
+            open_enums: HashMap::new(),
             depth: 0,
+            spent: limits::Spent::default(),
             files: BTreeMap::new(),
             types_cache,
         }
@@ -306,6 +314,7 @@ impl<'a> Lowerer<'a> {
             self.error("const", span, "this is not a compile-time constant");
             return;
         }
+        self.spend(1);
         let span = self.span(span);
         self.out.push(p4ir::Stmt { kind, span });
     }
@@ -338,10 +347,16 @@ impl<'a> Lowerer<'a> {
         result
     }
 
-    /// Guards recursion over nesting; `None` (and an error) when it is too deep.
+    /// Guards recursion over nesting; `None` (and an error) when it is too deep, or when the program is too large to go on.
     fn deeper<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth >= MAX_DEPTH {
-            self.error("limit", span, "this is nested too deeply");
+            let text = format!(
+                "this is nested too deeply: declarations, statements and expressions may be nested {MAX_DEPTH} levels"
+            );
+            self.error("limit", span, text);
+            return None;
+        }
+        if !self.has_room(span) {
             return None;
         }
         self.depth += 1;
@@ -351,6 +366,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn new_var(&mut self, name: &str, ty: &Ty, kind: VarKind, span: Span) -> VarId {
+        self.store_words(ty, span);
         let ty = self.ir_ty(ty);
         let span = self.span(span);
         self.ir.vars.push(Var {

@@ -11,6 +11,9 @@ use crate::source::Span;
 use crate::types::fold::{self, arithmetic, wrap};
 use crate::types::{RecordKind, Ty};
 
+/// Conditions that are joined one after the other; more are joined in halves.
+const JOINED_IN_A_ROW: usize = 16;
+
 impl<'a> Lowerer<'a> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &'a ast::Expr, span: Span) -> Elab<'a> {
         let e = self.expr(operand, None);
@@ -445,16 +448,16 @@ impl<'a> Lowerer<'a> {
             return self.binary_expr(Ir::Eq, a, b, &Ty::Bool, span);
         }
         let count = Self::component_types(&a.ty).len();
-        let mut all = Elab::boolean(true);
+        let mut parts = Vec::new();
         for i in 0..count as u32 {
             let (x, y) = (self.component(a, i, span), self.component(b, i, span));
             let (x, y) = match self.comparable(BinaryOp::Eq, x, y, span) {
                 Some(pair) => pair,
                 None => return Elab::new(Ty::Bool, Val::Poison),
             };
-            let part = self.equal(&x, &y, span);
-            all = self.and(all, part, span);
+            parts.push(self.equal(&x, &y, span));
         }
+        let all = self.all_of(&parts, span);
         if !a.ty.is_header() {
             return all;
         }
@@ -464,6 +467,18 @@ impl<'a> Lowerer<'a> {
         let invalid = self.not(va, span);
         let fields = self.or(invalid, all, span);
         self.and(same, fields, span)
+    }
+
+    /// Whether all of some conditions hold. Many are joined in halves, so that the expression does not get high.
+    fn all_of(&mut self, parts: &[Elab<'a>], span: Span) -> Elab<'a> {
+        if parts.len() > JOINED_IN_A_ROW {
+            let (left, right) = parts.split_at(parts.len() / 2);
+            let (left, right) = (self.all_of(left, span), self.all_of(right, span));
+            return self.and(left, right, span);
+        }
+        let yes = Elab::boolean(true);
+        let parts = parts.iter().cloned();
+        parts.fold(yes, |all, part| self.and(all, part, span))
     }
 
     /// Whether a header value is valid.

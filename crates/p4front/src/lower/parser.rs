@@ -109,6 +109,7 @@ impl<'a> Lowerer<'a> {
             name: String::new(),
             body: Vec::new(),
             transition: Transition::Goto(Target::Reject),
+            rounds: 0,
             span: p4ir::Span::default(),
         })
     }
@@ -223,6 +224,7 @@ impl<'a> Lowerer<'a> {
             name: "reject".to_owned(),
             body,
             transition: Transition::Goto(Target::Reject),
+            rounds: 0,
             span,
         }));
     }
@@ -319,7 +321,7 @@ impl<'a> Lowerer<'a> {
             .const_int(&v.size)
             .and_then(|n| n.to_u64())
             .unwrap_or(0);
-        let name = self.control_plane_name(&v.name.name, &decl.annotations);
+        let name = self.control_plane_name(&v.name.name, &decl.annotations, v.name.span);
         let mut fields = Vec::new();
         match &ty {
             Ty::Record(r) if r.kind == RecordKind::Struct => {
@@ -399,7 +401,7 @@ impl<'a> Lowerer<'a> {
 /// The type of a select key, with lists as the tuples they are.
 fn shape(ty: &Ty) -> Ty {
     match ty {
-        Ty::ListExpr(all) => Ty::Tuple(all.iter().map(shape).collect()),
+        Ty::ListExpr(all) => Ty::tuple(all.iter().map(shape).collect()),
         other => other.clone(),
     }
 }

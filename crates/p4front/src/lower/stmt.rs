@@ -1,5 +1,7 @@
 //! Statements.
 
+use std::collections::HashSet;
+
 use p4ir::{Place, StmtKind as Ir, VarKind};
 
 use super::value::{Elab, Val};
@@ -190,7 +192,7 @@ impl<'a> Lowerer<'a> {
         let mut default = Vec::new();
         let mut waiting = Vec::new();
         let mut waiting_default = false;
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (i, case) in cases.iter().enumerate() {
             match &case.label {
                 None => {
@@ -202,11 +204,10 @@ impl<'a> Lowerer<'a> {
                 Some(e) if matches!(e.kind, ExprKind::DontCare) => waiting_default = true,
                 Some(e) => {
                     if let Some(value) = label(self, e) {
-                        if seen.contains(&value) {
-                            self.error("flow", e.at.span, "this label occurs twice");
-                        } else {
-                            seen.push(value.clone());
+                        if seen.insert(value.clone()) {
                             waiting.push(value);
+                        } else {
+                            self.error("flow", e.at.span, "this label occurs twice");
                         }
                     }
                 }

@@ -24,6 +24,9 @@ pub(super) struct ActionList<'a> {
     pub(super) infos: Vec<Rc<ActionInfo<'a>>>,
 }
 
+/// Expressions that a table counts as, besides its keys, actions and entries.
+const TABLE_NODES: u64 = 16;
+
 impl<'a> Lowerer<'a> {
     pub(super) fn table(&mut self, decl: &'a ast::Decl, t: &'a ast::Table) -> TableId {
         // Inside, the table's name means the table, which has no value.
@@ -35,7 +38,8 @@ impl<'a> Lowerer<'a> {
         let default_action = self.default_action(t, &mut actions);
         let (entries, const_entries) = self.entries(t, &keys, &key_tys, &actions);
         self.scopes.pop();
-        let name = self.control_plane_name(&t.name.name, &decl.annotations);
+        self.spend(TABLE_NODES);
+        let name = self.control_plane_name(&t.name.name, &decl.annotations, t.name.span);
         let mut table = Table {
             name,
             prologue,
@@ -211,6 +215,7 @@ impl<'a> Lowerer<'a> {
             );
         }
         for action in t.actions() {
+            self.spend(1);
             let Some(info) = self.action_named(&action.path) else {
                 continue;
             };
@@ -694,8 +699,10 @@ impl<'a> Lowerer<'a> {
             ExprKind::Construct { ty, args } => {
                 let ty = self.ty(ty);
                 // Such a name is not prefixed.
-                let name = annot::string_annotation(&property.annotations, "name")
-                    .unwrap_or_else(|| self.control_plane_name(&property.name.name, &[]));
+                let name =
+                    annot::string_annotation(&property.annotations, "name").unwrap_or_else(|| {
+                        self.control_plane_name(&property.name.name, &[], property.name.span)
+                    });
                 self.make(&ty, args, name, &property.annotations, e.at.span)
             }
             _ => self.expr(e, None),

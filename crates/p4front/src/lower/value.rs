@@ -104,6 +104,14 @@ impl<'a> Elab<'a> {
         }
     }
 
+    /// Scalars and aggregates in the value.
+    pub(crate) fn components(&self) -> u64 {
+        match &self.val {
+            Val::Agg(all) => all.iter().map(Elab::components).sum::<u64>() + 1,
+            _ => 1,
+        }
+    }
+
     pub(crate) fn as_int(&self) -> Option<&BigInt> {
         match &self.val {
             Val::Int(v) => Some(v),

@@ -71,12 +71,15 @@ impl<'a> Types<'a, '_> {
                 self.info.errors = self.errors.to_vec();
                 TypeSpec::Error
             }
-            Ty::Tuple(all) | Ty::ListExpr(all) => {
-                TypeSpec::Tuple(all.iter().map(|t| self.spec(t)).collect())
-            }
+            Ty::Tuple(all) => TypeSpec::Tuple(all.iter().map(|t| self.spec(t)).collect()),
+            Ty::ListExpr(all) => TypeSpec::Tuple(all.iter().map(|t| self.spec(t)).collect()),
             Ty::Enum(e) => {
                 let name = self.name(e.decl, &e.name);
                 match &e.repr {
+                    None if self.info.enums.contains_key(&name) => TypeSpec::Enum(name),
+                    Some(_) if self.info.serializable_enums.contains_key(&name) => {
+                        TypeSpec::SerializableEnum(name)
+                    }
                     None => {
                         let members = e.members.iter().map(ToString::to_string).collect();
                         self.info.enums.insert(name.clone(), members);

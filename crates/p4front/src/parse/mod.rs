@@ -34,6 +34,8 @@ use scope::Scopes;
 
 /// Deepest nesting of brackets, blocks and declarations.
 pub const MAX_NESTING: usize = 200;
+/// Bytes of the longest name.
+pub const MAX_NAME: usize = 1024;
 /// Greatest height of an expression or type, and longest chain of `else if`.
 pub const MAX_HEIGHT: u32 = 500;
 
@@ -443,6 +445,11 @@ impl<'a> Parser<'a> {
             return self.unexpected("a name");
         }
         let t = self.bump();
+        if t.text.len() > MAX_NAME {
+            let message = format!("a name may have at most {MAX_NAME} bytes");
+            self.diags.push(Diagnostic::error("limit", t.span, message));
+            return Err(Failed);
+        }
         Ok(Ident {
             name: t.text,
             span: t.span,

@@ -1,6 +1,9 @@
 //! Inference of type arguments by unification.
 
-use super::Ty;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{FieldTy, Record, Ty};
 
 /// Bindings of inference variables.
 #[derive(Clone, Debug, Default)]
@@ -14,39 +17,72 @@ impl Infer {
         Ty::Var((self.vars.len() - 1) as u32)
     }
 
-    /// The type with all known variables replaced.
+    /// The type with all known variables replaced. What was shared stays shared.
     pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
+        if !ty.is_open() {
+            return ty.clone();
+        }
+        self.replace(ty, &mut HashMap::new())
+    }
+
+    /// As [`Self::resolve`]; `done` has what became of each record and tuple, by address.
+    fn replace(&self, ty: &Ty, done: &mut HashMap<usize, Ty>) -> Ty {
+        if !ty.is_open() {
+            return ty.clone();
+        }
         match ty {
             Ty::Var(v) => match self.vars.get(*v as usize) {
-                Some(Some(bound)) => self.resolve(&bound.clone()),
+                Some(Some(bound)) => self.replace(bound, done),
                 _ => ty.clone(),
             },
-            Ty::Stack(t, n) => Ty::Stack(self.resolve(t).into(), *n),
-            Ty::List(t) => Ty::List(self.resolve(t).into()),
-            Ty::Tuple(all) => Ty::Tuple(self.resolve_all(all)),
-            Ty::ListExpr(all) => Ty::ListExpr(self.resolve_all(all)),
-            Ty::StructExpr(all) => Ty::StructExpr(
-                all.iter()
-                    .map(|(n, t)| (n.clone(), self.resolve(t)))
-                    .collect(),
-            ),
-            Ty::Extern(id, name, args) => Ty::Extern(*id, name.clone(), self.resolve_all(args)),
-            Ty::Block(id, name, args) => Ty::Block(*id, name.clone(), self.resolve_all(args)),
-            Ty::Package(id, name, args) => Ty::Package(*id, name.clone(), self.resolve_all(args)),
-            Ty::Record(r) if r.args.iter().any(|a| !self.known(a)) || !r.args.is_empty() => {
-                let mut record = (**r).clone();
-                record.args = self.resolve_all(&record.args);
-                for field in &mut record.fields {
-                    field.ty = self.resolve(&field.ty);
+            Ty::Stack(t, n) => Ty::Stack(self.replace(t, done).into(), *n),
+            Ty::List(t) => Ty::List(self.replace(t, done).into()),
+            Ty::Tuple(all) => {
+                let at = Rc::as_ptr(all).addr();
+                if let Some(known) = done.get(&at) {
+                    return known.clone();
                 }
-                Ty::Record(record.into())
+                let made = Ty::tuple(self.replace_all(all, done));
+                done.insert(at, made.clone());
+                made
+            }
+            Ty::ListExpr(all) => Ty::ListExpr(self.replace_all(all, done)),
+            Ty::StructExpr(all) => {
+                let each = all.iter();
+                Ty::StructExpr(
+                    each.map(|(n, t)| (n.clone(), self.replace(t, done)))
+                        .collect(),
+                )
+            }
+            Ty::Extern(id, name, args) => {
+                Ty::Extern(*id, name.clone(), self.replace_all(args, done))
+            }
+            Ty::Block(id, name, args) => Ty::Block(*id, name.clone(), self.replace_all(args, done)),
+            Ty::Package(id, name, args) => {
+                Ty::Package(*id, name.clone(), self.replace_all(args, done))
+            }
+            Ty::Record(r) => {
+                let at = Rc::as_ptr(r).addr();
+                if let Some(known) = done.get(&at) {
+                    return known.clone();
+                }
+                let args = self.replace_all(&r.args, done);
+                let fields = r.fields.iter().map(|f| FieldTy {
+                    ty: self.replace(&f.ty, done),
+                    ..f.clone()
+                });
+                let fields = fields.collect();
+                let made = Record::new((r.kind, r.decl, r.name.clone()), args, fields);
+                let made = Ty::Record(made.into());
+                done.insert(at, made.clone());
+                made
             }
             _ => ty.clone(),
         }
     }
 
-    fn resolve_all(&self, all: &[Ty]) -> Vec<Ty> {
-        all.iter().map(|t| self.resolve(t)).collect()
+    fn replace_all(&self, all: &[Ty], done: &mut HashMap<usize, Ty>) -> Vec<Ty> {
+        all.iter().map(|t| self.replace(t, done)).collect()
     }
 
     /// Whether no unbound variable is left in a type.
@@ -54,7 +90,8 @@ impl Infer {
         match self.resolve_shallow(ty) {
             Ty::Var(_) => false,
             Ty::Stack(t, _) | Ty::List(t) => self.known(&t),
-            Ty::Tuple(all) | Ty::ListExpr(all) => all.iter().all(|t| self.known(t)),
+            Ty::Tuple(all) => all.iter().all(|t| self.known(t)),
+            Ty::ListExpr(all) => all.iter().all(|t| self.known(t)),
             Ty::StructExpr(all) => all.iter().all(|(_, t)| self.known(t)),
             Ty::Extern(_, _, args) | Ty::Block(_, _, args) | Ty::Package(_, _, args) => {
                 args.iter().all(|t| self.known(t))
@@ -79,7 +116,8 @@ impl Infer {
         match self.resolve_shallow(ty) {
             Ty::Var(v) => v == var,
             Ty::Stack(t, _) | Ty::List(t) => self.occurs(var, &t),
-            Ty::Tuple(all) | Ty::ListExpr(all) => all.iter().any(|t| self.occurs(var, t)),
+            Ty::Tuple(all) => all.iter().any(|t| self.occurs(var, t)),
+            Ty::ListExpr(all) => all.iter().any(|t| self.occurs(var, t)),
             Ty::Extern(_, _, a) | Ty::Block(_, _, a) | Ty::Package(_, _, a) => {
                 a.iter().any(|t| self.occurs(var, t))
             }
@@ -112,7 +150,7 @@ impl Infer {
                 Some(bound) => return self.unify(&bound, arg),
                 None => {
                     let arg = match self.resolve(arg) {
-                        Ty::ListExpr(all) => Ty::Tuple(all),
+                        Ty::ListExpr(all) => Ty::tuple(all),
                         other => other,
                     };
                     return self.bind(*v, arg);
@@ -130,7 +168,8 @@ impl Infer {
                 all.iter().all(|t| self.unify(&a, t))
             }
             (Ty::List(a), Ty::List(b)) => self.unify(a, b),
-            (Ty::Tuple(a), Ty::Tuple(b) | Ty::ListExpr(b)) => self.all(a, b),
+            (Ty::Tuple(a), Ty::Tuple(b)) => self.all(a, b),
+            (Ty::Tuple(a), Ty::ListExpr(b)) => self.all(a, b),
             (Ty::Record(a), Ty::Record(b)) => a.decl == b.decl && self.all(&a.args, &b.args),
             (Ty::Record(a), Ty::ListExpr(b)) => {
                 a.fields.len() == b.len()
@@ -172,6 +211,6 @@ mod tests {
         let mut infer = Infer::default();
         let t = infer.fresh();
         assert!(infer.unify(&t, &Ty::ListExpr(vec![Ty::bit(8), Ty::Bool])));
-        assert_eq!(infer.resolve(&t), Ty::Tuple(vec![Ty::bit(8), Ty::Bool]));
+        assert_eq!(infer.resolve(&t), Ty::tuple(vec![Ty::bit(8), Ty::Bool]));
     }
 }

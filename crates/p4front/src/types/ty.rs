@@ -3,7 +3,9 @@
 use std::fmt;
 use std::rc::Rc;
 
+use indexmap::IndexSet;
 use num_bigint::BigInt;
+use p4ir::limits::{Exceeded, Limit};
 
 use crate::ast::{NodeId, Symbol};
 
@@ -33,7 +35,7 @@ pub(crate) enum Ty {
     New(Rc<NewTy>),
     /// A header stack or array.
     Stack(Rc<Ty>, u32),
-    Tuple(Vec<Ty>),
+    Tuple(Rc<Tuple>),
     List(Rc<Ty>),
     /// Type of `{a, b}` before it becomes a struct, header, tuple or list.
     ListExpr(Vec<Ty>),
@@ -55,6 +57,54 @@ pub(crate) enum Ty {
     Action,
     /// A value set.
     ValueSet,
+}
+
+/// How large a type is, in the measures of [`p4ir::limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Words that a value takes.
+    pub(crate) words: u64,
+    /// Types inside each other.
+    pub(crate) depth: u64,
+}
+
+impl Extent {
+    /// Of what has no components.
+    pub(crate) const WORD: Self = Self { words: 1, depth: 1 };
+
+    /// Of something that has one of each of these.
+    pub(crate) fn all(parts: impl Iterator<Item = Self>) -> Self {
+        let sum = parts.fold(Self { words: 0, depth: 0 }, |all, part| Self {
+            words: all.words.saturating_add(part.words),
+            depth: all.depth.max(part.depth),
+        });
+        Self {
+            words: sum.words.max(1),
+            depth: sum.depth + 1,
+        }
+    }
+
+    /// Of an array of so many of these.
+    pub(crate) fn times(self, n: u32) -> Self {
+        Self {
+            words: self.words.saturating_mul(u64::from(n)).saturating_add(1),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// The larger in each measure.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            words: self.words.max(other.words),
+            depth: self.depth.max(other.depth),
+        }
+    }
+
+    /// An error if a type cannot be that large.
+    pub(crate) fn check(self) -> Result<(), Exceeded> {
+        Limit::TypeWords.check(self.words)?;
+        Limit::TypeDepth.check(self.depth)
+    }
 }
 
 /// The record types.
@@ -82,6 +132,37 @@ pub(crate) struct Record {
     pub(crate) name: Symbol,
     pub(crate) args: Vec<Ty>,
     pub(crate) fields: Vec<FieldTy>,
+    /// The larger of what the fields and what the arguments take.
+    pub(crate) extent: Extent,
+    /// An inference variable is inside.
+    pub(crate) open: bool,
+}
+
+/// The components of a tuple, and what is known of all together.
+#[derive(Debug)]
+pub(crate) struct Tuple {
+    parts: Vec<Ty>,
+    extent: Extent,
+    open: bool,
+}
+
+impl std::ops::Deref for Tuple {
+    type Target = [Ty];
+    fn deref(&self) -> &[Ty] {
+        &self.parts
+    }
+}
+
+impl PartialEq for Tuple {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts == other.parts
+    }
+}
+impl Eq for Tuple {}
+impl std::hash::Hash for Tuple {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.parts.hash(state);
+    }
 }
 
 impl PartialEq for Record {
@@ -98,6 +179,27 @@ impl std::hash::Hash for Record {
 }
 
 impl Record {
+    /// A record of its fields, with what follows from them.
+    pub(crate) fn new(
+        (kind, decl, name): (RecordKind, NodeId, Symbol),
+        args: Vec<Ty>,
+        fields: Vec<FieldTy>,
+    ) -> Self {
+        let mut extent = Extent::all(fields.iter().map(|f| f.ty.extent()));
+        let validity = u64::from(kind == RecordKind::Header);
+        extent.words = extent.words.saturating_add(validity);
+        let of_args = Extent::all(args.iter().map(Ty::extent));
+        Self {
+            open: args.iter().any(Ty::is_open) || fields.iter().any(|f| f.ty.is_open()),
+            extent: extent.or(of_args),
+            kind,
+            decl,
+            name,
+            args,
+            fields,
+        }
+    }
+
     pub(crate) fn field(&self, name: &str) -> Option<(u32, &FieldTy)> {
         let at = self.fields.iter().position(|f| &*f.name == name)?;
         Some((at as u32, &self.fields[at]))
@@ -109,7 +211,7 @@ impl Record {
 pub(crate) struct EnumTy {
     pub(crate) decl: NodeId,
     pub(crate) name: Symbol,
-    pub(crate) members: Vec<Symbol>,
+    pub(crate) members: IndexSet<Symbol>,
     /// Underlying type and the members' values.
     pub(crate) repr: Option<(Ty, Vec<BigInt>)>,
 }
@@ -132,6 +234,7 @@ pub(crate) struct NewTy {
     pub(crate) decl: NodeId,
     pub(crate) name: Symbol,
     pub(crate) underlying: Ty,
+    pub(crate) extent: Extent,
 }
 
 impl PartialEq for NewTy {
@@ -154,8 +257,32 @@ impl Ty {
         }
     }
 
+    pub(crate) fn tuple(parts: Vec<Ty>) -> Self {
+        Ty::Tuple(Rc::new(Tuple {
+            extent: Extent::all(parts.iter().map(Ty::extent)),
+            open: parts.iter().any(Ty::is_open),
+            parts,
+        }))
+    }
+
     pub(crate) fn is_poison(&self) -> bool {
         matches!(self, Ty::Poison)
+    }
+
+    /// Whether an inference variable is inside.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Ty::Var(_) => true,
+            Ty::Record(r) => r.open,
+            Ty::Tuple(t) => t.open,
+            Ty::Stack(t, _) | Ty::List(t) => t.is_open(),
+            Ty::ListExpr(all)
+            | Ty::Extern(_, _, all)
+            | Ty::Block(_, _, all)
+            | Ty::Package(_, _, all) => all.iter().any(Ty::is_open),
+            Ty::StructExpr(all) => all.iter().any(|(_, t)| t.is_open()),
+            _ => false,
+        }
     }
 
     /// Width and signedness of `bit<N>`/`int<N>`.
@@ -230,6 +357,32 @@ impl Ty {
                 }
             }
             _ => None,
+        }
+    }
+
+    /// How large the type is.
+    pub(crate) fn extent(&self) -> Extent {
+        let all = |parts: &[Ty]| Extent::all(parts.iter().map(Ty::extent));
+        match self {
+            Ty::Record(r) => r.extent,
+            Ty::New(n) => n.extent,
+            Ty::Tuple(tuple) => tuple.extent,
+            Ty::ListExpr(parts)
+            | Ty::Extern(_, _, parts)
+            | Ty::Block(_, _, parts)
+            | Ty::Package(_, _, parts) => all(parts),
+            Ty::StructExpr(parts) => Extent::all(parts.iter().map(|(_, t)| t.extent())),
+            Ty::Stack(element, n) => element.extent().times(*n),
+            Ty::List(element) => element.extent().times(1),
+            Ty::Bits { width, .. } => Extent {
+                words: u64::from(width.div_ceil(64).max(1)),
+                ..Extent::WORD
+            },
+            Ty::Varbit(max) => Extent {
+                words: 1 + u64::from(max.div_ceil(64)),
+                ..Extent::WORD
+            },
+            _ => Extent::WORD,
         }
     }
 

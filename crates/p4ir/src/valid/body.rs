@@ -1,6 +1,7 @@
 //! Checks of statements.
 
 use super::Checker;
+use super::work::Node;
 use crate::entity::{ExprId, TypeId, VarId};
 use crate::expr::{ExprKind, Place};
 use crate::stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind};
@@ -19,7 +20,7 @@ pub(super) struct Context<'a> {
 
 impl Checker<'_> {
     /// Checks a body and appends the callables it calls to `callees`.
-    pub(super) fn body(&mut self, body: &[Stmt], cx: Context<'_>, callees: &mut Vec<Callee>) {
+    pub(super) fn body(&mut self, body: &[Stmt], cx: Context<'_>, callees: &mut Vec<Node>) {
         for stmt in body {
             if let Err(message) = self.stmt(stmt, cx, callees) {
                 self.fail(cx.owner, stmt.span, message);
@@ -94,7 +95,7 @@ impl Checker<'_> {
         &mut self,
         stmt: &Stmt,
         cx: Context<'_>,
-        callees: &mut Vec<Callee>,
+        callees: &mut Vec<Node>,
     ) -> Result<(), String> {
         match &stmt.kind {
             StmtKind::Assign(assign) => self.assign(assign),
@@ -157,6 +158,7 @@ impl Checker<'_> {
                 cond,
                 body,
                 step,
+                rounds: _,
             } => {
                 self.expect_bool(*cond)?;
                 self.body(head, cx, callees);
@@ -179,7 +181,7 @@ impl Checker<'_> {
                 copy_out,
             } => {
                 self.callee(*callee, cx.parser)?;
-                callees.push(*callee);
+                callees.push(Node::Callee(*callee));
                 copy_in.iter().try_for_each(|a| self.assign(a))?;
                 self.copies_out(copy_out, cx)
             }
@@ -191,10 +193,10 @@ impl Checker<'_> {
                 if cx.parser {
                     return Err("table applied in a parser".into());
                 }
-                let table = self.program.tables.get(*table).ok_or("unknown table")?;
-                for action in &table.actions {
-                    callees.push(Callee::Action(action.action));
+                if self.program.tables.get(*table).is_none() {
+                    return Err("unknown table".into());
                 }
+                callees.push(Node::Table(*table));
                 if let Some(var) = hit
                     && !matches!(self.var_type(*var)?, Type::Bool)
                 {
@@ -205,15 +207,6 @@ impl Checker<'_> {
                 {
                     return Err("action_run must be a bit<32>".into());
                 }
-                let prologue = &table.prologue;
-                self.body(
-                    prologue,
-                    Context {
-                        in_loop: false,
-                        ..cx
-                    },
-                    callees,
-                );
                 Ok(())
             }
             StmtKind::Extern(call) => self.extern_call(call),

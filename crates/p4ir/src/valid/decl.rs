@@ -1,48 +1,75 @@
 //! Checks of tables, parsers, controls, the package, and of the absence of recursion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Checker;
 use super::body::Context;
+use super::work::{Node, Survey};
 use crate::Span;
 use crate::arch::{ArgValue, Package};
 use crate::block::{KeySet, Param, Parser, SelectMatch, Table, Target, Transition};
-use crate::entity::TypeId;
+use crate::entity::{StateId, TypeId};
 use crate::expr::Const;
 use crate::stmt::Callee;
 use crate::types::Type;
 
 impl Checker<'_> {
-    pub(super) fn declarations(&mut self) {
+    /// Checks everything that has a body; the call graph, callees before callers.
+    pub(super) fn declarations(&mut self) -> Vec<Node> {
         let program = self.program;
-        let mut calls: BTreeMap<Callee, Vec<Callee>> = BTreeMap::new();
+        let mut calls: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for (id, action) in program.actions.iter() {
             self.params(&action.name, &action.params);
-            let out = calls.entry(Callee::Action(id)).or_default();
+            let out = calls.entry(Node::Callee(Callee::Action(id))).or_default();
             self.body(&action.body, control(&action.name), out);
         }
         for (id, function) in program.functions.iter() {
             self.params(&function.name, &function.params);
-            let out = calls.entry(Callee::Function(id)).or_default();
+            let out = calls.entry(Node::Callee(Callee::Function(id))).or_default();
             // A function may be called from parsers and controls; it contains statements of neither.
             self.body(&function.body, control(&function.name), out);
         }
         for (id, block) in program.controls.iter() {
             self.params(&block.name, &block.params);
-            let out = calls.entry(Callee::Control(id)).or_default();
+            let out = calls.entry(Node::Callee(Callee::Control(id))).or_default();
             self.body(&block.init, control(&block.name), out);
             self.body(&block.body, control(&block.name), out);
         }
         for (id, parser) in program.parsers.iter() {
             self.params(&parser.name, &parser.params);
-            let out = calls.entry(Callee::Parser(id)).or_default();
+            let out = calls.entry(Node::Callee(Callee::Parser(id))).or_default();
             self.parser(parser, out);
         }
-        for table in program.tables.values() {
+        for (id, table) in program.tables.iter() {
             self.table(table);
+            let out = calls.entry(Node::Table(id)).or_default();
+            let actions = table.actions.iter();
+            out.extend(actions.map(|a| Node::Callee(Callee::Action(a.action))));
+            self.body(&table.prologue, control(&table.name), out);
         }
-        self.recursion(&calls);
+        let order = self.call_order(&calls);
         self.package(&program.main);
+        order
+    }
+
+    /// Holds what a packet costs to its bounds; callees come before callers.
+    pub(super) fn work(&mut self, order: &[Node], survey: &mut Survey<'_>) {
+        for node in order {
+            if let Err((span, exceeded)) = survey.look_at(*node) {
+                self.exceed(self.name(*node), span, exceeded);
+            }
+        }
+    }
+
+    fn name(&self, node: Node) -> String {
+        let program = self.program;
+        match node {
+            Node::Callee(Callee::Action(id)) => program.actions[id].name.clone(),
+            Node::Callee(Callee::Function(id)) => program.functions[id].name.clone(),
+            Node::Callee(Callee::Control(id)) => program.controls[id].name.clone(),
+            Node::Callee(Callee::Parser(id)) => program.parsers[id].name.clone(),
+            Node::Table(id) => program.tables[id].name.clone(),
+        }
     }
 
     fn params(&mut self, owner: &str, params: &[Param]) {
@@ -57,13 +84,14 @@ impl Checker<'_> {
         }
     }
 
-    fn parser(&mut self, parser: &Parser, callees: &mut Vec<Callee>) {
+    fn parser(&mut self, parser: &Parser, callees: &mut Vec<Node>) {
         let cx = Context {
             owner: &parser.name,
             parser: true,
             in_loop: false,
         };
         self.body(&parser.init, cx, callees);
+        let own: HashSet<_> = parser.states.iter().copied().collect();
         if !parser.states.contains(&parser.start) {
             self.fail(
                 &parser.name,
@@ -77,7 +105,7 @@ impl Checker<'_> {
                 continue;
             };
             self.body(&state.body, cx, callees);
-            if let Err(message) = self.transition(parser, &state.transition) {
+            if let Err(message) = self.transition(&own, &state.transition) {
                 self.fail(
                     format!("{}.{}", parser.name, state.name),
                     state.span,
@@ -87,9 +115,9 @@ impl Checker<'_> {
         }
     }
 
-    fn transition(&self, parser: &Parser, transition: &Transition) -> Result<(), String> {
+    fn transition(&self, own: &HashSet<StateId>, transition: &Transition) -> Result<(), String> {
         let target = |t: &Target| match t {
-            Target::State(id) if !parser.states.contains(id) => {
+            Target::State(id) if !own.contains(id) => {
                 Err(format!("transition to {id}, a state of another parser"))
             }
             _ => Ok(()),
@@ -218,9 +246,11 @@ impl Checker<'_> {
         }
     }
 
-    fn recursion(&mut self, calls: &BTreeMap<Callee, Vec<Callee>>) {
+    /// All nodes, callees before callers; a node that calls itself is an error.
+    fn call_order(&mut self, calls: &BTreeMap<Node, Vec<Node>>) -> Vec<Node> {
+        let mut order = Vec::with_capacity(calls.len());
         // Depth-first with colours: absent = new, false = on the path, true = done.
-        let mut done: BTreeMap<Callee, bool> = BTreeMap::new();
+        let mut done: BTreeMap<Node, bool> = BTreeMap::new();
         for root in calls.keys() {
             let mut stack = vec![(*root, 0usize)];
             if done.contains_key(root) {
@@ -230,6 +260,7 @@ impl Checker<'_> {
             while let Some((node, next)) = stack.pop() {
                 let Some(callee) = calls.get(&node).and_then(|c| c.get(next)) else {
                     done.insert(node, true);
+                    order.push(node);
                     continue;
                 };
                 stack.push((node, next + 1));
@@ -237,7 +268,7 @@ impl Checker<'_> {
                     Some(true) => {}
                     Some(false) => {
                         self.fail(format!("{callee:?}"), Span::default(), "calls itself");
-                        return;
+                        return order;
                     }
                     None => {
                         done.insert(*callee, false);
@@ -246,6 +277,7 @@ impl Checker<'_> {
                 }
             }
         }
+        order
     }
 
     fn package(&mut self, package: &Package) {

@@ -3,16 +3,29 @@
 use num_bigint::BigUint;
 
 use super::Checker;
+use super::work::operands;
 use crate::Span;
 use crate::entity::{Entity, ExprId, TypeId};
 use crate::expr::{BinaryOp, Const, Expr, ExprKind, Place, Projection, UnaryOp};
+use crate::limits::Limit;
 use crate::types::Type;
 
 impl Checker<'_> {
     pub(super) fn exprs(&mut self) {
+        let mut heights: Vec<u64> = Vec::with_capacity(self.program.exprs.len());
         for (id, expr) in self.program.exprs.iter() {
             if let Err(message) = self.expr(id, expr) {
                 self.fail(id, Span::default(), message);
+            }
+            let below = operands(&expr.kind).into_iter();
+            let below = below.filter_map(|e| heights.get(e.index()).copied()).max();
+            let height = below.unwrap_or(0) + 1;
+            heights.push(height);
+            if height == Limit::Height.most() + 1 {
+                // What is higher still is not told as well.
+                if let Err(exceeded) = Limit::Height.check(height) {
+                    self.exceed(id, Span::default(), exceeded);
+                }
             }
         }
     }

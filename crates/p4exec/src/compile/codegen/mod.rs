@@ -1,5 +1,6 @@
 //! Writes a program as Cranelift IR: one function per block of the pipeline, one of all blocks
-//! (`whole.rs`), and one per callable that is too large to be copied to its callers.
+//! (`whole.rs`), one per callable that is too large to be copied to its callers, and one per piece of a block that is too
+//! large for one function.
 //!
 //! Everything is stored through to the frame at once, so helpers and other functions find it there;
 //! but a function remembers which value each word of the frame holds ([`Gen::cache`]), so that it
@@ -14,6 +15,8 @@ mod stmt;
 mod table;
 mod whole;
 mod words;
+
+pub(super) use place::MANY_WORDS;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -30,7 +33,7 @@ use p4ir::{Callee, ControlId, TableId, ValidProgram};
 use super::frame::FrameLayout;
 use super::jit::{Helper, field};
 use super::object::{self, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
-use super::plan::Plan;
+use super::plan::{Part, PartKey, Plan};
 use super::site::Site;
 use crate::state::{BuildError, ControlState};
 use crate::v1model::ProgramInfo;
@@ -58,9 +61,15 @@ struct Unit<'p> {
     compiled: Vec<Option<Function>>,
     /// What the code refers to.
     symbols: Vec<Symbol>,
-    /// Functions of callables, and those among them not written yet.
-    functions: HashMap<(Callee, Kind), u32>,
-    waiting: Vec<(Callee, Kind, u32)>,
+    /// Functions of parts, and those among them not written yet.
+    functions: HashMap<(PartKey, Kind), u32>,
+    waiting: Vec<(Part<'p>, Kind, u32)>,
+    /// Instructions of Cranelift's IR written so far.
+    instructions: usize,
+    /// Bytes of stack of each function, and what it calls.
+    stack: HashMap<u32, Stack>,
+    /// The function that is being written.
+    writing: Option<u32>,
     /// Places so far that ask the switch for a clone or the like.
     requests: usize,
     /// Tables that compiled code looks up by itself while their entries are few.
@@ -100,6 +109,9 @@ pub(super) fn compile<'p>(
         symbols: Vec::new(),
         functions: HashMap::new(),
         waiting: Vec::new(),
+        instructions: 0,
+        stack: HashMap::new(),
+        writing: None,
         requests: 0,
         looked_up: BTreeSet::new(),
         listing,
@@ -116,6 +128,13 @@ pub(super) fn compile<'p>(
     } else {
         None
     };
+    let mut known = HashMap::new();
+    for id in blocks.iter().copied().chain(whole) {
+        let need = stack_bytes(id, &unit.stack, &mut known);
+        if need > MAX_STACK_BYTES {
+            return Err(BuildError::StackBytes { need });
+        }
+    }
     let functions: Option<Vec<Function>> = unit.compiled.into_iter().collect();
     let functions = functions.ok_or_else(|| broken("a function was never written"))?;
     Ok(Object {
@@ -128,7 +147,36 @@ pub(super) fn compile<'p>(
     })
 }
 
-impl Unit<'_> {
+/// Instructions of Cranelift's IR that a program may come to.
+pub const MAX_INSTRUCTIONS: usize = 1 << 21;
+
+/// Bytes of stack that compiled code may take, helpers left out.
+pub const MAX_STACK_BYTES: u64 = 1 << 19;
+
+/// What a function takes on the stack.
+#[derive(Debug, Default)]
+struct Stack {
+    own: u64,
+    calls: BTreeSet<u32>,
+}
+
+/// Bytes of stack of a function with the deepest of what it calls. Functions do not call themselves, and calls are no deeper
+/// than [`p4ir::limits::Limit::Depth`].
+fn stack_bytes(id: u32, all: &HashMap<u32, Stack>, known: &mut HashMap<u32, u64>) -> u64 {
+    if let Some(bytes) = known.get(&id) {
+        return *bytes;
+    }
+    let Some(stack) = all.get(&id) else {
+        return 0;
+    };
+    let calls = stack.calls.iter();
+    let deepest = calls.map(|id| stack_bytes(*id, all, known)).max();
+    let bytes = stack.own + deepest.unwrap_or(0);
+    known.insert(id, bytes);
+    bytes
+}
+
+impl<'p> Unit<'p> {
     /// So many words in, one out: the signature of all functions and helpers.
     fn signature(&self, params: usize) -> Signature {
         let mut signature = Signature::new(self.isa.default_call_conv());
@@ -195,26 +243,42 @@ impl Unit<'_> {
         Ok((ids, in_one))
     }
 
-    /// Writes the functions of callables that others call.
+    /// Writes the functions of parts that others call.
     fn define_waiting(&mut self, context: &mut FunctionBuilderContext) -> Result<(), BuildError> {
-        while let Some((callee, kind, id)) = self.waiting.pop() {
-            let name = format!("{callee:?}");
+        while let Some((part, kind, id)) = self.waiting.pop() {
+            let name = match part {
+                Part::Callable(callee) => format!("{callee:?}"),
+                Part::Piece(stmts) => format!("{} statements", stmts.len()),
+                Part::Cases(_, cases) => format!("{} cases", cases.len()),
+            };
             self.define(context, &name, id, kind, |generator| {
-                generator.callable(callee);
+                generator.separate(part)
             })?;
         }
         Ok(())
     }
 
-    /// The function of a callable, to be written later if it is new.
-    fn function(&mut self, callee: Callee, kind: Kind) -> u32 {
-        if let Some(id) = self.functions.get(&(callee, kind)) {
-            return *id;
+    /// The function of a part, to be written later if it is new.
+    fn function(&mut self, part: Part<'p>, kind: Kind) -> u32 {
+        let key = (part.key(), kind);
+        let id = match self.functions.get(&key) {
+            Some(id) => *id,
+            None => {
+                let id = self.declare();
+                self.functions.insert(key, id);
+                self.waiting.push((part, kind, id));
+                id
+            }
+        };
+        if let Some(writing) = self.writing {
+            self.stack.entry(writing).or_default().calls.insert(id);
         }
-        let id = self.declare();
-        self.functions.insert((callee, kind), id);
-        self.waiting.push((callee, kind, id));
         id
+    }
+
+    /// Whether there is room for a function that has so many instructions.
+    fn has_room(&self, instructions: usize) -> bool {
+        self.instructions + instructions <= MAX_INSTRUCTIONS
     }
 
     fn define(
@@ -223,8 +287,9 @@ impl Unit<'_> {
         name: &str,
         id: u32,
         kind: Kind,
-        body: impl FnOnce(&mut Gen<'_, '_>),
+        body: impl FnOnce(&mut Gen<'_, 'p>),
     ) -> Result<(), BuildError> {
+        self.writing = Some(id);
         let mut function = Context::new();
         function.func.signature = self.signature(2);
         let target = self.isa.frontend_config();
@@ -232,13 +297,26 @@ impl Unit<'_> {
         let mut generator = Gen::new(self, builder, kind);
         body(&mut generator);
         generator.b.seal_all_blocks();
+        let written = generator.b.func.dfg.num_insts();
         generator.b.finalize(target);
+        if !self.has_room(written) {
+            return Err(BuildError::CodeSize {
+                need: self.instructions + written,
+            });
+        }
+        self.instructions += written;
         let ir = self.listing.as_ref().map(|_| function.func.to_string());
         function.set_disasm(self.listing.is_some());
         function
             .compile(&*self.isa, &mut ControlPlane::default())
             .map_err(|e| broken(e.inner))?;
         self.compiled[id as usize] = Some(Function::new(&function)?);
+        let frame = function
+            .compiled_code()
+            .and_then(|c| c.buffer.frame_layout());
+        // The return address and the caller's frame pointer come on top.
+        let own = frame.map_or(0, |frame| u64::from(frame.frame_to_fp_offset)) + 16;
+        self.stack.entry(id).or_default().own = own;
         if let (Some(listing), Some(ir)) = (&mut self.listing, ir) {
             let assembly = function.compiled_code().and_then(|code| code.vcode.clone());
             listing.push(Listing {
@@ -277,10 +355,14 @@ struct Exits {
     abort: Label,
 }
 
-/// What functions of callables return: 0 to go on, these, or [`REJECTED`] plus the error.
+/// What functions of parts return: 0 to go on, these, or [`REJECTED`] plus the error. A callable does not return
+/// [`RETURNED`] or leave its caller's loop.
 const EXITED: i64 = 1;
 const ABORTED: i64 = 2;
-const REJECTED: i64 = 3;
+const RETURNED: i64 = 3;
+const BROKEN: i64 = 4;
+const CONTINUED: i64 = 5;
+const REJECTED: i64 = 6;
 
 /// Writes one function.
 struct Gen<'u, 'p> {
@@ -312,6 +394,11 @@ struct Gen<'u, 'p> {
 const FLAGS: MemFlagsData = MemFlagsData::trusted();
 
 impl<'u, 'p> Gen<'u, 'p> {
+    /// Whether more may be written. If not, what is written is thrown away.
+    fn has_room(&self) -> bool {
+        self.unit.has_room(self.b.func.dfg.num_insts())
+    }
+
     fn new(unit: &'u mut Unit<'p>, mut b: FunctionBuilder<'u>, kind: Kind) -> Self {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
@@ -443,18 +530,41 @@ impl<'u, 'p> Gen<'u, 'p> {
         }
     }
 
-    /// A callable as a function of its own.
-    fn callable(&mut self, callee: Callee) {
-        let [done, exit, reject, abort] = [(); 4].map(|()| self.label());
+    /// A part as a function of its own.
+    fn separate(&mut self, part: Part<'p>) {
+        let [next, done, exit, reject, abort] = [(); 5].map(|()| self.label());
+        let [end, round] = [(); 2].map(|()| self.label());
         self.exits = Exits {
             done,
             exit,
             reject,
             abort,
         };
-        self.body(callee);
-        self.goto(done);
-        for (label, code) in [(done, 0), (exit, EXITED), (abort, ABORTED)] {
+        let returned = match part {
+            Part::Callable(callee) => {
+                self.body(callee);
+                0
+            }
+            Part::Piece(stmts) => {
+                self.in_loop = Some((end, round));
+                self.stmts(stmts);
+                RETURNED
+            }
+            Part::Cases(value, cases) => {
+                self.in_loop = Some((end, round));
+                self.switch_here(value, cases, &[]);
+                RETURNED
+            }
+        };
+        self.goto(next);
+        for (label, code) in [
+            (next, 0),
+            (done, returned),
+            (exit, EXITED),
+            (abort, ABORTED),
+            (end, BROKEN),
+            (round, CONTINUED),
+        ] {
             self.bind(label);
             if self.live {
                 self.save_position();

@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::{InstBuilder as _, Value, condcodes::IntCC};
+use indexmap::IndexMap;
 use p4ir::{
     BigUint, Const, Entity as _, ExprId, KeySet, ParserId, SelectCase, SelectMatch, StateId,
     Target, Transition, Type, ValueSetId,
 };
 
+use super::stmt::COMPARED;
 use super::words::Words;
 use super::{Gen, Helper, Label};
 use crate::compile::plan::state_order;
+use crate::state::const_bits;
 
 /// A key of a `select`: its value, width, and whether it is signed.
 struct SelectKey {
@@ -19,7 +22,7 @@ struct SelectKey {
     signed: bool,
 }
 
-impl Gen<'_, '_> {
+impl<'p> Gen<'_, 'p> {
     /// A parser from its initialisation to the end; acceptance goes to `done`.
     pub(super) fn parser(&mut self, id: ParserId) {
         let program = self.unit.program;
@@ -41,8 +44,9 @@ impl Gen<'_, '_> {
             if !self.live {
                 continue;
             }
-            if self.unit.plan.count_states {
-                self.spend_round();
+            let rounds = program.states[state].rounds;
+            if rounds > 0 {
+                self.spend_rounds(rounds);
             }
             self.block(&program.states[state].body);
             if self.live {
@@ -81,6 +85,7 @@ impl Gen<'_, '_> {
                 signed: matches!(program.types[ty], Type::Bits { signed: true, .. }),
             });
         }
+        let cases = self.values_first(&values, cases, labels);
         for case in cases {
             let holds = match &case.matches {
                 SelectMatch::Sets(sets) => self.sets_hold(sets, &values),
@@ -103,6 +108,65 @@ impl Gen<'_, '_> {
         // BMv2 ends the parse and names no error.
         let none = self.imm(0);
         self.reject(none);
+    }
+
+    /// Where many cases in front each have one value of one key, chooses among them at once; the other cases.
+    fn values_first<'c>(
+        &mut self,
+        keys: &[SelectKey],
+        cases: &'c [SelectCase],
+        labels: &HashMap<StateId, Label>,
+    ) -> &'c [SelectCase] {
+        let [SelectKey { value, width, .. }] = keys else {
+            return cases;
+        };
+        let [word] = value.as_slice() else {
+            return cases;
+        };
+        let single = |case: &SelectCase| match &case.matches {
+            SelectMatch::Sets(sets) => match sets.as_slice() {
+                [KeySet::Value(value)] => Some(const_bits(value, *width).low_u64()),
+                _ => None,
+            },
+            SelectMatch::ValueSet(_) => None,
+        };
+        // Of equal values the first counts.
+        let mut arms = IndexMap::new();
+        let mut count = 0;
+        for (value, case) in cases.iter().map_while(|c| Some((single(c)?, c))) {
+            arms.entry(value).or_insert(case.target);
+            count += 1;
+        }
+        if arms.len() <= COMPARED {
+            return cases;
+        }
+        let mut taken = Vec::new();
+        let mut others: HashMap<Target, Label> = HashMap::new();
+        let arms: Vec<(u64, Label)> = arms
+            .into_iter()
+            .map(|(value, target)| match target {
+                Target::State(state) => (value, labels[&state]),
+                other => {
+                    let label = *others.entry(other).or_insert_with(|| {
+                        let label = self.label();
+                        taken.push((label, other));
+                        label
+                    });
+                    (value, label)
+                }
+            })
+            .collect();
+        self.dispatch_word(*word, arms.into_iter());
+        let on = self.label();
+        self.goto(on);
+        for (label, target) in taken {
+            self.bind(label);
+            if self.live {
+                self.go(target, labels);
+            }
+        }
+        self.bind(on);
+        &cases[count..]
     }
 
     /// Whether every set holds its key; `None` if they do whatever the keys are.

@@ -10,7 +10,7 @@ use super::words::Words;
 use super::{FLAGS, Gen, Helper};
 
 /// Aggregates of more words are copied and cleared by a helper.
-const MANY: u32 = 48;
+pub(in crate::compile) const MANY_WORDS: u32 = 48;
 
 /// A place in the frame.
 #[derive(Clone, Debug)]
@@ -209,7 +209,7 @@ impl Gen<'_, '_> {
     /// Zeroes a whole place.
     pub(super) fn reset(&mut self, spot: &Spot, ty: TypeId) {
         let count = self.unit.layout.words_of(ty);
-        if count <= MANY {
+        if count <= MANY_WORDS {
             let zeros = vec![self.imm(0); count as usize];
             return self.write(spot, &zeros);
         }
@@ -222,7 +222,7 @@ impl Gen<'_, '_> {
     /// Copies all words of a type.
     fn copy(&mut self, from: &Spot, to: &Spot, ty: TypeId) {
         let count = self.unit.layout.words_of(ty);
-        if count <= MANY {
+        if count <= MANY_WORDS {
             let value = self.read(from, count as usize);
             return self.write(to, &value);
         }

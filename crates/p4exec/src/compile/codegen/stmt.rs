@@ -1,23 +1,57 @@
 //! Statements and calls.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value};
-use p4ir::{Assign, Block, Callee, ExprId, Place, Stmt, StmtKind, SwitchCase, Type};
+use cranelift_codegen::ir::{InstBuilder as _, TrapCode, Value};
+use cranelift_frontend::Switch;
+use p4ir::{Assign, Block, Callee, Const, ExprId, Place, Stmt, StmtKind, SwitchCase, Type};
 
-use super::{ABORTED, EXITED, Exits, FUNCTIONS, Gen, Helper, Kind, REJECTED, field};
+use super::words::Words;
+use super::{
+    ABORTED, BROKEN, CONTINUED, EXITED, Exits, FUNCTIONS, Gen, Helper, Kind, Label, REJECTED,
+    RETURNED, field,
+};
+use crate::compile::plan::Part;
 use crate::interp::MAX_ROUNDS;
+use crate::state::const_bits;
 
-impl Gen<'_, '_> {
-    pub(super) fn block(&mut self, block: &Block) {
-        for stmt in block {
+/// Stands where writing was given up; such code is thrown away.
+const TOO_MUCH: TrapCode = TrapCode::unwrap_user(1);
+
+/// Constants that are compared one by one; among more a switch of Cranelift chooses.
+pub(super) const COMPARED: usize = 16;
+
+impl<'p> Gen<'_, 'p> {
+    pub(super) fn block(&mut self, block: &'p [Stmt]) {
+        let Some(pieces) = self.unit.plan.pieces(self.unit.program, block) else {
+            return self.stmts(block);
+        };
+        for (piece, alone) in pieces {
             if !self.live {
+                return;
+            }
+            if alone {
+                self.call_part(Part::Piece(piece), &[]);
+            } else {
+                self.stmts(piece);
+            }
+        }
+    }
+
+    pub(super) fn stmts(&mut self, stmts: &'p [Stmt]) {
+        for stmt in stmts {
+            if !self.live {
+                return;
+            }
+            if !self.has_room() {
+                self.b.ins().trap(TOO_MUCH);
+                self.live = false;
                 return;
             }
             self.stmt(stmt);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn stmt(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
             StmtKind::Assign(assign) => self.assign(assign),
             StmtKind::AssignSlice { dst, hi, lo, value } => {
@@ -46,7 +80,8 @@ impl Gen<'_, '_> {
                 cond,
                 body,
                 step,
-            } => self.run_loop(head, *cond, body, step),
+                rounds,
+            } => self.run_loop((head, body, step), *cond, *rounds),
             StmtKind::Break => {
                 if let Some((end, _)) = self.in_loop {
                     self.goto(end);
@@ -149,7 +184,7 @@ impl Gen<'_, '_> {
         self.bind(done);
     }
 
-    fn if_else(&mut self, cond: ExprId, then: &Block, other: &Block) {
+    fn if_else(&mut self, cond: ExprId, then: &'p Block, other: &'p Block) {
         let cond = self.truth(cond);
         let (yes, no, done) = (self.label(), self.label(), self.label());
         self.branch(cond, yes, no);
@@ -162,23 +197,51 @@ impl Gen<'_, '_> {
         self.bind(done);
     }
 
-    fn switch(&mut self, value: ExprId, cases: &[SwitchCase], default: &Block) {
-        let width = self.width(self.unit.program.expr_type(value));
-        let value = self.eval(value);
+    fn switch(&mut self, value: ExprId, cases: &'p [SwitchCase], default: &'p Block) {
+        let Some(pieces) = self.unit.plan.case_pieces(self.unit.program, cases) else {
+            return self.switch_here(value, cases, default);
+        };
+        // What is found here only says which piece has the case: it looks again.
+        let (words, width) = self.switched(value);
+        let done = self.label();
+        let mut parts = Vec::new();
+        for piece in pieces {
+            let part = self.label();
+            let labels = piece.iter().flat_map(|case| &case.labels);
+            parts.push((part, labels.collect(), piece));
+        }
+        let arms = parts.iter().map(|(label, labels, _)| (*label, labels));
+        self.dispatch(&words, width, arms);
+        self.block(default);
+        self.goto(done);
+        for (label, _, piece) in parts {
+            self.bind(label);
+            if self.live {
+                self.call_part(Part::Cases(value, piece), &[]);
+            }
+            self.goto(done);
+        }
+        self.bind(done);
+    }
+
+    /// A switch without pieces.
+    pub(super) fn switch_here(
+        &mut self,
+        value: ExprId,
+        cases: &'p [SwitchCase],
+        default: &'p [Stmt],
+    ) {
+        let (words, width) = self.switched(value);
         let done = self.label();
         let mut bodies = Vec::new();
         for case in cases {
-            let body = self.label();
-            for label in &case.labels {
-                let label = self.constant(label, width);
-                let same = self.equal(&value, &label);
-                self.branch_if(same, body);
-            }
-            bodies.push((body, &case.body));
+            bodies.push((self.label(), case.labels.iter().collect(), &case.body));
         }
+        let arms = bodies.iter().map(|(label, labels, _)| (*label, labels));
+        self.dispatch(&words, width, arms);
         self.block(default);
         self.goto(done);
-        for (label, body) in bodies {
+        for (label, _, body) in bodies {
             self.bind(label);
             self.block(body);
             self.goto(done);
@@ -186,12 +249,72 @@ impl Gen<'_, '_> {
         self.bind(done);
     }
 
-    fn run_loop(&mut self, head: &Block, cond: ExprId, body: &Block, step: &Block) {
+    /// The value of a switch, and its width.
+    fn switched(&mut self, value: ExprId) -> (Words, u32) {
+        let width = self.width(self.unit.program.expr_type(value));
+        (self.eval(value), width)
+    }
+
+    /// Goes to the arm that has a value among its constants, if one has; else on.
+    fn dispatch<'x>(
+        &mut self,
+        value: &[Value],
+        width: u32,
+        arms: impl Iterator<Item = (Label, &'x Vec<&'p Const>)>,
+    ) where
+        'p: 'x,
+    {
+        let each = arms.flat_map(|(arm, constants)| constants.iter().map(move |c| (*c, arm)));
+        if let [word] = value {
+            let words = each.map(|(c, arm)| (const_bits(c, width).low_u64(), arm));
+            return self.dispatch_word(*word, words);
+        }
+        for (constant, arm) in each {
+            let constant = self.constant(constant, width);
+            let same = self.equal(value, &constant);
+            self.branch_if(same, arm);
+        }
+    }
+
+    /// The same for a value of one word.
+    pub(super) fn dispatch_word(&mut self, value: Value, arms: impl Iterator<Item = (u64, Label)>) {
+        let arms: Vec<(u64, Label)> = arms.collect();
+        if arms.len() <= COMPARED {
+            for (constant, arm) in arms {
+                let same = self
+                    .b
+                    .ins()
+                    .icmp_imm_s(IntCC::Equal, value, constant as i64);
+                self.branch_if(same, arm);
+            }
+            return;
+        }
+        if !self.live {
+            return;
+        }
+        let mut switch = Switch::new();
+        for (constant, arm) in arms {
+            let block = self.reach(arm);
+            switch.set_entry(u128::from(constant), block);
+        }
+        let on = self.label();
+        let block = self.reach(on);
+        switch.emit(&mut self.b, value, block);
+        self.live = false;
+        self.bind(on);
+    }
+
+    fn run_loop(
+        &mut self,
+        (head, body, step): (&'p Block, &'p Block, &'p Block),
+        cond: ExprId,
+        rounds: u32,
+    ) {
         let (top, next, end) = (self.backward_label(), self.label(), self.label());
         let outer = self.in_loop.replace((end, next));
         self.goto(top);
         self.bind(top);
-        self.spend_round();
+        self.spend_rounds(rounds);
         self.block(head);
         if self.live {
             let cond = self.truth(cond);
@@ -207,10 +330,10 @@ impl Gen<'_, '_> {
         self.bind(end);
     }
 
-    /// Counts a loop round or parser state; too many reject in a parser and abort elsewhere.
-    pub(super) fn spend_round(&mut self) {
+    /// Counts a loop round or parser state that stands for so many; too many reject in a parser and abort elsewhere.
+    pub(super) fn spend_rounds(&mut self, count: u32) {
         let rounds = self.load_ctx(field::ROUNDS);
-        let rounds = self.b.ins().iadd_imm_s(rounds, 1);
+        let rounds = self.b.ins().iadd_imm_s(rounds, i64::from(count));
         self.store_ctx(field::ROUNDS, rounds);
         let most = self.imm_u(MAX_ROUNDS);
         let over = self.b.ins().icmp(IntCC::UnsignedGreaterThan, rounds, most);
@@ -239,10 +362,10 @@ impl Gen<'_, '_> {
         self.reject(error);
     }
 
-    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &Block) {
+    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &'p Block) {
         self.assign_all(copy_in);
         if self.unit.plan.is_outlined(callee) {
-            return self.call_function(callee, copy_out);
+            return self.call_part(Part::Callable(callee), copy_out);
         }
         let outer = self.exits;
         let outer_loop = self.in_loop.take();
@@ -266,8 +389,9 @@ impl Gen<'_, '_> {
         self.block(copy_out);
     }
 
-    fn call_function(&mut self, callee: Callee, copy_out: &Block) {
-        let id = self.unit.function(callee, self.kind);
+    /// Calls the function of a part and goes on where it says.
+    fn call_part(&mut self, part: Part<'p>, copy_out: &'p [Stmt]) {
+        let id = self.unit.function(part, self.kind);
         self.save_position();
         let code = self.call_external(FUNCTIONS, id, &[self.ctx, self.frame]);
         self.cache.clear();
@@ -282,6 +406,19 @@ impl Gen<'_, '_> {
         self.block(copy_out);
         self.goto(self.exits.exit);
         self.bind(rest);
+        if !matches!(part, Part::Callable(_)) {
+            let (end, round) = self.in_loop.unzip();
+            for (code_then, label) in [
+                (RETURNED, Some(self.exits.done)),
+                (BROKEN, end),
+                (CONTINUED, round),
+            ] {
+                if let Some(label) = label {
+                    let same = self.b.ins().icmp_imm_s(IntCC::Equal, code, code_then);
+                    self.branch_if(same, label);
+                }
+            }
+        }
         if self.kind == Kind::Parser {
             let aborted = self.b.ins().icmp_imm_s(IntCC::Equal, code, ABORTED);
             self.branch_if(aborted, self.exits.abort);

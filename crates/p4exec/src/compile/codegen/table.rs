@@ -37,7 +37,7 @@ enum Choice {
     Hash(HashAlgorithm),
 }
 
-impl Gen<'_, '_> {
+impl<'p> Gen<'_, 'p> {
     pub(super) fn apply_table(
         &mut self,
         id: TableId,
@@ -53,16 +53,8 @@ impl Gen<'_, '_> {
         let found = self.look_up(id);
         let position = self.b.use_var(found.position);
         let done = self.label();
-        let mut arms = Vec::new();
-        for (index, _) in table.actions.iter().enumerate() {
-            let arm = self.label();
-            let chosen = self
-                .b
-                .ins()
-                .icmp_imm_s(IntCC::Equal, position, index as i64);
-            self.branch_if(chosen, arm);
-            arms.push(arm);
-        }
+        let arms: Vec<_> = table.actions.iter().map(|_| self.label()).collect();
+        self.dispatch_word(position, (0..).zip(arms.iter().copied()));
         // Nothing to run.
         self.store_index(action_run, 0);
         self.goto(done);

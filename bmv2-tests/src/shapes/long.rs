@@ -1,0 +1,219 @@
+//! Shapes that are long, or just within the bounds.
+
+use super::hostile::{
+    THOUSAND, deep_actions, deep_brackets, deep_ifs, large_comparisons, long_sums,
+};
+use super::{each, whole};
+
+pub(super) fn many_members(n: usize) -> String {
+    let members: Vec<String> = (0..n).map(|i| format!("m{i}")).collect();
+    let decls = format!("enum e {{ {} }}", members.join(", "));
+    let body = each((0..n).step_by(100), |i| {
+        format!("if (x == e.m{i}) meta.a = {i};")
+    });
+    whole(&decls, "", "e x;", &body)
+}
+
+pub(super) fn many_values(n: usize) -> String {
+    let members: Vec<String> = (0..n).map(|i| format!("m{i} = {i}")).collect();
+    let decls = format!("enum bit<32> e {{ {} }}", members.join(", "));
+    let body = each((0..n).step_by(100), |i| {
+        format!("if (meta.b == e.m{i}) meta.a = {i};")
+    });
+    whole(&decls, "", "", &body)
+}
+
+pub(super) fn many_tables(n: usize) -> String {
+    let tables = each(0..n, |i| {
+        format!(
+            "table t{i} {{ key = {{ meta.a: exact; }} actions = {{ set; NoAction; }} size = 16; }}"
+        )
+    });
+    let locals = format!("action set(bit<32> x) {{ meta.a = x; }}\n{tables}");
+    whole("", "", &locals, &each(0..n, |i| format!("t{i}.apply();")))
+}
+
+pub(super) fn many_cases(n: usize) -> String {
+    let cases = each(0..n, |i| format!("{i}: {{ meta.b = {}; }}", i + 1));
+    whole(
+        "",
+        "",
+        "",
+        &format!("switch (meta.a) {{ {cases} default: {{ meta.b = 7; }} }}"),
+    )
+}
+
+pub(super) fn many_wide_cases(n: usize) -> String {
+    let cases = each(0..n, |i| format!("{i}: {{ meta.b = {}; }}", i + 1));
+    let body =
+        format!("bit<128> w = meta.a ++ 96w5; switch (w) {{ {cases} default: {{ meta.b = 7; }} }}");
+    whole("", "", "", &body)
+}
+
+/// Cases that return, exit, break and go on, inside a loop.
+pub(super) fn many_case_calls(n: usize) -> String {
+    let cases = each(0..n, |i| {
+        let way = ["a();", "return;", "exit;", "break;", "continue;"][i % 5];
+        format!("{i}: {{ meta.b = {}; {way} }}", i + 1)
+    });
+    let body = format!(
+        "for (bit<32> i in 0 .. 3) {{ switch (meta.a + i) {{ {cases} default: {{ meta.b = 7; }} }} meta.a = meta.a + 5; }}"
+    );
+    whole("", "", "action a() { meta.a = meta.a + 1; }", &body)
+}
+
+pub(super) fn many_entries(n: usize) -> String {
+    let entries = each(0..n, |i| format!("{i}: set({i});"));
+    let locals = format!(
+        "action set(bit<32> x) {{ meta.a = x; }}
+table t {{ key = {{ meta.a: exact; }} actions = {{ set; }} const entries = {{ {entries} }} size = {n}; }}"
+    );
+    whole("", "", &locals, "t.apply();")
+}
+
+pub(super) fn many_actions(n: usize) -> String {
+    let actions = each(0..n, |i| {
+        format!("action a{i}(bit<32> x) {{ meta.a = x + {i}; meta.b = x; }}")
+    });
+    let list = each(0..n, |i| format!("a{i};"));
+    let locals =
+        format!("{actions}\ntable t {{ key = {{ meta.a: exact; }} actions = {{ {list} }} }}");
+    let cases = each(0..n, |i| format!("a{i}: {{ meta.b = {i}; }}"));
+    whole(
+        "",
+        "",
+        &locals,
+        &format!("switch (t.apply().action_run) {{ {cases} }}"),
+    )
+}
+
+pub(super) fn many_keys(n: usize) -> String {
+    let keys = each(0..n, |i| format!("(meta.a + {i}): exact @name(\"k{i}\");"));
+    let locals = format!("table t {{ key = {{ {keys} }} actions = {{ NoAction; }} }}");
+    whole("", "", &locals, "t.apply();")
+}
+
+pub(super) fn many_states(n: usize) -> String {
+    let states = each(0..n, |i| {
+        format!(
+            "state s{i} {{ meta.a = meta.a + 1; transition select(meta.a) {{ 0: accept; _: s{}; }} }}",
+            i + 1
+        )
+    });
+    let states =
+        format!("state start {{ transition s0; }}\n{states}\nstate s{n} {{ transition accept; }}");
+    whole("", &states, "", "")
+}
+
+pub(super) fn many_select_cases(n: usize) -> String {
+    let cases = each(0..n, |i| format!("{i}: s{};", i % 3));
+    let states = format!(
+        "state start {{ pkt.extract(hdr.h); transition select(hdr.h.v ++ 24w1) {{ {cases} _: accept; }} }}
+state s0 {{ meta.a = 1; transition accept; }}
+state s1 {{ meta.a = 2; transition accept; }}
+state s2 {{ meta.a = 3; transition accept; }}"
+    );
+    whole("", &states, "", "")
+}
+
+pub(super) fn many_locals(n: usize) -> String {
+    let body = each(0..n, |i| {
+        format!("bit<32> x{i} = meta.a + {i}; meta.a = x{i};")
+    });
+    whole("", "", "", &body)
+}
+
+pub(super) fn many_fields(n: usize) -> String {
+    let fields = each(0..n, |i| format!("bit<8> f{i};"));
+    let body = each((0..n).step_by(50), |i| format!("x.f{i} = y.f{i} + 1;"));
+    whole(
+        &format!("struct large {{ {fields} }}"),
+        "",
+        "large x; large y;",
+        &format!("{body} x = y;"),
+    )
+}
+
+pub(super) fn many_constants(n: usize) -> String {
+    let constants = each(0..n, |i| match i {
+        0 => "const bit<32> c0 = 0;".to_owned(),
+        _ => format!("const bit<32> c{i} = 32w{i} + 1;"),
+    });
+    let body = each(0..n, |i| format!("meta.a = meta.a + c{i};"));
+    whole(&constants, "", "", &body)
+}
+
+pub(super) fn many_counters(n: usize) -> String {
+    let locals = each(0..n, |i| {
+        format!("counter(32w16, CounterType.packets) c{i};")
+    });
+    whole("", "", &locals, &each(0..n, |i| format!("c{i}.count(0);")))
+}
+
+pub(super) fn many_functions(n: usize) -> String {
+    let decls = each(0..n, |i| {
+        format!("bit<32> f{i}(in bit<32> x) {{ return x + {i}; }}")
+    });
+    let body = each(0..n, |i| format!("meta.a = f{i}(meta.a);"));
+    whole(&decls, "", "", &body)
+}
+
+pub(super) fn one_long_line(n: usize) -> String {
+    let body: String = (0..n).map(|i| format!("meta.a = meta.a + {i}; ")).collect();
+    whole("", "", "", &body)
+}
+
+pub(super) fn huge_table(n: usize) -> String {
+    let locals = format!(
+        "action set(bit<32> x) {{ meta.a = x; }}
+action_selector(HashAlgorithm.crc16, 32w{n}, 32w16) s;
+table t {{ key = {{ meta.a: exact; meta.b: selector; }} actions = {{ set; }} size = {n}; implementation = s; }}"
+    );
+    whole("", "", &locals, "t.apply();")
+}
+
+/// Loops inside each other that would run for ever.
+pub(super) fn nested_loops(n: usize) -> String {
+    let heads: String = (0..n)
+        .map(|i| format!("for (bit<32> i{i} in 0 .. 0xfffffffe) {{ "))
+        .collect();
+    let body = format!("{heads} meta.a = meta.a + 1; {}", "}".repeat(n));
+    whole("", "", "", &body)
+}
+
+pub(super) fn action_chain(n: usize) -> String {
+    deep_actions(n)
+}
+
+pub(super) fn nested_ifs(n: usize) -> String {
+    deep_ifs(n)
+}
+
+pub(super) fn nested_brackets(n: usize) -> String {
+    deep_brackets(n)
+}
+
+pub(super) fn nested_sums(n: usize) -> String {
+    long_sums(n)
+}
+
+pub(super) fn large_comparison(n: usize) -> String {
+    large_comparisons(n)
+}
+
+/// Hashes over a large struct.
+pub(super) fn large_hashes(n: usize) -> String {
+    let body = "hash(meta.a, HashAlgorithm.crc32, 32w0, { x }, 32w100);\n".repeat(n);
+    whole(THOUSAND, "", "thousand x;", &body)
+}
+
+/// Products of wide numbers, which helpers compute.
+pub(super) fn wide_products(n: usize) -> String {
+    let body = "w = w * v + w;\n".repeat(n);
+    whole(
+        "",
+        "",
+        "bit<4096> w = 3; bit<4096> v = 5;",
+        &format!("{body} meta.a = w[31:0];"),
+    )
+}
