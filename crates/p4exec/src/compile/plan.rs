@@ -35,6 +35,25 @@ pub(super) enum Part<'p> {
     Cases(ExprId, &'p [SwitchCase]),
 }
 
+/// Statements with whether they are worth a function. One that has others inside is not: those are cut in turn.
+fn piece(stmts: &[Stmt], cost: usize) -> (&[Stmt], bool) {
+    let worth = match stmts {
+        [only] => {
+            let outer = matches!(
+                only.kind,
+                StmtKind::If { .. }
+                    | StmtKind::Switch { .. }
+                    | StmtKind::Loop { .. }
+                    | StmtKind::Call { .. }
+                    | StmtKind::ApplyTable { .. }
+            );
+            !outer && cost > PIECE / 4
+        }
+        _ => true,
+    };
+    (stmts, worth)
+}
+
 /// What tells parts of one program apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PartKey {
@@ -118,12 +137,12 @@ impl Plan {
         let (mut from, mut sum) = (0, 0);
         for (at, cost) in costs.iter().enumerate() {
             if at > from && sum + cost > PIECE {
-                pieces.push((&block[from..at], from + 1 < at));
+                pieces.push(piece(&block[from..at], sum));
                 (from, sum) = (at, 0);
             }
             sum += cost;
         }
-        pieces.push((&block[from..], from + 1 < block.len()));
+        pieces.push(piece(&block[from..], sum));
         Some(pieces)
     }
 
