@@ -405,9 +405,8 @@ impl Costs {
                 copy_in,
                 copy_out,
             } => {
-                let copies = copy_in.iter().chain(copy_out);
-                let copies: usize = copies.map(|a| self.words(a.value)).sum();
-                copies + called(*callee)
+                let copies: usize = copy_in.iter().map(|a| self.words(a.value)).sum();
+                copies + called(*callee) + self.block(program, outlined, copy_out)
             }
             StmtKind::ApplyTable { table, .. } => {
                 let table = &program.tables[*table];

@@ -225,11 +225,10 @@ impl<'p> Survey<'p> {
                 callee,
                 copy_in,
                 copy_out,
-            } => {
-                one.then(Work::steps(self.assigns(copy_in)))
-                    .then(self.callee(Node::Callee(*callee)))
-                    .then(self.block(copy_out, rounds))
-            }
+            } => one
+                .then(Work::steps(self.assigns(copy_in)))
+                .then(self.callee(Node::Callee(*callee)))
+                .then(self.block(copy_out, rounds)),
             StmtKind::ApplyTable { table, .. } => one.then(self.callee(Node::Table(*table))),
             other => Work::steps(self.simple(other)),
         }
@@ -279,11 +278,10 @@ impl<'p> Survey<'p> {
         let keys = Work::steps(keys.fold(1, u64::saturating_add));
         let mut work = Work::default();
         for action in &table.actions {
-            let copies = self
-                .assigns(&action.copy_in)
-                .saturating_add(self.assigns(&action.copy_out));
+            let copies = Work::steps(self.assigns(&action.copy_in));
             let body = self.callee(Node::Callee(Callee::Action(action.action)));
-            work = work.or(Work::steps(copies).then(body));
+            let out = self.block(&action.copy_out, rounds);
+            work = work.or(copies.then(body).then(out));
         }
         self.block(&table.prologue, rounds).then(keys).then(work)
     }

@@ -362,7 +362,7 @@ impl<'p> Gen<'_, 'p> {
         self.reject(error);
     }
 
-    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &'p Block) {
+    pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &'p [Stmt]) {
         self.assign_all(copy_in);
         if self.unit.plan.is_outlined(callee) {
             return self.call_part(Part::Callable(callee), copy_out);

@@ -295,7 +295,7 @@ impl<'p> Gen<'_, 'p> {
             .plan
             .is_outlined(p4ir::Callee::Action(bound.action))
         {
-            self.call(p4ir::Callee::Action(bound.action), &[], &Vec::new());
+            self.call(p4ir::Callee::Action(bound.action), &[], &[]);
         } else {
             self.block(&action.body);
         }
