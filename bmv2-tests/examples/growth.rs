@@ -1,6 +1,8 @@
 //! What programs that repeat something cost: `growth [SHAPE [SIZE]]` prints, for a shape of `bmv2_tests::shapes`
 //! (all that run, without one), the time of the front end and of each executor, and how the peak of memory grew.
 
+#![allow(clippy::print_stdout)]
+
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -143,7 +143,8 @@ async fn names_of_ports_stand_for_their_numbers_and_read_back_equal() {
     let mut read = client.entries(filter.clone()).await;
     let mut expected = written.clone();
     let sort = |all: &mut Vec<v1::TableEntry>| all.sort_by_key(|e| format!("{e:?}"));
-    (sort(&mut read), sort(&mut expected));
+    sort(&mut read);
+    sort(&mut expected);
     assert_eq!(read, expected);
     // What the program itself says has names too.
     let begun = client
