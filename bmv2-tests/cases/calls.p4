@@ -34,12 +34,6 @@ void mark_half(inout bit<8> at, inout bit<4> x) {
     x = x + 0xc;
 }
 
-void mark_header(inout bit<8> at, inout e_t x) {
-    at = at + 1;
-    x.v = x.v + 0xc0;
-    x.w = 0xcc;
-}
-
 void mark_out(out bit<8> at, out bit<8> x) {
     at = 3;
     x = 0xc0;
@@ -151,8 +145,6 @@ control Ing(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm
             touch(hdr.s[hdr.c.a[1:0]].v);
         } else if (hdr.c.what == 3) {
             marks.apply(hdr.c.a, hdr.s[hdr.c.a[1:0]].v);
-        } else if (hdr.c.what == 4) {
-            mark_header(hdr.c.a, hdr.s[hdr.c.a[1:0]]);
         } else if (hdr.c.what == 5) {
             mark_half(hdr.c.a, hdr.s[hdr.c.a[1:0]].v[7:4]);
         } else if (hdr.c.what == 6) {
@@ -173,8 +165,6 @@ control Ing(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm
             leave.apply(hdr.c.a, hdr.s[hdr.c.a[1:0]].v, hdr.s[hdr.c.a[1:0]].w[3:0]);
         } else if (hdr.c.what == 13) {
             leave_action(hdr.s[hdr.c.a[1:0]].v, hdr.s[hdr.c.a[1:0]].w[7:4]);
-        } else if (hdr.c.what == 14) {
-            hdr.s[hdr.s[1].v[1:0]] = { 2, 0xdd };
         } else if (hdr.c.what == 15) {
             keys.apply();
         } else if (hdr.c.what == 16) {
@@ -182,6 +172,8 @@ control Ing(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm
             mark(hdr.s[hdr.s[0].v[1:0]].v, hdr.s[0].v);
         } else if (hdr.c.what == 17) {
             hdr.s[next_index(hdr.c.a)].v = hdr.s[next_index(hdr.c.a)].w;
+        } else if (hdr.c.what == 18) {
+            hdr.s[hdr.c.a[1:0]].v += next(hdr.c.a);
         }
     }
 }

@@ -170,15 +170,18 @@ fn run_statements(count: u64, arguments: &Arguments) -> bool {
     }
     println!(
         "{} programs that agree, {} packets ({} of them undefined) in {:.1} s (seeds from {}); {} also as p4c compiles \
-         them, {} on simple_switch, {} neither takes; {differ} differ",
+         them ({} packets met its known faults), which does not take {}; {} also on simple_switch, which does not take {}; \
+         {differ} differ",
         all.programs,
         all.packets,
         all.undefined,
         start.elapsed().as_secs_f64(),
         arguments.seed,
         all.from_p4c,
-        all.simple_switch,
+        all.faults,
         all.not_taken,
+        all.simple_switch,
+        all.not_started,
     );
     differ == 0
 }

@@ -46,6 +46,9 @@ pub enum Trouble {
     /// p4c refuses the program.
     #[error("p4c-bm2-ss: {0}")]
     Compile(String),
+    /// `simple_switch` does not take what p4c made of the program.
+    #[error("simple_switch does not start: {0}")]
+    NotStarted(String),
     /// A tool is not installed, or did not start or answer.
     #[error("{0}")]
     Tool(String),
@@ -130,6 +133,19 @@ fn compile(path: &Path, options: &Options, folder: &Path) -> Result<PathBuf, Tro
     Err(Trouble::Compile(errors.join("\n")))
 }
 
+/// Starts a switch on a program. `packets` are all that will come in.
+fn start(
+    program: &Program,
+    folder: &Path,
+    ports: &[u16],
+    packets: &[(u16, Vec<u8>)],
+) -> Result<Switch, Trouble> {
+    Switch::start(&program.json, folder, ports, packets).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => Trouble::NotStarted(e.to_string()),
+        _ => Trouble::Tool(e.to_string()),
+    })
+}
+
 /// Plays a case on a switch of its own.
 ///
 /// # Errors
@@ -158,7 +174,7 @@ pub fn play(program: &Program, case: &Case) -> Result<(), Trouble> {
         }
     }
     let ports: Vec<u16> = ports.into_iter().collect();
-    let mut switch = Switch::start(&program.json, folder.path(), &ports, &packets).map_err(tool)?;
+    let mut switch = start(program, folder.path(), &ports, &packets)?;
     let mut failures = Vec::new();
     let mut expected: BTreeMap<u16, Vec<_>> = BTreeMap::new();
     for (line, statement) in &case.statements {
@@ -216,7 +232,7 @@ pub fn observe(
     let tool = |e: std::io::Error| Trouble::Tool(e.to_string());
     let folder = tempfile::tempdir().map_err(tool)?;
     let ports: Vec<u16> = ports.iter().copied().collect();
-    let mut switch = Switch::start(&program.json, folder.path(), &ports, packets).map_err(tool)?;
+    let mut switch = start(program, folder.path(), &ports, packets)?;
     carry_out(&mut switch, commands)?;
     for (port, _) in packets {
         switch.send(*port).map_err(tool)?;
@@ -265,7 +281,7 @@ pub fn pace(
         .collect();
     let folder = tempfile::tempdir().map_err(tool)?;
     let ports: Vec<u16> = (0..=busiest.max(PACE_PORTS)).collect();
-    let mut switch = Switch::start(&program.json, folder.path(), &ports, &own).map_err(tool)?;
+    let mut switch = start(program, folder.path(), &ports, &own)?;
     carry_out(&mut switch, commands)?;
     // No queue may overflow: what is dropped is not forwarded.
     carry_out(&mut switch, &format!("set_queue_depth {count}"))?;

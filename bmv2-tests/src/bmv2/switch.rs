@@ -54,7 +54,8 @@ impl Drop for Switch {
 }
 
 impl Switch {
-    /// Starts a switch on a compiled program. `packets` are all that will come in, in order.
+    /// Starts a switch on a compiled program. `packets` are all that will come in, in order. The error is
+    /// [`io::ErrorKind::InvalidData`] with its first words if the switch ends at once.
     pub(super) fn start(
         json: &Path,
         folder: &Path,
@@ -110,9 +111,15 @@ impl Switch {
             },
             Err(error) => {
                 let mut process = process;
+                let ended = matches!(process.try_wait(), Ok(Some(_)));
                 let _ = process.kill();
                 let _ = process.wait();
-                return Err(error);
+                let words = fs::read_to_string(folder.join("switch.log")).unwrap_or_default();
+                let why = words.lines().find(|line| !line.starts_with("Calling"));
+                return Err(match why {
+                    Some(why) if ended => io::Error::new(io::ErrorKind::InvalidData, why),
+                    _ => error,
+                });
             }
         };
         switch.write_ahead()?;

@@ -5,11 +5,14 @@
 //! Where the language leaves a number undefined it stays so; a decision that depends on one ends the packet as
 //! [`Outcome::Undefined`].
 
+use std::collections::BTreeSet;
+
 use super::ast::{
     Arg, Block, Callee, Choice, Code, Cond, Direction, Expr, Kind, Lvalue, Op, Program, Record,
     Source, Step, Stmt, Table, Test, Ty, VarRef,
 };
 use super::value::{Value, ones};
+use super::walk;
 
 /// What becomes of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,19 +23,47 @@ pub enum Outcome {
     Undefined(&'static str),
 }
 
+/// Something that p4c is known to do otherwise than the language says. What it makes of a packet that met one is not
+/// compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// It evaluates the right side of an assignment before the indices on the left.
+    RightBeforeLeft,
+    /// It assigns a list field by field, and the place anew for each.
+    ListInParts,
+    /// It copies nothing out of what it passes through a temporary when the callee exits.
+    ExitWithoutCopies,
+    /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
+    BoundTwice,
+}
+
+/// What a program does to a packet.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// What p4c is known to do otherwise on its way.
+    pub faults: BTreeSet<Fault>,
+}
+
 /// Runs a packet through a program.
 #[must_use]
-pub fn run(program: &Program, packet: &[u8]) -> Outcome {
+pub fn run(program: &Program, packet: &[u8]) -> Run {
     let mut machine = Machine {
         program,
         frames: Vec::new(),
         packet,
         cursor: 0,
+        faults: BTreeSet::new(),
     };
-    match machine.packet() {
+    let outcome = match machine.packet() {
         Ok(sent) => Outcome::Sent(sent),
         Err(Stop::Undefined(why)) => Outcome::Undefined(why),
         Err(Stop::Exit | Stop::Reject) => Outcome::Undefined("stopped where nothing can stop"),
+    };
+    Run {
+        outcome,
+        faults: machine.faults,
     }
 }
 
@@ -62,7 +93,7 @@ struct Frame {
 }
 
 /// A place that was found: no later change can move it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Spot {
     frame: usize,
     var: usize,
@@ -76,6 +107,7 @@ struct Machine<'p> {
     packet: &'p [u8],
     /// Bytes the parser took.
     cursor: usize,
+    faults: BTreeSet<Fault>,
 }
 
 impl<'p> Machine<'p> {
@@ -167,6 +199,9 @@ impl<'p> Machine<'p> {
             Err(Stop::Undefined(why)) => return Err(Stop::Undefined(why)),
             Ok(_) | Err(Stop::Exit) => {}
         }
+        if end.is_err() && !results.is_empty() {
+            self.faults.insert(Fault::ExitWithoutCopies);
+        }
         for (index, spot) in results {
             self.set(&spot, vars[index].clone());
         }
@@ -204,6 +239,11 @@ impl<'p> Machine<'p> {
             spot.path.push(index);
         }
         Ok(spot)
+    }
+
+    /// Whether a place would be found somewhere else by now. One with calls is not asked: they have effects.
+    fn moved(&mut self, frame: usize, place: &'p Lvalue, spot: &Spot) -> bool {
+        !walk::calls(place) && self.spot(frame, place).is_ok_and(|now| now != *spot)
     }
 
     /// What is stored at a place, before slicing.
@@ -330,7 +370,13 @@ impl<'p> Machine<'p> {
                 let spot = self.spot(frame, place)?;
                 let ty = self.type_at(frame, place);
                 let value = self.source(frame, source, ty)?;
+                if walk::calls(place) || self.moved(frame, place, &spot) {
+                    self.faults.insert(Fault::RightBeforeLeft);
+                }
                 self.set(&spot, value);
+                if matches!(source, Source::List(_)) && self.moved(frame, place, &spot) {
+                    self.faults.insert(Fault::ListInParts);
+                }
             }
             Stmt::SetValid(place) => {
                 let spot = self.spot(frame, place)?;
@@ -450,9 +496,23 @@ impl<'p> Machine<'p> {
 
     fn act(&mut self, frame: usize, table: &'p Table, choice: &'p Choice) -> Result<(), Stop> {
         let listed = &table.actions[choice.listed];
+        let bound = listed.bound.iter().filter_map(|arg| match arg {
+            Arg::Place(place) => Some(place),
+            Arg::Value(_) => None,
+        });
+        let mut spots = Vec::new();
+        for place in bound {
+            spots.push((place, self.spot(frame, place)?));
+        }
         let args = listed.bound.iter().chain(&choice.data);
-        self.call(frame, Callee::Action(listed.action), args)
-            .map(drop)
+        let end = self.call(frame, Callee::Action(listed.action), args);
+        if spots
+            .iter()
+            .any(|(place, spot)| self.moved(frame, place, spot))
+        {
+            self.faults.insert(Fault::BoundTwice);
+        }
+        end.map(drop)
     }
 }
 

@@ -19,7 +19,7 @@ mod value;
 mod walk;
 
 pub use check::{Found, Judges, Party, Tally, check, smallest};
-pub use eval::{Outcome, run};
+pub use eval::{Fault, Outcome, Run, run};
 pub use make::{packet, program};
 
 use crate::random::Choices;

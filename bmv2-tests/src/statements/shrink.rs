@@ -3,13 +3,14 @@
 use super::ast::{Arg, Block, Expr, Program, Source, Stmt};
 use super::walk::{self, Visitor};
 
-/// Programs that shrinking may try.
-const MOST: usize = 1_500;
-
-/// Makes a program smaller as long as `fails` says that it still goes wrong.
-pub(super) fn shrink(program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
+/// Makes a program smaller as long as `fails` says that it still goes wrong; it is asked `most` times.
+pub(super) fn shrink(
+    program: Program,
+    most: usize,
+    mut fails: impl FnMut(&Program) -> bool,
+) -> Program {
     let mut best = program;
-    let mut left = MOST;
+    let mut left = most;
     loop {
         let before = best.clone();
         for way in Way::ALL {

@@ -155,6 +155,16 @@ fn cond(c: &mut Cond, v: &mut impl Visitor) {
     }
 }
 
+/// Whether finding a place calls a function.
+pub(super) fn calls(p: &Lvalue) -> bool {
+    if !p.steps.iter().any(|step| matches!(step, Step::Moving(_))) {
+        return false;
+    }
+    let mut found = Found::default();
+    place(&mut p.clone(), &mut found);
+    !found.callees.is_empty()
+}
+
 /// What can be run: code, tables, and instances of controls and parsers.
 #[derive(Default)]
 pub(super) struct Reached {

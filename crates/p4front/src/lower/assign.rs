@@ -377,16 +377,27 @@ impl<'a> Lowerer<'a> {
     fn reads_var(&self, e: &Elab<'a>, dst: &Place) -> bool {
         match &e.val {
             Val::Expr(id) => self.expr_reads(*id, dst),
-            Val::Place { place, .. } => place.var == dst.var,
+            Val::Place { place, .. } => self.place_reads(place, dst),
             Val::Agg(all) => all.iter().any(|p| self.reads_var(p, dst)),
             _ => false,
         }
     }
 
+    /// The place itself, or what its indices are computed from.
+    fn place_reads(&self, place: &Place, dst: &Place) -> bool {
+        let by_index = |step: &Projection| match step {
+            Projection::DynIndex(index) => self.expr_reads(*index, dst),
+            _ => false,
+        };
+        place.var == dst.var || place.path.iter().any(by_index)
+    }
+
     fn expr_reads(&self, id: p4ir::ExprId, dst: &Place) -> bool {
         match &self.ir.exprs[id].kind {
             ExprKind::Const(_) | ExprKind::PacketLength => false,
-            ExprKind::Read(p) | ExprKind::IsValid(p) | ExprKind::NextIndex(p) => p.var == dst.var,
+            ExprKind::Read(p) | ExprKind::IsValid(p) | ExprKind::NextIndex(p) => {
+                self.place_reads(p, dst)
+            }
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Slice { value: a, .. } => {
                 self.expr_reads(*a, dst)
             }
