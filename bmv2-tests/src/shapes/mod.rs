@@ -81,7 +81,7 @@ shapes! {
     doubling_extern_arguments(49) => Refused(TypeWords);
     doubling_stacks(40) => Refused(TypeWords);
     doubling_headers(59) => Refused(TypeWords);
-    doubling_inferred_tuples(40) => Refused(TypeWords);
+    doubling_inferred_tuples(30) => Refused(TypeWords);
     wide_tuples(10_000) => Refused(TypeWords);
     wide_fields(100) => Refused(TypeWords);
     deep_structs(1_000) => Refused(TypeDepth);

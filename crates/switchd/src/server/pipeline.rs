@@ -38,7 +38,7 @@ struct Wrapped {
 fn is_text(bytes: &[u8]) -> bool {
     !bytes
         .iter()
-        .any(|b| *b < 0x20 && !b"\t\n\r\x0c".contains(b))
+        .any(|b| *b < 0x20 && !b"\t\n\x0b\x0c\r".contains(b))
 }
 
 /// The program in a device config: P4 text, BMv2 JSON, or either wrapped.

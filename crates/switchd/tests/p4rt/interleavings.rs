@@ -488,6 +488,7 @@ fn writes_and_programs_of_two_clients() {
                 let tenure = world.admit(1);
                 world.commit(A, tenure).await;
                 let _ = arbitrated.send(());
+                pause().await;
                 world.write(A, 1, 1).await;
                 world.write(A, 1, 2).await;
             }),
