@@ -63,7 +63,7 @@ pub(in crate::cli) struct Switch {
     /// The most memory that building a program may take that a client pushes.
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub(super) build_memory: Size,
-    /// The most processor time for that; by the clock it may take twice as long.
+    /// The most processor time for that; by the clock it may take four times as long.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = build_time)]
     pub(super) build_time: Time,
     /// Where random numbers of programs begin.
@@ -300,7 +300,7 @@ impl Switch {
         BuildLimits {
             memory: self.build_memory.0,
             processor,
-            time: processor * 2,
+            time: processor * 4,
         }
     }
 

@@ -258,14 +258,18 @@ impl World {
         };
         let outbox = &self.outboxes[client].0;
         let known = again.then_some("");
+        pause().await;
         let arbitrated =
             self.switch
                 .primacy
                 .arbitrate(client as u64, &update, known, outbox, &Limits::DEFAULT);
-        arbitrated.await.is_ok()
+        let taken = arbitrated.await.is_ok();
+        pause().await;
+        taken
     }
 
     async fn leave(&self, client: usize) {
+        pause().await;
         self.switch.primacy.leave("", client as u64).await;
     }
 
@@ -306,6 +310,7 @@ impl World {
             updates: vec![insert(entry)],
             ..Default::default()
         };
+        pause().await;
         let Ok(step) = self.switch.step_to_write(&request).await else {
             return self.refuse();
         };
@@ -409,7 +414,7 @@ fn two_clients_run_programs_and_the_first_leaves() {
             }),
         ]
     });
-    assert!(counts.len() > 50, "{}", counts.len());
+    assert!(counts.len() > 1000, "{} ways", counts.len());
     // B's program is always run; A's in some ways, and in some it comes too late.
     assert!(
         counts
@@ -474,7 +479,7 @@ fn a_client_that_arbitrates_again_stays_what_it_is() {
             }),
         ]
     });
-    assert!(counts.len() > 5, "{}", counts.len());
+    assert!(counts.len() > 100, "{} ways", counts.len());
     assert!(counts.iter().all(|count| *count == (2, 0)), "{counts:?}");
 }
 
@@ -501,7 +506,7 @@ fn writes_and_programs_of_two_clients() {
             }),
         ]
     });
-    assert!(counts.len() > 10, "{}", counts.len());
+    assert!(counts.len() > 300, "{} ways", counts.len());
     for made in [3, 4, 5] {
         assert!(counts.iter().any(|(count, _)| *count == made), "{made}");
     }

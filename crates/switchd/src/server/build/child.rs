@@ -9,7 +9,7 @@ use std::thread;
 
 use p4runtime::p4::v1;
 use prost::Message as _;
-use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, nice, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, nice, setrlimit, setsid};
 
 use super::{Order, read_answer, write_answer};
 use crate::engine::ReadyProgram;
@@ -110,10 +110,18 @@ fn limit(order: &Order) -> io::Result<()> {
     netlab::give_up_rights(None).map_err(io::Error::other)?;
     // If the machine runs out of memory all the same, this process goes first. Not all systems can be told.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    stand_back();
     setrlimit(Resource::Fsize, exactly(0))?;
-    // Its priority is low already where it cannot be made lower.
-    let _ = nice(NICE);
     Ok(())
+}
+
+/// Lets whatever moves packets go first. What the system does not know, or has done already, need not be done.
+fn stand_back() {
+    // A session of its own: what the terminal sends the switch is not for the child, and where the scheduler shares processors out by
+    // sessions, the child's share is not the switch's.
+    let _ = setsid();
+    let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
+    let _ = nice(NICE);
 }
 
 /// Ends the process when its input does.

@@ -44,7 +44,7 @@ impl Default for BuildLimits {
         Self {
             memory: Bytes::new(2 << 30),
             processor: Duration::from_secs(30),
-            time: Duration::from_secs(60),
+            time: Duration::from_secs(120),
         }
     }
 }

@@ -69,8 +69,6 @@ fn start(builder: &ChildBuilder) -> Result<Child, Refusal> {
     Command::new(&builder.program)
         .args(&builder.arguments)
         .env_clear()
-        // What the terminal sends the switch is not for the child.
-        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
