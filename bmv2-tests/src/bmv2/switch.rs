@@ -111,9 +111,9 @@ impl Switch {
             },
             Err(error) => {
                 let mut process = process;
-                let ended = matches!(process.try_wait(), Ok(Some(_)));
                 let _ = process.kill();
-                let _ = process.wait();
+                // What was already ending says so.
+                let ended = process.wait().is_ok_and(|status| status.code().is_some());
                 let words = fs::read_to_string(folder.join("switch.log")).unwrap_or_default();
                 let why = words.lines().find(|line| !line.starts_with("Calling"));
                 return Err(match why {

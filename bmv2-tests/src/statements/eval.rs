@@ -31,8 +31,12 @@ pub enum Fault {
     RightBeforeLeft,
     /// It assigns a list field by field, and the place anew for each.
     ListInParts,
+    /// A header assigned from a list that reads it becomes invalid.
+    ListFromItself,
     /// It copies nothing out of what it passes through a temporary when the callee exits.
     ExitWithoutCopies,
+    /// It cannot extract into an element of a stack whose number is computed, and does not say so.
+    ExtractByIndex,
     /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
     BoundTwice,
 }
@@ -177,6 +181,10 @@ impl<'p> Machine<'p> {
             let value = match arg {
                 Arg::Value(source) => self.source(frame, source, param.ty)?,
                 Arg::Place(place) => {
+                    // p4c puts the place where the parameter stands.
+                    if matches!(callee, Callee::Parser(_)) && moves(place) {
+                        self.faults.insert(Fault::ExtractByIndex);
+                    }
                     let spot = self.spot(frame, place)?;
                     let value = match direction {
                         Direction::InOut => self.get(&spot),
@@ -370,12 +378,17 @@ impl<'p> Machine<'p> {
                 let spot = self.spot(frame, place)?;
                 let ty = self.type_at(frame, place);
                 let value = self.source(frame, source, ty)?;
-                if walk::calls(place) || self.moved(frame, place, &spot) {
+                if self.moved(frame, place, &spot) {
                     self.faults.insert(Fault::RightBeforeLeft);
                 }
                 self.set(&spot, value);
-                if matches!(source, Source::List(_)) && self.moved(frame, place, &spot) {
-                    self.faults.insert(Fault::ListInParts);
+                if let Source::List(list) = source {
+                    if self.moved(frame, place, &spot) {
+                        self.faults.insert(Fault::ListInParts);
+                    }
+                    if list.iter().any(|e| walk::reads(e, place)) {
+                        self.faults.insert(Fault::ListFromItself);
+                    }
                 }
             }
             Stmt::SetValid(place) => {
@@ -447,6 +460,9 @@ impl<'p> Machine<'p> {
     }
 
     fn extract(&mut self, frame: usize, place: &'p Lvalue) -> Result<(), Stop> {
+        if moves(place) {
+            self.faults.insert(Fault::ExtractByIndex);
+        }
         let spot = self.spot(frame, place)?;
         let Ty::Record(record) = self.type_at(frame, place) else {
             return Err(Stop::Undefined("only headers are extracted"));
@@ -514,6 +530,12 @@ impl<'p> Machine<'p> {
         }
         end.map(drop)
     }
+}
+
+/// Whether an index in a place is computed.
+fn moves(place: &Lvalue) -> bool {
+    let is_moving = |step: &Step| matches!(step, Step::Moving(_));
+    place.steps.iter().any(is_moving)
 }
 
 fn matches(table: &Table, sets: &[(u64, u64)], keys: &[u64]) -> bool {

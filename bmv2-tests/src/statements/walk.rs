@@ -165,6 +165,21 @@ pub(super) fn calls(p: &Lvalue) -> bool {
     !found.callees.is_empty()
 }
 
+/// Whether a number is computed from some part of a place.
+pub(super) fn reads(e: &Expr, place: &Lvalue) -> bool {
+    let mut found = Found::default();
+    number(&mut e.clone(), &mut found);
+    found.reads.iter().any(|read| may_overlap(read, place))
+}
+
+fn may_overlap(a: &Lvalue, b: &Lvalue) -> bool {
+    let same = |(a, b): (&Step, &Step)| match (a, b) {
+        (Step::Field(a), Step::Field(b)) | (Step::Index(a), Step::Index(b)) => a == b,
+        _ => true,
+    };
+    a.var == b.var && a.steps.iter().zip(&b.steps).all(same)
+}
+
 /// What can be run: code, tables, and instances of controls and parsers.
 #[derive(Default)]
 pub(super) struct Reached {
@@ -210,9 +225,16 @@ pub(super) fn reached(program: &Program) -> Reached {
 struct Found {
     callees: Vec<Callee>,
     tables: Vec<usize>,
+    reads: Vec<Lvalue>,
 }
 
 impl Visitor for Found {
+    fn number(&mut self, e: &mut Expr) {
+        if let Expr::Read(place) = e {
+            self.reads.push(place.clone());
+        }
+    }
+
     fn callee(&mut self, callee: Callee) {
         self.callees.push(callee);
     }
