@@ -170,7 +170,7 @@ fn run_statements(count: u64, arguments: &Arguments) -> bool {
     }
     println!(
         "{} programs that agree, {} packets ({} of them undefined) in {:.1} s (seeds from {}); {} also as p4c compiles \
-         them ({} packets met its known faults), which does not take {}; {} also on simple_switch, which does not take {}; \
+         them ({} packets differ by its known faults), which does not take {}; {} also on simple_switch, which does not take {}; \
          {differ} differ",
         all.programs,
         all.packets,
@@ -178,7 +178,7 @@ fn run_statements(count: u64, arguments: &Arguments) -> bool {
         start.elapsed().as_secs_f64(),
         arguments.seed,
         all.from_p4c,
-        all.faults,
+        all.explained,
         all.not_taken,
         all.simple_switch,
         all.not_started,

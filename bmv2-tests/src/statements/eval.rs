@@ -23,19 +23,19 @@ pub enum Outcome {
     Undefined(&'static str),
 }
 
-/// Something that p4c is known to do otherwise than the language says. What it makes of a packet that met one is not
-/// compared.
+/// Something that p4c is known to do otherwise than the language says: it explains a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// It evaluates the right side of an assignment before the indices on the left.
     RightBeforeLeft,
-    /// It assigns a list field by field, and the place anew for each.
-    ListInParts,
+    /// A list for a header whose index is computed goes there field by field, each by the index as it is by then, and the
+    /// header is not made valid.
+    ListByIndex,
     /// A header assigned from a list that reads it becomes invalid.
     ListFromItself,
     /// It copies nothing out of what it passes through a temporary when the callee exits.
     ExitWithoutCopies,
-    /// It cannot extract into an element of a stack whose number is computed, and does not say so.
+    /// What it extracts into an element whose index is computed stays in a temporary.
     ExtractByIndex,
     /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
     BoundTwice,
@@ -383,8 +383,8 @@ impl<'p> Machine<'p> {
                 }
                 self.set(&spot, value);
                 if let Source::List(list) = source {
-                    if self.moved(frame, place, &spot) {
-                        self.faults.insert(Fault::ListInParts);
+                    if moves(place) {
+                        self.faults.insert(Fault::ListByIndex);
                     }
                     if list.iter().any(|e| walk::reads(e, place)) {
                         self.faults.insert(Fault::ListFromItself);
