@@ -116,6 +116,15 @@ fn send(executor: &mut dyn Executor, byte: u8) -> String {
     format!("{sent:?} {dropped:?}")
 }
 
+#[test]
+fn small_ones_are_programs() {
+    for shape in SHAPES {
+        if let Err(error) = compile(&shape.program(2)) {
+            panic!("{}: {error}", shape.name);
+        }
+    }
+}
+
 /// What a child does; without its variable, nothing.
 #[test]
 fn child() {

@@ -5,8 +5,11 @@
 //! they are on PATH, on what p4c makes of them and on `simple_switch`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use bmv2_tests::differ::{Tally, soak};
@@ -16,7 +19,10 @@ use p4front::Options;
 
 const USAGE: &str =
     "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...
-       differ --statements N [--seed N] [--judged N (programs for p4c and simple_switch; all)]";
+       differ --statements N [--seed N] [--judged N (programs for p4c and simple_switch; all)] [--jobs N (threads; one per processor)]";
+
+/// Random programs from one line of progress to the next.
+const PROGRESS: u64 = 500;
 
 /// Packets from one first state.
 const PER_SCENARIO: usize = 400;
@@ -30,6 +36,8 @@ struct Arguments {
     statements: Option<u64>,
     /// How many of them others are asked about.
     judged: u64,
+    /// How many are tried at a time.
+    jobs: usize,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -41,6 +49,7 @@ fn arguments() -> Result<Arguments, String> {
         programs: Vec::new(),
         statements: None,
         judged: u64::MAX,
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -58,6 +67,7 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => arguments.seed = number(value()?)?,
             "--statements" => arguments.statements = Some(number(value()?)?),
             "--judged" => arguments.judged = number(value()?)?,
+            "--jobs" => arguments.jobs = number(value()?)?.max(1) as usize,
             "-I" => arguments.include.push(PathBuf::from(value()?)),
             option if option.starts_with('-') => return Err(USAGE.to_owned()),
             file => arguments.programs.push(PathBuf::from(file)),
@@ -150,24 +160,47 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(differ == 0)
 }
 
-/// Random programs, each from a seed of its own that a report names.
+/// Random programs, each from a seed of its own that a report names. Reports are in the order of the seeds.
 fn run_statements(count: u64, arguments: &Arguments) -> bool {
     let start = Instant::now();
     let installed = Judges::installed();
-    let (mut all, mut differ) = (statements::Tally::default(), 0);
-    for (index, seed) in (arguments.seed..).take(count as usize).enumerate() {
-        let judges = match (index as u64) < arguments.judged {
-            true => installed,
-            false => Judges::default(),
-        };
-        match statements::one(seed, judges) {
-            Ok(tally) => all += tally,
-            Err(found) => {
-                differ += 1;
-                println!("seed {seed}: DIFFER\n{found}\n");
+    let next = AtomicU64::new(0);
+    let results = Mutex::new((statements::Tally::default(), BTreeMap::new()));
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            let seed = arguments.seed.wrapping_add(index);
+            let judges = match index < arguments.judged {
+                true => installed,
+                false => Judges::default(),
+            };
+            let result = statements::one(seed, judges);
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            match result {
+                Ok(tally) => results.0 += tally,
+                Err(found) => {
+                    eprintln!("seed {seed}: differs");
+                    results.1.insert(seed, found);
+                }
+            }
+            if index % PROGRESS == PROGRESS - 1 {
+                eprintln!("{} % ({} programs)", (index + 1) * 100 / count, index + 1);
             }
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(work);
+        }
+    });
+    let (all, found) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (seed, found) in &found {
+        println!("seed {seed}: DIFFER\n{found}\n");
     }
+    let differ = found.len();
     println!(
         "{} programs that agree, {} packets ({} of them undefined) in {:.1} s (seeds from {}); {} also as p4c compiles \
          them ({} packets differ by its known faults), which does not take {}; {} also on simple_switch, which does not take {}; \
@@ -183,7 +216,7 @@ fn run_statements(count: u64, arguments: &Arguments) -> bool {
         all.simple_switch,
         all.not_started,
     );
-    differ == 0
+    found.is_empty()
 }
 
 fn main() -> ExitCode {

@@ -133,17 +133,23 @@ fn compile(path: &Path, options: &Options, folder: &Path) -> Result<PathBuf, Tro
     Err(Trouble::Compile(errors.join("\n")))
 }
 
-/// Starts a switch on a program. `packets` are all that will come in.
+/// Starts a switch on a program, and waits until it listens. `packets` are all that will come in.
 fn start(
     program: &Program,
     folder: &Path,
     ports: &[u16],
     packets: &[(u16, Vec<u8>)],
 ) -> Result<Switch, Trouble> {
-    Switch::start(&program.json, folder, ports, packets).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => Trouble::NotStarted(e.to_string()),
-        _ => Trouble::Tool(e.to_string()),
-    })
+    let mut switch = Switch::start(&program.json, folder, ports, packets).map_err(trouble)?;
+    switch.listens().map_err(trouble)?;
+    Ok(switch)
+}
+
+fn trouble(error: std::io::Error) -> Trouble {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => Trouble::NotStarted(error.to_string()),
+        _ => Trouble::Tool(error.to_string()),
+    }
 }
 
 /// Plays a case on a switch of its own.
@@ -239,6 +245,25 @@ pub fn observe(
     }
     switch.settle(Duration::from_millis(300));
     switch.sent().map_err(tool)
+}
+
+/// What comes out at `to` of a switch of its own that gets packets at `from`, as fast as it takes them: it is waited for
+/// until as many came out.
+///
+/// # Errors
+/// [`Trouble::NotStarted`], [`Trouble::Tool`].
+pub fn forward(
+    program: &Program,
+    packets: &[Vec<u8>],
+    (from, to): (u16, u16),
+) -> Result<Vec<Vec<u8>>, Trouble> {
+    let tool = |e: std::io::Error| Trouble::Tool(e.to_string());
+    let folder = tempfile::tempdir().map_err(tool)?;
+    let given: Vec<(u16, Vec<u8>)> = packets.iter().map(|p| (from, p.clone())).collect();
+    let switch = Switch::start(&program.json, folder.path(), &[from, to], &given);
+    switch
+        .and_then(|mut s| s.forward(from, to))
+        .map_err(trouble)
 }
 
 /// How fast a switch of its own forwards.

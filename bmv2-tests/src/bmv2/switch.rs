@@ -40,22 +40,25 @@ pub(super) struct Switch {
     waiting: BTreeMap<u16, VecDeque<(usize, Vec<u8>)>>,
     /// The port of the last packet let go.
     last: Option<u16>,
-    cli: Cli,
+    thrift: u16,
+    /// Opened by the first command.
+    cli: Option<Cli>,
 }
 
 impl Drop for Switch {
     fn drop(&mut self) {
         self.pipes.clear();
-        let _ = self.cli.process.kill();
-        let _ = self.cli.process.wait();
+        if let Some(cli) = &mut self.cli {
+            let _ = cli.process.kill();
+            let _ = cli.process.wait();
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
 impl Switch {
-    /// Starts a switch on a compiled program. `packets` are all that will come in, in order. The error is
-    /// [`io::ErrorKind::InvalidData`] with its first words if the switch ends at once.
+    /// Starts a switch on a compiled program. `packets` are all that will come in, in order.
     pub(super) fn start(
         json: &Path,
         folder: &Path,
@@ -98,32 +101,44 @@ impl Switch {
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        let cli = Cli::start(thrift, process.id());
-        let mut switch = match cli {
-            Ok(cli) => Self {
-                process,
-                folder: folder.to_owned(),
-                ports: ports.to_vec(),
-                pipes,
-                waiting,
-                last: None,
-                cli,
-            },
-            Err(error) => {
-                let mut process = process;
-                let _ = process.kill();
-                // What was already ending says so.
-                let ended = process.wait().is_ok_and(|status| status.code().is_some());
-                let words = fs::read_to_string(folder.join("switch.log")).unwrap_or_default();
-                let why = words.lines().find(|line| !line.starts_with("Calling"));
-                return Err(match why {
-                    Some(why) if ended => io::Error::new(io::ErrorKind::InvalidData, why),
-                    _ => error,
-                });
-            }
+        let mut switch = Self {
+            process,
+            folder: folder.to_owned(),
+            ports: ports.to_vec(),
+            pipes,
+            waiting,
+            last: None,
+            thrift,
+            cli: None,
         };
         switch.write_ahead()?;
         Ok(switch)
+    }
+
+    /// An error with the first words of a switch that has ended by itself; it is [`io::ErrorKind::InvalidData`].
+    fn still_runs(&mut self) -> io::Result<()> {
+        match self.process.try_wait()? {
+            None => Ok(()),
+            Some(status) => {
+                let words = fs::read_to_string(self.folder.join("switch.log")).unwrap_or_default();
+                let why = words.lines().find(|line| !line.starts_with("Calling"));
+                let why = why.map_or_else(|| status.to_string(), str::to_owned);
+                Err(io::Error::new(io::ErrorKind::InvalidData, why))
+            }
+        }
+    }
+
+    /// Waits until the switch listens. The error is [`io::ErrorKind::InvalidData`] if it ends instead.
+    pub(super) fn listens(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.thrift)).is_err() {
+            self.still_runs()?;
+            if Instant::now() > deadline {
+                return Err(io::Error::other("simple_switch does not start"));
+            }
+            sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// The first packet of every port but the one whose turn it is.
@@ -161,6 +176,28 @@ impl Switch {
         }
         self.settle(QUIET);
         Ok(())
+    }
+
+    /// Lets all packets of a port in at once and waits until as many came out of another. The error is
+    /// [`io::ErrorKind::InvalidData`] if the switch ends first.
+    pub(super) fn forward(&mut self, from: u16, to: u16) -> io::Result<Vec<Vec<u8>>> {
+        let deadline = Instant::now() + PATIENCE;
+        let count = self.waiting.get(&from).map_or(0, VecDeque::len);
+        while self.pipes.contains_key(&from) {
+            self.write_next(from)?;
+        }
+        loop {
+            let sent = records(&fs::read(self.out(to)).unwrap_or_default());
+            if sent.len() >= count {
+                return Ok(sent);
+            }
+            self.still_runs()?;
+            if Instant::now() > deadline {
+                let few = format!("simple_switch sent {} of {count} packets", sent.len());
+                return Err(io::Error::other(few));
+            }
+            sleep(Duration::from_millis(5));
+        }
     }
 
     /// Lets all packets of a port in as fast as the switch takes them. How many packets came out, and how
@@ -221,7 +258,11 @@ impl Switch {
 
     /// Runs a command and returns what the command line answers.
     pub(super) fn command(&mut self, line: &str) -> io::Result<String> {
-        self.cli.run(line)
+        let cli = match &mut self.cli {
+            Some(cli) => cli,
+            None => self.cli.insert(Cli::start(self.thrift)?),
+        };
+        cli.run(line)
     }
 }
 
@@ -265,17 +306,8 @@ struct Cli {
 }
 
 impl Cli {
-    /// Waits until the switch listens, then opens its command line.
-    fn start(thrift: u16, switch: u32) -> io::Result<Self> {
-        let deadline = Instant::now() + PATIENCE;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, thrift)).is_err() {
-            let gone = !Path::new(&format!("/proc/{switch}/fd")).exists()
-                || fs::read_dir(format!("/proc/{switch}/fd")).is_ok_and(|d| d.count() == 0);
-            if gone || Instant::now() > deadline {
-                return Err(io::Error::other("simple_switch does not start"));
-            }
-            sleep(Duration::from_millis(20));
-        }
+    /// Opens the command line of a switch that listens.
+    fn start(thrift: u16) -> io::Result<Self> {
         let mut process = Command::new("simple_switch_CLI")
             .args(["--thrift-port", &thrift.to_string()])
             .env("PYTHONUNBUFFERED", "1")

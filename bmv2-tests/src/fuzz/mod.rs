@@ -15,7 +15,6 @@
 
 pub mod drive;
 mod faulty;
-mod nests;
 mod packets;
 mod push;
 mod text;

@@ -4,7 +4,7 @@
 //! * the bytes of a `ForwardingPipelineConfig`;
 //! * a device config (P4 text, BMv2 JSON, either wrapped), and behind a record separator (0x1e) its P4Info in text
 //!   format; without one P4Info is what our front end says of the program;
-//! * lines `nest KIND N`, for programs that are small to write and large to build ([`super::nests`]).
+//! * lines `shape NAME SIZE`, for programs that are small to write and large to build ([`crate::shapes`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use switchd::server::pipeline::prepare;
 use switchd::translate::refusal::Refusal;
 
 use super::worker::Limits;
-use super::{Behaviour, Target, nests, text};
+use super::{Behaviour, Target, text};
+use crate::shapes;
 
 pub(super) const TARGET: Target = Target {
     name: "push",
@@ -69,8 +70,8 @@ fn run(input: &[u8]) -> Behaviour {
 }
 
 fn config(input: &[u8]) -> ForwardingPipelineConfig {
-    if nests::is_nest(input) {
-        return with_own_info(nests::program(input).into_bytes());
+    if let Some(program) = shapes::of_lines(input) {
+        return with_own_info(program.into_bytes());
     }
     if let Some(at) = input.iter().position(|b| *b == SEPARATOR) {
         let info = String::from_utf8_lossy(&input[at + 1..]);
@@ -103,7 +104,7 @@ fn own_info(text: &str) -> Option<P4Info> {
     Some(switchd::p4info::message(&compiled.p4info))
 }
 
-/// Programs of the repository: each as one text with its P4Info, and BMv2 JSON.
+/// Programs of the repository, each as one text with its P4Info, and BMv2 JSON; and all shapes.
 fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = [
@@ -122,7 +123,10 @@ fn seeds() -> Vec<Vec<u8>> {
         .flat_map(|entries| entries.filter_map(|e| e.ok().map(|e| e.path())))
         .collect();
     files.sort();
-    files.iter().filter_map(|file| seed(file, &root)).collect()
+    let programs = files.iter().filter_map(|file| seed(file, &root));
+    programs
+        .chain(shapes::lines().map(String::into_bytes))
+        .collect()
 }
 
 fn seed(file: &Path, root: &Path) -> Option<Vec<u8>> {
@@ -159,7 +163,8 @@ mod tests {
 
     #[test]
     fn every_form_of_an_input_is_built() {
-        let text = nests::program(b"nest tables 2\nnest enum 3\n");
+        const LINES: &[u8] = b"shape many_tables 2\nshape many_members 3\n";
+        let text = shapes::of_lines(LINES).expect("lines");
         let whole = with_own_info(text.clone().into_bytes());
         assert!(whole.p4info.is_some(), "it compiles");
         let sizes = build(&whole).expect("it is built");
@@ -167,7 +172,7 @@ mod tests {
         let info = p4runtime::to_text(whole.p4info.as_ref().expect("made above")).expect("text");
         let separated = [text.as_bytes(), &[SEPARATOR], info.as_bytes()].concat();
         for input in [
-            b"nest tables 2\nnest enum 3\n".to_vec(),
+            LINES.to_vec(),
             text.into_bytes(),
             whole.encode_to_vec(),
             separated,
@@ -183,11 +188,16 @@ mod tests {
     #[test]
     fn programs_of_the_repository_are_built() {
         let seeds = seeds();
-        let built = seeds.iter().filter(|s| build(&config(s)).is_ok()).count();
+        let programs: Vec<_> = seeds.iter().filter(|s| !s.starts_with(b"shape ")).collect();
+        let built = programs
+            .iter()
+            .filter(|s| build(&config(s)).is_ok())
+            .count();
         assert!(
-            built > 30 && built * 10 > seeds.len() * 8,
+            built > 30 && built * 10 > programs.len() * 8,
             "{built} of {}",
-            seeds.len()
+            programs.len()
         );
+        assert_eq!(seeds.len() - programs.len(), shapes::SHAPES.len());
     }
 }

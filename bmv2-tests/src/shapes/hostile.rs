@@ -1,17 +1,17 @@
 //! Shapes that ask for too much.
 
-use super::{each, whole};
+use super::{Parts, each, parts};
 
-pub(super) fn doubling_tuples(n: usize) -> String {
+pub(super) fn doubling_tuples(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("typedef tuple<t{i}, t{i}> t{};", i + 1));
     let local = format!("t{n} x;");
-    whole(&format!("typedef bit<8> t0;\n{decls}"), "", &local, "")
+    parts(&format!("typedef bit<8> t0;\n{decls}"), "", &local, "")
 }
 
-pub(super) fn doubling_structs(n: usize) -> String {
+pub(super) fn doubling_structs(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("struct s{} {{ s{i} a; s{i} b; }}", i + 1));
     let local = format!("s{n} x;");
-    whole(
+    parts(
         &format!("struct s0 {{ bit<8> v; }}\n{decls}"),
         "",
         &local,
@@ -19,42 +19,66 @@ pub(super) fn doubling_structs(n: usize) -> String {
     )
 }
 
-pub(super) fn doubling_empty_structs(n: usize) -> String {
+pub(super) fn doubling_empty_structs(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("struct s{} {{ s{i} a; s{i} b; }}", i + 1));
     let local = format!("s{n} x;");
-    whole(&format!("struct s0 {{ }}\n{decls}"), "", &local, "")
+    parts(&format!("struct s0 {{ }}\n{decls}"), "", &local, "")
 }
 
-pub(super) fn doubling_generics(n: usize) -> String {
+pub(super) fn doubling_generics(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         let pair = format!("struct pair{i}<A, B> {{ A a; B b; }}");
         format!("{pair} typedef pair{i}<g{i}, g{i}> g{};", i + 1)
     });
     let decls = format!("typedef bit<8> g0;\n{decls}");
-    whole(&decls, "", &format!("g{n} x;"), "")
+    parts(&decls, "", &format!("g{n} x;"), "")
 }
 
-pub(super) fn doubling_arguments(n: usize) -> String {
+/// Structs that are generic themselves.
+pub(super) fn doubling_generic_structs(n: usize) -> Parts {
+    let decls = each(0..n, |i| {
+        format!("struct s{}<T> {{ s{i}<T> a; s{i}<T> b; }}", i + 1)
+    });
+    let decls = format!("struct s0<T> {{ T v; }}\n{decls}");
+    parts(&decls, "", &format!("s{n}<bit<8>> x;"), "")
+}
+
+pub(super) fn doubling_concatenations(n: usize) -> Parts {
+    let decls = each(0..n, |i| {
+        let width = 2_u128.checked_shl(i as u32).unwrap_or(0);
+        format!("const bit<{width}> k{} = k{i} ++ k{i};", i + 1)
+    });
+    let decls = format!("const bit<1> k0 = 1;\n{decls}");
+    parts(&decls, "", "", &format!("meta.a = (bit<32>) k{n};"))
+}
+
+pub(super) fn doubling_macros(n: usize) -> Parts {
+    let decls = each(0..n, |i| format!("#define M{} M{i} M{i}", i + 1));
+    let decls = format!("#define M0 meta.a = meta.a + 1;\n{decls}");
+    parts(&decls, "", "", &format!("M{n}"))
+}
+
+pub(super) fn doubling_arguments(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         let named = format!("struct named{i}<A, B> {{ bit<8> v; }}");
         format!("{named} typedef named{i}<g{i}, g{i}> g{};", i + 1)
     });
     let decls = format!("typedef bit<8> g0;\n{decls}");
-    whole(&decls, "", &format!("g{n} x;"), "")
+    parts(&decls, "", &format!("g{n} x;"), "")
 }
 
-pub(super) fn doubling_extern_arguments(n: usize) -> String {
+pub(super) fn doubling_extern_arguments(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         let both = format!("extern both{i}<A, B> {{ both{i}(); }}");
         format!("{both} typedef both{i}<g{i}, g{i}> g{};", i + 1)
     });
     let decls = format!("typedef bit<8> g0;\n{decls}");
-    whole(&decls, "", &format!("g{n}() x;"), "")
+    parts(&decls, "", &format!("g{n}() x;"), "")
 }
 
-pub(super) fn doubling_stacks(n: usize) -> String {
+pub(super) fn doubling_stacks(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("typedef a{i}[2] a{};", i + 1));
-    whole(
+    parts(
         &format!("typedef byte_h a0;\n{decls}"),
         "",
         &format!("a{n} x;"),
@@ -62,36 +86,36 @@ pub(super) fn doubling_stacks(n: usize) -> String {
     )
 }
 
-pub(super) fn doubling_headers(n: usize) -> String {
+pub(super) fn doubling_headers(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("struct s{} {{ s{i} a; s{i} b; }}", i + 1));
     let decls = format!("struct s0 {{ bit<8> v; }}\n{decls}\nheader large_h {{ s{n} all; }}");
-    whole(&decls, "", "large_h x;", "")
+    parts(&decls, "", "large_h x;", "")
 }
 
 /// Each function calls the one before with a pair of its own argument: the type of the last argument doubles.
-pub(super) fn doubling_inferred_tuples(n: usize) -> String {
+pub(super) fn doubling_inferred_tuples(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!("void f{}<T>(in T x) {{ f{i}({{ x, x }}); }}", i + 1)
     });
     let decls = format!("void f0<T>(in T x) {{ }}\n{decls}");
-    whole(&decls, "", "", &format!("f{n}(meta.a);"))
+    parts(&decls, "", "", &format!("f{n}(meta.a);"))
 }
 
-pub(super) fn wide_tuples(n: usize) -> String {
+pub(super) fn wide_tuples(n: usize) -> Parts {
     let hundred = vec!["bit<8>"; 100].join(", ");
     let all = vec!["t"; n].join(", ");
     let decls = format!("typedef tuple<{hundred}> t;\ntypedef tuple<{all}> u;");
-    whole(&decls, "", "u x;", "")
+    parts(&decls, "", "u x;", "")
 }
 
-pub(super) fn wide_fields(n: usize) -> String {
+pub(super) fn wide_fields(n: usize) -> Parts {
     let fields = each(0..n, |i| format!("bit<65536> f{i};"));
-    whole(&format!("struct wide {{ {fields} }}"), "", "wide x;", "")
+    parts(&format!("struct wide {{ {fields} }}"), "", "wide x;", "")
 }
 
-pub(super) fn deep_structs(n: usize) -> String {
+pub(super) fn deep_structs(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("struct s{} {{ s{i} a; }}", i + 1));
-    whole(
+    parts(
         &format!("struct s0 {{ bit<8> v; }}\n{decls}"),
         "",
         &each(0..=n, |i| format!("s{i} x{i};")),
@@ -99,9 +123,9 @@ pub(super) fn deep_structs(n: usize) -> String {
     )
 }
 
-pub(super) fn deep_new_types(n: usize) -> String {
+pub(super) fn deep_new_types(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("type t{i} t{};", i + 1));
-    whole(
+    parts(
         &format!("type bit<8> t0;\n{decls}"),
         "",
         &each(0..=n, |i| format!("t{i} x{i};")),
@@ -109,9 +133,9 @@ pub(super) fn deep_new_types(n: usize) -> String {
     )
 }
 
-pub(super) fn deep_stacks(n: usize) -> String {
+pub(super) fn deep_stacks(n: usize) -> Parts {
     let decls = each(0..n, |i| format!("typedef a{i}[1] a{};", i + 1));
-    whole(
+    parts(
         &format!("typedef byte_h a0;\n{decls}"),
         "",
         &each(0..=n, |i| format!("a{i} x{i};")),
@@ -119,8 +143,8 @@ pub(super) fn deep_stacks(n: usize) -> String {
     )
 }
 
-pub(super) fn huge_stack(n: usize) -> String {
-    whole("", "", &format!("byte_h[{n}] x;"), "")
+pub(super) fn huge_stack(n: usize) -> Parts {
+    parts("", "", &format!("byte_h[{n}] x;"), "")
 }
 
 /// A struct of 1,000 fields.
@@ -128,27 +152,27 @@ pub(super) const THOUSAND: &str = "struct thousand_inner { bit<8> a0; bit<8> a1;
 struct thousand_middle { thousand_inner a0; thousand_inner a1; thousand_inner a2; thousand_inner a3; thousand_inner a4; thousand_inner a5; thousand_inner a6; thousand_inner a7; thousand_inner a8; thousand_inner a9; }
 struct thousand { thousand_middle a0; thousand_middle a1; thousand_middle a2; thousand_middle a3; thousand_middle a4; thousand_middle a5; thousand_middle a6; thousand_middle a7; thousand_middle a8; thousand_middle a9; }";
 
-pub(super) fn large_locals(n: usize) -> String {
-    whole(THOUSAND, "", &each(0..n, |i| format!("thousand x{i};")), "")
+pub(super) fn large_locals(n: usize) -> Parts {
+    parts(THOUSAND, "", &each(0..n, |i| format!("thousand x{i};")), "")
 }
 
-pub(super) fn large_parameters(n: usize) -> String {
+pub(super) fn large_parameters(n: usize) -> Parts {
     let params: Vec<String> = (0..n).map(|i| format!("in thousand x{i}")).collect();
     let decls = format!("{THOUSAND}\nvoid f({}) {{ }}", params.join(", "));
-    whole(&decls, "", "", "")
+    parts(&decls, "", "", "")
 }
 
-pub(super) fn large_constants(n: usize) -> String {
+pub(super) fn large_constants(n: usize) -> Parts {
     let constants = each(0..n, |i| format!("const thousand c{i} = {{ ... }};"));
-    whole(&format!("{THOUSAND}\n{constants}"), "", "", "")
+    parts(&format!("{THOUSAND}\n{constants}"), "", "", "")
 }
 
-pub(super) fn large_comparisons(n: usize) -> String {
+pub(super) fn large_comparisons(n: usize) -> Parts {
     let body = each(0..n, |i| format!("if (x == y) meta.a = {i};"));
-    whole(THOUSAND, "", "thousand x; thousand y;", &body)
+    parts(THOUSAND, "", "thousand x; thousand y;", &body)
 }
 
-pub(super) fn doubling_controls(n: usize) -> String {
+pub(super) fn doubling_controls(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!(
             "control c{}(inout bit<32> x) {{ c{i}() a; c{i}() b; apply {{ a.apply(x); b.apply(x); }} }}",
@@ -156,10 +180,10 @@ pub(super) fn doubling_controls(n: usize) -> String {
         )
     });
     let decls = format!("control c0(inout bit<32> x) {{ apply {{ x = x + 1; }} }}\n{decls}");
-    whole(&decls, "", &format!("c{n}() c;"), "c.apply(meta.a);")
+    parts(&decls, "", &format!("c{n}() c;"), "c.apply(meta.a);")
 }
 
-pub(super) fn doubling_parsers(n: usize) -> String {
+pub(super) fn doubling_parsers(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!(
             "parser p{}(inout bit<32> x) {{ p{i}() a; p{i}() b; state start {{ a.apply(x); b.apply(x); transition accept; }} }}",
@@ -170,11 +194,11 @@ pub(super) fn doubling_parsers(n: usize) -> String {
         "parser p0(inout bit<32> x) {{ state start {{ x = x + 1; transition accept; }} }}\n{decls}"
     );
     let states = format!("p{n}() p; state start {{ p.apply(meta.a); transition accept; }}");
-    whole(&decls, &states, "", "")
+    parts(&decls, &states, "", "")
 }
 
 /// Each function calls the one before for two types, made of its own.
-pub(super) fn doubling_functions(n: usize) -> String {
+pub(super) fn doubling_functions(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         let types = format!("struct left{i}<T> {{ bit<8> v; }} struct right{i}<T> {{ bit<8> v; }}");
         format!(
@@ -183,20 +207,20 @@ pub(super) fn doubling_functions(n: usize) -> String {
         )
     });
     let decls = format!("void f0<T>(in T x) {{ }}\n{decls}");
-    whole(&decls, "", "", &format!("f{n}(meta.a);"))
+    parts(&decls, "", "", &format!("f{n}(meta.a);"))
 }
 
 /// A control of 10,000 statements, some times.
-pub(super) fn repeated_controls(n: usize) -> String {
+pub(super) fn repeated_controls(n: usize) -> Parts {
     let body = "x = x + 1;\n".repeat(10_000);
     let decls = format!("control c(inout bit<32> x) {{ apply {{\n{body} }} }}");
     let instances = each(0..n, |i| format!("c() c{i};"));
     let calls = each(0..n, |i| format!("c{i}.apply(meta.a);"));
-    whole(&decls, "", &instances, &calls)
+    parts(&decls, "", &instances, &calls)
 }
 
 /// Controls inside each other, of long names.
-pub(super) fn long_names(n: usize) -> String {
+pub(super) fn long_names(n: usize) -> Parts {
     let name = "n".repeat(100);
     let decls = each(0..n, |i| {
         format!(
@@ -205,22 +229,22 @@ pub(super) fn long_names(n: usize) -> String {
         )
     });
     let decls = format!("control c0(inout bit<32> x) {{ apply {{ x = x + 1; }} }}\n{decls}");
-    whole(&decls, "", &format!("c{n}() c;"), "c.apply(meta.a);")
+    parts(&decls, "", &format!("c{n}() c;"), "c.apply(meta.a);")
 }
 
-pub(super) fn deep_actions(n: usize) -> String {
+pub(super) fn deep_actions(n: usize) -> Parts {
     let actions = each(0..n, |i| format!("action a{}() {{ a{i}(); }}", i + 1));
     let actions = format!("action a0() {{ meta.a = meta.a + 1; }}\n{actions}");
-    whole("", "", &actions, &format!("a{n}();"))
+    parts("", "", &actions, &format!("a{n}();"))
 }
 
 /// Functions that call the one before, each called first from the top so that none is met inside another.
-pub(super) fn deep_functions(n: usize) -> String {
+pub(super) fn deep_functions(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!("bit<32> f{}(in bit<32> x) {{ return f{i}(x); }}", i + 1)
     });
     let decls = format!("bit<32> f0(in bit<32> x) {{ return x + 1; }}\n{decls}");
-    whole(
+    parts(
         &decls,
         "",
         "",
@@ -228,15 +252,15 @@ pub(super) fn deep_functions(n: usize) -> String {
     )
 }
 
-pub(super) fn doubling_action_calls(n: usize) -> String {
+pub(super) fn doubling_action_calls(n: usize) -> Parts {
     let actions = each(0..n, |i| {
         format!("action a{}() {{ a{i}(); a{i}(); }}", i + 1)
     });
     let actions = format!("action a0() {{ meta.a = meta.a + 1; }}\n{actions}");
-    whole("", "", &actions, &format!("a{n}();"))
+    parts("", "", &actions, &format!("a{n}();"))
 }
 
-pub(super) fn doubling_function_calls(n: usize) -> String {
+pub(super) fn doubling_function_calls(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!(
             "bit<32> f{}(in bit<32> x) {{ return f{i}(x) + f{i}(x); }}",
@@ -244,11 +268,11 @@ pub(super) fn doubling_function_calls(n: usize) -> String {
         )
     });
     let decls = format!("bit<32> f0(in bit<32> x) {{ return x + 1; }}\n{decls}");
-    whole(&decls, "", "", &format!("meta.a = f{n}(meta.a);"))
+    parts(&decls, "", "", &format!("meta.a = f{n}(meta.a);"))
 }
 
 /// The same, run by a table.
-pub(super) fn doubling_table_actions(n: usize) -> String {
+pub(super) fn doubling_table_actions(n: usize) -> Parts {
     let actions = each(0..n, |i| {
         format!("action a{}() {{ a{i}(); a{i}(); }}", i + 1)
     });
@@ -256,38 +280,38 @@ pub(super) fn doubling_table_actions(n: usize) -> String {
     let table = format!(
         "table t {{ key = {{ meta.a: exact; }} actions = {{ a{n}; }} default_action = a{n}(); }}"
     );
-    whole("", "", &format!("{actions}\n{table}"), "t.apply();")
+    parts("", "", &format!("{actions}\n{table}"), "t.apply();")
 }
 
 /// Copies of a large struct, doubled by a few calls.
-pub(super) fn repeated_copies(n: usize) -> String {
+pub(super) fn repeated_copies(n: usize) -> Parts {
     let copies = "x = y; y = x;\n".repeat(n);
     let action = format!("action a() {{\n{copies} }}");
     let locals = format!("thousand x; thousand y;\n{action}");
-    whole(THOUSAND, "", &locals, "a(); a();")
+    parts(THOUSAND, "", &locals, "a(); a();")
 }
 
-pub(super) fn large_registers(n: usize) -> String {
+pub(super) fn large_registers(n: usize) -> Parts {
     let locals = each(0..n, |i| format!("register<bit<64>>(32w16777216) r{i};"));
-    whole("", "", &locals, "")
+    parts("", "", &locals, "")
 }
 
-pub(super) fn large_meters(n: usize) -> String {
+pub(super) fn large_meters(n: usize) -> Parts {
     let locals = each(0..n, |i| {
         format!("meter(32w16777216, MeterType.bytes) m{i};")
     });
-    whole("", "", &locals, "")
+    parts("", "", &locals, "")
 }
 
-pub(super) fn large_counters(n: usize) -> String {
+pub(super) fn large_counters(n: usize) -> Parts {
     let locals = each(0..n, |i| {
         format!("counter(32w16777216, CounterType.bytes) c{i};")
     });
-    whole("", "", &locals, "")
+    parts("", "", &locals, "")
 }
 
 /// Actions that call the one before from two branches, each with much on the stack.
-pub(super) fn dear_calls(n: usize) -> String {
+pub(super) fn dear_calls(n: usize) -> Parts {
     let products = "w = w * v;\n".repeat(45);
     let actions = each(0..n, |i| {
         format!(
@@ -296,11 +320,11 @@ pub(super) fn dear_calls(n: usize) -> String {
         )
     });
     let locals = format!("bit<1024> w = 3; bit<1024> v = 5; action a0() {{ }}\n{actions}");
-    whole("", "", &locals, &format!("a{n}();"))
+    parts("", "", &locals, &format!("a{n}();"))
 }
 
 /// Tables of many actions, each applied a thousand times.
-pub(super) fn many_applications(n: usize) -> String {
+pub(super) fn many_applications(n: usize) -> Parts {
     let actions = each(0..20, |i| {
         format!("action a{i}(bit<32> x) {{ meta.a = x + {i}; meta.b = x; }}")
     });
@@ -309,43 +333,44 @@ pub(super) fn many_applications(n: usize) -> String {
         format!("table t{i} {{ key = {{ meta.a: exact; }} actions = {{ {list} }} }}")
     });
     let body = each(0..n, |i| format!("t{i}.apply();\n").repeat(1_000));
-    whole("", "", &format!("{actions}\n{tables}"), &body)
+    parts("", "", &format!("{actions}\n{tables}"), &body)
 }
 
-pub(super) fn deep_ifs(n: usize) -> String {
+pub(super) fn deep_ifs(n: usize) -> Parts {
     let body = format!(
         "{}meta.a = 1;{}",
         "if (meta.a == 0) {".repeat(n),
         "}".repeat(n)
     );
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn deep_blocks(n: usize) -> String {
+pub(super) fn deep_blocks(n: usize) -> Parts {
     let body = format!("{}meta.a = 1;{}", "{".repeat(n), "}".repeat(n));
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn deep_brackets(n: usize) -> String {
+pub(super) fn deep_brackets(n: usize) -> Parts {
     let body = format!("meta.a = {}meta.b{};", "(".repeat(n), ")".repeat(n));
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn long_sums(n: usize) -> String {
-    whole("", "", "", &format!("meta.a = {}1;", "meta.b + ".repeat(n)))
+pub(super) fn long_sums(n: usize) -> Parts {
+    parts("", "", "", &format!("meta.a = {}1;", "meta.b + ".repeat(n)))
 }
 
-pub(super) fn long_choices(n: usize) -> String {
-    let body = format!("meta.a = {}1;", "meta.b == 1 ? meta.a : ".repeat(n));
-    whole("", "", "", &body)
+/// Without brackets, each choice is the condition of the next.
+pub(super) fn long_choices(n: usize) -> Parts {
+    let choices = "meta.b == 1 ? false : ".repeat(n);
+    parts("", "", "", &format!("if ({choices} true) {{ meta.a = 1; }}"))
 }
 
-pub(super) fn long_concatenations(n: usize) -> String {
+pub(super) fn long_concatenations(n: usize) -> Parts {
     let body = format!("meta.a = (bit<32>) ({}1w1);", "meta.b[0:0] ++ ".repeat(n));
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn long_else_ifs(n: usize) -> String {
+pub(super) fn long_else_ifs(n: usize) -> Parts {
     let body = each(0..n, |i| format!("if (meta.a == {i}) meta.b = {i}; else"));
-    whole("", "", "", &format!("{body} meta.b = 1;"))
+    parts("", "", "", &format!("{body} meta.b = 1;"))
 }

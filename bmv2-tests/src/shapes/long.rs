@@ -3,39 +3,39 @@
 use super::hostile::{
     THOUSAND, deep_actions, deep_brackets, deep_ifs, large_comparisons, long_sums,
 };
-use super::{each, whole};
+use super::{Parts, each, parts};
 
-pub(super) fn many_members(n: usize) -> String {
+pub(super) fn many_members(n: usize) -> Parts {
     let members: Vec<String> = (0..n).map(|i| format!("m{i}")).collect();
     let decls = format!("enum e {{ {} }}", members.join(", "));
     let body = each((0..n).step_by(100), |i| {
         format!("if (x == e.m{i}) meta.a = {i};")
     });
-    whole(&decls, "", "e x;", &body)
+    parts(&decls, "", "e x;", &body)
 }
 
-pub(super) fn many_values(n: usize) -> String {
+pub(super) fn many_values(n: usize) -> Parts {
     let members: Vec<String> = (0..n).map(|i| format!("m{i} = {i}")).collect();
     let decls = format!("enum bit<32> e {{ {} }}", members.join(", "));
     let body = each((0..n).step_by(100), |i| {
         format!("if (meta.b == e.m{i}) meta.a = {i};")
     });
-    whole(&decls, "", "", &body)
+    parts(&decls, "", "", &body)
 }
 
-pub(super) fn many_tables(n: usize) -> String {
+pub(super) fn many_tables(n: usize) -> Parts {
     let tables = each(0..n, |i| {
         format!(
             "table t{i} {{ key = {{ meta.a: exact; }} actions = {{ set; NoAction; }} size = 16; }}"
         )
     });
     let locals = format!("action set(bit<32> x) {{ meta.a = x; }}\n{tables}");
-    whole("", "", &locals, &each(0..n, |i| format!("t{i}.apply();")))
+    parts("", "", &locals, &each(0..n, |i| format!("t{i}.apply();")))
 }
 
-pub(super) fn many_cases(n: usize) -> String {
+pub(super) fn many_cases(n: usize) -> Parts {
     let cases = each(0..n, |i| format!("{i}: {{ meta.b = {}; }}", i + 1));
-    whole(
+    parts(
         "",
         "",
         "",
@@ -43,15 +43,15 @@ pub(super) fn many_cases(n: usize) -> String {
     )
 }
 
-pub(super) fn many_wide_cases(n: usize) -> String {
+pub(super) fn many_wide_cases(n: usize) -> Parts {
     let cases = each(0..n, |i| format!("{i}: {{ meta.b = {}; }}", i + 1));
     let body =
         format!("bit<128> w = meta.a ++ 96w5; switch (w) {{ {cases} default: {{ meta.b = 7; }} }}");
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
 /// Cases that return, exit, break and go on, inside a loop.
-pub(super) fn many_case_calls(n: usize) -> String {
+pub(super) fn many_case_calls(n: usize) -> Parts {
     let cases = each(0..n, |i| {
         let way = ["a();", "return;", "exit;", "break;", "continue;"][i % 5];
         format!("{i}: {{ meta.b = {}; {way} }}", i + 1)
@@ -59,19 +59,19 @@ pub(super) fn many_case_calls(n: usize) -> String {
     let body = format!(
         "for (bit<32> i in 0 .. 3) {{ switch (meta.a + i) {{ {cases} default: {{ meta.b = 7; }} }} meta.a = meta.a + 5; }}"
     );
-    whole("", "", "action a() { meta.a = meta.a + 1; }", &body)
+    parts("", "", "action a() { meta.a = meta.a + 1; }", &body)
 }
 
-pub(super) fn many_entries(n: usize) -> String {
+pub(super) fn many_entries(n: usize) -> Parts {
     let entries = each(0..n, |i| format!("{i}: set({i});"));
     let locals = format!(
         "action set(bit<32> x) {{ meta.a = x; }}
 table t {{ key = {{ meta.a: exact; }} actions = {{ set; }} const entries = {{ {entries} }} size = {n}; }}"
     );
-    whole("", "", &locals, "t.apply();")
+    parts("", "", &locals, "t.apply();")
 }
 
-pub(super) fn many_actions(n: usize) -> String {
+pub(super) fn many_actions(n: usize) -> Parts {
     let actions = each(0..n, |i| {
         format!("action a{i}(bit<32> x) {{ meta.a = x + {i}; meta.b = x; }}")
     });
@@ -79,7 +79,7 @@ pub(super) fn many_actions(n: usize) -> String {
     let locals =
         format!("{actions}\ntable t {{ key = {{ meta.a: exact; }} actions = {{ {list} }} }}");
     let cases = each(0..n, |i| format!("a{i}: {{ meta.b = {i}; }}"));
-    whole(
+    parts(
         "",
         "",
         &locals,
@@ -87,13 +87,13 @@ pub(super) fn many_actions(n: usize) -> String {
     )
 }
 
-pub(super) fn many_keys(n: usize) -> String {
+pub(super) fn many_keys(n: usize) -> Parts {
     let keys = each(0..n, |i| format!("(meta.a + {i}): exact @name(\"k{i}\");"));
     let locals = format!("table t {{ key = {{ {keys} }} actions = {{ NoAction; }} }}");
-    whole("", "", &locals, "t.apply();")
+    parts("", "", &locals, "t.apply();")
 }
 
-pub(super) fn many_states(n: usize) -> String {
+pub(super) fn many_states(n: usize) -> Parts {
     let states = each(0..n, |i| {
         format!(
             "state s{i} {{ meta.a = meta.a + 1; transition select(meta.a) {{ 0: accept; _: s{}; }} }}",
@@ -102,10 +102,10 @@ pub(super) fn many_states(n: usize) -> String {
     });
     let states =
         format!("state start {{ transition s0; }}\n{states}\nstate s{n} {{ transition accept; }}");
-    whole("", &states, "", "")
+    parts("", &states, "", "")
 }
 
-pub(super) fn many_select_cases(n: usize) -> String {
+pub(super) fn many_select_cases(n: usize) -> Parts {
     let cases = each(0..n, |i| format!("{i}: s{};", i % 3));
     let states = format!(
         "state start {{ pkt.extract(hdr.h); transition select(hdr.h.v ++ 24w1) {{ {cases} _: accept; }} }}
@@ -113,20 +113,20 @@ state s0 {{ meta.a = 1; transition accept; }}
 state s1 {{ meta.a = 2; transition accept; }}
 state s2 {{ meta.a = 3; transition accept; }}"
     );
-    whole("", &states, "", "")
+    parts("", &states, "", "")
 }
 
-pub(super) fn many_locals(n: usize) -> String {
+pub(super) fn many_locals(n: usize) -> Parts {
     let body = each(0..n, |i| {
         format!("bit<32> x{i} = meta.a + {i}; meta.a = x{i};")
     });
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn many_fields(n: usize) -> String {
+pub(super) fn many_fields(n: usize) -> Parts {
     let fields = each(0..n, |i| format!("bit<8> f{i};"));
     let body = each((0..n).step_by(50), |i| format!("x.f{i} = y.f{i} + 1;"));
-    whole(
+    parts(
         &format!("struct large {{ {fields} }}"),
         "",
         "large x; large y;",
@@ -134,83 +134,115 @@ pub(super) fn many_fields(n: usize) -> String {
     )
 }
 
-pub(super) fn many_constants(n: usize) -> String {
+/// A comparison of two structs, field by field.
+pub(super) fn compared_structs(n: usize) -> Parts {
+    let fields = each(0..n, |i| format!("bit<32> f{i};"));
+    parts(
+        &format!("struct wide {{ {fields} }}"),
+        "",
+        "wide one; wide two;",
+        "one = two; if (one == two) { meta.a = 1; }",
+    )
+}
+
+/// Cases of a select with masks.
+pub(super) fn many_masked_cases(n: usize) -> Parts {
+    let cases = each(0..n, |i| format!("{i} &&& 0xffffff: accept;"));
+    let states = format!("state start {{ transition select(meta.a) {{ {cases} _: reject; }} }}");
+    parts("", &states, "", "")
+}
+
+pub(super) fn many_ternary_entries(n: usize) -> Parts {
+    let entries = each(0..n, |i| format!("{i} &&& 0xffffff: set({i});"));
+    let locals = format!(
+        "action set(bit<32> x) {{ meta.a = x; }}
+table t {{ key = {{ meta.a: ternary; }} actions = {{ set; }} const entries = {{ {entries} }} }}"
+    );
+    parts("", "", &locals, "t.apply();")
+}
+
+pub(super) fn moved_stack(n: usize) -> Parts {
+    let body = "x.push_front(1); meta.a = (bit<32>) x[meta.b & 1].v;";
+    parts("", "", &format!("byte_h[{n}] x;"), body)
+}
+
+pub(super) fn many_constants(n: usize) -> Parts {
     let constants = each(0..n, |i| match i {
         0 => "const bit<32> c0 = 0;".to_owned(),
         _ => format!("const bit<32> c{i} = 32w{i} + 1;"),
     });
     let body = each(0..n, |i| format!("meta.a = meta.a + c{i};"));
-    whole(&constants, "", "", &body)
+    parts(&constants, "", "", &body)
 }
 
-pub(super) fn many_counters(n: usize) -> String {
+pub(super) fn many_counters(n: usize) -> Parts {
     let locals = each(0..n, |i| {
         format!("counter(32w16, CounterType.packets) c{i};")
     });
-    whole("", "", &locals, &each(0..n, |i| format!("c{i}.count(0);")))
+    parts("", "", &locals, &each(0..n, |i| format!("c{i}.count(0);")))
 }
 
-pub(super) fn many_functions(n: usize) -> String {
+pub(super) fn many_functions(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!("bit<32> f{i}(in bit<32> x) {{ return x + {i}; }}")
     });
     let body = each(0..n, |i| format!("meta.a = f{i}(meta.a);"));
-    whole(&decls, "", "", &body)
+    parts(&decls, "", "", &body)
 }
 
-pub(super) fn one_long_line(n: usize) -> String {
+pub(super) fn one_long_line(n: usize) -> Parts {
     let body: String = (0..n).map(|i| format!("meta.a = meta.a + {i}; ")).collect();
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn huge_table(n: usize) -> String {
+pub(super) fn huge_table(n: usize) -> Parts {
     let locals = format!(
         "action set(bit<32> x) {{ meta.a = x; }}
 action_selector(HashAlgorithm.crc16, 32w{n}, 32w16) s;
 table t {{ key = {{ meta.a: exact; meta.b: selector; }} actions = {{ set; }} size = {n}; implementation = s; }}"
     );
-    whole("", "", &locals, "t.apply();")
+    parts("", "", &locals, "t.apply();")
 }
 
 /// Loops inside each other that would run for ever.
-pub(super) fn nested_loops(n: usize) -> String {
+pub(super) fn nested_loops(n: usize) -> Parts {
     let heads: String = (0..n)
         .map(|i| format!("for (bit<32> i{i} in 0 .. 0xfffffffe) {{ "))
         .collect();
     let body = format!("{heads} meta.a = meta.a + 1; {}", "}".repeat(n));
-    whole("", "", "", &body)
+    parts("", "", "", &body)
 }
 
-pub(super) fn action_chain(n: usize) -> String {
+pub(super) fn action_chain(n: usize) -> Parts {
     deep_actions(n)
 }
 
-pub(super) fn nested_ifs(n: usize) -> String {
+pub(super) fn nested_ifs(n: usize) -> Parts {
     deep_ifs(n)
 }
 
-pub(super) fn nested_brackets(n: usize) -> String {
+pub(super) fn nested_brackets(n: usize) -> Parts {
     deep_brackets(n)
 }
 
-pub(super) fn nested_sums(n: usize) -> String {
+pub(super) fn nested_sums(n: usize) -> Parts {
     long_sums(n)
 }
 
-pub(super) fn large_comparison(n: usize) -> String {
+pub(super) fn large_comparison(n: usize) -> Parts {
     large_comparisons(n)
 }
 
 /// Hashes over a large struct.
-pub(super) fn large_hashes(n: usize) -> String {
+pub(super) fn large_hashes(n: usize) -> Parts {
     let body = "hash(meta.a, HashAlgorithm.crc32, 32w0, { x }, 32w100);\n".repeat(n);
-    whole(THOUSAND, "", "thousand x;", &body)
+    parts(THOUSAND, "", "thousand x;", &body)
 }
 
 /// Products of wide numbers, which helpers compute.
-pub(super) fn wide_products(n: usize) -> String {
+pub(super) fn wide_products(n: usize) -> Parts {
     let body = "w = w * v + w;\n".repeat(n);
-    whole(
+    parts(
         "",
         "",
         "bit<4096> w = 3; bit<4096> v = 5;",

@@ -35,14 +35,14 @@ pub struct Shape {
     pub fate: Fate,
     /// The size to try it at.
     pub size: usize,
-    make: fn(usize) -> String,
+    make: fn(usize) -> Parts,
 }
 
 impl Shape {
     /// The program of a size.
     #[must_use]
     pub fn program(&self, size: usize) -> String {
-        (self.make)(size)
+        (self.make)(size).program()
     }
 
     /// The shape of a name.
@@ -69,6 +69,8 @@ use Limit::{Depth, Instances, NameBytes, Nodes, Steps, StorageWords, TypeDepth, 
 
 /// What the front end says of nesting.
 const NESTED: &str = "nested";
+/// What the preprocessor says of macros.
+const MACROS: &str = "macro";
 /// What the parser says of expressions.
 const PARTS: &str = "parts that depend on each other";
 
@@ -77,6 +79,9 @@ shapes! {
     doubling_structs(59) => Refused(TypeWords);
     doubling_empty_structs(59) => Refused(TypeWords);
     doubling_generics(59) => Refused(TypeWords);
+    doubling_generic_structs(59) => Refused(TypeWords);
+    doubling_concatenations(40) => TooNested("legal width");
+    doubling_macros(40) => TooNested(MACROS);
     doubling_arguments(59) => Refused(TypeWords);
     doubling_extern_arguments(49) => Refused(TypeWords);
     doubling_stacks(40) => Refused(TypeWords);
@@ -128,6 +133,10 @@ shapes! {
     many_select_cases(5_000) => Runs;
     many_locals(10_000) => Runs;
     many_fields(10_000) => Runs;
+    compared_structs(10_000) => Runs;
+    many_masked_cases(5_000) => Runs;
+    many_ternary_entries(10_000) => Runs;
+    moved_stack(8_000) => Runs;
     many_constants(10_000) => Runs;
     many_counters(2_000) => Runs;
     many_functions(5_000) => Runs;
@@ -143,14 +152,58 @@ shapes! {
     large_comparison(8) => Runs;
 }
 
-/// A program for v1model of these declarations, states of the parser, declarations of ingress and statements.
-fn whole(decls: &str, states: &str, locals: &str, body: &str) -> String {
-    let states = match states {
-        "" => "state start { transition accept; }",
-        other => other,
-    };
-    format!(
-        "#include <core.p4>
+/// The parts of a program for v1model that shapes are about.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// Declarations.
+    decls: String,
+    /// States of the parser, with `start`; none for one that accepts.
+    states: String,
+    /// Declarations of ingress.
+    locals: String,
+    /// Statements of ingress.
+    body: String,
+}
+
+/// See [`Parts`].
+fn parts(decls: &str, states: &str, locals: &str, body: &str) -> Parts {
+    Parts {
+        decls: decls.to_owned(),
+        states: states.to_owned(),
+        locals: locals.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+impl Parts {
+    /// Puts those of another behind these.
+    fn add(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.decls, &other.decls),
+            (&mut self.states, &other.states),
+            (&mut self.locals, &other.locals),
+            (&mut self.body, &other.body),
+        ];
+        for (all, more) in pairs {
+            all.push_str(more);
+            all.push('\n');
+        }
+    }
+
+    /// The whole program.
+    fn program(&self) -> String {
+        let Self {
+            decls,
+            states,
+            locals,
+            body,
+        } = self;
+        let states = match states.trim() {
+            "" => "state start { transition accept; }",
+            other => other,
+        };
+        format!(
+            "#include <core.p4>
 #include <v1model.p4>
 header byte_h {{ bit<8> v; }}
 struct metadata {{ bit<32> a; bit<32> b; }}
@@ -169,10 +222,48 @@ std.egress_spec = 1;
 }}
 control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{ apply {{ }} }}
 control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
-control D(packet_out pkt, in headers hdr) {{ apply {{ pkt.emit(hdr); }} }}
+control D(packet_out pkt, in headers hdr) {{ apply {{ pkt.emit(hdr.h); }} }}
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 "
-    )
+        )
+    }
+}
+
+/// The word that begins a line that asks for a shape.
+const WORD: &str = "shape ";
+
+/// The largest size that a line may ask for, unless the shape has a larger one.
+const MAX_LINE_SIZE: usize = 20_000;
+
+/// A program that has so many bytes gets no further shapes.
+const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// The lines that ask for all shapes, each at its own size: `shape NAME SIZE`.
+pub fn lines() -> impl Iterator<Item = String> {
+    let line = |shape: &Shape| format!("{WORD}{} {}\n", shape.name, shape.size);
+    SHAPES.iter().map(line)
+}
+
+/// The program that the lines of an input ask for, which is several shapes in one if there are several. `None` if the input
+/// does not begin with such a line; what asks for nothing known is left out.
+#[must_use]
+pub fn of_lines(input: &[u8]) -> Option<String> {
+    if !input.starts_with(WORD.as_bytes()) {
+        return None;
+    }
+    let mut all = Parts::default();
+    for line in String::from_utf8_lossy(input).lines() {
+        let mut words = line.strip_prefix(WORD).unwrap_or("").split_whitespace();
+        let shape = words.next().and_then(Shape::named);
+        let size = words.next().and_then(|n| n.parse::<usize>().ok());
+        if let (Some(shape), Some(size)) = (shape, size) {
+            all.add(&(shape.make)(size.min(shape.size.max(MAX_LINE_SIZE))));
+        }
+        if all.decls.len() + all.locals.len() + all.body.len() > MAX_LINE_BYTES {
+            break;
+        }
+    }
+    Some(all.program())
 }
 
 /// A text for each number.
@@ -181,4 +272,22 @@ fn each(numbers: impl IntoIterator<Item = usize>, text: impl Fn(usize) -> String
         let _ = writeln!(all, "{}", text(n));
         all
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_have_several_shapes() {
+        let text = of_lines(b"shape many_tables 2\nshape many_members 3\nshape none 1\nmore\n");
+        let text = text.expect("it begins with such a line");
+        assert!(text.contains("t1.apply();") && text.contains("enum e { m0, m1, m2 }"));
+        let mut map = p4front::source::SourceMap::new();
+        let main = map.add("several.p4", &text).expect("small");
+        let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
+        let found = compiled.err().map(|found| found.render(&map));
+        assert_eq!(found, None, "{text}");
+        assert_eq!(of_lines(text.as_bytes()), None);
+    }
 }

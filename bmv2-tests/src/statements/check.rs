@@ -1,6 +1,5 @@
 //! Whether everybody does with a program what the oracle says.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -309,15 +308,9 @@ fn judged(
     if !judges.simple_switch {
         return Ok((from_p4c, None));
     }
-    let packets: Vec<(u16, Vec<u8>)> = packets.iter().map(|p| (IN_PORT, p.clone())).collect();
-    let ports = BTreeSet::from([IN_PORT, OUT_PORT]);
-    let mut sent = match bmv2::observe(&program, "", &packets, &ports) {
-        Err(Trouble::NotStarted(_)) => return Ok((from_p4c, None)),
-        other => other?,
-    };
-    let sent = sent.remove(&OUT_PORT).unwrap_or_default();
-    // Every packet is sent, in order.
-    let mut sent = sent.into_iter();
-    let all = packets.iter().map(|_| sent.next()).collect();
-    Ok((from_p4c, Some(all)))
+    match bmv2::forward(&program, packets, (IN_PORT, OUT_PORT)) {
+        Err(Trouble::NotStarted(_)) => Ok((from_p4c, None)),
+        // Every packet is sent, in order.
+        sent => Ok((from_p4c, Some(sent?.into_iter().map(Some).collect()))),
+    }
 }

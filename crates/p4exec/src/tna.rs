@@ -147,7 +147,7 @@ impl TnaInfo {
             let var = of_type(program, vars, record)?;
             let index = program.types.field_index(program.vars[var].ty, name)?;
             let layout = program.layout();
-            let offset = layout.field_offset(&program.types, program.vars[var].ty, index);
+            let offset = layout.field_offset(program.vars[var].ty, index);
             Some((layout.base(var) + offset) as usize)
         };
         let at = |name| field(&ingress, "ingress_intrinsic_metadata_for_tm_t", name);

@@ -311,7 +311,7 @@ fn standard_fields(program: &ValidProgram, var: VarId) -> StandardFields {
     let base = program.layout().base(var) as usize;
     let at = |name: &str| {
         let index = program.types.field_index(ty, name)?;
-        Some(base + program.layout().field_offset(&program.types, ty, index) as usize)
+        Some(base + program.layout().field_offset(ty, index) as usize)
     };
     StandardFields {
         ingress_port: at("ingress_port"),

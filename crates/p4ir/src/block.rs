@@ -1,14 +1,16 @@
 //! Declarations: variables, actions, functions, tables, parsers, controls, extern instances.
 
+use std::collections::HashSet;
+
 use num_bigint::{BigInt, BigUint};
 use serde::{Deserialize, Serialize};
 
-use crate::Span;
 use crate::entity::{
     ActionId, ControlId, ExprId, ExternId, ParserId, StateId, TableId, TypeId, ValueSetId, VarId,
 };
 use crate::expr::Const;
 use crate::stmt::{Assign, Block};
+use crate::{Program, Span};
 
 /// A value inside an annotation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -376,6 +378,59 @@ pub enum Transition {
         /// Cases.
         cases: Vec<SelectCase>,
     },
+}
+
+impl Transition {
+    /// Where it may lead.
+    pub fn targets(&self) -> impl Iterator<Item = Target> {
+        let (goto, cases) = match self {
+            Self::Goto(target) => (Some(*target), &[][..]),
+            Self::Select { cases, .. } => (None, &cases[..]),
+        };
+        goto.into_iter().chain(cases.iter().map(|c| c.target))
+    }
+}
+
+/// The states of a parser that can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateOrder {
+    /// Each before those it leads to, as far as that is possible.
+    pub states: Vec<StateId>,
+    /// Those that cycles lead back to.
+    pub heads: HashSet<StateId>,
+}
+
+impl Program {
+    /// The states that can be reached from one.
+    #[must_use]
+    pub fn state_order(&self, start: StateId) -> StateOrder {
+        let mut order = StateOrder::default();
+        let mut open = HashSet::from([start]);
+        let mut seen = HashSet::from([start]);
+        let targets = |state: StateId| self.states[state].transition.targets().collect();
+        let mut stack: Vec<(StateId, Vec<Target>)> = vec![(start, targets(start))];
+        while let Some((state, rest)) = stack.last_mut() {
+            match rest.pop() {
+                Some(Target::State(next)) => {
+                    if open.contains(&next) {
+                        order.heads.insert(next);
+                    }
+                    if seen.insert(next) {
+                        open.insert(next);
+                        stack.push((next, targets(next)));
+                    }
+                }
+                Some(Target::Accept | Target::Reject) => {}
+                None => {
+                    open.remove(state);
+                    order.states.push(*state);
+                    stack.pop();
+                }
+            }
+        }
+        order.states.reverse();
+        order
+    }
 }
 
 /// A parser state.

@@ -168,6 +168,26 @@ pub enum ExprKind {
     PacketLength,
 }
 
+impl ExprKind {
+    /// The expressions that it computes from, indices of places among them.
+    #[must_use]
+    pub fn operands(&self) -> Vec<ExprId> {
+        match self {
+            Self::Const(_) | Self::PacketLength => Vec::new(),
+            Self::Unary(_, a) | Self::Cast(a) | Self::Slice { value: a, .. } => vec![*a],
+            Self::Binary(_, a, b) => vec![*a, *b],
+            Self::Mux { cond, then, other } => vec![*cond, *then, *other],
+            Self::Read(place) | Self::IsValid(place) | Self::NextIndex(place) => {
+                let indices = place.path.iter().filter_map(|step| match step {
+                    Projection::DynIndex(index) => Some(*index),
+                    _ => None,
+                });
+                indices.collect()
+            }
+        }
+    }
+}
+
 /// An expression and its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Expr {

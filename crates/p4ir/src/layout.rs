@@ -53,6 +53,8 @@ pub struct Leaf {
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     per_type: Vec<u32>,
+    /// By type, leaves in front of each field; empty for what is no record.
+    fields: Vec<Vec<u32>>,
     bases: Arena<VarId, u32>,
     leaves: Vec<Leaf>,
 }
@@ -63,15 +65,21 @@ impl Layout {
         let types = &program.types;
         let mut layout = Self::default();
         for (_, ty) in types.iter() {
+            let mut offsets = Vec::new();
             let n = match ty {
                 Type::Record { kind, fields, .. } => {
-                    let sum: u32 = fields.iter().map(|f| layout.leaves_of(f.ty)).sum();
-                    sum + u32::from(*kind == RecordKind::Header)
+                    let mut next = u32::from(*kind == RecordKind::Header);
+                    for field in fields {
+                        offsets.push(next);
+                        next += layout.leaves_of(field.ty);
+                    }
+                    next
                 }
                 Type::Stack { element, size } => 1 + size * layout.leaves_of(*element),
                 _ => 1,
             };
             layout.per_type.push(n);
+            layout.fields.push(offsets);
         }
         for (var, decl) in program.vars.iter() {
             layout.bases.push(layout.leaves.len() as u32);
@@ -95,16 +103,11 @@ impl Layout {
         &self.leaves
     }
 
-    /// Distance from the first leaf of a record to the first leaf of its field.
-    pub fn field_offset(&self, types: &TypeTable, record: TypeId, field: u32) -> u32 {
-        let Type::Record { kind, fields, .. } = &types[record] else {
-            return 0;
-        };
-        let before: u32 = fields[..field as usize]
-            .iter()
-            .map(|f| self.leaves_of(f.ty))
-            .sum();
-        before + u32::from(*kind == RecordKind::Header)
+    /// Distance from the first leaf of a record to the first leaf of its field; 0 if it has no such field.
+    pub fn field_offset(&self, record: TypeId, field: u32) -> u32 {
+        let offsets = self.fields.get(record.index());
+        let offset = offsets.and_then(|all| all.get(field as usize));
+        offset.copied().unwrap_or(0)
     }
 
     /// Distance from the first leaf of a stack to the first leaf of an element.
@@ -119,7 +122,7 @@ impl Layout {
         for step in &place.path {
             match (step, &program.types[ty]) {
                 (Projection::Field(i), Type::Record { fields, .. }) => {
-                    at += self.field_offset(&program.types, ty, *i);
+                    at += self.field_offset(ty, *i);
                     ty = fields[*i as usize].ty;
                 }
                 (Projection::Index(i), Type::Stack { element, .. }) => {

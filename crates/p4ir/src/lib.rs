@@ -187,7 +187,8 @@ pub use arch::{ArgValue, Gress, Package, PackageArg, Tna, V1Model};
 pub use block::{
     Action, ActionScope, Annotation, AnnotationValue, Control, DefaultAction, Direction, Entry,
     ExternInstance, Function, Key, KeySet, MatchKind, Param, Parser, SelectCase, SelectMatch,
-    State, Table, TableAction, Target, Transition, ValueSet, ValueSetField, Var, VarKind,
+    State, StateOrder, Table, TableAction, Target, Transition, ValueSet, ValueSetField, Var,
+    VarKind,
 };
 pub use entity::{
     ActionId, Arena, ControlId, Entity, ExprId, ExternId, FunctionId, ParserId, StateId, TableId,

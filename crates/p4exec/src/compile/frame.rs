@@ -109,6 +109,8 @@ pub(super) struct FrameLayout {
     slots: Vec<Slot>,
     bases: Vec<u32>,
     per_type: HashMap<TypeId, u32>,
+    /// Words from the start of a record to each of its fields.
+    offsets: HashMap<TypeId, Vec<u32>>,
     /// Words of headers and metadata, which come first.
     pub(super) kept: usize,
     /// First word of the area that reads as zero.
@@ -123,11 +125,18 @@ impl FrameLayout {
     pub(super) fn new(program: &ValidProgram, info: &ProgramInfo) -> Self {
         let layout = program.layout();
         let mut per_type = HashMap::new();
+        let mut offsets = HashMap::new();
         for (id, ty) in program.types.iter() {
             let words = match ty {
                 Type::Record { kind, fields, .. } => {
-                    let sum: u32 = fields.iter().map(|f| per_type[&f.ty]).sum();
-                    sum + u32::from(*kind == p4ir::RecordKind::Header)
+                    let mut next = u32::from(*kind == p4ir::RecordKind::Header);
+                    let mut starts = Vec::with_capacity(fields.len());
+                    for field in fields {
+                        starts.push(next);
+                        next += per_type[&field.ty];
+                    }
+                    offsets.insert(id, starts);
+                    next
                 }
                 Type::Stack { element, size } => 1 + size * per_type[element],
                 Type::Varbit { max } => 1 + max.div_ceil(64),
@@ -162,6 +171,7 @@ impl FrameLayout {
             slots,
             bases,
             per_type,
+            offsets,
             kept,
             zeros: next,
             dump: next + largest,
@@ -194,15 +204,9 @@ impl FrameLayout {
     }
 
     /// Words from the start of a record to a field of it.
-    pub(super) fn field_offset(&self, program: &ValidProgram, record: TypeId, field: u32) -> u32 {
-        let Type::Record { kind, fields, .. } = &program.types[record] else {
-            return 0;
-        };
-        let before: u32 = fields[..field as usize]
-            .iter()
-            .map(|f| self.words_of(f.ty))
-            .sum();
-        before + u32::from(*kind == p4ir::RecordKind::Header)
+    pub(super) fn field_offset(&self, record: TypeId, field: u32) -> u32 {
+        let starts = self.offsets.get(&record);
+        starts.map_or(0, |starts| starts[field as usize])
     }
 
     /// The leaves of a type, placed as if it began at word 0.

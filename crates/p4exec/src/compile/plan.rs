@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use p4ir::{
-    Block, Callee, Entity as _, ExprId, ExprKind, ExternArg, LeafKind, ParserId, Place, Stmt,
-    StmtKind, SwitchCase, Target, Transition, TypeId, ValidProgram,
+    Block, Callee, Entity as _, ExprId, ExprKind, ExternArg, LeafKind, Place, Stmt, StmtKind,
+    SwitchCase, TypeId, ValidProgram,
 };
 
 use super::codegen::MANY_WORDS;
@@ -364,7 +364,7 @@ impl Costs {
                 (words, ExprKind::Read(_)) if words > MANY_WORDS => 1,
                 (words, _) => words as usize,
             };
-            let operands = operands(&expr.kind).into_iter();
+            let operands = expr.kind.operands().into_iter();
             let words = operands.map(|e| costs.exprs[e.index()]);
             costs.exprs.push(words.fold(own, usize::saturating_add));
         }
@@ -437,58 +437,4 @@ impl Costs {
             _ => 0,
         }
     }
-}
-
-/// The expressions that an expression computes from.
-fn operands(kind: &ExprKind) -> Vec<ExprId> {
-    match kind {
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Slice { value: a, .. } => vec![*a],
-        ExprKind::Binary(_, a, b) => vec![*a, *b],
-        ExprKind::Mux { cond, then, other } => vec![*cond, *then, *other],
-        _ => Vec::new(),
-    }
-}
-
-/// Where a state leads.
-pub(super) fn successors(transition: &Transition) -> Vec<Target> {
-    match transition {
-        Transition::Goto(target) => vec![*target],
-        Transition::Select { cases, .. } => cases.iter().map(|c| c.target).collect(),
-    }
-}
-
-/// The reachable states of a parser, each before those it leads to as far as that is possible, and
-/// the states that cycles lead back to.
-pub(super) fn state_order(
-    program: &ValidProgram,
-    parser: ParserId,
-) -> (Vec<p4ir::StateId>, HashSet<p4ir::StateId>) {
-    let start = program.parsers[parser].start;
-    let mut order = Vec::new();
-    let mut heads = HashSet::new();
-    let mut open = HashSet::from([start]);
-    let mut seen = HashSet::from([start]);
-    let targets = |state| successors(&program.states[state].transition);
-    let mut stack = vec![(start, targets(start))];
-    while let Some((state, rest)) = stack.last_mut() {
-        match rest.pop() {
-            Some(Target::State(next)) => {
-                if open.contains(&next) {
-                    heads.insert(next);
-                }
-                if seen.insert(next) {
-                    open.insert(next);
-                    stack.push((next, targets(next)));
-                }
-            }
-            Some(_) => {}
-            None => {
-                open.remove(state);
-                order.push(*state);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    (order, heads)
 }

@@ -148,7 +148,7 @@ impl<'a> Machine<'a> {
         for step in &place.path {
             let index = match (step, &program.types[ty]) {
                 (Projection::Field(field), t) => {
-                    leaf += layout.field_offset(&program.types, ty, *field) as usize;
+                    leaf += layout.field_offset(ty, *field) as usize;
                     ty = t.fields()?.get(*field as usize)?.ty;
                     continue;
                 }

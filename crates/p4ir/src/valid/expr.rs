@@ -3,7 +3,6 @@
 use num_bigint::BigUint;
 
 use super::Checker;
-use super::work::operands;
 use crate::Span;
 use crate::entity::{Entity, ExprId, TypeId};
 use crate::expr::{BinaryOp, Const, Expr, ExprKind, Place, Projection, UnaryOp};
@@ -17,7 +16,7 @@ impl Checker<'_> {
             if let Err(message) = self.expr(id, expr) {
                 self.fail(id, Span::default(), message);
             }
-            let below = operands(&expr.kind).into_iter();
+            let below = expr.kind.operands().into_iter();
             let below = below.filter_map(|e| heights.get(e.index()).copied()).max();
             let height = below.unwrap_or(0) + 1;
             heights.push(height);

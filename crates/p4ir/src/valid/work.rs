@@ -5,11 +5,11 @@
 //! branches, actions of a table, and paths through a parser the dearest counts. A loop counts with one round, a parser whose
 //! states form a cycle with each state once: what goes beyond is counted when it happens.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::block::{Parser, SelectMatch, State, Target, Transition};
 use crate::entity::{Entity, ExprId, StateId, TableId, TypeId};
-use crate::expr::{ExprKind, Place, Projection};
+use crate::expr::{Place, Projection};
 use crate::limits::{Exceeded, Limit, STEPS_PER_ROUND};
 use crate::stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind};
 use crate::{Program, Span};
@@ -87,7 +87,9 @@ impl<'p> Survey<'p> {
             states: HashMap::new(),
         };
         for expr in program.exprs.values() {
-            let steps = operands(&expr.kind)
+            let steps = expr
+                .kind
+                .operands()
                 .into_iter()
                 .fold(1, |sum: u64, e| sum.saturating_add(survey.exprs[e.index()]));
             survey.exprs.push(steps);
@@ -295,7 +297,8 @@ impl<'p> Survey<'p> {
             let select = Work::steps(self.select(state));
             works.insert(*id, self.block(&state.body, rounds).then(select));
         }
-        let (order, cyclic) = state_order(program, parser.start);
+        let order = program.state_order(parser.start);
+        let cyclic = !order.heads.is_empty();
         for (id, work) in &works {
             let counted = if cyclic { as_rounds(work.steps) } else { 0 };
             self.states.insert(*id, counted);
@@ -306,10 +309,12 @@ impl<'p> Survey<'p> {
         }
         // From the ends to the start: a state's work with the dearest way on.
         let mut ways: HashMap<StateId, Work> = HashMap::new();
-        for id in &order {
+        for id in order.states.iter().rev() {
             let mut on = Work::default();
-            for target in targets(&program.states[*id].transition) {
-                on = on.or(ways.get(&target).copied().unwrap_or_default());
+            for target in program.states[*id].transition.targets() {
+                if let Target::State(next) = target {
+                    on = on.or(ways.get(&next).copied().unwrap_or_default());
+                }
             }
             let own = works.get(id).copied().unwrap_or_default();
             ways.insert(*id, own.then(on));
@@ -334,65 +339,6 @@ impl<'p> Survey<'p> {
 /// Rounds that so many steps count as.
 fn as_rounds(steps: u64) -> u32 {
     u32::try_from(steps.div_ceil(STEPS_PER_ROUND).max(1)).unwrap_or(u32::MAX)
-}
-
-/// The expressions that an expression computes from.
-pub(super) fn operands(kind: &ExprKind) -> Vec<ExprId> {
-    match kind {
-        ExprKind::Const(_) | ExprKind::PacketLength => Vec::new(),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Slice { value: a, .. } => vec![*a],
-        ExprKind::Binary(_, a, b) => vec![*a, *b],
-        ExprKind::Mux { cond, then, other } => vec![*cond, *then, *other],
-        ExprKind::Read(place) | ExprKind::IsValid(place) | ExprKind::NextIndex(place) => {
-            let indices = place.path.iter().filter_map(|step| match step {
-                Projection::DynIndex(index) => Some(*index),
-                _ => None,
-            });
-            indices.collect()
-        }
-    }
-}
-
-/// The states that a transition leads to.
-fn targets(transition: &Transition) -> Vec<StateId> {
-    let state = |target: &Target| match target {
-        Target::State(id) => Some(*id),
-        Target::Accept | Target::Reject => None,
-    };
-    match transition {
-        Transition::Goto(target) => state(target).into_iter().collect(),
-        Transition::Select { cases, .. } => {
-            let all: HashSet<StateId> = cases.iter().filter_map(|c| state(&c.target)).collect();
-            all.into_iter().collect()
-        }
-    }
-}
-
-/// The states that can be reached, each behind those it leads to, and whether some lead back.
-fn state_order(program: &Program, start: StateId) -> (Vec<StateId>, bool) {
-    let next = |id: StateId| targets(&program.states[id].transition);
-    let mut order = Vec::new();
-    let mut cyclic = false;
-    let mut open = HashSet::from([start]);
-    let mut seen = HashSet::from([start]);
-    let mut stack = vec![(start, next(start))];
-    while let Some((state, rest)) = stack.last_mut() {
-        match rest.pop() {
-            Some(target) => {
-                cyclic |= open.contains(&target);
-                if seen.insert(target) {
-                    open.insert(target);
-                    stack.push((target, next(target)));
-                }
-            }
-            None => {
-                open.remove(state);
-                order.push(*state);
-                stack.pop();
-            }
-        }
-    }
-    (order, cyclic)
 }
 
 /// Writes into a program what the rounds of its loops and its states count as.

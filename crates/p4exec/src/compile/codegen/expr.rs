@@ -9,6 +9,9 @@ use super::{Gen, Helper, Kind, field};
 use crate::compile::runtime::WideOp;
 use crate::v1model::scalar_width;
 
+/// An operand that loads more words is computed before the other operand.
+const MANY_LOADS: usize = 16;
+
 impl Gen<'_, '_> {
     /// Bits of a scalar type; a varbit has 0, as it brings its own length.
     pub(super) fn width(&self, ty: TypeId) -> u32 {
@@ -133,7 +136,8 @@ impl Gen<'_, '_> {
                 self.b.ins().icmp_imm_s(IntCC::Equal, value, 0)
             }
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
-                let (a, b) = (self.truth(*left), self.truth(*right));
+                let a = self.settled(|g| vec![g.truth(*left)])[0];
+                let b = self.truth(*right);
                 if *op == BinaryOp::And {
                     self.b.ins().band(a, b)
                 } else {
@@ -148,10 +152,26 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// A left operand. Cranelift computes what has no effects only where an effect needs it, so all that a large expression
+    /// loads would be kept until its end; a store of the operand is such an effect.
+    fn settled(&mut self, operand: impl FnOnce(&mut Self) -> Words) -> Words {
+        let before = self.loads;
+        let value = operand(self);
+        if self.loads - before > MANY_LOADS.max(2 * value.len()) {
+            let slot = self.scratch();
+            for word in &value {
+                self.b.ins().store(super::FLAGS, *word, slot, 0);
+            }
+            self.loads = before;
+        }
+        value
+    }
+
     fn compare(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Value {
         let ty = self.unit.program.expr_type(left);
         let kind = (self.width(ty), self.is_signed(ty));
-        let (a, b) = (self.eval(left), self.eval(right));
+        let a = self.settled(|g| g.eval(left));
+        let b = self.eval(right);
         match op {
             BinaryOp::Eq => self.equal(&a, &b),
             BinaryOp::Ne => {
@@ -173,7 +193,7 @@ impl Gen<'_, '_> {
         let (ty, right_ty) = (program.expr_type(left), program.expr_type(right));
         let (width, signed) = (self.width(ty), self.is_signed(ty));
         let right_width = self.width(right_ty);
-        let a = self.eval(left);
+        let a = self.settled(|g| g.eval(left));
         if let (BinaryOp::Shl | BinaryOp::Shr, ExprKind::Const(by)) =
             (op, &program.exprs[right].kind)
         {
@@ -348,6 +368,7 @@ impl Gen<'_, '_> {
 
     /// Some words from an address.
     pub(super) fn load_words(&mut self, from: Value, count: usize) -> Words {
+        self.loads += count;
         (0..count)
             .map(|i| self.b.ins().load(I64, super::FLAGS, from, (i * 8) as i32))
             .collect()

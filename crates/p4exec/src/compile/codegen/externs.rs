@@ -178,7 +178,7 @@ impl Gen<'_, '_> {
             if let (p4ir::Projection::Field(field), Some(fields)) =
                 (step, program.types[ty].fields())
             {
-                let offset = program.layout().field_offset(&program.types, ty, *field);
+                let offset = program.layout().field_offset(ty, *field);
                 leaf = self.b.ins().iadd_imm_s(leaf, i64::from(offset));
                 ty = fields[*field as usize].ty;
                 continue;

@@ -381,6 +381,10 @@ struct Gen<'u, 'p> {
     /// `break` and `continue` of the innermost loop.
     in_loop: Option<(Label, Label)>,
     consts: HashMap<i64, Value>,
+    /// Words loaded whose use may still be put off.
+    loads: usize,
+    /// A word of the stack that nobody reads, once it is needed.
+    scratch: Option<ir::StackSlot>,
     /// Functions that this one calls, by namespace and number.
     imported: HashMap<(u32, u32), ir::FuncRef>,
     /// Where the parser stands, or where the deparser writes: a pointer.
@@ -428,6 +432,8 @@ impl<'u, 'p> Gen<'u, 'p> {
             },
             in_loop: None,
             consts: HashMap::new(),
+            loads: 0,
+            scratch: None,
             imported: HashMap::new(),
             position,
             end: None,
@@ -753,6 +759,16 @@ impl<'u, 'p> Gen<'u, 'p> {
         let size = (words.max(1) * 8) as u32;
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3);
         let slot = self.b.create_sized_stack_slot(data);
+        self.b.ins().stack_addr(I64, slot, 0)
+    }
+
+    /// The address of a word of the stack that nobody reads.
+    fn scratch(&mut self) -> Value {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = match self.scratch {
+            Some(slot) => slot,
+            None => *self.scratch.insert(self.b.create_sized_stack_slot(data)),
+        };
         self.b.ins().stack_addr(I64, slot, 0)
     }
 

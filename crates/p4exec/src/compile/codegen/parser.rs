@@ -12,7 +12,6 @@ use p4ir::{
 use super::stmt::COMPARED;
 use super::words::Words;
 use super::{Gen, Helper, Label};
-use crate::compile::plan::state_order;
 use crate::state::const_bits;
 
 /// A key of a `select`: its value, width, and whether it is signed.
@@ -28,10 +27,10 @@ impl<'p> Gen<'_, 'p> {
         let program = self.unit.program;
         let parser = &program.parsers[id];
         self.block(&parser.init);
-        let (order, heads) = state_order(program, id);
+        let order = program.state_order(parser.start);
         let mut labels = HashMap::new();
-        for state in &order {
-            let label = if heads.contains(state) {
+        for state in &order.states {
+            let label = if order.heads.contains(state) {
                 self.backward_label()
             } else {
                 self.label()
@@ -39,7 +38,7 @@ impl<'p> Gen<'_, 'p> {
             labels.insert(*state, label);
         }
         self.goto(labels[&parser.start]);
-        for state in order {
+        for state in order.states {
             self.bind(labels[&state]);
             if !self.live {
                 continue;

@@ -50,7 +50,7 @@ impl Gen<'_, '_> {
         let mut moving: Option<(Value, Value, Range<u32>)> = None;
         for step in &place.path {
             if let (Projection::Field(field), Some(fields)) = (step, program.types[ty].fields()) {
-                word += layout.field_offset(program, ty, *field);
+                word += layout.field_offset(ty, *field);
                 ty = fields[*field as usize].ty;
                 continue;
             }
@@ -123,6 +123,7 @@ impl Gen<'_, '_> {
             return *known;
         }
         let value = self.b.ins().load(I64, FLAGS, self.frame, word as i32 * 8);
+        self.loads += 1;
         self.cache.insert(word, value);
         value
     }
