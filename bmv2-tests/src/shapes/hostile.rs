@@ -362,7 +362,12 @@ pub(super) fn long_sums(n: usize) -> Parts {
 /// Without brackets, each choice is the condition of the next.
 pub(super) fn long_choices(n: usize) -> Parts {
     let choices = "meta.b == 1 ? false : ".repeat(n);
-    parts("", "", "", &format!("if ({choices} true) {{ meta.a = 1; }}"))
+    parts(
+        "",
+        "",
+        "",
+        &format!("if ({choices} true) {{ meta.a = 1; }}"),
+    )
 }
 
 pub(super) fn long_concatenations(n: usize) -> Parts {
