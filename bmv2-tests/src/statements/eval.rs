@@ -37,6 +37,13 @@ pub enum Fault {
     ExitWithoutCopies,
     /// What it extracts into an element whose index is computed stays in a temporary.
     ExtractByIndex,
+    /// What is stored in a header that is extracted next counts for nothing, though the header keeps it if the extraction
+    /// fails.
+    LostBeforeExtract,
+    /// An argument for action data stands where the parameter is read, so that its calls happen as often, or never.
+    CallAsData,
+    /// An `out` stack of a sub-parser begins with what the argument holds, not invalid.
+    OutStackKept,
     /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
     BoundTwice,
 }
@@ -58,6 +65,7 @@ pub fn run(program: &Program, packet: &[u8]) -> Run {
         frames: Vec::new(),
         packet,
         cursor: 0,
+        stored: Vec::new(),
         faults: BTreeSet::new(),
     };
     let outcome = match machine.packet() {
@@ -111,6 +119,8 @@ struct Machine<'p> {
     packet: &'p [u8],
     /// Bytes the parser took.
     cursor: usize,
+    /// Where something was stored other than by extraction.
+    stored: Vec<Spot>,
     faults: BTreeSet<Fault>,
 }
 
@@ -179,11 +189,20 @@ impl<'p> Machine<'p> {
         let mut results = Vec::new();
         for (index, ((param, direction), arg)) in callable.params().zip(args).enumerate() {
             let value = match arg {
-                Arg::Value(source) => self.source(frame, source, param.ty)?,
+                Arg::Value(source) => {
+                    if direction == Direction::None && walk::has_calls(source) {
+                        self.faults.insert(Fault::CallAsData);
+                    }
+                    self.source(frame, source, param.ty)?
+                }
                 Arg::Place(place) => {
                     // p4c puts the place where the parameter stands.
                     if matches!(callee, Callee::Parser(_)) && moves(place) {
                         self.faults.insert(Fault::ExtractByIndex);
+                    }
+                    let out_stack = direction == Direction::Out && param.ty == Ty::Stack;
+                    if matches!(callee, Callee::Parser(_)) && out_stack {
+                        self.faults.insert(Fault::OutStackKept);
                     }
                     let spot = self.spot(frame, place)?;
                     let value = match direction {
@@ -211,7 +230,7 @@ impl<'p> Machine<'p> {
             self.faults.insert(Fault::ExitWithoutCopies);
         }
         for (index, spot) in results {
-            self.set(&spot, vars[index].clone());
+            self.store(&spot, vars[index].clone());
         }
         match end? {
             Flow::Return(value) => Ok(value),
@@ -286,6 +305,21 @@ impl<'p> Machine<'p> {
             Some((hi, lo)) => whole.with_slice(hi, lo, &value),
             None => value,
         };
+    }
+
+    /// Stores what was not extracted.
+    fn store(&mut self, spot: &Spot, value: Value) {
+        self.stored.push(spot.clone());
+        self.set(spot, value);
+    }
+
+    /// Whether anything was stored at a place, in it or around it, other than by extraction.
+    fn was_stored(&self, spot: &Spot) -> bool {
+        self.stored.iter().any(|other| {
+            let same = (other.frame, other.var) == (spot.frame, spot.var);
+            let (a, b) = (&other.path, &spot.path);
+            same && (a.starts_with(b) || b.starts_with(a))
+        })
     }
 
     // ----- values -----
@@ -381,7 +415,7 @@ impl<'p> Machine<'p> {
                 if self.moved(frame, place, &spot) {
                     self.faults.insert(Fault::RightBeforeLeft);
                 }
-                self.set(&spot, value);
+                self.store(&spot, value);
                 if let Source::List(list) = source {
                     if moves(place) {
                         self.faults.insert(Fault::ListByIndex);
@@ -393,10 +427,12 @@ impl<'p> Machine<'p> {
             }
             Stmt::SetValid(place) => {
                 let spot = self.spot(frame, place)?;
+                self.stored.push(spot.clone());
                 self.whole_mut(&spot).set_valid();
             }
             Stmt::SetInvalid(place) => {
                 let spot = self.spot(frame, place)?;
+                self.stored.push(spot.clone());
                 self.whole_mut(&spot).set_invalid();
             }
             Stmt::Push(place, count) => self.shift(frame, place, *count, true)?,
@@ -445,6 +481,7 @@ impl<'p> Machine<'p> {
         push: bool,
     ) -> Result<(), Stop> {
         let spot = self.spot(frame, place)?;
+        self.stored.push(spot.clone());
         if let Value::Stack(_, elements) = self.whole_mut(&spot) {
             let count = count.min(elements.len());
             let fresh = if push {
@@ -467,6 +504,14 @@ impl<'p> Machine<'p> {
         let Ty::Record(record) = self.type_at(frame, place) else {
             return Err(Stop::Undefined("only headers are extracted"));
         };
+        let bits = record.fields().iter().map(|(_, ty)| match ty {
+            Ty::Bits(width) => *width as usize,
+            _ => 0,
+        });
+        let missing = self.packet.len() * 8 < self.cursor * 8 + bits.sum::<usize>();
+        if missing && self.was_stored(&spot) {
+            self.faults.insert(Fault::LostBeforeExtract);
+        }
         let mut fields = Vec::new();
         let mut bit = self.cursor * 8;
         for (_, ty) in record.fields() {

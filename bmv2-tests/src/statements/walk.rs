@@ -165,6 +165,13 @@ pub(super) fn calls(p: &Lvalue) -> bool {
     !found.callees.is_empty()
 }
 
+/// Whether a value is computed by calling a function.
+pub(super) fn has_calls(value: &Source) -> bool {
+    let mut found = Found::default();
+    source(&mut value.clone(), &mut found);
+    !found.callees.is_empty()
+}
+
 /// Whether a number is computed from some part of a place.
 pub(super) fn reads(e: &Expr, place: &Lvalue) -> bool {
     let mut found = Found::default();

@@ -13,7 +13,7 @@ use crate::ast::{self, DeclKind, TypeKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::fold::{MAX_BITS, wrap};
-use crate::types::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty};
+use crate::types::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty, Types};
 
 impl<'a> Lowerer<'a> {
     /// What a top-level declaration stands for; elaborated on first use.
@@ -411,9 +411,9 @@ impl<'a> Lowerer<'a> {
         }
         match &decl.kind {
             DeclKind::Composite(_) => self.record(decl, args, span),
-            DeclKind::ExternObject(_) => Ty::Extern(decl.at.id, name, args),
-            DeclKind::Package(_) => Ty::Package(decl.at.id, name, args),
-            _ => Ty::Block(decl.at.id, name, args),
+            DeclKind::ExternObject(_) => Ty::Extern(decl.at.id, name, Types::new(args)),
+            DeclKind::Package(_) => Ty::Package(decl.at.id, name, Types::new(args)),
+            _ => Ty::Block(decl.at.id, name, Types::new(args)),
         }
     }
 

@@ -261,7 +261,7 @@ impl<'a> Lowerer<'a> {
         }
         let instance = BlockInstance {
             decl,
-            type_args: targs.clone(),
+            type_args: targs.to_vec(),
             ctor,
             name,
             applied: None,

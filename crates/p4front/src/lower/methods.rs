@@ -119,7 +119,7 @@ impl<'a> Lowerer<'a> {
             return;
         };
         let targs = match ty {
-            Ty::Extern(_, _, targs) => targs.clone(),
+            Ty::Extern(_, _, targs) => targs.to_vec(),
             _ => Vec::new(),
         };
         let wanted = self.method_types(object, method, &targs);

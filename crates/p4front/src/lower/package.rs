@@ -55,7 +55,7 @@ impl<'a> Lowerer<'a> {
         let Some(bound) = self.bind(&what, &callable.params, args, span) else {
             return Elab::poison();
         };
-        let scope = (callable.type_params.as_slice(), targs.clone());
+        let scope = (callable.type_params.as_slice(), targs.to_vec());
         let outer = self.default_scope.replace(scope);
         let values = self.constructor_args(&what, &callable.params, &tys, args, span);
         self.default_scope = outer;

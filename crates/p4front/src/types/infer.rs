@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{FieldTy, Record, Ty};
+use super::{FieldTy, Record, Ty, Types};
 
 /// Bindings of inference variables.
 #[derive(Clone, Debug, Default)]
@@ -55,11 +55,13 @@ impl Infer {
                 )
             }
             Ty::Extern(id, name, args) => {
-                Ty::Extern(*id, name.clone(), self.replace_all(args, done))
+                Ty::Extern(*id, name.clone(), Types::new(self.replace_all(args, done)))
             }
-            Ty::Block(id, name, args) => Ty::Block(*id, name.clone(), self.replace_all(args, done)),
+            Ty::Block(id, name, args) => {
+                Ty::Block(*id, name.clone(), Types::new(self.replace_all(args, done)))
+            }
             Ty::Package(id, name, args) => {
-                Ty::Package(*id, name.clone(), self.replace_all(args, done))
+                Ty::Package(*id, name.clone(), Types::new(self.replace_all(args, done)))
             }
             Ty::Record(r) => {
                 let at = Rc::as_ptr(r).addr();

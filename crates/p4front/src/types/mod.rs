@@ -7,4 +7,4 @@ pub(crate) mod fold;
 pub(crate) mod infer;
 mod ty;
 
-pub(crate) use ty::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty};
+pub(crate) use ty::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty, Types};

@@ -35,7 +35,7 @@ pub(crate) enum Ty {
     New(Rc<NewTy>),
     /// A header stack or array.
     Stack(Rc<Ty>, u32),
-    Tuple(Rc<Tuple>),
+    Tuple(Rc<Types>),
     List(Rc<Ty>),
     /// Type of `{a, b}` before it becomes a struct, header, tuple or list.
     ListExpr(Vec<Ty>),
@@ -44,11 +44,11 @@ pub(crate) enum Ty {
     /// Type of `{#}`.
     InvalidHeader,
     /// Extern object type with its arguments.
-    Extern(NodeId, Symbol, Vec<Ty>),
+    Extern(NodeId, Symbol, Rc<Types>),
     /// A parser or control declaration, or a bodiless parser/control type.
-    Block(NodeId, Symbol, Vec<Ty>),
+    Block(NodeId, Symbol, Rc<Types>),
     /// A package type.
-    Package(NodeId, Symbol, Vec<Ty>),
+    Package(NodeId, Symbol, Rc<Types>),
     /// What `t` is when it names a table.
     Table,
     /// What `t.apply()` gives.
@@ -138,28 +138,38 @@ pub(crate) struct Record {
     pub(crate) open: bool,
 }
 
-/// The components of a tuple, and what is known of all together.
+/// Types in a row, the components of a tuple or the arguments of a type, and what is known of all together.
 #[derive(Debug)]
-pub(crate) struct Tuple {
+pub(crate) struct Types {
     parts: Vec<Ty>,
     extent: Extent,
     open: bool,
 }
 
-impl std::ops::Deref for Tuple {
+impl Types {
+    pub(crate) fn new(parts: Vec<Ty>) -> Rc<Self> {
+        Rc::new(Self {
+            extent: Extent::all(parts.iter().map(Ty::extent)),
+            open: parts.iter().any(Ty::is_open),
+            parts,
+        })
+    }
+}
+
+impl std::ops::Deref for Types {
     type Target = [Ty];
     fn deref(&self) -> &[Ty] {
         &self.parts
     }
 }
 
-impl PartialEq for Tuple {
+impl PartialEq for Types {
     fn eq(&self, other: &Self) -> bool {
         self.parts == other.parts
     }
 }
-impl Eq for Tuple {}
-impl std::hash::Hash for Tuple {
+impl Eq for Types {}
+impl std::hash::Hash for Types {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.parts.hash(state);
     }
@@ -258,11 +268,7 @@ impl Ty {
     }
 
     pub(crate) fn tuple(parts: Vec<Ty>) -> Self {
-        Ty::Tuple(Rc::new(Tuple {
-            extent: Extent::all(parts.iter().map(Ty::extent)),
-            open: parts.iter().any(Ty::is_open),
-            parts,
-        }))
+        Ty::Tuple(Types::new(parts))
     }
 
     pub(crate) fn is_poison(&self) -> bool {
@@ -274,12 +280,12 @@ impl Ty {
         match self {
             Ty::Var(_) => true,
             Ty::Record(r) => r.open,
-            Ty::Tuple(t) => t.open,
-            Ty::Stack(t, _) | Ty::List(t) => t.is_open(),
-            Ty::ListExpr(all)
+            Ty::Tuple(all)
             | Ty::Extern(_, _, all)
             | Ty::Block(_, _, all)
-            | Ty::Package(_, _, all) => all.iter().any(Ty::is_open),
+            | Ty::Package(_, _, all) => all.open,
+            Ty::Stack(t, _) | Ty::List(t) => t.is_open(),
+            Ty::ListExpr(all) => all.iter().any(Ty::is_open),
             Ty::StructExpr(all) => all.iter().any(|(_, t)| t.is_open()),
             _ => false,
         }
@@ -366,11 +372,11 @@ impl Ty {
         match self {
             Ty::Record(r) => r.extent,
             Ty::New(n) => n.extent,
-            Ty::Tuple(tuple) => tuple.extent,
-            Ty::ListExpr(parts)
+            Ty::Tuple(parts)
             | Ty::Extern(_, _, parts)
             | Ty::Block(_, _, parts)
-            | Ty::Package(_, _, parts) => all(parts),
+            | Ty::Package(_, _, parts) => parts.extent,
+            Ty::ListExpr(parts) => all(parts),
             Ty::StructExpr(parts) => Extent::all(parts.iter().map(|(_, t)| t.extent())),
             Ty::Stack(element, n) => element.extent().times(*n),
             Ty::List(element) => element.extent().times(1),
