@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use lab::drill::{SwitchKind, possible};
 use netlab::Namespace;
 use serde::Deserialize;
-use switchwright::target::drill::{SwitchKind, possible};
 use tempfile::TempDir;
 
 /// Longest wait for anything.

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use lab::drill::{SwitchKind, possible};
 use serde_json::Value;
-use switchwright::target::drill::{SwitchKind, possible};
 use tempfile::TempDir;
 
 fn run(at: &Path, arguments: &[&str]) -> (i32, String) {

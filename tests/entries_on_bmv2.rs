@@ -8,15 +8,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use p4gen::entries::{SwitchEntries, commands, tagger};
+use p4gen::layout::{Features, Layout};
+use p4gen::program;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::{P4InfoIndex, from_text};
-use switchwright::entries::{SwitchEntries, commands, tagger};
-use switchwright::plan::layout::{Features, Layout};
-use switchwright::plan::{self, CarrierKind, CheckedPlan};
-use switchwright::program;
-use switchwright::routes::forwarding::{Forwarding, Reroute};
-use switchwright::scheme::{self, TaggerOptions};
-use switchwright::topology::generate::{Cables, Clos};
+use plan::{CarrierKind, CheckedPlan};
+use schemes::TaggerOptions;
+use topology::generate::{Cables, Clos};
+use topology::routes::forwarding::{Forwarding, Reroute};
 
 const TOOLS: [&str; 3] = ["p4c-bm2-ss", "simple_switch", "simple_switch_CLI"];
 
@@ -108,7 +108,7 @@ fn plan(carrier: CarrierKind) -> CheckedPlan {
         carrier,
         ..TaggerOptions::default()
     };
-    let tables = scheme::tagger(&clos, &options).expect("tags");
+    let tables = schemes::tagger(&clos, &options).expect("tags");
     plan::check(tables, &plan::check::Options::default()).expect("sound tables")
 }
 

@@ -11,17 +11,15 @@ use std::sync::Arc;
 use bmv2_tests::stf;
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
-use p4ir::ValidProgram;
-use p4runtime::p4::config::v1::match_field::MatchType;
-use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
-use switchwright::plan::layout::{
+use p4gen::layout::{
     self, Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind,
     ProgramFeatures, Room,
 };
-use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{
-    Program, generate_for, generate_tofino, generate_tofino_failover, p4info,
-};
+use p4gen::program::{Program, generate_for, generate_tofino, generate_tofino_failover, p4info};
+use p4ir::ValidProgram;
+use p4runtime::p4::config::v1::match_field::MatchType;
+use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
+use plan::{CarrierKind, RuleForm, TagCode};
 
 fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("p4src/generated")

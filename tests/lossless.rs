@@ -2,11 +2,11 @@
 //! when it is one frame less.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use switchwright::plan::{check, headroom};
-use switchwright::scheme::{self, TaggerOptions};
-use switchwright::simulate::{ClassReport, Report, Scenario, Size, simulate};
-use switchwright::target::embedded::Network;
-use switchwright::topology::generate::{Cables, Clos};
+use netsim::embedded::Network;
+use netsim::simulate::{ClassReport, Report, Scenario, Size, simulate};
+use plan::{check, headroom};
+use schemes::TaggerOptions;
+use topology::generate::{Cables, Clos};
 use units::{BitRate, Bytes, Metres};
 
 fn clos(leaves: u32, spines: u32, hosts: u16, length: Metres) -> Network {
@@ -24,7 +24,7 @@ fn clos(leaves: u32, spines: u32, hosts: u16, length: Metres) -> Network {
         parallel: 1,
         cables,
     };
-    let tables = scheme::tagger(&topology.generate().unwrap(), &TaggerOptions::default()).unwrap();
+    let tables = schemes::tagger(&topology.generate().unwrap(), &TaggerOptions::default()).unwrap();
     Network::of(check(tables, &check::Options::default()).unwrap()).unwrap()
 }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use p4gen::layout::{Architecture, Room};
+use p4gen::layout::{FailoverFeatures, Features, HeaderState, MatchKind};
+use p4gen::program::{Program, generate_for, generate_tofino, p4info};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::{P4InfoIndex, to_text};
-use switchwright::plan::layout::{Architecture, Room};
-use switchwright::plan::layout::{FailoverFeatures, Features, HeaderState, MatchKind};
-use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_for, generate_tofino, p4info};
+use plan::{CarrierKind, RuleForm, TagCode};
 
 fn programs() -> Vec<Program> {
     let mut programs = Vec::new();

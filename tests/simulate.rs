@@ -5,20 +5,20 @@
 #[path = "simulate/shares.rs"]
 mod shares;
 
-use switchwright::plan::check;
-use switchwright::scheme::{self, TaggerOptions};
-use switchwright::simulate::{
+use netsim::embedded::Network;
+use netsim::simulate::{
     BUNDLED, Report, Scenario, Size, ThresholdSpec, Time, TransportSpec, bundled, simulate,
 };
-use switchwright::target::embedded::Network;
-use switchwright::topology::Topology;
-use switchwright::topology::generate::{Cables, Clos};
+use plan::check;
+use schemes::TaggerOptions;
+use topology::Topology;
+use topology::generate::{Cables, Clos};
 use units::{Bytes, Nanos};
 
 use shares::{Use, max_min, spread, whole};
 
 fn network(topology: &Topology, options: &TaggerOptions) -> Network {
-    let tables = scheme::tagger(topology, options).unwrap();
+    let tables = schemes::tagger(topology, options).unwrap();
     Network::of(check(tables, &check::Options::default()).unwrap()).unwrap()
 }
 

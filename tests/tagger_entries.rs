@@ -5,23 +5,23 @@
 
 use std::net::IpAddr;
 
+use p4gen::entries::runtime_json::{self, ProgramFiles};
+use p4gen::entries::{
+    ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry, commands, tagger, write_request,
+};
+use p4gen::layout::{self, Features, Layout, MatchKind, action, table};
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::p4::config::v1::{
     Action, ActionProfile, ActionRef, MatchField, P4Info, Preamble, Table, action::Param,
 };
 use p4runtime::{Bits, P4InfoIndex};
-use switchwright::entries::runtime_json::{self, ProgramFiles};
-use switchwright::entries::{
-    ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry, commands, tagger, write_request,
-};
-use switchwright::plan::layout::{self, Features, Layout, MatchKind, action, table};
-use switchwright::plan::{
+use plan::{
     self, CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tables, TagCode,
 };
-use switchwright::routes::forwarding::{Forwarding, NextHop, Reroute};
-use switchwright::scheme::{self, ClassSpec, TaggerOptions};
-use switchwright::topology::generate::{Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line};
-use switchwright::topology::{NodeId, SwitchId, Topology};
+use schemes::{ClassSpec, TaggerOptions};
+use topology::generate::{Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line};
+use topology::routes::forwarding::{Forwarding, NextHop, Reroute};
+use topology::{NodeId, SwitchId, Topology};
 use units::{PortId, Priority};
 
 fn clos() -> Topology {
@@ -66,7 +66,7 @@ fn plans() -> Vec<CheckedPlan> {
                 ..TaggerOptions::default()
             };
             plans.push(checked(
-                scheme::tagger(&clos(), &options).expect("up-down tags"),
+                schemes::tagger(&clos(), &options).expect("up-down tags"),
             ));
         }
         let class = |name: &str, bounces| ClassSpec {
@@ -80,17 +80,17 @@ fn plans() -> Vec<CheckedPlan> {
             ..TaggerOptions::default()
         };
         plans.push(checked(
-            scheme::tagger(&clos(), &classes).expect("tags with classes"),
+            schemes::tagger(&clos(), &classes).expect("tags with classes"),
         ));
         let options = TaggerOptions {
             form,
             ..TaggerOptions::default()
         };
         plans.push(checked(
-            scheme::ttl(&line, None, &options).expect("TTL tags"),
+            schemes::ttl(&line, None, &options).expect("TTL tags"),
         ));
         plans.push(checked(
-            scheme::tagger(&jellyfish, &options).expect("tags of any topology"),
+            schemes::tagger(&jellyfish, &options).expect("tags of any topology"),
         ));
     }
     plans
@@ -465,7 +465,7 @@ fn neighbouring_layers_look_at_different_bits() {
     }
     .generate()
     .expect("a fat-tree");
-    let plan = checked(scheme::tagger(&tree, &TaggerOptions::default()).expect("tags"));
+    let plan = checked(schemes::tagger(&tree, &TaggerOptions::default()).expect("tags"));
     let layout = Layout::tagger(Features::of(&plan));
     let forwarding = forwarding(&plan);
     let shift = |layer| {
@@ -502,7 +502,7 @@ fn a_leaf_needs_few_rules_whatever_its_radix() {
             bounces,
             ..TaggerOptions::default()
         };
-        let plan = checked(scheme::tagger(&clos, &options).expect("tags"));
+        let plan = checked(schemes::tagger(&clos, &options).expect("tags"));
         let layout = Layout::tagger(Features::of(&plan));
         let entries = tagger::generate(&plan, &layout, &forwarding(&plan), SwitchId::new(0));
         let entries = entries.expect("what was checked fits");

@@ -12,14 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use switchwright::plan::layout::tofino::profile_of;
-use switchwright::plan::layout::{
+use p4gen::build::TargetKind;
+use p4gen::layout::tofino::profile_of;
+use p4gen::layout::{
     Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind, Room,
 };
-use switchwright::plan::{CarrierKind, RuleForm, TagCode};
-use switchwright::program::{Program, generate_tofino, generate_tofino_failover};
-use switchwright::target::{Estimate, TargetKind};
+use p4gen::program::{Program, generate_tofino, generate_tofino_failover};
+use p4gen::targets::tofino::Estimate;
+use plan::{CarrierKind, RuleForm, TagCode};
+use serde_json::Value;
 
 /// Longest wait for a schema, and for a program.
 const SCHEMA_WAIT: Duration = Duration::from_secs(600);

@@ -12,16 +12,16 @@ use std::sync::Arc;
 use bmv2_tests::bmv2::{self, missing_tool, observe};
 use bmv2_tests::random::{Choices, PacketMaker, Pool};
 use bmv2_tests::{Engine, ProgramError, build};
+use netsim::embedded::install;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, Outputs};
 use p4front::Options;
 use p4front::source::SourceMap;
+use p4gen::entries::{SwitchEntries, commands, runtime_json};
+use p4gen::program::p4info;
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
-use switchwright::entries::{SwitchEntries, commands, runtime_json};
 use switchwright::measure::{TrafficSpec, traffic};
-use switchwright::program::p4info;
-use switchwright::target::embedded::install;
 use units::{Nanos, PortId};
 
 /// Packets of a run that the entries forward, and packets that may be anything.

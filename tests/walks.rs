@@ -2,21 +2,19 @@
 //! through the generated program and entries of every carrier and rule form.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use netsim::embedded::Network;
 use p4exec::tables::key::FieldMatch;
 use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, NewEntry};
 use p4exec::value::Bits;
 use p4exec::{Executor, RuntimeState};
+use p4gen::layout::{action, edge_dscp, table};
 use packet::{MacAddr, PacketBuilder};
+use plan::{CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, TagCode, check};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchwright::plan::layout::{action, edge_dscp, table};
-use switchwright::plan::{
-    CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, TagCode, check,
-};
-use switchwright::scheme::{self, Algorithm, TaggerOptions};
-use switchwright::target::embedded::Network;
-use switchwright::topology::generate::{Cables, Clos, Jellyfish, JellyfishSize, ThreeNode};
-use switchwright::topology::{HostId, NodeId, SwitchId, Topology};
+use schemes::{Algorithm, TaggerOptions};
+use topology::generate::{Cables, Clos, Jellyfish, JellyfishSize, ThreeNode};
+use topology::{HostId, NodeId, SwitchId, Topology};
 use units::{Nanos, PortId, Priority};
 
 /// Random routes per switch: destination 198.51.100.N leaves every switch by a random port.
@@ -82,7 +80,7 @@ fn plans() -> Vec<CheckedPlan> {
                         2
                     };
                     let options = options.with_classes(classes);
-                    let tables = scheme::tagger(&topology, &options).unwrap();
+                    let tables = schemes::tagger(&topology, &options).unwrap();
                     plans.push(check(tables, &check::Options::default()).unwrap());
                 }
             }

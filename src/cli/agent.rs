@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use clap::Args;
+use controlplane::agent::{AgentError, AgentEvent, AgentOptions, Watched, run};
+use controlplane::{ElectionId, Endpoint};
 use serde::Serialize;
 use switchd::ports::{PortBinding, PortSpec};
 
 use super::fault::{Fault, Status};
 use super::push::runtime;
 use super::terminal::{self, Terminal};
-use crate::target::remote::agent::{AgentError, AgentEvent, AgentOptions, Watched, run};
-use crate::target::remote::{ElectionId, Endpoint};
 
 /// How long one call to the switch may take.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use p4gen::build::{self, BuildError, BuildFault, BuildOptions, BuildReport, TargetKind};
+use p4gen::entries::failover::DEFAULT_VERSION;
+use p4gen::entries::tofino::DevicePorts;
+use p4gen::targets::tofino::Estimate;
+use plan::CheckedPlan;
 use serde::Serialize;
 
 use super::check;
 use super::fault::{Fault, Status};
 use super::terminal::{self, Terminal};
-use crate::entries::failover::DEFAULT_VERSION;
-use crate::entries::tofino::DevicePorts;
 use crate::measure::timed;
-use crate::plan::CheckedPlan;
-use crate::target::{
-    self, BuildError, BuildFault, BuildOptions, BuildReport, Estimate, TargetKind,
-};
 
 /// Arguments of `switchwright build`.
 #[derive(Debug, Args)]
@@ -121,7 +120,7 @@ fn make_with(
     terminal: &Terminal,
 ) -> Result<BuildReport, Fault> {
     let bar = terminal.counter("building switches", plan.topology().switches().len());
-    let built = target::build_with(plan, target, Path::new(directory), &options, &|done| {
+    let built = build::build_with(plan, target, Path::new(directory), &options, &|done| {
         bar.inc(done as u64)
     });
     bar.finish_and_clear();

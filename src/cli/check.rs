@@ -1,13 +1,13 @@
 //! `switchwright check`: the independent proof of a plan file.
 
 use clap::Args;
+use plan::check::{FailureOptions, Options, Resilience};
+use plan::{CheckFailure, CheckReport, CheckedPlan, Tables};
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::topo;
 use crate::measure::timed;
-use crate::plan::check::{FailureOptions, Options, Resilience};
-use crate::plan::{self, CheckFailure, CheckReport, CheckedPlan, Tables};
 
 /// Arguments of `switchwright check`.
 #[derive(Debug, Args)]

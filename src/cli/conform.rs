@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use conformance::{
+    self, ConformError, ConformOptions, Conformance, Finding, FuzzOptions, Fuzzing, Verdict,
+};
+use controlplane::{ConfigFormat, Endpoint, Tls};
+use p4gen::targets::capabilities;
 
 use super::fault::{Fault, Status};
 use super::push::runtime;
 use super::terminal::{self, Terminal};
-use crate::target::capabilities;
-use crate::target::conform::{
-    self, ConformError, ConformOptions, Conformance, Finding, FuzzOptions, Fuzzing, Verdict,
-};
-use crate::target::remote::{ConfigFormat, Endpoint, Tls};
 
 /// Arguments of `switchwright conform`.
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ enum Config {
 impl Conform {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         if self.print_program {
-            terminal::emit(conform::PROGRAM);
+            terminal::emit(conformance::PROGRAM);
             return Ok(());
         }
         let address = self.address.as_deref().unwrap_or_default();
@@ -131,7 +131,7 @@ impl Conform {
         let bar = terminal.progress("trying the server");
         let watched = bar.clone();
         let watch = move |what: &str| watched.set_message(what.to_owned());
-        let done = runtime()?.block_on(conform::run(&endpoint, &options, &watch));
+        let done = runtime()?.block_on(conformance::run(&endpoint, &options, &watch));
         bar.finish_and_clear();
         let report = done.map_err(|error| match error {
             ConformError::Remote(error) => Fault::with(Status::Target, error),
@@ -197,7 +197,7 @@ fn describe_fuzzing(fuzzing: &Fuzzing) -> String {
 }
 
 fn points(report: &Conformance) -> String {
-    let rows: Vec<Vec<String>> = conform::POINTS
+    let rows: Vec<Vec<String>> = conformance::POINTS
         .iter()
         .map(|(point, title)| {
             let of_point = || report.findings.iter().filter(|f| f.point == *point);

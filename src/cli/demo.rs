@@ -4,19 +4,19 @@ mod ending;
 
 use std::path::Path;
 
+use ::plan::{ClassId, NewTag, PlanError, PortSet, Tables, TagRule};
 use clap::Args;
+use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
+use p4gen::build::{BuildDirectory, TargetKind};
+use schemes::TaggerOptions;
 use serde::Serialize;
+use topology::generate::{Cables, Clos};
+use topology::{LinkId, Topology};
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::{build, check, plan, trace};
 use crate::measure::timed;
-use crate::plan::{ClassId, NewTag, PlanError, PortSet, Tables, TagRule};
-use crate::scheme::{self, TaggerOptions};
-use crate::target::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
-use crate::target::{BuildDirectory, TargetKind};
-use crate::topology::generate::{Cables, Clos};
-use crate::topology::{LinkId, Topology};
 
 /// Arguments of `switchwright demo`.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ impl Demo {
     fn tour(&self, terminal: &Terminal) -> Result<Figures, Fault> {
         std::fs::create_dir_all(&self.output).input(&self.output)?;
         let topology = self.topology(terminal)?;
-        let tables = scheme::tagger(&topology, &TaggerOptions::default()).map_err(Fault::input)?;
+        let tables = schemes::tagger(&topology, &TaggerOptions::default()).map_err(Fault::input)?;
         let counterexample = without_tags(&tables, terminal)?;
         let (proven, directory) = self.build(tables, terminal)?;
         let (straight, bounced) = walks(&proven, &directory, terminal)?;
@@ -133,7 +133,7 @@ impl Demo {
 
 /// A proven plan with the figures of its build.
 struct Proven {
-    plan: crate::plan::CheckedPlan,
+    plan: ::plan::CheckedPlan,
     rules_total: u64,
     entries_total: u64,
 }
@@ -147,8 +147,7 @@ fn without_tags(tables: &Tables, terminal: &Terminal) -> Result<String, Fault> {
     let Some(first) = plain.tagging.classes.first().map(|class| class.initial) else {
         return Err(Fault::input("the plan has no class"));
     };
-    let ports =
-        |switch: &crate::topology::Switch| PortSet::from_iter((1..=switch.ports).map(Into::into));
+    let ports = |switch: &topology::Switch| PortSet::from_iter((1..=switch.ports).map(Into::into));
     plain.tagging.rules = plain
         .topology
         .switches()
@@ -164,7 +163,7 @@ fn without_tags(tables: &Tables, terminal: &Terminal) -> Result<String, Fault> {
             }]
         })
         .collect();
-    match crate::plan::check(plain, &crate::plan::check::Options::default()) {
+    match ::plan::check(plain, &::plan::check::Options::default()) {
         Ok(_) => Err(Fault::with(
             Status::Failed,
             "the untagged Clos was proven, which cannot be: this is a bug",

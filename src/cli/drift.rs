@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use controlplane::drift::{Drift, DriftKind, Event, drifts, watch};
+use controlplane::push::{Told, survey};
 use serde::Serialize;
 
 use super::fault::{Fault, Status};
 use super::push::{Network, runtime};
 use super::terminal::{self, Terminal};
-use crate::target::remote::drift::{Drift, DriftKind, Event, drifts, watch};
-use crate::target::remote::push::{Told, survey};
 
 /// Arguments of `switchwright drift`.
 #[derive(Debug, Args)]

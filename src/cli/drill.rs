@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use controlplane::Desired;
+use lab::drill::{
+    DrillError, DrillEvent, DrillOptions, DrillReport, Fabric, Running, SwitchKind, drill, possible,
+};
+use p4gen::build::BuildDirectory;
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::{check, push};
-use crate::target::BuildDirectory;
-use crate::target::drill::{
-    DrillError, DrillEvent, DrillOptions, DrillReport, Fabric, Running, SwitchKind, drill, possible,
-};
-use crate::target::remote::Desired;
 
 /// Arguments of `switchwright drill`.
 #[derive(Debug, Args)]
@@ -101,11 +101,9 @@ impl Drill {
             return Err(Fault::input("--seconds: give 0.1 to 3600"));
         }
         let topology = plan.topology();
-        let host = |name: &Option<String>, other: Option<crate::topology::HostId>, flag: &str| {
-            match name {
-                Some(name) => topology.host_named(name).input(flag),
-                None => other.ok_or_else(|| Fault::input("the network has no hosts")),
-            }
+        let host = |name: &Option<String>, other: Option<topology::HostId>, flag: &str| match name {
+            Some(name) => topology.host_named(name).input(flag),
+            None => other.ok_or_else(|| Fault::input("the network has no hosts")),
         };
         let event = match (&self.update, &self.fail) {
             (Some(build), _) => DrillEvent::Update(build.clone()),

@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use controlplane::push::Stop;
 use indicatif::ProgressBar;
+use lab::emulate::{
+    EmulateError, EmulateReport, Entrances, Moment, Options, Watcher, emulate, mininet,
+};
+use netsim::embedded::Network;
+use netsim::simulate::{Scenario, Speed};
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
 use super::simulate::{describe, load, network};
 use super::terminal::{self, Terminal};
-use crate::emulate::{
-    EmulateError, EmulateReport, Entrances, Moment, Options, Watcher, emulate, mininet,
-};
-use crate::simulate::{Scenario, Speed};
-use crate::target::embedded::Network;
-use crate::target::remote::push::Stop;
 
 /// What happens without a scenario: every host sends to one other.
 const PERMUTATION: &str = "name: permutation\nduration: 5ms\nflows: [{ pattern: permutation }]\n";

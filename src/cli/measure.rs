@@ -1,6 +1,7 @@
 //! `switchwright measure`: the failover tables of a plan under failures, as tables and plots.
 
 use clap::Args;
+use plan::failover::StateCounts;
 use serde::Serialize;
 
 use super::bench::failover::{failure_table, write_out};
@@ -8,7 +9,6 @@ use super::check;
 use super::fault::Fault;
 use super::terminal::{self, Terminal};
 use crate::measure::failover::{FailureFigure, Sets, failure_plots, plan_under_failures};
-use crate::plan::failover::StateCounts;
 
 /// Arguments of `switchwright measure`.
 #[derive(Debug, Args)]

@@ -1,20 +1,18 @@
 //! `switchwright plan`: tables for a topology, proven before they are written.
 
 use clap::{Args, ValueEnum};
+use plan::failover::{Element, Output};
+use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
+use schemes::{Algorithm, ClassSpec, SchemeError, TaggerOptions};
+use topology::Topology;
+use topology::routes::{RoutePolicy, parse_routes};
 use units::Bytes;
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use super::{check, topo};
 use crate::measure::timed;
-use crate::plan::failover::{Element, Output};
-use crate::plan::{
-    Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables,
-};
-use crate::routes::{RoutePolicy, parse_routes};
-use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
-use crate::scheme::{self, Algorithm, ClassSpec, SchemeError, TaggerOptions};
-use crate::topology::Topology;
 
 /// Arguments of `switchwright plan`.
 #[derive(Debug, Args)]
@@ -283,9 +281,9 @@ impl Plan {
         }
         let options = self.options()?;
         if self.scheme == Scheme::Ttl {
-            scheme::ttl(topology, self.tagging.hops, &options)
+            schemes::ttl(topology, self.tagging.hops, &options)
         } else {
-            scheme::tagger(topology, &options)
+            schemes::tagger(topology, &options)
         }
         .map_err(|e| refuse(&e))
     }

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use controlplane::journal::JournalError;
+use controlplane::push::{Step, Survey, Told};
+use controlplane::push::{push, rollback, survey};
+use controlplane::report::{Outcome, SwitchOutcome, SwitchReport};
+use controlplane::versioned::{self, VersionedError};
+use controlplane::{
+    ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport, Stop,
+};
 use indicatif::ProgressBar;
+use p4gen::targets::capabilities::Api;
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
-use crate::target::capabilities::Api;
-use crate::target::remote::journal::JournalError;
-use crate::target::remote::push::{Step, Survey, Told};
-use crate::target::remote::push::{push, rollback, survey};
-use crate::target::remote::report::{Outcome, SwitchOutcome, SwitchReport};
-use crate::target::remote::versioned::{self, VersionedError};
-use crate::target::remote::{
-    ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport, Stop,
-};
 
 /// Above this many switches only those that changed are listed.
 const LISTED_MAX: usize = 48;

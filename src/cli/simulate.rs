@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use netsim::embedded::Network;
+use netsim::simulate::{BUNDLED, Plots, Report, Scenario, TransportSpec, bundled, simulate};
+use p4gen::build::BuildDirectory;
 use serde::Serialize;
 
 use super::check;
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
-use crate::simulate::{BUNDLED, Plots, Report, Scenario, TransportSpec, bundled, simulate};
-use crate::target::BuildDirectory;
-use crate::target::embedded::Network;
 
 /// Arguments of `switchwright simulate`.
 #[derive(Debug, Args)]

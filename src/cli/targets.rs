@@ -1,11 +1,11 @@
 //! `switchwright targets`: what every target can do.
 
 use clap::Args;
+use p4gen::targets::capabilities::{self, Capabilities};
 use serde::Serialize;
 
 use super::fault::Fault;
 use super::terminal::{self, Terminal};
-use crate::target::capabilities::{self, Capabilities};
 
 /// Arguments of `switchwright targets`.
 #[derive(Debug, Args)]

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use topology::Topology;
+use topology::generate::{
+    Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
+    Ring, ThreeLayerClos, ThreeNode,
+};
+use topology::import::{self, ImportOptions};
 use units::{BitRate, Metres};
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
-use crate::topology::Topology;
-use crate::topology::generate::{
-    Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
-    Ring, ThreeLayerClos, ThreeNode,
-};
-use crate::topology::import::{self, ImportOptions};
 
 /// Arguments of `switchwright topo`.
 #[derive(Debug, Args)]

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use netsim::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
+use p4gen::build::BuildDirectory;
+use plan::ClassId;
 use serde::Serialize;
 
 use super::check;
 use super::fault::{Context, Fault, Status};
 use super::terminal::Terminal;
-use crate::plan::ClassId;
-use crate::target::BuildDirectory;
-use crate::target::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
 
 /// Arguments of `switchwright trace`.
 #[derive(Debug, Args)]

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
+use p4gen::build::{self, BuildError, TargetKind};
+use plan::{CheckFailure, Tables, check};
+use schemes::failover::FailoverError;
+use schemes::{SchemeError, TaggerOptions};
 use serde::Serialize;
 use thiserror::Error;
+use topology::Topology;
+use topology::generate::{Cables, FatTree, GenerateError, Jellyfish, JellyfishSize};
 use units::Bytes;
 
 use super::machine::{peak_memory, reset_peak_memory, timed};
-use crate::plan::{CheckFailure, Tables, check};
-use crate::scheme::failover::FailoverError;
-use crate::scheme::{self, SchemeError, TaggerOptions};
-use crate::target::{self, BuildError, TargetKind};
-use crate::topology::Topology;
-use crate::topology::generate::{Cables, FatTree, GenerateError, Jellyfish, JellyfishSize};
 
 /// A topology to be planned.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ const RUNS: usize = 5;
 
 /// The tables of a topology, and the best time of several runs.
 fn plan_best(topology: &Topology) -> Result<(Tables, f64), SchemeError> {
-    let run = || timed(|| scheme::tagger(topology, &TaggerOptions::default()));
+    let run = || timed(|| schemes::tagger(topology, &TaggerOptions::default()));
     let (mut tables, mut best) = run();
     for _ in 1..RUNS {
         let (again, seconds) = run();
@@ -167,7 +167,7 @@ pub fn measure(case: &PlanningCase, directory: &Path) -> Result<PlanningFigure, 
     let mut build_seconds = None;
     if case.build {
         let place = directory.join(case.name.replace([' ', '='], "-"));
-        let (built, seconds) = timed(|| target::build(&plan, TargetKind::V1model, &place, &|_| ()));
+        let (built, seconds) = timed(|| build::build(&plan, TargetKind::V1model, &place, &|_| ()));
         built?;
         build_seconds = Some(seconds);
     }

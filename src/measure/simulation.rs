@@ -1,16 +1,16 @@
 //! How fast the simulator is, and how long it loses nothing: a fat-tree of 128 hosts, every host sending to one other
 //! at full rate, PFC on, the generated program in every switch.
 
+use netsim::embedded::Network;
+use netsim::simulate::{Outcome, Scenario, SimulateError, simulate};
+use plan::check;
+use schemes::TaggerOptions;
 use serde::Serialize;
+use topology::generate::{Cables, FatTree};
 use units::{BitRate, Bytes};
 
 use super::machine::{peak_memory, reset_peak_memory, thread_time};
 use super::timed;
-use crate::plan::check;
-use crate::scheme::{self, TaggerOptions};
-use crate::simulate::{Outcome, Scenario, SimulateError, simulate};
-use crate::target::embedded::Network;
-use crate::topology::generate::{Cables, FatTree};
 
 /// What other simulators reach, in events per second on one core, as the literature has it; not measured here. None of
 /// them runs a P4 program.
@@ -71,7 +71,7 @@ impl SimulationBench {
             ..Cables::default()
         };
         let topology = FatTree { k, cables }.generate()?;
-        let tables = scheme::tagger(&topology, &TaggerOptions::default())?;
+        let tables = schemes::tagger(&topology, &TaggerOptions::default())?;
         let plan = check(tables, &check::Options::default())?;
         Ok(Self {
             network: Network::of(plan)?,

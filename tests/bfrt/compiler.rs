@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use controlplane::bfrt::schema::{Schema, mark_in};
 use serde_json::Value;
-use switchwright::target::bfrt::schema::{Schema, mark_in};
 
 use super::network::{Network, builds, schema};
 
@@ -71,14 +71,14 @@ fn compiled(compiler: &OsString, build: &Path) -> String {
 type Fields = BTreeMap<String, (String, Option<u32>)>;
 
 fn described(
-    table: &switchwright::target::bfrt::schema::Table,
+    table: &controlplane::bfrt::schema::Table,
 ) -> (Fields, BTreeMap<String, Fields>, Fields) {
     let key = table
         .key
         .iter()
         .map(|k| (k.name.clone(), (k.match_type.clone(), k.values.bits())))
         .collect();
-    let field = |d: &switchwright::target::bfrt::schema::DataField| {
+    let field = |d: &controlplane::bfrt::schema::DataField| {
         (d.name.clone(), (d.values.kind.clone(), d.values.bits()))
     };
     let actions = table
@@ -94,7 +94,7 @@ fn described(
 }
 
 /// The names of the tables that one is filled after.
-fn uses(table: &switchwright::target::bfrt::schema::Table, schema: &Schema) -> Vec<String> {
+fn uses(table: &controlplane::bfrt::schema::Table, schema: &Schema) -> Vec<String> {
     let name = |id: &u32| {
         schema
             .tables
@@ -129,7 +129,7 @@ fn the_schema_that_we_derive_is_the_compilers() {
                 || t.table_type == "Action"
                 || t.table_type == "Selector"
         });
-        let names = |tables: &[&switchwright::target::bfrt::schema::Table]| {
+        let names = |tables: &[&controlplane::bfrt::schema::Table]| {
             let mut names: Vec<String> = tables.iter().map(|t| t.name.clone()).collect();
             names.sort();
             names

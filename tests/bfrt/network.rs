@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use controlplane::bfrt::Schema;
+use controlplane::bfrt::schema::{Annotation, mark_in};
 use p4runtime::P4InfoIndex;
 use serde_json::Value;
-use switchwright::target::bfrt::Schema;
-use switchwright::target::bfrt::schema::{Annotation, mark_in};
 use tempfile::TempDir;
 
 use super::device::Device;

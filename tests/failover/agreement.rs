@@ -1,15 +1,15 @@
 //! The executed program against the tables: the same failures, the same packets, the same ways.
 
+use netsim::embedded::{Arrival, Fleet, Trail, TrailEnd};
+use p4gen::build::TargetKind;
+use plan::check::resilience::{Survey, TableWalk};
+use plan::failover::Target;
+use plan::{CheckedPlan, failover::Failover};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use switchwright::plan::check::resilience::{Survey, TableWalk};
-use switchwright::plan::failover::Target;
-use switchwright::plan::{CheckedPlan, failover::Failover};
-use switchwright::target::TargetKind;
-use switchwright::target::embedded::{Arrival, Fleet, Trail, TrailEnd};
-use switchwright::topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
-use switchwright::topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
+use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
+use topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
 
 use super::{plan, variants};
 

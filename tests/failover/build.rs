@@ -1,10 +1,10 @@
 //! Builds of failover plans, and the goldens of the three-switch examples.
 
+use netsim::embedded::{Network, Probe, WalkEnd};
+use p4gen::build::{BuildDirectory, TargetKind, build};
+use p4gen::entries::{commands, runtime_json, write_request};
 use p4runtime::P4InfoIndex;
-use switchwright::entries::{commands, runtime_json, write_request};
-use switchwright::target::embedded::{Network, Probe, WalkEnd};
-use switchwright::target::{BuildDirectory, TargetKind, build};
-use switchwright::topology::generate::{Cables, ThreeNode};
+use topology::generate::{Cables, ThreeNode};
 
 use super::{plan, variants};
 
@@ -53,7 +53,7 @@ fn all_formats_of_a_build_carry_the_same_and_packets_cross_it() {
 }
 
 /// Every host reaches every other, through the entry files, with any one link failed.
-fn cross(directory: BuildDirectory, plan: switchwright::plan::CheckedPlan) {
+fn cross(directory: BuildDirectory, plan: plan::CheckedPlan) {
     let topology = plan.topology().clone();
     let mut network = Network::open(directory, plan).unwrap();
     for from in topology.host_ids() {

@@ -6,11 +6,11 @@ mod agreement;
 mod build;
 mod versions;
 
-use switchwright::plan::check::{FailureOptions, Options};
-use switchwright::plan::failover::Output;
-use switchwright::plan::{CheckedPlan, check};
-use switchwright::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
-use switchwright::topology::Topology;
+use plan::check::{FailureOptions, Options};
+use plan::failover::Output;
+use plan::{CheckedPlan, check};
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
+use topology::Topology;
 
 /// A plan by all schemes, hop by hop and with source routes, compressed and not, with its name.
 pub(crate) fn variants() -> Vec<(&'static str, FailoverOptions)> {

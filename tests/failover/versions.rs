@@ -1,17 +1,17 @@
 //! Versions side by side: whatever mixture of old and new entries and stamps the switches hold on the way from one
 //! plan to the next, every packet goes the way of one of the two plans.
 
-use switchwright::entries::SwitchEntries;
-use switchwright::plan::layout::{action, table};
-use switchwright::scheme::failover::{FailoverOptions, FailoverScheme};
-use switchwright::target::embedded::{Fleet, Trail, TrailEnd};
-use switchwright::topology::generate::{Cables, FatTree};
-use switchwright::topology::{HostId, SwitchId, Topology};
+use netsim::embedded::{Fleet, Trail, TrailEnd};
+use p4gen::entries::SwitchEntries;
+use p4gen::layout::{action, table};
+use schemes::failover::{FailoverOptions, FailoverScheme};
+use topology::generate::{Cables, FatTree};
+use topology::{HostId, SwitchId, Topology};
 
 use super::plan;
 
 /// Entries that belong to no version: both plans say the same of them.
-fn is_stamp(entry: &switchwright::entries::TableEntry) -> bool {
+fn is_stamp(entry: &p4gen::entries::TableEntry) -> bool {
     entry.table == table::ISLAND_IN
 }
 
@@ -54,15 +54,11 @@ fn no_packet_sees_a_mixture_of_two_plans() {
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let (old, new) = (plan(&topology, &options(1)), plan(&topology, &options(2)));
-    let layout = switchwright::program::generate(&old).unwrap().layout();
-    assert_eq!(
-        layout,
-        switchwright::program::generate(&new).unwrap().layout()
-    );
+    let layout = p4gen::program::generate(&old).unwrap().layout();
+    assert_eq!(layout, p4gen::program::generate(&new).unwrap().layout());
     let entries = |plan, version| -> Vec<SwitchEntries> {
-        let of = |switch| {
-            switchwright::entries::failover::generate(plan, &layout, switch, version).unwrap()
-        };
+        let of =
+            |switch| p4gen::entries::failover::generate(plan, &layout, switch, version).unwrap();
         topology.switch_ids().map(of).collect()
     };
     let (olds, news) = (entries(&old, 1), entries(&new, 2));
@@ -78,8 +74,7 @@ fn no_packet_sees_a_mixture_of_two_plans() {
         olds.iter()
             .flat_map(|e| &e.tables)
             .any(|e| match &e.action {
-                switchwright::entries::EntryAction::Direct(call) =>
-                    call.action == action::FROM_HOST,
+                p4gen::entries::EntryAction::Direct(call) => call.action == action::FROM_HOST,
                 _ => false,
             })
     );

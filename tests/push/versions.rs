@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use switchwright::target::remote::push::{Step, Told};
-use switchwright::target::remote::report::Outcome;
-use switchwright::target::remote::{Desired, Devices, PushOptions, Stop, versioned};
+use controlplane::push::{Step, Told};
+use controlplane::report::Outcome;
+use controlplane::{Desired, Devices, PushOptions, Stop, versioned};
 
 use super::fabric::{Fabric, Kind};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchwright::topology::{NodeId, SwitchId, Topology};
+use topology::{NodeId, SwitchId, Topology};
 
 /// What a flow sends over a link, for one unit of the flow.
 pub(crate) type Use = BTreeMap<(String, String), f64>;

@@ -2,12 +2,13 @@
 //!
 //! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
-//! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`).
+//! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
 //! - `cargo xtask differ --statements N [--seed N] [--judged N]` — random programs, on both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod crates;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -19,11 +20,13 @@ fn main() -> ExitCode {
     let done = match task.as_str() {
         "test" => test(&root),
         "tidy" => tidy::run(&root),
-        "bless" => cargo(
-            &root,
-            &["test", "--workspace"],
-            &[("INSTA_UPDATE", "always"), ("BLESS", "1")],
-        ),
+        "bless" => crates::bless(&root).and_then(|()| {
+            cargo(
+                &root,
+                &["test", "--workspace"],
+                &[("INSTA_UPDATE", "always"), ("BLESS", "1")],
+            )
+        }),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
             "unknown task `{other}`; there are: test, tidy, bless, fuzz, differ"

@@ -5,45 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the root crate in street order: a module imports only what stands to its left.
-const STREET: &[&[&str]] = &[
-    &["topology"],
-    &["routes"],
-    &["scheme", "plan"],
-    &["program", "entries"],
-    &["target"],
-    &["simulate"],
-    // The emulator plays the simulator's scenarios, with its hosts, on a real clock.
-    &["emulate"],
-    &["measure"],
-    &["cli"],
-];
+use crate::crates;
 
-/// What each of our crates may depend on among our crates.
-const CRATES: &[(&str, &[&str])] = &[
-    ("units", &[]),
-    ("packet", &["units"]),
-    ("p4ir", &["units"]),
-    ("p4runtime", &["units"]),
-    ("bfruntime", &["p4runtime"]),
-    ("netlab", &["units"]),
-    ("p4front", &["p4ir", "units"]),
-    ("p4exec", &["p4ir", "packet", "units"]),
-    ("device", &["p4exec", "packet", "units"]),
-    (
-        "switchd",
-        &[
-            "device",
-            "p4front",
-            "p4runtime",
-            "netlab",
-            "p4exec",
-            "p4ir",
-            "packet",
-            "units",
-        ],
-    ),
-];
+/// The crates that may use tokio, besides the command line (invariant 1).
+const ASYNC: &[&str] = &["switchd", "controlplane", "conformance", "lab"];
 
 /// Words that a part of the tree must not contain, with the reason.
 struct Ban {
@@ -67,7 +32,11 @@ impl Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        within: &["crates/device/src", "crates/p4exec/src", "src/simulate"],
+        within: &[
+            "crates/device/src",
+            "crates/p4exec/src",
+            "crates/netsim/src/simulate",
+        ],
         words: &[
             "Instant::now",
             "SystemTime",
@@ -96,29 +65,11 @@ const BANS: &[Ban] = &[
     },
     Ban {
         within: &[
-            "crates/units",
-            "crates/packet",
-            "crates/p4ir",
-            "crates/p4front",
-            "crates/p4exec",
-            "crates/device",
-            "src/topology",
-            "src/routes",
-            "src/scheme",
-            "src/plan",
-            "src/program",
-            "src/entries",
-            "src/measure",
-        ],
-        words: &["tokio::"],
-        reason: "only switchd, target, emulate and cli use tokio (invariant 1)",
-        scripts: true,
-    },
-    Ban {
-        within: &[
-            "src/program",
-            "src/entries",
-            "src/target",
+            "crates/p4gen/src",
+            "crates/controlplane/src",
+            "crates/conformance/src",
+            "crates/netsim/src/embedded",
+            "crates/lab/src/drill",
             "src/measure",
             "src/cli",
         ],
@@ -127,28 +78,10 @@ const BANS: &[Ban] = &[
         scripts: true,
     },
     Ban {
-        within: &[
-            "src/topology",
-            "src/routes",
-            "src/scheme",
-            "src/plan",
-            "src/program",
-            "src/entries",
-            "src/target",
-            "src/emulate",
-            "src/simulate",
-            "src/measure",
-            "crates",
-        ],
+        within: &["src/measure", "crates"],
         words: &["anyhow", "miette", "println!", "eprintln!"],
         reason: "only cli prints and uses miette; libraries return errors",
         scripts: false,
-    },
-    Ban {
-        within: &["src/plan/check"],
-        words: &["crate::scheme"],
-        reason: "the proof reads tables, not the planner's mind (invariant 3)",
-        scripts: true,
     },
     Ban {
         within: &["src", "crates", "bmv2-tests/src", "xtask/src"],
@@ -169,7 +102,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;
         check_file(&file, &text, &mut findings);
     }
-    check_crates(root, &mut findings)?;
+    check_tokio(root, &mut findings)?;
+    crates::check(root, &mut findings)?;
     if findings.is_empty() {
         println!("tidy: the house is in order");
         return Ok(());
@@ -209,7 +143,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        if path.is_dir() && path.file_name().is_none_or(|n| n != "target") {
+        if path.is_dir() {
             walk(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);
@@ -236,7 +170,6 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
     if path.ends_with("/tests.rs") || path.contains("/tests/") {
         return; // tests may look at the whole street
     }
-    let room = room_of(&path);
     for (number, line) in text.lines().enumerate() {
         if line == "#[cfg(test)]" && text.lines().nth(number + 1) == Some("mod tests {") {
             break; // likewise tests beside the code, which close their file
@@ -248,9 +181,6 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
             for word in ban.words.iter().filter(|w| code.contains(**w)) {
                 findings.push(format!("{at}: `{word}`: {}", ban.reason));
             }
-        }
-        if let Some((rank, name)) = room {
-            check_street(&at, rank, name, code, findings);
         }
     }
 }
@@ -266,63 +196,31 @@ fn check_unsafe(path: &str, at: &str, code: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// The rank and name of the root module that a file belongs to.
-fn room_of(path: &str) -> Option<(usize, &'static str)> {
-    let rest = path.strip_prefix("src/")?;
-    STREET.iter().enumerate().find_map(|(rank, rooms)| {
-        rooms
-            .iter()
-            .find(|room| rest.starts_with(&format!("{room}/")))
-            .map(|room| (rank, *room))
-    })
-}
-
-fn check_street(at: &str, rank: usize, name: &str, code: &str, findings: &mut Vec<String>) {
-    for (other, rooms) in STREET.iter().enumerate() {
-        for room in rooms.iter().filter(|r| **r != name) {
-            // `program` and `entries` do not see each other; `scheme` fills the tables of `plan`.
-            let sideways = other == rank && name != "scheme";
-            if (other > rank || sideways) && code.contains(&format!("crate::{room}")) {
-                findings.push(format!(
-                    "{at}: `{name}` imports `{room}`, which does not stand to its left"
-                ));
-            }
-        }
-    }
-}
-
-/// Checks the crates' dependencies on each other.
-fn check_crates(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
-    for (name, allowed) in CRATES {
-        let manifest = root.join("crates").join(name).join("Cargo.toml");
-        let Ok(text) = fs::read_to_string(&manifest) else {
-            continue;
-        };
-        let dependencies = text.split("[dev-dependencies]").next().unwrap_or_default();
-        for (other, _) in CRATES
-            .iter()
-            .filter(|(other, _)| other != name && !allowed.contains(other))
-        {
-            if dependencies
-                .lines()
-                .any(|l| l.starts_with(&format!("{other} ")) || l.starts_with(&format!("{other}.")))
-            {
-                findings.push(format!(
-                    "crates/{name}/Cargo.toml: `{name}` may not depend on `{other}`"
-                ));
-            }
-        }
-    }
-    let known = fs::read_dir(root.join("crates")).map_err(|e| format!("crates/: {e}"))?;
-    for entry in known.flatten().filter(|e| e.path().is_dir()) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !CRATES.iter().any(|(known, _)| *known == name) {
+/// Checks that tokio is used only where it may be.
+fn check_tokio(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    let folders = fs::read_dir(root.join("crates")).map_err(|e| format!("crates/: {e}"))?;
+    for folder in folders.flatten().filter(|e| e.path().is_dir()) {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap_or_default();
+        if uses_tokio(&text) && !ASYNC.contains(&name.as_str()) {
             findings.push(format!(
-                "crates/{name}: not in tidy's list of crates; say what it may depend on"
+                "crates/{name}/Cargo.toml: only {} and the command line use tokio (invariant 1)",
+                ASYNC.join(", ")
             ));
         }
     }
     Ok(())
+}
+
+/// Whether a manifest has tokio among its dependencies, those of tests left out.
+fn uses_tokio(manifest: &str) -> bool {
+    let mut section = "";
+    manifest.lines().any(|line| {
+        if line.starts_with('[') {
+            section = line;
+        }
+        section == "[dependencies]" && line.starts_with("tokio ")
+    })
 }
 
 #[cfg(test)]
@@ -337,58 +235,42 @@ mod tests {
 
     #[test]
     fn a_clean_file_passes() {
+        let text = "//! Proof.\nuse topology::Topology;\n";
+        assert!(findings("crates/plan/src/check/mod.rs", text).is_empty());
+    }
+
+    #[test]
+    fn every_folder_is_looked_into() {
+        let folder = std::env::temp_dir().join(format!("tidy-{}", std::process::id()));
+        let inner = folder.join("crates/p4gen/src/target");
+        fs::create_dir_all(&inner).expect("a temporary folder");
+        fs::write(inner.join("bad.rs"), "use std::fs;\n").expect("room");
+        let found = rust_files(&folder);
+        fs::remove_dir_all(&folder).expect("it is ours");
+        assert_eq!(found, [Path::new("crates/p4gen/src/target/bad.rs")]);
+    }
+
+    #[test]
+    fn what_tests_need_does_not_count() {
+        assert!(uses_tokio("[dependencies]\ntokio = { workspace = true }\n"));
+        assert!(!uses_tokio(
+            "[dependencies]\n[dev-dependencies]\ntokio = 1\n"
+        ));
+    }
+
+    #[test]
+    fn tests_may_have_what_is_banned() {
         assert!(
             findings(
-                "src/plan/check/mod.rs",
-                "//! Proof.\nuse crate::topology::Topology;\n"
+                "crates/p4gen/src/tests.rs",
+                "//! T.\nuse std::collections::HashMap;\n"
             )
             .is_empty()
         );
-    }
-
-    #[test]
-    fn an_import_against_the_street_is_found() {
-        let found = findings(
-            "src/topology/model.rs",
-            "//! Graph.\nuse crate::plan::Tables;\n",
-        );
-        assert!(found[0].contains("does not stand to its left"), "{found:?}");
-    }
-
-    #[test]
-    fn program_and_entries_do_not_meet() {
-        assert_eq!(
-            findings("src/program/mod.rs", "//! P.\nuse crate::entries::X;\n").len(),
-            1
-        );
-        assert_eq!(
-            findings("src/entries/mod.rs", "//! E.\nuse crate::program::X;\n").len(),
-            1
-        );
-    }
-
-    #[test]
-    fn the_proof_does_not_call_the_scheme() {
-        assert!(
-            !findings(
-                "src/plan/check/graph.rs",
-                "//! G.\nuse crate::scheme::clos;\n"
-            )
-            .is_empty()
-        );
-    }
-
-    #[test]
-    fn tests_may_look_anywhere() {
-        assert!(
-            findings(
-                "src/plan/check/tests.rs",
-                "//! T.\nuse crate::scheme::clos;\n"
-            )
-            .is_empty()
-        );
-        let inline = "//! P.\n#[cfg(test)]\nmod tests {\n    use crate::scheme::clos;\n}\n";
-        assert!(findings("src/plan/check/walk.rs", inline).is_empty());
+        let inline = "//! P.\n#[cfg(test)]\nmod tests {\n    use std::collections::HashMap;\n}\n";
+        assert!(findings("crates/p4gen/src/walk.rs", inline).is_empty());
+        let outside = "//! P.\nuse std::collections::HashMap;\n";
+        assert!(!findings("crates/p4gen/src/walk.rs", outside).is_empty());
     }
 
     #[test]
@@ -400,7 +282,7 @@ mod tests {
             )
             .is_empty()
         );
-        assert!(!findings("src/plan/mod.rs", "//! P.\nprintln!(\"x\");\n").is_empty());
+        assert!(!findings("crates/plan/src/lib.rs", "//! P.\nprintln!(\"x\");\n").is_empty());
         assert!(findings("crates/p4runtime/build.rs", "//! B.\nprintln!(\"x\");\n").is_empty());
         assert!(
             !findings(

@@ -8,7 +8,6 @@ pub mod admin;
 pub mod engine;
 pub mod fuzz;
 pub mod measure;
-pub mod p4info;
 pub mod persist;
 pub mod ports;
 pub mod server;

@@ -5,6 +5,7 @@ mod tables;
 
 use std::path::Path;
 
+use plan::failover::Output;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -17,7 +18,6 @@ use crate::measure::failover::{
     under_failures, under_switch_failures, variants,
 };
 use crate::measure::{Machine, TreesPeer, sage_trees};
-use crate::plan::failover::Output;
 
 pub(in crate::cli) use tables::failure_table;
 

@@ -1,12 +1,12 @@
 //! `switchwright bench p4runtime`: entries per second over gRPC, written and read back, beside BMv2.
 
+use controlplane::p4c;
 use serde::Serialize;
 use tempfile::TempDir;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
 use crate::measure::{self, Machine, RuntimeFigure};
-use crate::target::remote::p4c;
 
 #[derive(Serialize)]
 struct Report {

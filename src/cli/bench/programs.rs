@@ -4,11 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bmv2_tests::{Engine, bmv2};
+use netsim::embedded;
 use p4exec::Executor;
 use p4front::Options;
 use p4front::source::SourceMap;
+use p4gen::build::{self, BuildDirectory, TargetKind};
+use plan::check;
+use schemes::TaggerOptions;
 use serde::Serialize;
 use tempfile::TempDir;
+use topology::generate::{Cables, FatTree};
 
 use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
@@ -16,10 +21,6 @@ use super::super::terminal::{self, Terminal};
 use crate::measure::{
     Budget, ForwardingFigure, LargeTable, Machine, Traffic, TrafficSpec, forward, traffic,
 };
-use crate::plan::check;
-use crate::scheme::{self, TaggerOptions};
-use crate::target::{self, BuildDirectory, TargetKind, embedded};
-use crate::topology::generate::{Cables, FatTree};
 
 /// Different packets of a case.
 const FLOWS: usize = 1024;
@@ -104,10 +105,10 @@ fn build_fat_tree(directory: &Path) -> Result<(), Fault> {
         cables: Cables::default(),
     }
     .generate();
-    let tables = scheme::tagger(&topology.map_err(Fault::input)?, &TaggerOptions::default());
+    let tables = schemes::tagger(&topology.map_err(Fault::input)?, &TaggerOptions::default());
     let plan = check(tables.map_err(Fault::input)?, &check::Options::default());
     let plan = plan.map_err(Fault::input)?;
-    target::build(&plan, TargetKind::V1model, directory, &|_| ()).map_err(Fault::input)?;
+    build::build(&plan, TargetKind::V1model, directory, &|_| ()).map_err(Fault::input)?;
     Ok(())
 }
 

@@ -26,9 +26,10 @@ use tokio::runtime::{Builder, Runtime};
 
 pub(super) use ports::describe as describe_ports;
 
+use controlplane::{Client, ElectionId, Endpoint, RemoteError, Tls};
+
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
-use crate::target::remote::{Client, ElectionId, Endpoint, RemoteError, Tls};
 
 /// Arguments of `switchwright cli`.
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use p4gen::entries::{commands, write_request};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1::{self, entity::Entity, update};
 
 use super::{Outcome, Session, handle, help, tables};
-use crate::entries::{commands, write_request};
 
 fn id_of(text: &str) -> Outcome<u32> {
     Ok(handle(text)?

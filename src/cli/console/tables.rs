@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use p4gen::entries::{commands, write_request};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::{MatchField, Table, action_ref, match_field};
 use p4runtime::p4::v1::{self, entity::Entity, field_match::FieldMatchType, table_action, update};
 
 use super::{Outcome, Session, handle, help, number};
-use crate::entries::{commands, write_request};
 
 /// Entries that are deleted by one request.
 const BATCH: usize = 1000;

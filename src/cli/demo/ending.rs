@@ -2,14 +2,14 @@
 //! them, side by side on one page.
 
 use askama::Template;
+use netsim::embedded::Network;
+use netsim::simulate::{Outcome, Plots, Report, Scenario, compare_goodput, simulate};
 use serde::Serialize;
+use topology::{LinkId, Topology};
 
 use crate::cli::fault::{Context, Fault, Status};
 use crate::cli::simulate::load;
 use crate::cli::terminal::{self, Terminal};
-use crate::simulate::{Outcome, Plots, Report, Scenario, compare_goodput, simulate};
-use crate::target::embedded::Network;
-use crate::topology::{LinkId, Topology};
 
 /// The bundled scenario that is played; its network is the tour's own.
 const SCENARIO: &str = "link-failures";

@@ -1,16 +1,16 @@
 //! `switchwright p4 bench`: packets per second of a program with its entries, in memory, one core.
 
 use clap::{Args, ValueEnum};
+use netsim::embedded;
 use p4exec::Executor;
+use p4gen::entries::SwitchEntries;
 use serde::Serialize;
 
 use super::capture::{Inputs, PortFile};
 use super::subject::{Control, Source, Subject, Which, of_build};
 use crate::cli::fault::{Context, Fault};
 use crate::cli::terminal::{self, Terminal};
-use crate::entries::SwitchEntries;
 use crate::measure::{Budget, ForwardingFigure, Machine, Traffic, TrafficSpec, forward, traffic};
-use crate::target::embedded;
 
 /// Packets of a capture file that are used.
 const MAX_CAPTURED: usize = 65_536;

@@ -151,7 +151,7 @@ impl Explain {
         if wanted(Pass::P4info)
             && let Some(Compiled { p4info, .. }) = &compiled
         {
-            let message = crate::program::p4info::message(p4info);
+            let message = p4gen::program::p4info::message(p4info);
             let shown = p4runtime::to_text(&message).input(self.source.program.display())?;
             section(Pass::P4info, shown);
         }

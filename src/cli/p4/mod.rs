@@ -62,7 +62,7 @@ impl P4 {
                     let message = "JSON for BMv2 does not say what P4Info needs";
                     return Err(Fault::input(message).help("give the P4 source"));
                 }
-                let info = crate::program::p4info::message(&source.compile(terminal)?.p4info);
+                let info = p4gen::program::p4info::message(&source.compile(terminal)?.p4info);
                 terminal::emit(&p4runtime::to_text(&info).input(source.program.display())?);
                 Ok(())
             }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use bmv2_tests::{Engine, stf};
 use clap::{Args, ValueEnum};
+use netsim::embedded;
 use p4exec::Executor;
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
+use p4gen::build::BuildDirectory;
+use p4gen::entries::{SwitchEntries, commands, runtime_json, write_request};
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
 
 use crate::cli::fault::{self, Context, Fault, Status};
 use crate::cli::terminal::{self, Terminal};
-use crate::entries::{SwitchEntries, commands, runtime_json, write_request};
-use crate::target::{BuildDirectory, embedded};
 
 /// A program and how to read it.
 #[derive(Debug, Args)]
@@ -103,7 +104,7 @@ impl Source {
         let info = match p4info {
             Some(path) => index(path)?,
             None => {
-                let message = crate::program::p4info::message(&compiled.p4info);
+                let message = p4gen::program::p4info::message(&compiled.p4info);
                 P4InfoIndex::new(message).input(self.program.display())?
             }
         };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
+use netsim::simulate::{Size, Speed, Time};
 use switchd::ports::PortBinding;
 use switchd::server::DEFAULT_ADDRESS;
 use switchd::server::build::BuildLimits;
@@ -14,7 +15,6 @@ use units::BitRate;
 
 use super::super::fault::Fault;
 use super::super::{CalledBy, called_by};
-use crate::simulate::{Size, Speed, Time};
 
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]

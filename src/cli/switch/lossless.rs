@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use device::buffer::{Buffer, BufferConfig};
+use netsim::simulate::{LosslessFile, Speed, lossless_of_plan};
+use p4gen::build::BuildDirectory;
 use units::PortId;
 
 use super::super::check;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use super::args::Switch;
-use crate::simulate::{LosslessFile, Speed, lossless_of_plan};
-use crate::target::BuildDirectory;
 
 impl Switch {
     /// The buffer that `--lossless` asks for.

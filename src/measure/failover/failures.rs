@@ -1,7 +1,11 @@
 //! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
 //! left (003 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
 
+use plan::check::resilience::{Fate, Survey};
+use plan::failover::{Element, Failover, LabelKind};
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
+use topology::{Fabric, LinkId, SwitchId, Topology};
 
 use super::super::planning::MeasureError;
 use super::equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
@@ -9,10 +13,6 @@ use super::paper::STRETCH;
 use super::throughput::max_min;
 use super::traffic::{Bundle, reactive};
 use super::{Shape, tables};
-use crate::plan::check::resilience::{Fate, Survey};
-use crate::plan::failover::{Element, Failover, LabelKind};
-use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use crate::topology::{Fabric, LinkId, SwitchId, Topology};
 
 /// Which failures are drawn.
 #[derive(Clone, Debug)]

@@ -11,11 +11,12 @@ mod throughput;
 mod traffic;
 mod trees;
 
+use plan::failover::Failover;
+use schemes::failover::{FailoverOptions, failover};
+use topology::Topology;
+use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
+
 use super::planning::MeasureError;
-use crate::plan::failover::Failover;
-use crate::scheme::failover::{FailoverOptions, failover};
-use crate::topology::Topology;
-use crate::topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
 
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{

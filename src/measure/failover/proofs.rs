@@ -1,16 +1,16 @@
 //! The proof of failover tables in figures: how many sets of failures it settles, by how many walks, in what time.
 
+use plan::check::FailureOptions;
+use plan::check::resilience::resilience;
+use plan::failover::Output;
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
+use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize};
+use topology::{Fabric, Topology};
 
 use super::super::machine::timed;
 use super::super::planning::MeasureError;
 use super::{Shape, tables};
-use crate::plan::check::FailureOptions;
-use crate::plan::check::resilience::resilience;
-use crate::plan::failover::Output;
-use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use crate::topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize};
-use crate::topology::{Fabric, Topology};
 
 /// A plan to prove.
 #[derive(Clone, Debug)]

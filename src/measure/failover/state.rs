@@ -1,15 +1,15 @@
 //! State per switch: rules and TCAM bits of every scheme (003 section 4.8.1), and what compression saves.
 
+use plan::failover::{Output, StateCounts};
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
+use topology::Topology;
 use units::Bytes;
 
 use super::super::machine::{peak_memory, reset_peak_memory, timed};
 use super::super::planning::MeasureError;
 use super::paper::RatioCell;
 use super::{Shape, tables};
-use crate::plan::failover::{Output, StateCounts};
-use crate::scheme::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use crate::topology::Topology;
 
 /// What one table of Plinko takes, before and after compression.
 #[derive(Clone, Debug, Serialize)]

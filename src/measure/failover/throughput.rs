@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use plan::check::resilience::Fate;
+
 use super::traffic::Bundle;
-use crate::plan::check::resilience::Fate;
 
 /// The sum of all flows' rates over the hosts times line rate. All links have the same rate. A lost flow gets nothing.
 pub(super) fn max_min(fates: &[Fate], bundle: &Bundle) -> f64 {
@@ -87,7 +88,7 @@ impl Filling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::LinkId;
+    use topology::LinkId;
 
     #[test]
     fn flows_share_what_is_scarce() {

@@ -1,15 +1,12 @@
 //! Who sends to whom (003 section 4.7), and how reactive shortest-path routing would carry it.
 
+use plan::check::resilience::{Fate, Flow};
+use plan::failover::{Failover, Target};
 use rand::seq::IteratorRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-
-use crate::plan::check::resilience::{Fate, Flow};
-use crate::plan::failover::{Failover, Target};
-use crate::topology::{
-    ArcId, Fabric, HopSearch, HostId, LinkId, NodeId, SwitchId, Topology, UNREACHABLE,
-};
+use topology::{ArcId, Fabric, HopSearch, HostId, LinkId, NodeId, SwitchId, Topology, UNREACHABLE};
 
 /// Flows with the hosts at their ends.
 pub(super) struct Bundle {

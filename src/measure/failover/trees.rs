@@ -1,12 +1,12 @@
 //! Edge-disjoint trees in figures: the time of a packing, and how deep its trees are.
 
+use schemes::failover::{Forest, pack, shallow_pack};
 use serde::Serialize;
+use topology::generate::{Cables, Jellyfish, JellyfishSize};
+use topology::{Fabric, SwitchId, Topology};
 
 use super::super::machine::timed;
 use super::super::planning::MeasureError;
-use crate::scheme::failover::{Forest, pack, shallow_pack};
-use crate::topology::generate::{Cables, Jellyfish, JellyfishSize};
-use crate::topology::{Fabric, SwitchId, Topology};
 
 /// Edge-disjoint trees in figures.
 #[derive(Clone, Debug, Serialize)]

@@ -1,0 +1,238 @@
+//! Flows: what is sent as which bytes, when the next packet is due, and what has arrived.
+
+use std::collections::BTreeSet;
+
+use topology::HostId;
+
+use super::sender::{Dcqcn, NOTIFY_EVERY, Window};
+
+/// Bytes of a frame that are carried about: Ethernet, IPv4, UDP, and what the simulator writes behind. With an 802.1Q tag
+/// they still fit a line of the processor's cache.
+pub(super) const HEAD: usize = 56;
+/// Where the simulator's part begins, counted from the end of those bytes.
+const TAIL: usize = 14;
+/// The length of acknowledgements and notices.
+pub(super) const ANSWER_LENGTH: u32 = 74;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Data,
+    /// TCP: all packets below a number have arrived.
+    Ack,
+    /// DCQCN: the receiver saw a mark.
+    Notice,
+}
+
+/// What the simulator writes into a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note {
+    pub(super) flow: u32,
+    pub(super) kind: Kind,
+    /// The packet's number; for acknowledgements the number below which all have arrived.
+    pub(super) number: u64,
+    /// For acknowledgements: the packet they answer was marked.
+    pub(super) marked: bool,
+    /// Length of the whole frame.
+    pub(super) length: u32,
+}
+
+impl Note {
+    /// Writes it to the end of a frame's first bytes: flow, number, length, kind, mark.
+    pub(super) fn write(self, bytes: &mut [u8]) {
+        let at = bytes.len().saturating_sub(TAIL);
+        let tail = &mut bytes[at..];
+        tail[0..4].copy_from_slice(&self.flow.to_be_bytes());
+        tail[4..10].copy_from_slice(&self.number.to_be_bytes()[2..]);
+        tail[10..12].copy_from_slice(&self.length.to_be_bytes()[2..]);
+        tail[12] = match self.kind {
+            Kind::Data => 0,
+            Kind::Ack => 1,
+            Kind::Notice => 2,
+        };
+        tail[13] = self.marked.into();
+    }
+
+    /// What a frame that a host got says; nothing if it is none of ours.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let tail: &[u8; TAIL] = bytes.last_chunk()?;
+        let [f0, f1, f2, f3, n0, n1, n2, n3, n4, n5, l0, l1, kind, marked] = *tail;
+        Some(Self {
+            flow: u32::from_be_bytes([f0, f1, f2, f3]),
+            kind: match kind {
+                0 => Kind::Data,
+                1 => Kind::Ack,
+                2 => Kind::Notice,
+                _ => return None,
+            },
+            marked: marked != 0,
+            number: u64::from_be_bytes([0, 0, n0, n1, n2, n3, n4, n5]),
+            length: u32::from_be_bytes([0, 0, l0, l1]),
+        })
+    }
+}
+
+/// How a flow's sender behaves.
+#[derive(Clone, Debug)]
+pub(super) enum Sender {
+    Open,
+    Window(Box<Window>),
+    Rate(Box<Dcqcn>),
+}
+
+/// What a flow's sender may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Send this packet.
+    Packet(u64),
+    /// Nothing before this time.
+    Wait(u64),
+    /// Nothing until something is heard.
+    Blocked,
+    /// Nothing ever.
+    Done,
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    pub(super) from: HostId,
+    pub(super) to: HostId,
+    /// The priority that its packets begin with.
+    pub(super) class: u8,
+    /// The first bytes of its data frames, and of what its receiver answers.
+    pub(super) data: [u8; HEAD],
+    pub(super) answer: [u8; HEAD],
+    /// Length of a data frame.
+    pub(super) packet: u32,
+    /// Bits per second, at most.
+    pub(super) rate: f64,
+    pub(super) paced: bool,
+    pub(super) spray: bool,
+    pub(super) start: u64,
+    pub(super) stop: u64,
+    /// On and off in turn.
+    pub(super) cycle: Option<(u64, u64)>,
+    /// How many packets there are.
+    pub(super) packets: u64,
+    pub(super) sender: Sender,
+    /// The number of the next new packet, and when it may be sent at the earliest.
+    pub(super) next: u64,
+    pub(super) due: f64,
+    /// Frames sent, repeated ones too.
+    pub(super) sent: u64,
+    pub(super) arrivals: Arrivals,
+    pub(super) timer_armed: bool,
+}
+
+/// What a receiver has got.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrivals {
+    /// All packets below this number have arrived.
+    pub(super) below: u64,
+    ahead: BTreeSet<u64>,
+    /// Bytes of packets that arrived for the first time.
+    pub(super) bytes: u64,
+    /// Of these, since measuring began.
+    pub(super) measured: u64,
+    /// Of these, in the last tenth of the simulation.
+    pub(super) at_end: u64,
+    /// When all had come.
+    pub(super) complete: Option<u64>,
+    /// Packets that arrived marked.
+    pub(super) marked: u64,
+    next_notice: u64,
+}
+
+impl Arrivals {
+    /// Whether the packet is new.
+    pub(super) fn add(&mut self, number: u64) -> bool {
+        if number < self.below {
+            return false;
+        }
+        if number > self.below {
+            return self.ahead.insert(number);
+        }
+        self.below += 1;
+        while self.ahead.remove(&self.below) {
+            self.below += 1;
+        }
+        true
+    }
+
+    /// Whether it is time to tell the sender of a mark.
+    pub(super) fn notify(&mut self, now: u64) -> bool {
+        let due = now >= self.next_notice;
+        if due {
+            self.next_notice = now + NOTIFY_EVERY;
+        }
+        due
+    }
+}
+
+impl Flow {
+    /// What the sender may do now.
+    pub(super) fn ask(&mut self, now: u64) -> Next {
+        if now < self.start {
+            return Next::Wait(self.start);
+        }
+        if now >= self.stop {
+            return Next::Done;
+        }
+        if let Sender::Window(window) = &self.sender
+            && let Some(again) = window.again
+        {
+            return Next::Packet(again);
+        }
+        if self.next >= self.packets {
+            return match &self.sender {
+                Sender::Window(window) if window.acked < self.packets => Next::Blocked,
+                _ => Next::Done,
+            };
+        }
+        if let Some((on, off)) = self.cycle {
+            let into = (now - self.start) % (on + off);
+            if into >= on {
+                return Next::Wait(now + (on + off - into));
+            }
+        }
+        match &mut self.sender {
+            Sender::Window(window) if !window.open(self.next) => return Next::Blocked,
+            Sender::Rate(rate) => rate.advance(now),
+            _ => {}
+        }
+        if self.due > now as f64 {
+            return Next::Wait(self.due.ceil() as u64);
+        }
+        Next::Packet(self.next)
+    }
+
+    /// A packet was sent.
+    pub(super) fn sent(&mut self, now: u64, number: u64, wire: u64) {
+        self.sent += 1;
+        match &mut self.sender {
+            Sender::Window(window) => {
+                if window.again == Some(number) {
+                    window.again = None;
+                }
+                if window.deadline == u64::MAX {
+                    window.deadline = now + super::sender::RETRANSMIT_AFTER;
+                }
+            }
+            Sender::Rate(rate) => rate.sent(wire),
+            Sender::Open => {}
+        }
+        if number == self.next {
+            self.next += 1;
+        }
+        let rate = match &self.sender {
+            Sender::Rate(dcqcn) => dcqcn.rate.min(self.rate),
+            _ if self.paced => self.rate,
+            _ => return,
+        };
+        // Late packets do not bring the following ones forward by more than one.
+        let gap = wire as f64 * 8e9 / rate;
+        self.due = (self.due + gap).max(now as f64);
+    }
+}

@@ -1,0 +1,256 @@
+//! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a calendar or a clock
+//! drives them; nothing here knows which.
+
+use packet::pfc::{self, Quanta};
+use units::Priority;
+
+use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender};
+use super::host::{Nic, Turn};
+use super::scenario::Scenario;
+use super::sender::RETRANSMIT_AFTER;
+use super::setup;
+
+/// The EtherType of MAC control, PFC among it, and where frames have theirs.
+const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+pub(super) const ETHER_TYPE: std::ops::Range<usize> = 12..14;
+
+/// See the module documentation.
+pub struct Hosts {
+    pub(super) cards: Vec<Nic>,
+    pub(super) flows: Vec<Flow>,
+    /// Acknowledgements and notices that wait to be sent, and places free again.
+    answers: Vec<[u8; HEAD]>,
+    spare: Vec<u32>,
+    overhead: u64,
+    pub(super) measure_from: u64,
+    end: u64,
+    spray: u64,
+    /// Data packets that arrived.
+    pub delivered: u64,
+    /// Frames that came to the wrong host, or to none of the flows.
+    pub strange: u64,
+}
+
+/// What a frame that arrived means for the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Nothing.
+    Nothing,
+    /// It may have something to send now.
+    Now,
+    /// It is to look again at this time.
+    At(u64),
+}
+
+/// What a card does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Did {
+    /// Nothing, until something is heard.
+    Nothing,
+    /// Nothing before this time.
+    Waits(u64),
+    /// It sends a frame.
+    Sends {
+        /// When its last bit leaves.
+        until: u64,
+        /// Its length, of which the first bytes are made; the rest is zeros.
+        length: u32,
+        /// The flow, if it is data.
+        flow: Option<u32>,
+    },
+}
+
+impl Hosts {
+    pub(super) fn new(cards: Vec<Nic>, flows: Vec<Flow>, scenario: &Scenario) -> Self {
+        let mut hosts = Self {
+            cards,
+            flows,
+            answers: Vec::new(),
+            spare: Vec::new(),
+            overhead: setup::overhead(scenario),
+            measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
+            end: scenario.duration.0.get(),
+            spray: scenario.seed | 1,
+            delivered: 0,
+            strange: 0,
+        };
+        for (id, flow) in (0..).zip(&hosts.flows) {
+            hosts.cards[flow.from.index()].flows.push(id);
+        }
+        hosts
+    }
+
+    /// A frame has arrived at a host whose link works.
+    pub(super) fn receive(&mut self, host: usize, now: u64, frame: &[u8]) -> Heard {
+        if is_mac_control(frame) {
+            return match pfc::Frame::new_checked(frame) {
+                Ok(frame) => Heard::At(self.cards[host].hear(now, &pfc::Repr::parse(&frame))),
+                Err(_) => Heard::Nothing,
+            };
+        }
+        let Some(note) = Note::read(frame) else {
+            return Heard::Nothing;
+        };
+        let marked = frame.get(15).is_some_and(|ecn| ecn & 3 == 3);
+        let Some(flow) = self.flows.get_mut(note.flow as usize) else {
+            self.strange += 1;
+            return Heard::Nothing;
+        };
+        match note.kind {
+            Kind::Data if flow.to.index() == host => return self.data(host, now, note, marked),
+            Kind::Ack if flow.from.index() == host => {
+                if let Sender::Window(window) = &mut flow.sender {
+                    window.acknowledge(now, note.number, note.marked, flow.next);
+                    return Heard::Now;
+                }
+            }
+            Kind::Notice if flow.from.index() == host => {
+                if let Sender::Rate(rate) = &mut flow.sender {
+                    rate.notified(now);
+                }
+            }
+            // A routing error brought it to the wrong host.
+            _ => self.strange += 1,
+        }
+        Heard::Nothing
+    }
+
+    fn data(&mut self, host: usize, now: u64, note: Note, marked: bool) -> Heard {
+        let flow = &mut self.flows[note.flow as usize];
+        let arrivals = &mut flow.arrivals;
+        arrivals.marked += u64::from(marked);
+        if arrivals.add(note.number) {
+            self.delivered += 1;
+            arrivals.bytes += u64::from(note.length);
+            if now >= self.measure_from {
+                arrivals.measured += u64::from(note.length);
+            }
+            if now >= self.end - self.end / 10 {
+                arrivals.at_end += u64::from(note.length);
+            }
+            if arrivals.below == flow.packets {
+                arrivals.complete = Some(now);
+            }
+        }
+        let (kind, number, marked) = match &flow.sender {
+            Sender::Window(_) => (Kind::Ack, arrivals.below, marked),
+            Sender::Rate(_) if marked && arrivals.notify(now) => (Kind::Notice, note.number, false),
+            Sender::Open | Sender::Rate(_) => return Heard::Nothing,
+        };
+        let answer = Note {
+            flow: note.flow,
+            kind,
+            number,
+            marked,
+            length: ANSWER_LENGTH,
+        };
+        let (class, mut head) = (flow.class, flow.answer);
+        answer.write(&mut head);
+        let id = self.spare.pop().unwrap_or_else(|| {
+            self.answers.push([0; HEAD]);
+            self.answers.len() as u32 - 1
+        });
+        self.answers[id as usize] = head;
+        self.cards[host].answer(class, id);
+        Heard::Now
+    }
+
+    /// What a host's card does now; the first bytes of a frame that it sends replace those of `frame`.
+    pub(super) fn turn(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> Did {
+        let turn = self.cards[host].turn(now, &mut self.flows);
+        frame.clear();
+        let (length, flow) = match turn {
+            Turn::Idle => return Did::Nothing,
+            Turn::Wait(at) => return Did::Waits(at),
+            Turn::Answer(id) => {
+                frame.extend_from_slice(&self.answers[id as usize]);
+                self.spare.push(id);
+                (ANSWER_LENGTH, None)
+            }
+            Turn::Pfc(pause) => {
+                frame.extend_from_slice(&pause.to_bytes());
+                (pfc::FRAME_LEN as u32, None)
+            }
+            Turn::Data(flow, number) => (self.make(flow, number, now, frame), Some(flow)),
+        };
+        let wire = u64::from(length) + self.overhead;
+        Did::Sends {
+            until: self.cards[host].occupy(now, wire),
+            length,
+            flow,
+        }
+    }
+
+    /// A data frame of a flow; its length.
+    fn make(&mut self, id: u32, number: u64, now: u64, frame: &mut Vec<u8>) -> u32 {
+        let flow = &mut self.flows[id as usize];
+        frame.extend_from_slice(&flow.data);
+        if flow.spray {
+            self.spray ^= self.spray << 13;
+            self.spray ^= self.spray >> 7;
+            self.spray ^= self.spray << 17;
+            let port = 0xc000 | (self.spray >> 40) as u16;
+            frame[34..36].copy_from_slice(&port.to_be_bytes());
+        }
+        let note = Note {
+            flow: id,
+            kind: Kind::Data,
+            number,
+            marked: false,
+            length: flow.packet,
+        };
+        note.write(frame);
+        flow.sent(now, number, u64::from(flow.packet) + self.overhead);
+        flow.packet
+    }
+
+    /// When the sender of a flow that was just sent from is to be asked by [`Hosts::time_out`], if nobody will yet.
+    pub(super) fn arm(&mut self, flow: u32) -> Option<u64> {
+        let flow = &mut self.flows[flow as usize];
+        let Sender::Window(window) = &flow.sender else {
+            return None;
+        };
+        let armed = std::mem::replace(&mut flow.timer_armed, true);
+        (!armed).then_some(window.deadline)
+    }
+
+    /// Sends what was not acknowledged in time once more; when to ask again, unless all has arrived.
+    pub(super) fn time_out(&mut self, flow: u32, now: u64) -> Option<u64> {
+        let flow = &mut self.flows[flow as usize];
+        let Sender::Window(window) = &mut flow.sender else {
+            return None;
+        };
+        if window.acked >= flow.packets || now >= flow.stop {
+            flow.timer_armed = false;
+            return None;
+        }
+        if window.deadline <= now {
+            if window.acked < flow.next {
+                window.time_out(now);
+                flow.next = window.acked;
+            } else {
+                window.deadline = now + RETRANSMIT_AFTER;
+            }
+        }
+        Some(window.deadline)
+    }
+
+    /// Has a host say that its switch must stop a class, or at the end of its pause that it may go on; when it is to say so
+    /// again.
+    pub(super) fn say_pause(&mut self, host: usize, class: Priority, now: u64) -> Option<u64> {
+        let card = &mut self.cards[host];
+        let until = card.pausing[usize::from(class.get() & 7)];
+        if now >= until {
+            card.say(class, Quanta::RESUME);
+            return None;
+        }
+        card.say(class, Quanta::MAX);
+        let half = Quanta::MAX.duration(card.rate).get() / 2;
+        Some((now + half).min(until))
+    }
+}
+
+/// Whether a frame is not for any flow but for the card.
+pub(super) fn is_mac_control(frame: &[u8]) -> bool {
+    frame.get(ETHER_TYPE) == Some(&MAC_CONTROL)
+}

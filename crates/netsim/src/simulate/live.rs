@@ -1,0 +1,295 @@
+//! A scenario for whoever plays it, by the simulator's calendar or by a clock and cables of his own: the switches' buffers
+//! and entries, the hosts' cards and flows, and what happens when. Times are the scenario's; nothing here reads a clock.
+
+use std::collections::BTreeSet;
+
+use device::buffer::{Buffer, BufferConfig, CLASSES};
+use device::deadlock::Deadlock;
+use p4exec::Compiled;
+use units::{Nanos, PortId, Priority};
+
+use super::flow::{Flow, HEAD};
+pub use super::hosts::Hosts;
+use topology::{HostId, LinkId, SwitchId, Topology};
+
+use super::hosts::{Did, ETHER_TYPE, is_mac_control};
+use super::report::{DeadlockReport, FlowReport, SwitchReport};
+use super::routing::Routing;
+use super::scenario::Scenario;
+use super::setup::{self, Act};
+use super::world::Far;
+use super::{SimulateError, check, report};
+use crate::embedded::Network;
+
+/// Something that happens in the network itself; what happens to tables is done by [`Live::act`].
+#[derive(Clone, Copy, Debug)]
+pub enum Happening {
+    /// A link fails.
+    Fail(LinkId),
+    /// A link works again.
+    Restore(LinkId),
+    /// A host pauses its switch until a time.
+    Pause {
+        /// The host's number.
+        host: usize,
+        /// The priority.
+        class: Priority,
+        /// Until when.
+        until: u64,
+    },
+    /// Only tables change.
+    Tables,
+}
+
+/// See the module documentation.
+pub struct Live<'a> {
+    network: &'a Network,
+    scenario: &'a Scenario,
+    routing: Routing<'a>,
+    first: Compiled,
+    acts: Vec<Act>,
+    failed: BTreeSet<LinkId>,
+    /// By host: where it is plugged in.
+    pub(super) uplinks: Vec<Far>,
+    /// Events in the order in which they happen: time and number.
+    pub order: Vec<(u64, usize)>,
+    /// How each switch is configured.
+    pub buffers: Vec<BufferConfig>,
+}
+
+impl<'a> Live<'a> {
+    /// Looks everything up.
+    ///
+    /// # Errors
+    /// As [`super::simulate`].
+    pub fn new(
+        network: &'a Network,
+        scenario: &'a Scenario,
+    ) -> Result<(Self, Hosts), SimulateError> {
+        check::check(scenario)?;
+        let cast = setup::cast(network, scenario)?;
+        let events = scenario.events.iter().enumerate();
+        let mut order: Vec<(u64, usize)> = events
+            .map(|(number, event)| (event.at.0.get(), number))
+            .collect();
+        order.sort_unstable();
+        let live = Self {
+            network,
+            scenario,
+            routing: cast.routing,
+            first: cast.first,
+            acts: cast.acts,
+            failed: BTreeSet::new(),
+            uplinks: cast.uplinks,
+            order,
+            buffers: cast.buffers,
+        };
+        Ok((live, Hosts::new(cast.hosts, cast.flows, scenario)))
+    }
+
+    /// A switch's executor with the entries that it is to have now.
+    pub fn executor(&self, switch: SwitchId) -> Result<Compiled, SimulateError> {
+        setup::executor(&self.first, &self.routing, switch)
+    }
+
+    /// An event happens at a time: what the network does, and which switches get other tables.
+    pub fn act(
+        &mut self,
+        now: u64,
+        number: usize,
+    ) -> Result<(Happening, Vec<(SwitchId, Compiled)>), SimulateError> {
+        let topology = self.network.plan().topology();
+        let (scenario, failed) = (self.scenario, &mut self.failed);
+        let mut before = Vec::new();
+        let happening = match self.acts.get(number) {
+            Some(&Act::Fail(link)) => {
+                failed.insert(link);
+                Happening::Fail(link)
+            }
+            Some(&Act::Restore(link)) => {
+                failed.remove(&link);
+                Happening::Restore(link)
+            }
+            Some(&Act::Pause(host, class, lasts)) => Happening::Pause {
+                host: host.index(),
+                class,
+                until: now.saturating_add(lasts),
+            },
+            Some(change) => {
+                for id in topology.switch_ids() {
+                    before.push(self.routing.entries(id)?);
+                }
+                match change {
+                    &Act::Reroute(reroute) => self.routing.reroute(failed, reroute)?,
+                    Act::Mend => self.routing.mend(),
+                    &Act::Route(event) => {
+                        if let Some(route) = &scenario.events[event].route {
+                            self.routing.route(&format!("events[{event}]"), route)?;
+                        }
+                    }
+                    Act::Fail(_) | Act::Restore(_) | Act::Pause(..) => {}
+                }
+                Happening::Tables
+            }
+            None => Happening::Tables,
+        };
+        let mut changed = Vec::new();
+        for (id, before) in topology.switch_ids().zip(before) {
+            if self.routing.entries(id)? != before {
+                changed.push((id, self.executor(id)?));
+            }
+        }
+        Ok((happening, changed))
+    }
+}
+
+/// What a card does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It sends the frame that was made, until this time.
+    Sends(u64),
+    /// Nothing before this time, unless something is heard.
+    Waits(u64),
+}
+
+/// What a flow got so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Got {
+    /// Bytes of frames that arrived, each once.
+    pub bytes: u64,
+    /// Whether it has begun and not ended.
+    pub runs: bool,
+}
+
+/// A flow as others may send it.
+#[derive(Clone, Debug)]
+pub struct Leg {
+    /// The flow's name in the scenario.
+    pub name: String,
+    /// The host that sends.
+    pub from: HostId,
+    /// The host that receives.
+    pub to: HostId,
+    /// Bits per second, at most.
+    pub rate: f64,
+    /// Length of its frames.
+    pub packet: u32,
+    /// When it begins, in nanoseconds from the start of the scenario.
+    pub start: u64,
+    /// When it ends, likewise.
+    pub stop: u64,
+}
+
+impl Hosts {
+    /// The host's link came up or went down.
+    pub fn set_up(&mut self, host: usize, up: bool) {
+        self.cards[host].up = up;
+    }
+
+    /// The host pauses its switch for a class until some time.
+    pub fn pause(&mut self, host: usize, class: Priority, now: u64, until: u64) {
+        let card = &mut self.cards[host];
+        let at = usize::from(class.get() & 7);
+        card.pausing[at] = until;
+        card.says_next[at] = now;
+    }
+
+    /// A frame has arrived at a host, by an interface where the system's own come too.
+    pub fn take(&mut self, host: usize, now: u64, frame: &[u8]) {
+        if !self.cards[host].up {
+            return;
+        }
+        if is_mac_control(frame) {
+            self.receive(host, now, frame);
+        } else if let Some(head) = frame.get(..HEAD).filter(|head| is_ours(head)) {
+            self.receive(host, now, head);
+        }
+    }
+
+    /// What a host's card does now; a frame that it sends replaces `frame`.
+    pub fn step(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> Step {
+        let timer = self.timers(host, now);
+        match self.turn(host, now, frame) {
+            Did::Nothing => Step::Waits(timer),
+            Did::Waits(at) => Step::Waits(at.min(timer)),
+            Did::Sends { until, length, .. } => {
+                frame.resize(length as usize, 0);
+                Step::Sends(until)
+            }
+        }
+    }
+
+    /// Does what time has brought to a host; when it will bring more.
+    fn timers(&mut self, host: usize, now: u64) -> u64 {
+        let mut next = u64::MAX;
+        for class in (0..CLASSES as u8).map(Priority::new) {
+            let at = usize::from(class.get());
+            if self.cards[host].says_next[at] <= now {
+                let again = self.say_pause(host, class, now);
+                self.cards[host].says_next[at] = again.unwrap_or(u64::MAX);
+            }
+            next = next.min(self.cards[host].says_next[at]);
+        }
+        for nth in 0..self.cards[host].flows.len() {
+            let flow = self.cards[host].flows[nth];
+            next = next.min(self.time_out(flow, now).unwrap_or(u64::MAX));
+        }
+        next
+    }
+
+    /// The flows.
+    pub fn legs(&self) -> impl Iterator<Item = Leg> + '_ {
+        self.flows.iter().map(|flow| Leg {
+            name: flow.name.clone(),
+            from: flow.from,
+            to: flow.to,
+            rate: flow.rate,
+            packet: flow.packet,
+            start: flow.start,
+            stop: flow.stop,
+        })
+    }
+
+    /// What every flow got so far, with its name.
+    pub fn got(&self, now: u64) -> Vec<(&str, Got)> {
+        let got = |flow: &Flow| Got {
+            bytes: flow.arrivals.bytes,
+            runs: flow.start <= now && now < flow.stop && flow.arrivals.complete.is_none(),
+        };
+        self.flows
+            .iter()
+            .map(|f| (f.name.as_str(), got(f)))
+            .collect()
+    }
+
+    /// The flows' figures at the end.
+    pub fn reports(&self, topology: &Topology, now: u64) -> Vec<FlowReport> {
+        let report = |flow| FlowReport::new(topology, flow, self.measure_from, now);
+        self.flows.iter().map(report).collect()
+    }
+}
+
+/// Whether a frame is one of ours: IPv4, UDP, to the port that all flows send to.
+fn is_ours(head: &[u8]) -> bool {
+    head[ETHER_TYPE] == [8, 0] && head[23] == 17 && head[36..38] == 4791u16.to_be_bytes()
+}
+
+/// A deadlock by the names of the network; times as the detector has them.
+pub fn deadlock(topology: &Topology, deadlock: &Deadlock) -> DeadlockReport {
+    DeadlockReport::new(topology, deadlock)
+}
+
+/// What the scenario does, in order of time.
+pub fn timeline(scenario: &Scenario) -> Vec<report::Happening> {
+    report::timeline(scenario)
+}
+
+/// A switch's figures at a time of its own clock.
+pub fn switch(topology: &Topology, id: SwitchId, buffer: &Buffer, now: Nanos) -> SwitchReport {
+    SwitchReport::new(topology, id, buffer, now)
+}
+
+/// A queue as people read it.
+pub fn queue(topology: &Topology, switch: usize, port: PortId, class: Priority) -> String {
+    report::port_name(topology, switch, port, class)
+}

@@ -1,0 +1,121 @@
+//! The network in virtual time: every switch runs the generated program on its entries, by the compiled
+//! executor, behind a lossless shared-buffer switch (`device`); cables have rates and lengths; hosts send
+//! flows, obey PFC and react to congestion.
+//!
+//! A [`Scenario`] says who sends what and what happens when; [`simulate`] plays it and returns a
+//! [`Report`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network, scenario and seed
+//! give the same events, figures and pictures.
+//!
+//! Packets are real headers with a payload of zeros that is not carried about: the program sees the
+//! first 56 bytes, buffers and cables see the whole length.
+
+mod buffers;
+mod bundled;
+mod calendar;
+mod check;
+mod flow;
+mod host;
+mod hosts;
+pub mod live;
+mod network;
+mod page;
+mod plot;
+mod quantity;
+mod report;
+mod routing;
+mod scenario;
+mod sender;
+mod setup;
+mod world;
+
+use p4exec::BuildError;
+use thiserror::Error;
+
+use crate::embedded::{LoadError, Network, NetworkError};
+
+pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
+pub use bundled::{BUNDLED, bundled};
+pub use network::{
+    AlgorithmSpec, CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, PlanSpec, RowSpec, SchemeSpec,
+    TargetSpec, TopologySpec,
+};
+pub use plot::{Plots, compare_goodput};
+pub use quantity::{Size, Speed, Time};
+pub use report::{ClassReport, DeadlockReport, FlowReport, Happening, Report, SwitchReport};
+pub use routing::RerouteError;
+pub use scenario::{
+    EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
+    ScenarioError, SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
+};
+pub use world::Losses;
+
+use live::Live;
+
+/// Why a simulation does not run.
+#[derive(Debug, Error)]
+pub enum SimulateError {
+    /// The scenario does not fit the network.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The build directory.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The executor refuses the program.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A switch refuses its entries.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Tables cannot be changed as the scenario says.
+    #[error(transparent)]
+    Reroute(#[from] RerouteError),
+    /// The plan forwards by failover tables.
+    #[error("a plan of failover tables cannot be simulated yet; plan with --scheme tagger or ttl")]
+    Failover,
+    /// Our own frames.
+    #[error("the first bytes of a frame have an unexpected length; this is a bug of Switchwright")]
+    Head,
+}
+
+/// What a simulation gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures.
+    pub report: Report,
+    /// The pictures, if they were asked for.
+    pub plots: Option<Plots>,
+}
+
+/// Plays a scenario on a network, to its end.
+///
+/// # Errors
+/// [`SimulateError`] if the scenario names what is not there, or a switch cannot be set up.
+pub fn simulate(
+    network: &Network,
+    scenario: &Scenario,
+    plots: bool,
+) -> Result<Outcome, SimulateError> {
+    let (mut live, hosts) = Live::new(network, scenario)?;
+    let uplinks = std::mem::take(&mut live.uplinks);
+    let mut world = setup::world(network, scenario, &live, (hosts, uplinks), plots)?;
+    for (at, number) in std::mem::take(&mut live.order) {
+        world.add(at, world::Kinds::Script, number as u32);
+    }
+    let topology = network.plan().topology();
+    while let Some(number) = world.run() {
+        let (happening, changed) = live.act(world.now, number as usize)?;
+        match happening {
+            live::Happening::Fail(link) => world.set_link(topology.link(link), false),
+            live::Happening::Restore(link) => world.set_link(topology.link(link), true),
+            live::Happening::Pause { host, class, until } => world.pause(host, class, until),
+            live::Happening::Tables => {}
+        }
+        for (switch, executor) in changed {
+            world.switches[switch.index()].replace_executor(executor);
+        }
+    }
+    world.look();
+    let report = Report::new(topology, scenario, &world);
+    let plots = plots.then(|| Plots::draw(topology, &report, &world));
+    Ok(Outcome { report, plots })
+}

@@ -1,0 +1,404 @@
+//! The scenario file: what the network is like, who sends what, and what happens when. YAML; the format
+//! is described in `docs/simulate.md`.
+
+use plan::Tables;
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::network::NetworkSpec;
+use super::quantity::{Size, Speed, Time};
+
+/// A scenario as its file has it: names, not yet looked up.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// What it shows, for people.
+    #[serde(default)]
+    pub about: String,
+    /// The network that it is for, where none is given.
+    pub network: Option<NetworkSpec>,
+    /// How long it lasts.
+    pub duration: Time,
+    /// Where chance begins: source ports of flows, marks.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// `false`: the same program, but the tag of a packet never changes (plain PFC).
+    #[serde(default = "yes")]
+    pub tags: bool,
+    /// Length of data frames where a flow does not say, in bytes.
+    #[serde(default = "mtu")]
+    pub packet: u16,
+    /// Rate of all links, instead of the topology's.
+    pub rate: Option<Speed>,
+    /// From when on throughput is measured; a flow's whole life if absent.
+    pub measure_from: Option<Time>,
+    /// How far apart the points of plots are; a 400th of the duration if absent.
+    pub sample: Option<Time>,
+    /// The switches.
+    #[serde(default)]
+    pub switches: SwitchSpec,
+    /// Who sends what.
+    pub flows: Vec<FlowSpec>,
+    /// What happens when.
+    #[serde(default)]
+    pub events: Vec<EventSpec>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn mtu() -> u16 {
+    1500
+}
+
+/// How the switches are configured.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwitchSpec {
+    /// Packet buffer, instead of the topology's or the plan's.
+    pub buffer: Option<Size>,
+    /// When a lossless class is paused; dynamic with alpha 1/2 if absent.
+    pub threshold: Option<ThresholdSpec>,
+    /// Headroom of every port and lossless class, instead of the calculated one.
+    pub headroom: Option<Size>,
+    /// How long a lossy queue may grow; as much as is free if absent.
+    pub lossy_limit: Option<Size>,
+    /// Marking.
+    pub ecn: Option<EcnSpec>,
+    /// Who sends next; DWRR with equal weights if absent.
+    pub scheduler: Option<SchedulerSpec>,
+    /// Queue by ING_PRIO instead of EG_PRIO.
+    pub tied_priorities: bool,
+    /// The pause that PFC frames ask for, in quanta; 65535 if absent.
+    pub pause_quanta: Option<u16>,
+    /// What it takes to act on a PFC frame, in quanta; 60 if absent.
+    pub reaction_quanta: Option<u16>,
+    /// What frames take on the wire beyond their bytes; 24 bytes if absent.
+    pub wire_overhead: Option<Size>,
+}
+
+/// When a lossless class is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum ThresholdSpec {
+    /// At so many bytes.
+    Fixed {
+        /// Use at which the sender is paused.
+        xoff: Size,
+        /// Use at which it may go on.
+        xon: Size,
+    },
+    /// At a share of what is free.
+    Dynamic {
+        /// The share.
+        alpha: f64,
+        /// How far below the threshold it may go on; 3000 bytes if absent.
+        offset: Option<Size>,
+    },
+}
+
+/// Marking.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EcnSpec {
+    /// No marks below.
+    pub kmin: Size,
+    /// All marked above.
+    pub kmax: Size,
+    /// Probability just below `kmax`; 1 if absent.
+    pub pmax: Option<f64>,
+}
+
+/// Who sends next; weights by priority, 0 to 7.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerSpec {
+    /// The highest priority.
+    Strict,
+    /// Packets in these proportions.
+    Wrr([u16; 8]),
+    /// Bytes in these proportions.
+    Dwrr([u16; 8]),
+}
+
+/// How a flow's sender behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportSpec {
+    /// Sends at its rate, whatever happens: RDMA without congestion control.
+    #[default]
+    Open,
+    /// TCP: a window that grows until something is lost (NewReno).
+    Tcp,
+    /// DCTCP: a window that follows the share of marked packets.
+    Dctcp,
+    /// TCP-Bolt (003 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay product.
+    Bolt,
+    /// DCQCN: a rate that follows the receiver's congestion notifications.
+    Dcqcn,
+}
+
+/// A flow, or many alike.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// What it is called; made from its ends if absent.
+    pub name: Option<String>,
+    /// The sending host; not with `pattern`.
+    pub from: Option<String>,
+    /// The receiving host; not with `pattern`.
+    pub to: Option<String>,
+    /// Many flows: `permutation` (every host sends to one other), `all-to-all`.
+    pub pattern: Option<PatternSpec>,
+    /// The lossless class, counted from 0; 0 if absent.
+    #[serde(default)]
+    pub class: u8,
+    /// Send it lossy.
+    #[serde(default)]
+    pub lossy: bool,
+    /// How its sender behaves.
+    #[serde(default)]
+    pub transport: TransportSpec,
+    /// The fastest that it sends; the link's rate if absent.
+    pub rate: Option<Speed>,
+    /// How much it sends; without end if absent.
+    pub bytes: Option<Size>,
+    /// When it begins.
+    pub start: Option<Time>,
+    /// Another one like it after so long, ...
+    pub every: Option<Time>,
+    /// ... until there are so many.
+    pub times: Option<u32>,
+    /// When it ends, if not before.
+    pub stop: Option<Time>,
+    /// Send for so long, ...
+    pub on: Option<Time>,
+    /// ... then rest for so long, in turn.
+    pub off: Option<Time>,
+    /// Length of its frames.
+    pub packet: Option<u16>,
+    /// UDP source port, which ECMP looks at; drawn if absent.
+    pub port: Option<u16>,
+    /// Another source port for every packet, so that ECMP spreads them (packet spraying).
+    #[serde(default)]
+    pub spray: bool,
+    /// The switches it passes, by routes of its own, each with the port by which it is left where links are
+    /// parallel (`s1:3`).
+    pub path: Option<Vec<String>>,
+    /// With `pattern`: the paths, of which each pair of hosts takes one that begins and ends at their
+    /// switches, in turn where there are several.
+    #[serde(default)]
+    pub paths: Vec<Vec<String>>,
+}
+
+/// Many flows alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatternSpec {
+    /// Host i sends to host i + n/2.
+    Permutation,
+    /// Every host sends to every host of another switch.
+    AllToAll,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventSpec {
+    /// When.
+    pub at: Time,
+    /// A link fails: `s1-s2`.
+    pub fail: Option<String>,
+    /// A link works again.
+    pub restore: Option<String>,
+    /// Routing reacts to what has failed.
+    pub reroute: Option<RerouteSpec>,
+    /// One switch sends what is for a host to a neighbour, whatever its tables say.
+    pub route: Option<RouteSpec>,
+    /// All routes of `route` events are taken back.
+    #[serde(default)]
+    pub mend_routes: bool,
+    /// A host sends PFC frames.
+    pub pause: Option<PauseSpec>,
+}
+
+/// Who reacts to failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RerouteSpec {
+    /// All switches: best routes over what is up.
+    Converged,
+    /// Only the switches at failed links.
+    Local,
+}
+
+/// A route by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteSpec {
+    /// The switch.
+    pub switch: String,
+    /// The destination: a host, or a flow that has a path.
+    pub to: String,
+    /// The neighbour it is sent to.
+    pub via: String,
+}
+
+/// A host that pauses its switch.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseSpec {
+    /// The host.
+    pub host: String,
+    /// The priority.
+    pub priority: u8,
+    /// For how long.
+    pub lasts: Time,
+}
+
+/// Why a scenario cannot be played.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// Not YAML, or not this format.
+    #[error("the scenario is not as it should be: {0}")]
+    Syntax(String),
+    /// Something in it contradicts the network or itself.
+    #[error("{place}: {problem}")]
+    Wrong {
+        /// Which flow, event or part.
+        place: String,
+        /// What is wrong, and how to mend it.
+        problem: String,
+    },
+}
+
+impl ScenarioError {
+    /// Something wrong in a place.
+    pub(super) fn wrong(place: impl Into<String>, problem: impl std::fmt::Display) -> Self {
+        Self::Wrong {
+            place: place.into(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Syntax`], with line and column; [`ScenarioError::Wrong`] for what no network could do.
+    pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self =
+            serde_saphyr::from_str(text).map_err(|e| ScenarioError::Syntax(e.to_string()))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// The tables of the network that it is for, yet to be proven.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Wrong`] if it names no network, or one that cannot be.
+    pub fn tables(&self) -> Result<Tables, ScenarioError> {
+        let Some(network) = &self.network else {
+            let problem = "it names none: give a build directory, or say in it which topology and plan it is for";
+            return Err(ScenarioError::wrong("network", problem));
+        };
+        network.tables()
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        let wrong = |place: &str, problem: &str| ScenarioError::wrong(place, problem);
+        if self.duration.0.get() == 0 {
+            return Err(wrong("duration", "is 0; nothing would happen"));
+        }
+        if self.rate.is_some_and(|rate| rate.0.get() == 0) {
+            return Err(wrong("rate", "is 0; nothing could ever be sent"));
+        }
+        if self.flows.is_empty() {
+            return Err(wrong("flows", "there are none; nothing would happen"));
+        }
+        for (number, flow) in self.flows.iter().enumerate() {
+            flow.check()
+                .map_err(|problem| wrong(&flow.place(number), &problem))?;
+        }
+        for (number, event) in self.events.iter().enumerate() {
+            if event.count() != 1 {
+                return Err(wrong(
+                    &format!("events[{number}]"),
+                    "needs exactly one of fail, restore, reroute, route, mend_routes, pause",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shortest frame that holds the headers and what the simulator writes behind them.
+pub(super) const MIN_PACKET: u16 = 74;
+/// The longest frame.
+pub(super) const MAX_PACKET: u16 = 9216;
+
+impl FlowSpec {
+    pub(super) fn place(&self, number: usize) -> String {
+        match &self.name {
+            Some(name) => format!("flow `{name}`"),
+            None => format!("flows[{number}]"),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match (&self.pattern, &self.from, &self.to) {
+            (None, Some(_), Some(_)) | (Some(_), None, None) => {}
+            _ => return Err("needs `from` and `to`, or a `pattern` and neither".to_owned()),
+        }
+        if self.pattern.is_some() && self.path.is_some() {
+            return Err("a pattern has no path; it may have `paths`".to_owned());
+        }
+        if self.pattern.is_none() && !self.paths.is_empty() {
+            return Err("has `paths`, which go with a `pattern`; say `path`".to_owned());
+        }
+        if let Some(empty) = self.paths.iter().position(Vec::is_empty) {
+            return Err(format!("paths[{empty}] is empty"));
+        }
+        if self.rate.is_some_and(|rate| rate.0.get() == 0) {
+            return Err("has rate 0 and would never send".to_owned());
+        }
+        if self.bytes.is_some_and(|bytes| bytes.0.get() == 0) {
+            return Err("has 0 bytes to send".to_owned());
+        }
+        if let Some(packet) = self.packet
+            && !(MIN_PACKET..=MAX_PACKET).contains(&packet)
+        {
+            return Err(format!(
+                "has frames of {packet} bytes; they may have {MIN_PACKET} to {MAX_PACKET}"
+            ));
+        }
+        let repeated = self.every.is_some_and(|every| every.0.get() > 0)
+            && self.times.is_some_and(|times| times > 0);
+        if !repeated && (self.every.is_some() || self.times.is_some()) {
+            return Err("needs both `every` and `times`, and both above 0".to_owned());
+        }
+        if self.on.is_some() != self.off.is_some() || self.on.is_some_and(|on| on.0.get() == 0) {
+            return Err("needs both `on` and `off`, and `on` above 0".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl EventSpec {
+    fn count(&self) -> usize {
+        usize::from(self.fail.is_some())
+            + usize::from(self.restore.is_some())
+            + usize::from(self.reroute.is_some())
+            + usize::from(self.route.is_some())
+            + usize::from(self.mend_routes)
+            + usize::from(self.pause.is_some())
+    }
+}

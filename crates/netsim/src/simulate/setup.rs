@@ -1,0 +1,601 @@
+//! From a scenario and a network to a world that can run: switches with their program, entries and
+//! buffers; cards; flows; the list of what will happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use device::Device;
+use device::buffer::{Buffer, BufferConfig, ETHERNET_OVERHEAD};
+use p4exec::{Compiled, Executor as _};
+use packet::pfc::Quanta;
+use plan::{ClassId, propagation};
+use topology::routes::forwarding::Reroute;
+use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
+use units::{BitRate, Nanos, PortId, Priority};
+
+use super::SimulateError;
+use super::buffers::{self, REACTION_QUANTA};
+use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
+use super::host::Nic;
+use super::hosts::Hosts;
+use super::live::Live;
+use super::routing::Routing;
+use super::scenario::{
+    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, ScenarioError,
+    TransportSpec,
+};
+use super::sender::{Dcqcn, Window};
+use super::world::{Far, Parts, World};
+use crate::embedded::{Network, Probe, install};
+
+/// Samples of a plot.
+const SAMPLES: u64 = 400;
+/// The most flows of a scenario.
+const MOST_FLOWS: usize = 1_000_000;
+/// The first source port of flows that do not name theirs, and how many there are.
+const FIRST_PORT: u64 = 49_152;
+const PORTS: u64 = 16_384;
+
+/// Something that will happen, with names looked up.
+pub(super) enum Act {
+    Fail(LinkId),
+    Restore(LinkId),
+    Reroute(Reroute),
+    Route(usize),
+    Mend,
+    Pause(HostId, Priority, u64),
+}
+
+/// Everything of a scenario that is looked up.
+pub(super) struct Cast<'a> {
+    pub(super) routing: Routing<'a>,
+    pub(super) acts: Vec<Act>,
+    /// The first switch's executor, of which others are made.
+    pub(super) first: Compiled,
+    /// By switch.
+    pub(super) buffers: Vec<BufferConfig>,
+    pub(super) hosts: Vec<Nic>,
+    /// By host: where it is plugged in.
+    pub(super) uplinks: Vec<Far>,
+    pub(super) flows: Vec<Flow>,
+}
+
+/// Looks a scenario up.
+pub(super) fn cast<'a>(
+    network: &'a Network,
+    scenario: &Scenario,
+) -> Result<Cast<'a>, SimulateError> {
+    let plan = network.plan();
+    let topology = plan.topology();
+    if plan.tables().failover.is_some() {
+        return Err(SimulateError::Failover);
+    }
+    let entries = topology.switch_ids().map(|s| network.entries(s));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    let mut routing = Routing::new(plan, entries, scenario.tags);
+    let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
+    let flows = flows(network, scenario, &mut routing)?;
+    let acts = acts(topology, scenario, &mut routing)?;
+    let first = Compiled::new(Arc::clone(network.program()))?;
+    let mut buffers = Vec::with_capacity(topology.switches().len());
+    for id in topology.switch_ids() {
+        let mut config = buffers::of_plan(plan, &scenario.switches, scenario.rate, id, longest)?;
+        config.seed = scenario.seed.wrapping_add(id.index() as u64);
+        let name = &topology.switch(id).name;
+        let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
+        Buffer::new(config.clone()).map_err(wrong)?;
+        buffers.push(config);
+    }
+    let (hosts, uplinks) = cards(topology, scenario)?;
+    Ok(Cast {
+        routing,
+        acts,
+        first,
+        buffers,
+        hosts,
+        uplinks,
+        flows,
+    })
+}
+
+/// What frames take on the wire beyond their bytes.
+pub(super) fn overhead(scenario: &Scenario) -> u64 {
+    let own = scenario.switches.wire_overhead;
+    own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
+}
+
+/// A world in which nothing has happened yet.
+pub(super) fn world(
+    network: &Network,
+    scenario: &Scenario,
+    live: &Live<'_>,
+    (hosts, uplinks): (Hosts, Vec<Far>),
+    observe: bool,
+) -> Result<World, SimulateError> {
+    let topology = network.plan().topology();
+    let mut switches = Vec::with_capacity(topology.switches().len());
+    for (id, config) in topology.switch_ids().zip(&live.buffers) {
+        let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
+        let mut device = Device::new(live.executor(id)?, ports);
+        let name = &topology.switch(id).name;
+        let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
+        device.set_buffer(Some(config.clone())).map_err(wrong)?;
+        switches.push(device);
+    }
+    let end = scenario.duration.0.get();
+    let rate: u64 = hosts.cards.iter().map(|h| h.rate.get()).sum();
+    Ok(World::new(Parts {
+        end,
+        cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
+        switches,
+        hosts,
+        uplinks,
+        sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
+        observe,
+        scan_every: (end / 200).clamp(10_000, 1_000_000),
+        // Every packet is two events at each of about five nodes.
+        events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,
+    }))
+}
+
+/// A switch's executor with the entries that it is to have now.
+pub(super) fn executor(
+    first: &Compiled,
+    routing: &Routing<'_>,
+    switch: SwitchId,
+) -> Result<Compiled, SimulateError> {
+    let mut executor = first.sibling()?;
+    install(executor.state_mut(), &routing.entries(switch)?)?;
+    Ok(executor)
+}
+
+fn longest_packet(scenario: &Scenario) -> u64 {
+    let own = scenario.flows.iter().filter_map(|f| f.packet);
+    own.chain([scenario.packet]).max().unwrap_or(0).into()
+}
+
+fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
+    scenario.rate.map_or(rate, |speed| speed.0)
+}
+
+fn quanta(count: u16, rate: BitRate) -> Nanos {
+    Quanta(count).duration(rate)
+}
+
+fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<Far>> {
+    let last = topology.peers(switch).map(|(port, _)| port.get()).max();
+    let mut cables = vec![None; last.map_or(0, |last| usize::from(last) + 1)];
+    for (port, peer) in topology.peers(switch) {
+        cables[usize::from(port.get())] = Some(far(topology, peer));
+    }
+    cables
+}
+
+fn far(topology: &Topology, peer: topology::Peer) -> Far {
+    let (host, node) = match peer.end.node {
+        NodeId::Switch(switch) => (false, switch.index()),
+        NodeId::Host(host) => (true, host.index()),
+    };
+    Far {
+        host,
+        node: node as u32,
+        port: peer.end.port.get(),
+        delay: propagation(topology.link(peer.link).length).get(),
+    }
+}
+
+/// The hosts' cards, and where they are plugged in. A host with several links uses its first.
+fn cards(topology: &Topology, scenario: &Scenario) -> Result<(Vec<Nic>, Vec<Far>), SimulateError> {
+    let reaction = scenario.switches.reaction_quanta.unwrap_or(REACTION_QUANTA);
+    let (mut cards, mut uplinks) = (Vec::new(), Vec::new());
+    for id in topology.host_ids() {
+        let host = topology.host(id);
+        let uplink = topology.uplinks(id).first();
+        let Some((_, peer)) = uplink.filter(|(_, p)| matches!(p.end.node, NodeId::Switch(_)))
+        else {
+            return Err(
+                ScenarioError::wrong(format!("host `{}`", host.name), "has no switch").into(),
+            );
+        };
+        let rate = rate_of(scenario, topology.link(peer.link).rate);
+        cards.push(Nic::new(rate, host.mac, quanta(reaction, rate).get()));
+        uplinks.push(far(topology, *peer));
+    }
+    Ok((cards, uplinks))
+}
+
+fn flows(
+    network: &Network,
+    scenario: &Scenario,
+    routing: &mut Routing<'_>,
+) -> Result<Vec<Flow>, SimulateError> {
+    let topology = network.plan().topology();
+    let packet = scenario.packet;
+    if !(MIN_PACKET..=MAX_PACKET).contains(&packet) {
+        let problem = format!("{packet} bytes; frames may have {MIN_PACKET} to {MAX_PACKET}");
+        return Err(ScenarioError::wrong("packet", problem).into());
+    }
+    let mut chance = scenario.seed;
+    let mut flows = Vec::new();
+    let mut turns = BTreeMap::new();
+    for (number, spec) in scenario.flows.iter().enumerate() {
+        let place = spec.place(number);
+        let wrong = |e| ScenarioError::wrong(place.clone(), e);
+        let ends: Vec<(HostId, HostId)> = match (&spec.pattern, &spec.from, &spec.to) {
+            (Some(pattern), _, _) => pairs(topology, *pattern),
+            (None, Some(from), Some(to)) => {
+                let from = topology.host_named(from).map_err(wrong)?;
+                vec![(from, topology.host_named(to).map_err(wrong)?)]
+            }
+            _ => Vec::new(),
+        };
+        let times = spec.times.unwrap_or(1);
+        let more = (times as usize).saturating_mul(ends.len());
+        if flows.len().saturating_add(more) > MOST_FLOWS {
+            let problem = format!("makes {more} flows; there may be {MOST_FLOWS} in all");
+            return Err(ScenarioError::wrong(place, problem).into());
+        }
+        for (time, (from, to)) in (0..times).flat_map(|t| ends.iter().map(move |&pair| (t, pair))) {
+            if from == to {
+                return Err(ScenarioError::wrong(place, "sends to itself").into());
+            }
+            let port = spec.port.unwrap_or_else(|| draw_port(&mut chance));
+            let path = match spec.path.as_deref() {
+                Some(path) => Some(path),
+                None if spec.paths.is_empty() => None,
+                None => Some(path_in_turn(
+                    topology,
+                    &spec.paths,
+                    &place,
+                    (from, to),
+                    &mut turns,
+                )?),
+            };
+            let made = Maker {
+                network,
+                scenario,
+                spec,
+                place: &place,
+                path,
+                port,
+                time,
+                id: flows.len(),
+            };
+            flows.push(made.flow(routing, from, to)?);
+        }
+    }
+    Ok(flows)
+}
+
+/// The switch that a host's first link leads to.
+fn first_switch(topology: &Topology, host: HostId) -> Option<NodeId> {
+    let uplink = topology.uplinks(host).first();
+    uplink.map(|(_, peer)| peer.end.node)
+}
+
+/// How many flows between two switches have a path already.
+type Turns = BTreeMap<(NodeId, NodeId), usize>;
+
+/// The next of the paths between two hosts' switches.
+fn path_in_turn<'a>(
+    topology: &Topology,
+    paths: &'a [Vec<String>],
+    place: &str,
+    (from, to): (HostId, HostId),
+    turns: &mut Turns,
+) -> Result<&'a [String], ScenarioError> {
+    let ends = |host| first_switch(topology, host).map(|node| (node, topology.node_name(node)));
+    let (Some((from, first)), Some((to, last))) = (ends(from), ends(to)) else {
+        return Err(ScenarioError::wrong(place, "has a host without a switch"));
+    };
+    let name = |step: Option<&'a String>| step.and_then(|s| s.split(':').next());
+    let fits = |path: &&'a Vec<String>| {
+        name(path.first()) == Some(first) && name(path.last()) == Some(last)
+    };
+    let fitting: Vec<&Vec<String>> = paths.iter().filter(fits).collect();
+    if fitting.is_empty() {
+        let problem = format!("none of its paths goes from `{first}` to `{last}`");
+        return Err(ScenarioError::wrong(place, problem));
+    }
+    let turn = turns.entry((from, to)).or_default();
+    let path = fitting[*turn % fitting.len()];
+    *turn += 1;
+    Ok(path)
+}
+
+/// splitmix64.
+fn draw_port(chance: &mut u64) -> u16 {
+    *chance = chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *chance;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (FIRST_PORT + (z ^ (z >> 31)) % PORTS) as u16
+}
+
+fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
+    let hosts: Vec<HostId> = topology.host_ids().collect();
+    let half = hosts.len() / 2;
+    let switch = |host: HostId| first_switch(topology, host);
+    match pattern {
+        PatternSpec::Permutation => {
+            let across = |(i, &from): (usize, &HostId)| (from, hosts[(i + half) % hosts.len()]);
+            let pairs = hosts.iter().enumerate().map(across);
+            pairs.filter(|(from, to)| from != to).collect()
+        }
+        PatternSpec::AllToAll => {
+            let from_one = |&from: &HostId| {
+                let others = hosts.iter().filter(move |&&to| switch(from) != switch(to));
+                others.map(move |&to| (from, to))
+            };
+            hosts.iter().flat_map(from_one).collect()
+        }
+    }
+}
+
+/// Makes one flow.
+struct Maker<'a> {
+    network: &'a Network,
+    scenario: &'a Scenario,
+    spec: &'a FlowSpec,
+    place: &'a str,
+    /// The switches that it passes, if it has routes of its own.
+    path: Option<&'a [String]>,
+    port: u16,
+    /// How many like it there are before it.
+    time: u32,
+    id: usize,
+}
+
+impl Maker<'_> {
+    fn flow(
+        &self,
+        routing: &mut Routing<'_>,
+        from: HostId,
+        to: HostId,
+    ) -> Result<Flow, SimulateError> {
+        let (spec, topology) = (self.spec, self.network.plan().topology());
+        let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
+        let class = match spec.lossy {
+            true => Priority::new(0),
+            false => routing.priority(spec.class).ok_or_else(|| {
+                let classes = self.network.plan().tagging().classes.len();
+                wrong(format!(
+                    "there is no class {}: the plan has {classes}, counted from 0",
+                    spec.class
+                ))
+            })?,
+        };
+        let packet = spec.packet.unwrap_or(self.scenario.packet);
+        let line = self.link_rate(from);
+        let rate = spec.rate.map_or(line, |r| r.0.get().min(line));
+        let ecn = matches!(
+            spec.transport,
+            TransportSpec::Dctcp | TransportSpec::Bolt | TransportSpec::Dcqcn
+        );
+        let end = self.scenario.duration.0.get();
+        let name = format!("{}->{}", topology.host(from).name, topology.host(to).name);
+        let name = match (&spec.name, spec.pattern) {
+            (Some(given), None) => given.clone(),
+            (Some(given), Some(_)) => format!("{given} {name}"),
+            (None, _) => name,
+        };
+        let name = match spec.times {
+            Some(_) => format!("{name} #{}", self.time + 1),
+            None => name,
+        };
+        let later = spec.every.map_or(0, |every| every.0.get()) * u64::from(self.time);
+        let mut data = self.head(from, to, packet, ecn)?;
+        let answer = self.head(to, from, ANSWER_LENGTH as u16, false)?;
+        if let Some(names) = self.path {
+            let steps = names.iter().map(|step| self.step(step));
+            let path = steps.collect::<Result<Vec<_>, _>>()?;
+            self.check_path(&path, from)?;
+            let address = routing.path(self.place, &name, &path, to)?;
+            data[30..34].copy_from_slice(&address.octets());
+            checksum(&mut data);
+        }
+        let window = |ecn, first| Sender::Window(Box::new(Window::new(ecn, first, spec.spray)));
+        let sender = match spec.transport {
+            TransportSpec::Open => Sender::Open,
+            TransportSpec::Tcp => window(false, None),
+            TransportSpec::Dctcp => window(true, None),
+            TransportSpec::Bolt => window(true, Some(self.pipe(from, to, packet))),
+            TransportSpec::Dcqcn => Sender::Rate(Box::new(Dcqcn::new(rate as f64))),
+        };
+        let start = spec.start.map_or(0, |t| t.0.get()) + later;
+        Ok(Flow {
+            name,
+            from,
+            to,
+            class: class.get(),
+            data,
+            answer,
+            packet: packet.into(),
+            rate: rate as f64,
+            paced: rate < line,
+            spray: spec.spray,
+            start,
+            stop: spec.stop.map_or(end, |t| t.0.get()),
+            cycle: spec
+                .on
+                .zip(spec.off)
+                .map(|(on, off)| (on.0.get(), off.0.get())),
+            packets: spec
+                .bytes
+                .map_or(u64::MAX, |b| b.0.get().div_ceil(packet.into())),
+            sender,
+            next: 0,
+            due: start as f64,
+            sent: 0,
+            arrivals: Arrivals::default(),
+            timer_armed: false,
+        })
+    }
+
+    fn link_rate(&self, host: HostId) -> u64 {
+        let topology = self.network.plan().topology();
+        let uplink = topology.uplinks(host).first();
+        uplink.map_or(1, |(_, p)| {
+            rate_of(self.scenario, topology.link(p.link).rate).get()
+        })
+    }
+
+    /// A step of a path: a switch, and the port by which it is left if that is said.
+    fn step(&self, step: &str) -> Result<(SwitchId, Option<PortId>), ScenarioError> {
+        let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
+        let (name, port) = match step.split_once(':') {
+            None => (step, None),
+            Some((name, port)) => {
+                let number = port.parse().map(PortId::new);
+                let number =
+                    number.map_err(|_| wrong(format!("`{step}`: `{port}` is no port number")))?;
+                (name, Some(number))
+            }
+        };
+        let switch = self.network.plan().topology().switch_named(name);
+        Ok((switch.map_err(|e| wrong(e.to_string()))?, port))
+    }
+
+    fn check_path(
+        &self,
+        path: &[(SwitchId, Option<PortId>)],
+        from: HostId,
+    ) -> Result<(), ScenarioError> {
+        let topology = self.network.plan().topology();
+        let first = first_switch(topology, from);
+        if path.first().map(|&(s, _)| NodeId::Switch(s)) == first {
+            return Ok(());
+        }
+        let first = first.map_or("nothing", |node| topology.node_name(node));
+        let problem = format!("its path must begin at `{first}`, where its sender is plugged in");
+        Err(ScenarioError::wrong(self.place, problem))
+    }
+
+    /// The first bytes of a frame: Ethernet, IPv4, UDP, and room for a note.
+    fn head(
+        &self,
+        from: HostId,
+        to: HostId,
+        packet: u16,
+        ecn: bool,
+    ) -> Result<[u8; HEAD], SimulateError> {
+        let class = (!self.spec.lossy).then_some(ClassId::new(self.spec.class));
+        let probe = Probe {
+            from,
+            to,
+            class,
+            flow: self.port,
+            ipv6: false,
+        };
+        let (bytes, _, _) = self.network.packet(&probe)?;
+        let mut head: [u8; HEAD] = *bytes.first_chunk().ok_or(SimulateError::Head)?;
+        head[16..18].copy_from_slice(&(packet - 14).to_be_bytes());
+        head[38..40].copy_from_slice(&(packet - 34).to_be_bytes());
+        // No UDP checksum: the payload changes from packet to packet.
+        head[40..42].fill(0);
+        head[15] |= if ecn { 2 } else { 0 };
+        head[18..20].copy_from_slice(&(self.id as u16).to_be_bytes());
+        checksum(&mut head);
+        Ok(head)
+    }
+
+    /// A bandwidth-delay product in packets: what fills the way to the receiver and back.
+    fn pipe(&self, from: HostId, to: HostId, packet: u16) -> f64 {
+        let topology = self.network.plan().topology();
+        let rate = self.link_rate(from) as f64;
+        let frame = f64::from(packet) * 8e9 / rate;
+        let (hops, wire) = distance(topology, from, to);
+        let there = f64::from(hops) * frame + wire as f64;
+        let back = wire as f64 + f64::from(hops) * 84.0 * 8e9 / rate;
+        ((there + back) / frame).ceil().max(2.0)
+    }
+}
+
+/// The fewest links between two hosts, and the time light takes over them.
+fn distance(topology: &Topology, from: HostId, to: HostId) -> (u32, u64) {
+    let mut seen = BTreeSet::new();
+    let uplinks = |host: HostId| topology.uplinks(host).first();
+    let Some((_, peer)) = uplinks(from) else {
+        return (1, 0);
+    };
+    let wire = |link: LinkId| propagation(topology.link(link).length).get();
+    let mut frontier = vec![(peer.end.node, 1u32, wire(peer.link))];
+    while !frontier.is_empty() {
+        let mut next = Vec::new();
+        for (node, hops, delay) in frontier {
+            if node == NodeId::Host(to) {
+                return (hops, delay);
+            }
+            let NodeId::Switch(switch) = node else {
+                continue;
+            };
+            if seen.insert(switch) {
+                let step =
+                    |(_, p): (PortId, topology::Peer)| (p.end.node, hops + 1, delay + wire(p.link));
+                next.extend(topology.peers(switch).map(step));
+            }
+        }
+        frontier = next;
+    }
+    (1, 0)
+}
+
+/// Writes the IPv4 header's checksum anew.
+fn checksum(head: &mut [u8; HEAD]) {
+    head[24..26].fill(0);
+    let sum = packet::checksum::checksum(&head[14..34]);
+    head[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
+fn acts(
+    topology: &Topology,
+    scenario: &Scenario,
+    routing: &mut Routing<'_>,
+) -> Result<Vec<Act>, SimulateError> {
+    let mut acts = Vec::new();
+    for (number, event) in scenario.events.iter().enumerate() {
+        acts.push(act(topology, number, event, routing)?);
+    }
+    routing.mend();
+    Ok(acts)
+}
+
+fn act(
+    topology: &Topology,
+    number: usize,
+    event: &EventSpec,
+    routing: &mut Routing<'_>,
+) -> Result<Act, ScenarioError> {
+    let place = format!("events[{number}]");
+    let wrong = |e| ScenarioError::wrong(place.clone(), e);
+    if let Some(link) = &event.fail {
+        return Ok(Act::Fail(topology.link_named(link).map_err(wrong)?));
+    }
+    if let Some(link) = &event.restore {
+        return Ok(Act::Restore(topology.link_named(link).map_err(wrong)?));
+    }
+    if let Some(who) = event.reroute {
+        return Ok(Act::Reroute(match who {
+            RerouteSpec::Converged => Reroute::Converged,
+            RerouteSpec::Local => Reroute::Local,
+        }));
+    }
+    if let Some(route) = &event.route {
+        // Tried now, so that a wrong name is found before anything runs.
+        routing.route(&place, route)?;
+        return Ok(Act::Route(number));
+    }
+    if let Some(pause) = &event.pause {
+        let host = topology.host_named(&pause.host).map_err(wrong)?;
+        if !(1..8).contains(&pause.priority) {
+            let problem = format!("priority {} cannot be paused; use 1 to 7", pause.priority);
+            return Err(ScenarioError::wrong(place, problem));
+        }
+        return Ok(Act::Pause(
+            host,
+            Priority::new(pause.priority),
+            pause.lasts.0.get(),
+        ));
+    }
+    Ok(Act::Mend)
+}

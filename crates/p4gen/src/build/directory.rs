@@ -1,0 +1,272 @@
+//! A directory that appears complete or not at all: written beside its place, then renamed into it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+use thiserror::Error;
+
+use super::manifest::{BuildDirectory, MANIFEST};
+
+/// Why a directory cannot be written.
+#[derive(Debug, Error)]
+pub enum DirectoryError {
+    /// There is something else in its place.
+    #[error(
+        "`{0}` exists and is not a build directory of Switchwright (it has no {MANIFEST}): name another \
+         place, or remove it yourself"
+    )]
+    NotOurs(PathBuf),
+    /// The path names no directory of its own (`/`, `..`).
+    #[error("`{0}` cannot be a build directory: name a directory that may be made or replaced")]
+    NoName(PathBuf),
+    /// The operating system refused.
+    #[error("cannot write `{path}`: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The SHA-256 of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut bytes = [0; 32];
+        let wrong = || serde::de::Error::custom("a digest is 64 hexadecimal digits");
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// A directory under construction. Dropped before [`commit`](Self::commit), it leaves nothing behind.
+pub(crate) struct Staging {
+    /// Holds what is being written, and the replaced directory for a moment.
+    workshop: TempDir,
+    target: PathBuf,
+    digests: Mutex<BTreeMap<String, Digest>>,
+}
+
+impl Staging {
+    /// Starts a directory that is to stand at `target`.
+    pub(crate) fn beside(target: &Path) -> Result<Self, DirectoryError> {
+        let name = target
+            .file_name()
+            .ok_or_else(|| DirectoryError::NoName(target.to_owned()))?;
+        refuse_foreign(target)?;
+        let parent = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        std::fs::create_dir_all(parent).map_err(at(parent))?;
+        let prefix = format!(".{}.", name.to_string_lossy());
+        let workshop = tempfile::Builder::new()
+            .prefix(&prefix)
+            .tempdir_in(parent)
+            .map_err(at(parent))?;
+        let staging = Self {
+            workshop,
+            target: target.to_owned(),
+            digests: Mutex::default(),
+        };
+        let root = staging.root();
+        std::fs::create_dir(&root).map_err(at(&root))?;
+        Ok(staging)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.workshop.path().join("new")
+    }
+
+    /// Makes a directory, and those above it.
+    pub(crate) fn make_dir(&self, relative: &str) -> Result<(), DirectoryError> {
+        let path = self.root().join(relative);
+        std::fs::create_dir_all(&path).map_err(at(&path))
+    }
+
+    /// Writes a file (its directory exists) and remembers its digest.
+    pub(crate) fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), DirectoryError> {
+        self.write_unlisted(relative, bytes)?;
+        let digest = Digest::of(bytes);
+        let mut digests = match self.digests.lock() {
+            Ok(digests) => digests,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        digests.insert(relative.to_owned(), digest);
+        Ok(())
+    }
+
+    /// Writes a file that the manifest does not list: the manifest.
+    pub(crate) fn write_unlisted(
+        &self,
+        relative: &str,
+        bytes: &[u8],
+    ) -> Result<(), DirectoryError> {
+        let path = self.root().join(relative);
+        std::fs::write(&path, bytes).map_err(at(&path))
+    }
+
+    /// The digests of all files written so far, by path.
+    pub(crate) fn digests(&self) -> BTreeMap<String, Digest> {
+        match self.digests.lock() {
+            Ok(digests) => digests.clone(),
+            Err(poisoned) => poisoned.into_inner().clone(),
+        }
+    }
+
+    /// Puts the directory in its place. A build directory that stood there is gone afterwards.
+    pub(crate) fn commit(self) -> Result<(), DirectoryError> {
+        refuse_foreign(&self.target)?;
+        let old = self.workshop.path().join("old");
+        let replaces = self.target.symlink_metadata().is_ok();
+        if replaces {
+            std::fs::rename(&self.target, &old).map_err(at(&self.target))?;
+        }
+        if let Err(error) = std::fs::rename(self.root(), &self.target) {
+            if replaces {
+                std::fs::rename(&old, &self.target).map_err(at(&self.target))?;
+            }
+            return Err(at(&self.target)(error));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses to replace anything but a build directory or an empty one.
+fn refuse_foreign(target: &Path) -> Result<(), DirectoryError> {
+    if target.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let empty = std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
+    if empty || BuildDirectory::open(target).is_ok() {
+        Ok(())
+    } else {
+        Err(DirectoryError::NotOurs(target.to_owned()))
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError + use<> {
+    let path = path.to_owned();
+    move |source| DirectoryError::Io {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// A name of a switch or host as a file name: what is not a letter, a digit, `.`, `_` or `-` becomes `%XX`, and
+/// so does a leading dot. Different names stay different.
+pub(crate) fn file_name(name: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut out = String::with_capacity(name.len());
+    for (index, byte) in name.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if plain || (byte == b'.' && index > 0) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_safe_and_stay_apart() {
+        assert_eq!(file_name("leaf-1.a"), "leaf-1.a");
+        assert_eq!(file_name("../etc"), "%2E.%2Fetc");
+        assert_eq!(file_name("New York"), "New%20York");
+        assert_eq!(file_name("New%20York"), "New%2520York");
+    }
+
+    #[test]
+    fn digest_is_sha256_and_survives_json() {
+        let digest = Digest::of(b"abc");
+        let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(digest.to_string(), text);
+        let json = serde_json::to_string(&digest).unwrap();
+        assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
+        assert!(serde_json::from_str::<Digest>("\"abc\"").is_err());
+    }
+
+    #[test]
+    fn nothing_is_left_behind_without_commit() {
+        let place = tempfile::tempdir().unwrap();
+        let staging = Staging::beside(&place.path().join("out")).unwrap();
+        staging.write("a", b"1").unwrap();
+        drop(staging);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_empty_directory_is_replaced_and_a_foreign_one_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        std::fs::create_dir(&target).unwrap();
+        let staging = Staging::beside(&target).unwrap();
+        staging.write("a", b"1").unwrap();
+        staging.commit().unwrap();
+        assert_eq!(std::fs::read(target.join("a")).unwrap(), b"1");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        // What stands there now has no manifest: not ours.
+        assert!(matches!(
+            Staging::beside(&target),
+            Err(DirectoryError::NotOurs(_))
+        ));
+        assert_eq!(std::fs::read(target.join("a")).unwrap(), b"1");
+    }
+
+    #[test]
+    fn a_path_without_a_name_is_refused() {
+        for path in ["/", "..", "a/.."] {
+            let staging = Staging::beside(Path::new(path));
+            assert!(matches!(staging, Err(DirectoryError::NoName(_))), "{path}");
+        }
+    }
+}

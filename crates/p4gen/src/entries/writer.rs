@@ -1,0 +1,120 @@
+//! Builds a switch's entries by the layout of its program: every name is looked up and every value measured as
+//! it is written down.
+
+use p4runtime::Bits;
+
+use super::Problem;
+use super::model::{ActionCall, EntryAction, Key, MatchValue, SwitchEntries, TableEntry};
+use crate::layout::{Layout, Table};
+
+/// The entries of a switch in the making.
+pub(super) struct Writer<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) entries: SwitchEntries,
+}
+
+impl<'a> Writer<'a> {
+    /// Entries for a program with this layout.
+    pub(super) fn new(layout: &'a Layout, switch: &str) -> Self {
+        Self {
+            layout,
+            entries: SwitchEntries {
+                switch: switch.to_owned(),
+                ..Default::default()
+            },
+        }
+    }
+
+    pub(super) fn table(&self, name: &str) -> Result<&Table, Problem> {
+        self.layout
+            .table(name)
+            .ok_or_else(|| Problem::P4Info(format!("there is no table {name}")))
+    }
+
+    pub(super) fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
+        let missing = || Problem::P4Info(format!("{name} has no key {field}"));
+        let field = self.table(name)?.field(field).ok_or_else(missing)?;
+        Bits::from_uint(value, field.bits.into()).map_err(|source| Problem::Value {
+            what: format!("{} of {name}", field.name),
+            source,
+        })
+    }
+
+    /// A ternary key; none where no bit counts.
+    pub(super) fn ternary(
+        &self,
+        name: &str,
+        field: &'static str,
+        value: u128,
+        mask: u128,
+    ) -> Result<Option<Key>, Problem> {
+        let value = self.value(name, field, value)?;
+        let mask = self.value(name, field, mask)?;
+        Ok(MatchValue::ternary(&value, mask).map(|value| Key {
+            field: field.into(),
+            value,
+        }))
+    }
+
+    pub(super) fn exact(
+        &self,
+        name: &str,
+        field: &'static str,
+        value: impl Into<u128>,
+    ) -> Result<Key, Problem> {
+        let value = MatchValue::Exact(self.value(name, field, value.into())?);
+        Ok(Key {
+            field: field.into(),
+            value,
+        })
+    }
+
+    /// An action with values for its parameters, in order.
+    pub(super) fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
+        let missing = || Problem::P4Info(format!("there is no action {name}"));
+        let action = self.layout.action(name).ok_or_else(missing)?;
+        if action.params.len() != values.len() {
+            return Err(Problem::P4Info(format!(
+                "{name} has {} parameters, not {}",
+                action.params.len(),
+                values.len()
+            )));
+        }
+        let mut params = Vec::with_capacity(values.len());
+        for (param, &value) in action.params.iter().zip(values) {
+            let value =
+                Bits::from_uint(value, param.bits.into()).map_err(|source| Problem::Value {
+                    what: format!("{} of {name}", param.name),
+                    source,
+                })?;
+            params.push((param.name.into(), value));
+        }
+        Ok(ActionCall {
+            action: name.into(),
+            params,
+        })
+    }
+
+    pub(super) fn push(
+        &mut self,
+        table: &'static str,
+        keys: Vec<Key>,
+        priority: Option<i32>,
+        action: EntryAction,
+    ) {
+        let entry = TableEntry {
+            table: table.into(),
+            keys,
+            priority,
+            action,
+            is_default: false,
+        };
+        self.entries.tables.push(entry);
+    }
+}
+
+/// A MAC address as a number.
+pub(super) fn number(mac: [u8; 6]) -> u128 {
+    mac.iter()
+        .fold(0, |value, &byte| value << 8 | u128::from(byte))
+}

@@ -1,0 +1,7 @@
+//! From a proven plan to what a target runs: program, entries, build directory.
+
+pub mod build;
+pub mod entries;
+pub mod layout;
+pub mod program;
+pub mod targets;

@@ -1,0 +1,173 @@
+//! Builds of failover plans for Tofino.
+
+use p4runtime::P4InfoIndex;
+use plan::{CheckedPlan, check};
+use schemes::failover::{FailoverOptions, FailoverScheme, failover};
+use serde_json::Value;
+use topology::generate::{Cables, Clos};
+
+use crate::build::{BuildDirectory, BuildFault, BuildOptions, TargetKind, build, build_with};
+use crate::entries::write_request;
+
+/// A failover plan of a small network.
+fn failover_plan(options: &FailoverOptions) -> CheckedPlan {
+    let clos = Clos {
+        leaves: 3,
+        spines: 2,
+        hosts: 1,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let topology = clos.generate().expect("a small Clos");
+    let tables = failover(&topology, options).expect("a Clos gets failover tables");
+    check(tables, &check::Options::default()).expect("and they are sound")
+}
+
+/// What a failover build for Tofino says of a switch, in v1model's words: without tables of its own, with the port status
+/// as wide as the plan's.
+fn failover_of_bfrt(
+    opened: &BuildDirectory,
+    name: &str,
+    layout: &crate::layout::Layout,
+) -> crate::entries::SwitchEntries {
+    use crate::entries::{EntryAction, MatchValue, bfrt};
+    use crate::layout::{action, table, tofino};
+
+    let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
+    let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
+    let files = opened.switch(name).unwrap();
+    let text = opened.read_text(&files.bfrt_json()).unwrap();
+    let (mut entries, program) = bfrt::read(name, &text, &index).unwrap();
+    assert_eq!(program, "failover");
+    assert_eq!(files.entries, entries.tables.len() as u64, "{name}");
+    let own = [tofino::PORT_DOWN, tofino::PORT_ALIVE, tofino::WAY];
+    entries.tables.retain(|e| !own.contains(&e.table.as_ref()));
+    for entry in &mut entries.tables {
+        if entry.table == tofino::ISLAND_OUT {
+            entry.table = table::ISLAND_OUT.into();
+        }
+        for key in &mut entry.keys {
+            assert_ne!(key.field, tofino::STATUS_HIGH);
+            if let (tofino::STATUS, MatchValue::Ternary { value, mask }) =
+                (key.field.as_ref(), &mut key.value)
+            {
+                let field = layout.table(&entry.table).unwrap().field(tofino::STATUS);
+                let width = u32::from(field.unwrap().bits);
+                for bits in [value, mask] {
+                    *bits = p4runtime::Bits::from_uint(bits.to_u128().unwrap(), width).unwrap();
+                }
+            }
+        }
+        if let EntryAction::Direct(call) = &mut entry.action {
+            if call.action == tofino::DECAPSULATE {
+                call.action = action::DECAPSULATE.into();
+            }
+            if call.action == action::FROM_FABRIC {
+                assert_eq!(call.params.len(), 1);
+                call.params.clear();
+            }
+        }
+    }
+    entries
+}
+
+#[test]
+fn a_failover_plan_has_the_same_entries_on_every_target() {
+    let place = tempfile::tempdir().unwrap();
+    let routed = |scheme| FailoverOptions {
+        output: plan::failover::Output::SourceRoutes,
+        ..FailoverOptions::new(scheme)
+    };
+    for options in [
+        routed(FailoverScheme::Plinko),
+        routed(FailoverScheme::MplsFrr),
+        FailoverOptions::new(FailoverScheme::Fcp),
+        FailoverOptions {
+            multipath: Some(3),
+            ..FailoverOptions::new(FailoverScheme::Plinko)
+        },
+        FailoverOptions::new(FailoverScheme::Adst),
+    ] {
+        let plan = failover_plan(&options);
+        let open = |target: TargetKind| {
+            let directory = place.path().join(target.name());
+            let report = build(&plan, target, &directory, &|_| ()).unwrap();
+            assert!(report.failover.is_some());
+            assert_eq!(report.pipeline.is_some(), target != TargetKind::V1model);
+            BuildDirectory::open(&directory).unwrap()
+        };
+        let [v1model, tna, tna2] = TargetKind::ALL.map(open);
+        assert!(tna.path("bfrt_ports.py").is_file());
+        let program = v1model.read_text(&v1model.manifest().program.p4info);
+        let index = P4InfoIndex::new(p4runtime::from_text(&program.unwrap()).unwrap()).unwrap();
+        let layout = crate::program::generate(&plan).unwrap().layout();
+        for switch in &v1model.manifest().switches {
+            let name = &switch.name;
+            let text = v1model.read_text(&switch.entries_txtpb()).unwrap();
+            let mut ours = write_request::read_text(name, &text, &index).unwrap();
+            let mut theirs = failover_of_bfrt(&tna, name, &layout);
+            theirs.arrange(&index).unwrap();
+            ours.arrange(&index).unwrap();
+            assert_eq!(ours, theirs, "{name}, {:?}", options.scheme);
+            let text = |opened: &BuildDirectory| opened.read_text(&switch.bfrt_json()).unwrap();
+            assert_eq!(text(&tna), text(&tna2), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_no_chip_holds_is_refused_with_a_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    let deep = FailoverOptions {
+        stack: 20,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let plan = failover_plan(&deep);
+    let error = build(&plan, TargetKind::Tna, &place.path().join("out"), &|_| ()).unwrap_err();
+    assert_eq!(error.fault(), BuildFault::Target);
+    let text = error.to_string();
+    assert!(
+        text.contains("needs 20 hops") && text.contains("has 16"),
+        "{text}"
+    );
+    assert!(text.contains("--stack"), "{text}");
+}
+
+#[test]
+fn device_ports_of_a_failover_plan_are_outside_and_the_generators_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = failover_plan(&FailoverOptions::new(FailoverScheme::MplsFrr));
+    let name = plan.topology().switches()[0].name.clone();
+    let with = |device: u16| BuildOptions {
+        device_ports: crate::entries::tofino::DevicePorts::from_json(
+            &serde_json::json!({ &name: { "1": device } }).to_string(),
+        )
+        .unwrap(),
+        ..BuildOptions::default()
+    };
+    let directory = place.path().join("out");
+    let make = |target, device| build_with(&plan, target, &directory, &with(device), &|_| ());
+    make(TargetKind::Tna, 132).unwrap();
+    let opened = BuildDirectory::open(&directory).unwrap();
+    let path = opened.switch(&name).unwrap().bfrt_json();
+    let file: Value = serde_json::from_str(&opened.read_text(&path).unwrap()).unwrap();
+    let entries = |name: &str| {
+        let tables = file["tables"].as_array().unwrap().iter();
+        let mut table = tables.filter(|t| t["table"] == format!("pipe.ingress.{name}"));
+        table.next().unwrap()["entries"].as_array().unwrap().clone()
+    };
+    let of_port_1 = |name: &str| {
+        let found = entries(name)
+            .into_iter()
+            .find(|e| e["key"]["port"] == "0x84");
+        found.unwrap_or_else(|| panic!("{name} has no such port"))
+    };
+    assert_eq!(of_port_1("port_down")["data"]["others"], "0xfffffffd");
+    assert_eq!(of_port_1("port_alive")["key"]["port_status"]["mask"], "0x2");
+    assert!(of_port_1("island_in").is_object());
+    for (target, device) in [(TargetKind::Tna, 68 + 128), (TargetKind::Tna2, 6 + 256)] {
+        let error = make(target, device).unwrap_err();
+        assert_eq!(error.fault(), BuildFault::Input, "{error}");
+        assert!(error.to_string().contains("--device-ports"), "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! The proof of failover tables: for every set of at most K failures and every pair of a switch with hosts and
+//! a destination, the packet arrives if a way remains, and it never circulates.
+//!
+//! Packets are walked through the tables alone. A walk depends on the state of few links: those that the rules
+//! it met have asked about. Whatever else fails, the walk is the same; so for each pair the sets of failures
+//! are explored as a tree: walk with nothing failed, then fail each link that the walk depended on, with those
+//! before it held up, and walk again. Every set of failures falls into exactly one of the walks, and sets that
+//! touch nothing on a walk are not walked again. The number of failures rises from none; where K would take too many
+//! walks, all sets of fewer failures are explored as far as that goes, and of the sets of K some are drawn: half of
+//! them at random, half of neighbouring links (003 section 4.7).
+
+mod explore;
+mod sample;
+mod shape;
+mod survey;
+mod walk;
+
+use explore::{Explorer, Findings};
+use rayon::prelude::*;
+use serde::Serialize;
+use topology::Topology;
+
+use crate::failover::{Element, Failover};
+pub(super) use shape::shape;
+pub use survey::{Fate, Flow, Survey, TableWalk};
+use walk::World;
+
+/// What the proof of failover tables is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct FailureOptions {
+    /// The most failures at once; as many as the plan claims if absent.
+    pub failures: Option<u32>,
+    /// Walks after which exploring gives way to drawing.
+    pub most_walks: u64,
+    /// Sets of failures that are drawn, where exploring is too much.
+    pub samples: u32,
+    /// Seed of the drawing.
+    pub seed: u64,
+}
+
+impl Default for FailureOptions {
+    fn default() -> Self {
+        Self {
+            failures: None,
+            most_walks: 60_000_000,
+            samples: 200,
+            seed: 1,
+        }
+    }
+}
+
+/// A packet that was lost although there was a way, or that went in circles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostPacket {
+    /// Where from and where to, in words.
+    pub pair: String,
+    /// The failed links or switches, by name.
+    pub failed: Vec<String>,
+    /// The way of the packet: each switch with the ports by which it came and left.
+    pub walk: Vec<String>,
+    /// What became of it at the last one.
+    pub end: String,
+}
+
+impl std::fmt::Display for LostPacket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let failed = if self.failed.is_empty() {
+            "nothing".to_owned()
+        } else {
+            self.failed.join(", ")
+        };
+        write!(
+            f,
+            "with {failed} failed, a packet from {} goes {}: {}",
+            self.pair,
+            self.walk.join(" > "),
+            self.end
+        )
+    }
+}
+
+/// What the proof of failover tables found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FailureReport {
+    /// Failures that the plan claims to survive.
+    pub claimed: u32,
+    /// The most failures that were tried at once.
+    pub checked_failures: u32,
+    /// Whether all sets of so many were tried.
+    pub exhaustive: bool,
+    /// The most failures of which all sets were tried.
+    pub exhaustive_failures: u32,
+    /// Sets of failures that were tried.
+    pub sets_checked: u64,
+    /// Packets that were walked.
+    pub walks: u64,
+    /// (set, source, destination) that lost a packet which had a way; sets that only add failures which the walk
+    /// does not touch are not counted again.
+    pub lost: u64,
+    /// (set, source, destination) whose packet went in circles, counted likewise.
+    pub loops: u64,
+    /// The greatest hops of a walk over the fewest possible, both counted from host to host.
+    pub stretch_max: f64,
+    /// The first packet that was lost.
+    #[serde(skip)]
+    pub first_lost: Option<LostPacket>,
+}
+
+/// Walks packets through failover tables under failures.
+#[must_use]
+pub fn resilience(
+    topology: &Topology,
+    failover: &Failover,
+    options: &FailureOptions,
+) -> FailureReport {
+    let world = World::new(topology, failover);
+    let claimed = failover.claim.failures;
+    let elements = world.elements();
+    let most = u32::try_from(elements).unwrap_or(u32::MAX);
+    let wanted = options.failures.unwrap_or(claimed).min(most);
+    let mut report = FailureReport {
+        claimed,
+        checked_failures: wanted,
+        stretch_max: 1.0,
+        ..FailureReport::default()
+    };
+    let mut deepest = Findings::default();
+    for failures in 0..=wanted {
+        let Some(findings) = explore(&world, failures, options) else {
+            break;
+        };
+        report.exhaustive = failures == wanted;
+        report.exhaustive_failures = failures;
+        report.sets_checked = sets(elements as u64, failures);
+        // Each failure more multiplies the walks by about as much as the one before.
+        let growth = findings.walks / deepest.walks.max(1);
+        let next = findings.walks.saturating_mul(growth);
+        deepest = findings;
+        if failures > 0 && next > options.most_walks.saturating_mul(2) {
+            break;
+        }
+    }
+    report.take(&world, deepest);
+    if !report.exhaustive {
+        let drawn = sample::draw(topology, &world, wanted, options);
+        report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
+        let findings = sample::walk_all(&world, &drawn);
+        report.take(&world, findings);
+    }
+    report
+}
+
+impl FailureReport {
+    fn take(&mut self, world: &World<'_>, findings: Findings) {
+        self.walks += findings.walks;
+        self.lost = self.lost.saturating_add(findings.lost);
+        self.loops = self.loops.saturating_add(findings.loops);
+        self.stretch_max = self.stretch_max.max(findings.stretch);
+        if self.first_lost.is_none() {
+            self.first_lost = findings.first.map(|case| world.describe(&case));
+        }
+    }
+}
+
+/// Explores all sets of at most so many failures; `None` if that takes too many walks.
+fn explore(world: &World<'_>, failures: u32, options: &FailureOptions) -> Option<Findings> {
+    let walks = std::sync::atomic::AtomicU64::new(0);
+    let destinations: Vec<usize> = (0..world.failover.destinations.len()).collect();
+    destinations
+        .par_iter()
+        .map(|&destination| {
+            let mut explorer =
+                Explorer::new(world, destination, failures, &walks, options.most_walks);
+            explorer.all_sources()
+        })
+        .try_reduce(Findings::default, |a, b| Some(a.and(b)))
+}
+
+/// How many sets of at most so many of the elements there are.
+fn sets(elements: u64, failures: u32) -> u64 {
+    let mut total = 0u64;
+    let mut one = 1u128;
+    for chosen in 0..=u64::from(failures).min(elements) {
+        if chosen > 0 {
+            one = one.saturating_mul(u128::from(elements - chosen + 1)) / u128::from(chosen);
+        }
+        total = total.saturating_add(u64::try_from(one).unwrap_or(u64::MAX));
+    }
+    total
+}
+
+/// The name of what may fail, for messages.
+fn name(topology: &Topology, element: Element, number: u32) -> String {
+    match element {
+        Element::Link => topology.link_name(topology::LinkId::new(number)),
+        Element::Switch => {
+            let switch = topology::SwitchId::new(number);
+            topology.switch(switch).name.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Sets of failures that are drawn: uniformly, and of neighbours (003 section 4.7).
+
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use topology::{LinkId, NodeId, SwitchId, Topology};
+
+use super::FailureOptions;
+use super::explore::{Findings, Judge};
+use super::walk::{Lane, World};
+use crate::failover::Element;
+
+/// Draws sets of `size` failures: uniform and correlated ones in turn.
+pub(super) fn draw(
+    topology: &Topology,
+    world: &World<'_>,
+    size: u32,
+    options: &FailureOptions,
+) -> Vec<Vec<u32>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let size = usize::try_from(size)
+        .unwrap_or(usize::MAX)
+        .min(world.elements.len());
+    (0..options.samples)
+        .map(|number| {
+            if number % 2 == 0 {
+                uniform(&world.elements, size, &mut rng)
+            } else {
+                correlated(topology, world, size, &mut rng)
+            }
+        })
+        .collect()
+}
+
+fn uniform(elements: &[u32], size: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
+    let mut set: Vec<u32> = elements.sample(rng, size).copied().collect();
+    set.sort_unstable();
+    set
+}
+
+/// A first element at random, then neighbours of those chosen already.
+fn correlated(
+    topology: &Topology,
+    world: &World<'_>,
+    size: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<u32> {
+    let mut set: Vec<u32> = Vec::with_capacity(size);
+    let mut near: Vec<u32> = Vec::new();
+    while set.len() < size {
+        let next = if near.is_empty() {
+            let rest: Vec<u32> = world
+                .elements
+                .iter()
+                .copied()
+                .filter(|e| !set.contains(e))
+                .collect();
+            match rest.choose(rng) {
+                Some(&element) => element,
+                None => break,
+            }
+        } else {
+            near.swap_remove(rng.random_range(0..near.len()))
+        };
+        set.push(next);
+        let mut fresh: Vec<u32> = neighbours(topology, world.element, next)
+            .into_iter()
+            .filter(|e| !set.contains(e) && !near.contains(e))
+            .filter(|e| world.elements.binary_search(e).is_ok())
+            .collect();
+        fresh.shuffle(rng);
+        near.append(&mut fresh);
+    }
+    set.sort_unstable();
+    set
+}
+
+fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
+    let around = |switch: SwitchId| topology.peers(switch);
+    match element {
+        Element::Link => {
+            let link = topology.link(LinkId::new(number));
+            let ends = [link.a.node, link.b.node].into_iter();
+            let switches = ends.filter_map(|node| match node {
+                NodeId::Switch(switch) => Some(switch),
+                NodeId::Host(_) => None,
+            });
+            switches
+                .flat_map(|s| around(s).map(|(_, peer)| peer.link.index()))
+                .filter_map(|index| u32::try_from(index).ok())
+                .collect()
+        }
+        Element::Switch => around(SwitchId::new(number))
+            .filter_map(|(_, peer)| match peer.end.node {
+                NodeId::Switch(far) => u32::try_from(far.index()).ok(),
+                NodeId::Host(_) => None,
+            })
+            .collect(),
+    }
+}
+
+/// Walks every pair under every set of failures that touches what its walk without failures depends on; under the
+/// others the walk is that one.
+pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>]) -> Findings {
+    let destinations = 0..world.failover.destinations.len();
+    destinations
+        .into_par_iter()
+        .map(|destination| walk_to(world, destination, drawn))
+        .reduce(Findings::default, Findings::and)
+}
+
+fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Findings {
+    let mut lane = Lane::new(world, destination);
+    let homes = lane.homes.clone();
+    let mut judge = Judge::new(world, destination, &homes);
+    let mut touched = Vec::new();
+    for &source in world
+        .sources
+        .iter()
+        .filter(|source| !homes.contains(source))
+    {
+        touched.clear();
+        let end = lane.walk(source, &[], &mut touched);
+        judge.judge(source, &homes, &[], end);
+        for failed in drawn {
+            let (_, dead) = world.failed(failed);
+            let same = failed.iter().all(|element| !touched.contains(element));
+            if same || dead.contains(&source) {
+                continue;
+            }
+            let end = lane.walk(source, failed, &mut Vec::new());
+            judge.judge(source, &homes, failed, end);
+        }
+    }
+    judge.findings
+}

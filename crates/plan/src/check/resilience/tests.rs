@@ -1,0 +1,187 @@
+//! The exploration against brute force: every set of failures, every pair, on tables that are right and on
+//! tables that have lost rules.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use schemes::failover::{FailoverOptions, FailoverScheme};
+use topology::Topology;
+
+use super::explore::Judge;
+use super::walk::Lane;
+use super::*;
+use crate::Tables;
+use crate::failover::SwitchTable;
+
+const RING: &str = include_str!("../../../../../examples/topologies/ring-with-chords.json");
+
+/// All sets of at most `most` elements.
+fn subsets(elements: &[u32], most: usize) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![]];
+    for &element in elements {
+        let with = all.iter().filter(|set: &&Vec<u32>| set.len() < most);
+        let more: Vec<Vec<u32>> = with
+            .map(|set| set.iter().copied().chain([element]).collect())
+            .collect();
+        all.extend(more);
+    }
+    all
+}
+
+/// A value of a type that schemes know, by its name in plan files.
+fn named<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    serde_json::from_value(name.into()).unwrap()
+}
+
+/// The tables of a scheme. They come through a file: the crate that schemes know is not the one under test.
+fn failover(topology: &Topology, options: &FailoverOptions) -> Option<Failover> {
+    let tables = schemes::failover::failover(topology, options).ok()?;
+    Tables::from_json(&tables.to_json()).ok()?.failover
+}
+
+fn brute(topology: &Topology, failover: &Failover, most: usize) -> (u64, u64, u64) {
+    let world = World::new(topology, failover);
+    let sets = subsets(&world.elements, most);
+    let mut all = Findings::default();
+    for destination in 0..failover.destinations.len() {
+        let mut lane = Lane::new(&world, destination);
+        let homes = lane.homes.clone();
+        let mut judge = Judge::new(&world, destination, &homes);
+        for set in &sets {
+            let (_, dead) = world.failed(set);
+            for &source in &world.sources {
+                if !homes.contains(&source) && !dead.contains(&source) {
+                    let end = lane.walk(source, set, &mut Vec::new());
+                    judge.judge(source, &homes, set, end);
+                }
+            }
+        }
+        all = all.and(judge.findings);
+    }
+    (sets.len() as u64, all.lost, all.loops)
+}
+
+fn options() -> impl Strategy<Value = FailoverOptions> {
+    let schemes = prop_oneof![
+        Just(FailoverScheme::Plinko),
+        Just(FailoverScheme::Fcp),
+        Just(FailoverScheme::MplsFrr),
+        Just(FailoverScheme::Adst)
+    ];
+    (
+        schemes,
+        any::<bool>(),
+        any::<bool>(),
+        any::<u64>(),
+        any::<bool>(),
+    )
+        .prop_map(|(scheme, routes, compress, seed, switches)| {
+            let trees = scheme == FailoverScheme::Adst;
+            FailoverOptions {
+                output: if routes && !trees {
+                    named("source-routes")
+                } else {
+                    named("hop-by-hop")
+                },
+                compress: compress && !trees,
+                protect: if switches && !trees {
+                    named("switch")
+                } else {
+                    named("link")
+                },
+                multipath: Some(1),
+                resilience: 1,
+                seed,
+                ..FailoverOptions::new(scheme)
+            }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn exploring_finds_what_brute_force_finds(
+        options in options(),
+        lose in prop::collection::vec((0usize..6, 0usize..60), 0..4),
+    ) {
+        let topology = Topology::from_json(RING).unwrap();
+        let mut failover = failover(&topology, &options).unwrap();
+        for (switch, rule) in lose {
+            let table = &failover.tables[switch];
+            let kept = table.iter().enumerate().filter(|(at, _)| *at != rule);
+            let mut less = SwitchTable::default();
+            kept.for_each(|(_, rule)| less.push(rule.to_rule()));
+            failover.tables[switch] = less;
+        }
+        let asked = FailureOptions { failures: Some(2), ..FailureOptions::default() };
+        let found = resilience(&topology, &failover, &asked);
+        let (sets, lost, loops) = brute(&topology, &failover, 2);
+        prop_assert!(found.exhaustive);
+        prop_assert_eq!(found.sets_checked, sets);
+        prop_assert!(found.lost <= lost && found.loops <= loops);
+        prop_assert_eq!(found.lost > 0, lost > 0);
+        prop_assert_eq!(found.loops > 0, loops > 0);
+        prop_assert_eq!(found.first_lost.is_some(), lost + loops > 0);
+    }
+}
+
+#[test]
+fn a_lost_packet_is_told_hop_by_hop() {
+    let topology = Topology::from_json(RING).unwrap();
+    let options = FailoverOptions {
+        multipath: Some(1),
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let failover = failover(&topology, &options).unwrap();
+    let asked = FailureOptions {
+        failures: Some(2),
+        ..FailureOptions::default()
+    };
+    let found = resilience(&topology, &failover, &asked);
+    assert!(found.lost > 0);
+    insta::assert_snapshot!(found.first_lost.unwrap().to_string());
+}
+
+#[test]
+fn where_exploring_is_too_much_sets_are_drawn() {
+    let topology = Topology::from_json(RING).unwrap();
+    let options = FailoverOptions {
+        resilience: 2,
+        ..FailoverOptions::new(FailoverScheme::Fcp)
+    };
+    let failover = failover(&topology, &options).unwrap();
+    let asked = FailureOptions {
+        most_walks: 40,
+        ..FailureOptions::default()
+    };
+    let found = resilience(&topology, &failover, &asked);
+    assert!(!found.exhaustive);
+    assert!(found.exhaustive_failures < 2);
+    assert_eq!(found.lost, 0);
+    assert!(found.sets_checked >= 200);
+}
+
+/// Drawn sets are judged as brute force judges them, though most are not walked.
+#[test]
+fn drawn_sets_that_touch_nothing_are_not_walked() {
+    let topology = Topology::from_json(RING).unwrap();
+    for element in ["link", "switch"] {
+        let options = FailoverOptions {
+            protect: named(element),
+            ..FailoverOptions::new(FailoverScheme::Plinko)
+        };
+        let mut failover = failover(&topology, &options).unwrap();
+        let world = World::new(&topology, &failover);
+        let sets = subsets(&world.elements, 2);
+        let found = sample::walk_all(&world, &sets);
+        let (_, lost, _) = brute(&topology, &failover, 2);
+        assert_eq!((found.lost, found.loops), (lost, 0));
+        assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
+        // Without any rule, every pair is lost under every set, and no link is asked about.
+        failover
+            .tables
+            .iter_mut()
+            .for_each(|table| *table = SwitchTable::default());
+        let world = World::new(&topology, &failover);
+        assert_eq!(sample::walk_all(&world, &sets).walks, 30);
+    }
+}

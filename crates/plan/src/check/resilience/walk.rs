@@ -1,0 +1,453 @@
+//! One packet's walk through the tables, and which links it depends on.
+
+use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
+use units::PortId;
+
+use super::LostPacket;
+use crate::failover::{
+    Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, RuleRef,
+    SwitchTable,
+};
+
+/// What stands behind a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind {
+    pub(super) link: LinkId,
+    pub(super) switch: SwitchId,
+    pub(super) port: PortId,
+}
+
+/// The network and its tables, ready for walks.
+pub(super) struct World<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) failover: &'a Failover,
+    pub(super) fabric: Fabric,
+    pub(super) element: Element,
+    /// The switches that packets enter the network at.
+    pub(super) sources: Vec<SwitchId>,
+    /// What may fail, in rising order.
+    pub(super) elements: Vec<u32>,
+    /// `behind[s][p]` where a live link to another switch is plugged in.
+    behind: Vec<Vec<Option<Behind>>>,
+    /// The ports of every switch that are up while nothing fails.
+    up: Vec<PortMask>,
+    rules: Vec<ByDestination>,
+}
+
+/// Which rules of a switch can match a destination.
+struct ByDestination {
+    /// (code, place) of the rules for one code, in rising order.
+    exact: Vec<(u32, u32)>,
+    /// Places of the rules for several.
+    loose: Vec<u32>,
+}
+
+impl ByDestination {
+    fn new(table: &SwitchTable) -> Self {
+        let (mut exact, mut loose) = (Vec::new(), Vec::new());
+        for (at, rule) in (0u32..).zip(table.iter()) {
+            match rule.destination.as_exact() {
+                Some(code) => exact.push((code, at)),
+                None => loose.push(at),
+            }
+        }
+        exact.sort_unstable();
+        Self { exact, loose }
+    }
+
+    /// Places of the rules that match a code, in order.
+    fn places(&self, table: &SwitchTable, code: u32) -> Vec<u32> {
+        let start = self.exact.partition_point(|&(c, _)| c < code);
+        let own = self.exact[start..].iter().take_while(|&&(c, _)| c == code);
+        let loose = self.loose.iter().copied().filter(|&at| {
+            let rule = table.get(at as usize);
+            rule.is_some_and(|rule| rule.destination.matches(code))
+        });
+        let mut places: Vec<u32> = own.map(|&(_, at)| at).chain(loose).collect();
+        places.sort_unstable();
+        places
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It arrived after so many hops between switches.
+    Delivered(u32),
+    /// A rule dropped it.
+    Dropped,
+    /// No rule matched.
+    NoRule,
+    /// A rule sent it out of a port that is down or leads to no switch.
+    DeadPort(PortId),
+    /// Its route no longer fits the header.
+    Stack,
+    /// It came into a state that it had been in before.
+    Circles,
+}
+
+impl End {
+    fn describe(self) -> String {
+        match self {
+            Self::Delivered(_) => "it arrives".to_owned(),
+            Self::Dropped => "a rule drops it there, although there is a way".to_owned(),
+            Self::NoRule => "no rule matches it there, although there is a way".to_owned(),
+            Self::DeadPort(port) => {
+                format!(
+                    "a rule sends it out of port {port} there, which is down or leads to no switch"
+                )
+            }
+            Self::Stack => "its route no longer fits the header there".to_owned(),
+            Self::Circles => "it has been there before and goes in circles".to_owned(),
+        }
+    }
+}
+
+/// A case: a packet and what has failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    pub(super) failures: usize,
+    pub(super) destination: usize,
+    pub(super) source: SwitchId,
+    pub(super) failed: Vec<u32>,
+}
+
+/// The state of a packet in a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Packet {
+    at: SwitchId,
+    origin: Origin,
+    label: Label,
+    /// The forward route, the next port last.
+    forward: Vec<u8>,
+}
+
+/// The rules for one destination, gathered as switches are met.
+pub(super) struct Lane<'w> {
+    world: &'w World<'w>,
+    code: u32,
+    pub(super) homes: Vec<SwitchId>,
+    rules: Vec<Option<Vec<RuleRef<'w>>>>,
+}
+
+impl<'a> World<'a> {
+    /// Ready for failures of what the plan protects.
+    pub(super) fn new(topology: &'a Topology, failover: &'a Failover) -> Self {
+        Self::of(topology, failover, failover.claim.element)
+    }
+
+    /// Ready for failures of anything.
+    pub(super) fn of(topology: &'a Topology, failover: &'a Failover, element: Element) -> Self {
+        let fabric = Fabric::new(topology);
+        let mut behind = Vec::new();
+        let mut up = Vec::new();
+        for switch in topology.switch_ids() {
+            let mut ports = vec![None; usize::from(topology.switch(switch).ports) + 1];
+            let mut live = PortMask::EMPTY;
+            for (port, peer) in topology
+                .peers(switch)
+                .filter(|(_, p)| topology.is_live(p.link))
+            {
+                live = live.with(port);
+                if let NodeId::Switch(far) = peer.end.node {
+                    ports[usize::from(port.get())] = Some(Behind {
+                        link: peer.link,
+                        switch: far,
+                        port: peer.end.port,
+                    });
+                }
+            }
+            behind.push(ports);
+            up.push(live);
+        }
+        let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut elements: Vec<u32> = match element {
+            Element::Link => fabric
+                .arcs()
+                .iter()
+                .map(|arc| number(arc.link.index()))
+                .collect(),
+            Element::Switch => {
+                let live = topology.switch_ids().filter(|&s| topology.switch(s).up);
+                live.map(|s| number(s.index())).collect()
+            }
+        };
+        elements.sort_unstable();
+        elements.dedup();
+        Self {
+            topology,
+            failover,
+            element,
+            sources: fabric.edge_switches().collect(),
+            elements,
+            behind,
+            up,
+            rules: failover.tables.iter().map(ByDestination::new).collect(),
+            fabric,
+        }
+    }
+
+    /// How many things may fail.
+    pub(super) fn elements(&self) -> usize {
+        self.elements.len()
+    }
+
+    pub(super) fn destination(&self, at: usize) -> &Destination {
+        &self.failover.destinations[at]
+    }
+
+    fn behind(&self, switch: SwitchId, port: PortId) -> Option<Behind> {
+        *self.behind[switch.index()].get(usize::from(port.get()))?
+    }
+
+    /// What must not fail for a port of a switch to be up, if it can fail at all.
+    fn element(&self, switch: SwitchId, port: PortId) -> Option<u32> {
+        let behind = self.behind(switch, port)?;
+        let index = match self.element {
+            Element::Link => behind.link.index(),
+            Element::Switch => behind.switch.index(),
+        };
+        u32::try_from(index).ok()
+    }
+
+    /// The ports of a switch that are up.
+    fn status(&self, switch: SwitchId, failed: &[u32]) -> PortMask {
+        let mut status = self.up[switch.index()];
+        for &element in failed {
+            match self.element {
+                Element::Link => {
+                    let link = self.topology.link(LinkId::new(element));
+                    for end in [link.a, link.b] {
+                        if end.node == NodeId::Switch(switch) {
+                            status = status.without(PortMask::single(end.port));
+                        }
+                    }
+                }
+                Element::Switch => {
+                    for port in status.iter() {
+                        if self.element(switch, port) == Some(element) {
+                            status = status.without(PortMask::single(port));
+                        }
+                    }
+                }
+            }
+        }
+        status
+    }
+
+    /// The failed links and switches of a set.
+    pub(super) fn failed(&self, set: &[u32]) -> (Vec<LinkId>, Vec<SwitchId>) {
+        match self.element {
+            Element::Link => (set.iter().map(|&e| LinkId::new(e)).collect(), vec![]),
+            Element::Switch => (vec![], set.iter().map(|&e| SwitchId::new(e)).collect()),
+        }
+    }
+
+    /// A case in words, walked once more.
+    pub(super) fn describe(&self, case: &Case) -> LostPacket {
+        let mut lane = Lane::new(self, case.destination);
+        let mut walk = Vec::new();
+        let mut note = |switch: SwitchId, origin: Origin, out: Option<PortId>| {
+            let name = &self.topology.switch(switch).name;
+            let came = match origin {
+                Origin::Port(port) => format!("{port}:"),
+                _ => String::new(),
+            };
+            let left = out.map_or_else(String::new, |port| format!(":{port}"));
+            walk.push(format!("{came}{name}{left}"));
+        };
+        let end = lane.follow(case.source, &case.failed, &mut Vec::new(), &mut note);
+        let name = |&e: &u32| super::name(self.topology, self.element, e);
+        LostPacket {
+            pair: format!(
+                "`{}` to {}",
+                self.topology.switch(case.source).name,
+                self.destination(case.destination).describe(self.topology)
+            ),
+            failed: case.failed.iter().map(name).collect(),
+            walk,
+            end: end.describe(),
+        }
+    }
+}
+
+impl<'w> Lane<'w> {
+    pub(super) fn new(world: &'w World<'w>, destination: usize) -> Self {
+        let destination = world.destination(destination);
+        Self {
+            world,
+            code: destination.code,
+            homes: destination.homes(world.topology),
+            rules: (0..world.failover.tables.len()).map(|_| None).collect(),
+        }
+    }
+
+    /// Walks a packet. `examined` is filled with what was up and must stay so for the walk to stay the same.
+    pub(super) fn walk(
+        &mut self,
+        source: SwitchId,
+        failed: &[u32],
+        examined: &mut Vec<u32>,
+    ) -> End {
+        self.follow(source, failed, examined, &mut |_, _, _| {})
+    }
+
+    /// Walks a packet and tells which links it crossed, and whether from their first end.
+    pub(super) fn links(&mut self, source: SwitchId, failed: &[u32]) -> (End, Vec<(LinkId, bool)>) {
+        let world = self.world;
+        let mut links = Vec::new();
+        let mut note = |switch: SwitchId, _, out: Option<PortId>| {
+            if let Some(behind) = out.and_then(|port| world.behind(switch, port)) {
+                let first = world.topology.link(behind.link).a.node;
+                links.push((behind.link, first == NodeId::Switch(switch)));
+            }
+        };
+        let end = self.follow(source, failed, &mut Vec::new(), &mut note);
+        (end, links)
+    }
+
+    fn follow(
+        &mut self,
+        source: SwitchId,
+        failed: &[u32],
+        examined: &mut Vec<u32>,
+        note: &mut impl FnMut(SwitchId, Origin, Option<PortId>),
+    ) -> End {
+        let world = self.world;
+        let reverse = world.failover.label == LabelKind::ReverseRoute;
+        let mut packet = Packet {
+            at: source,
+            origin: Origin::Host,
+            label: Label::default(),
+            forward: Vec::new(),
+        };
+        // Brent: a state kept from a power of two steps ago comes back if the packet goes in circles.
+        let mut kept: Option<Packet> = None;
+        let mut hops = 0u32;
+        loop {
+            let decided = self.decide(&mut packet, failed, examined);
+            note(packet.at, packet.origin, decided.ok());
+            let out = match decided {
+                Ok(out) => out,
+                Err(End::Delivered(_)) => return End::Delivered(hops),
+                Err(end) => return end,
+            };
+            let Some(behind) = world.behind(packet.at, out) else {
+                return End::DeadPort(out);
+            };
+            packet.at = behind.switch;
+            packet.origin = Origin::Port(behind.port);
+            hops += 1;
+            if reverse {
+                if packet.label.reverse.len() >= usize::from(world.failover.stack) {
+                    return End::Stack;
+                }
+                let port = u8::try_from(behind.port.get()).unwrap_or(u8::MAX);
+                packet.label.reverse.insert(0, port);
+            } else if kept.as_ref() == Some(&packet) {
+                return End::Circles;
+            } else if hops.is_power_of_two() {
+                kept = Some(packet.clone());
+            }
+        }
+    }
+
+    /// The port by which a packet leaves a switch.
+    fn decide(
+        &mut self,
+        packet: &mut Packet,
+        failed: &[u32],
+        examined: &mut Vec<u32>,
+    ) -> Result<PortId, End> {
+        let world = self.world;
+        let at = packet.at;
+        let status = world.status(at, failed);
+        if let Some(hop) = packet.forward.pop() {
+            let port = PortId::new(u16::from(hop));
+            if status.contains(port) {
+                examine(world, at, port, examined);
+                return Ok(port);
+            }
+            packet.forward.clear();
+        }
+        if self.homes.contains(&at) {
+            return Err(End::Delivered(0));
+        }
+        let Some(action) = self.look_up(packet, status, examined) else {
+            return Err(End::NoRule);
+        };
+        let Action::Forward { route, write } = action else {
+            return Err(End::Dropped);
+        };
+        let Some((first, rest)) = route.split_first() else {
+            return Err(End::Dropped);
+        };
+        if rest.len() > usize::from(world.failover.stack) {
+            return Err(End::Stack);
+        }
+        let port = PortId::new(u16::from(*first));
+        if !status.contains(port) {
+            return Err(End::DeadPort(port));
+        }
+        examine(world, at, port, examined);
+        write.apply(&mut packet.label);
+        packet.forward.extend(rest.iter().rev());
+        Ok(port)
+    }
+
+    /// The action of the first rule that matches. It stays the first as long as the ports that it needs stay up
+    /// and, for every rule before it, one of the ports that kept it from matching.
+    fn look_up(
+        &mut self,
+        packet: &Packet,
+        status: PortMask,
+        examined: &mut Vec<u32>,
+    ) -> Option<&'w Action> {
+        let world = self.world;
+        let at = packet.at;
+        let code = self.code;
+        let rules = self.rules[at.index()].get_or_insert_with(|| {
+            let table = &world.failover.tables[at.index()];
+            let places = world.rules[at.index()].places(table, code);
+            places
+                .iter()
+                .filter_map(|&at| table.get(at as usize))
+                .collect()
+        });
+        for rule in rules.iter() {
+            if !rule.matches_packet(code, packet.origin, &packet.label) {
+                continue;
+            }
+            if rule.ports.matches(status) {
+                for port in rule.ports.up.iter() {
+                    examine(world, at, port, examined);
+                }
+                return Some(rule.action);
+            }
+            if !status.contains_all(rule.ports.up) {
+                continue; // a port that it needs is down, and stays down whatever else fails
+            }
+            // It is enough that one of the ports that it wants down stays up; one that cannot fail is best.
+            let standing = rule.ports.down.and(status);
+            let held = |port| {
+                let element = world.element(at, port);
+                element.is_none_or(|element| examined.contains(&element))
+            };
+            if !standing.iter().any(held)
+                && let Some(port) = standing.iter().next()
+            {
+                examine(world, at, port, examined);
+            }
+        }
+        None
+    }
+}
+
+/// Notes that a port had to be up.
+fn examine(world: &World<'_>, switch: SwitchId, port: PortId, examined: &mut Vec<u32>) {
+    if let Some(element) = world.element(switch, port)
+        && !examined.contains(&element)
+    {
+        examined.push(element);
+    }
+}

@@ -1,0 +1,187 @@
+//! What failover rules cost: TCAM bits as 003 section 4.7 counts them, and as Tofino 1 would allot them.
+
+use serde::Serialize;
+
+use super::table::{RuleRef, SwitchTable};
+use super::{Failover, LabelKind, Output};
+
+/// Width of the port status in 003: its switches have 64 ports.
+const PORT_BITS: u64 = 64;
+/// Width of a destination in 003: a MAC address and a VXLAN tag.
+const DESTINATION_BITS: u64 = 72;
+/// Width of a failure set's or a route's number in 003.
+const TAG_BITS: u64 = 24;
+/// Width of a hop.
+const HOP_BITS: u64 = 8;
+/// Width of an input port or the number of a tree, which 003 does not count as TCAM (its sections 4.7 and 5.3).
+const TREE_BITS: u64 = 8;
+
+/// A Tofino TCAM block: 512 entries of 44 bits.
+const BLOCK_ROWS: u64 = 512;
+const BLOCK_BITS: u64 = 44;
+/// TCAM blocks of a stage.
+const STAGE_BLOCKS: u64 = 24;
+
+/// What Tofino 1 would allot to a table of ternary rules of one width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TofinoTcam {
+    /// Width of the key in bits: the widest rule decides.
+    pub key_bits: u64,
+    /// Blocks of 512 entries of 44 bits.
+    pub blocks: u64,
+    /// Bits of those blocks.
+    pub bits: u64,
+    /// Stages of 24 blocks that they fill.
+    pub stages: u64,
+}
+
+/// The rules of one switch in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StateCounts {
+    /// Rules.
+    pub rules: u64,
+    /// Rules that drop.
+    pub drops: u64,
+    /// TCAM bits as 003 counts them: a rule is as wide as the longest reverse route that it asks about.
+    pub tcam_bits: u64,
+    /// Distinct (output, action) pairs: no compression can go below.
+    pub actions: u64,
+    /// What Tofino 1 would allot.
+    pub tofino: TofinoTcam,
+}
+
+/// The width of a rule in 003's terms.
+fn rule_bits(label: LabelKind, trees: u64, rule: &RuleRef<'_>) -> u64 {
+    let hops = rule.reverse.hops.len() as u64;
+    PORT_BITS
+        + DESTINATION_BITS
+        + match label {
+            LabelKind::ReverseRoute => HOP_BITS * hops,
+            LabelKind::FailureSet | LabelKind::RouteId => TAG_BITS,
+            LabelKind::FailedTrees => trees,
+        }
+}
+
+impl Failover {
+    /// How many trees the rules know, where labels are failed trees.
+    fn trees(&self) -> u64 {
+        if self.label != LabelKind::FailedTrees {
+            return 0;
+        }
+        let masks = self.tables.iter().flat_map(SwitchTable::iter);
+        let bits = masks.fold(0u32, |bits, rule| bits | rule.tag.mask());
+        u64::from(bits.count_ones())
+    }
+
+    /// The rules of every switch in numbers, in switch order.
+    #[must_use]
+    pub fn counts(&self) -> Vec<StateCounts> {
+        let trees = self.trees();
+        let tables = self.tables.iter();
+        tables.map(|table| self.count(table, trees)).collect()
+    }
+
+    fn count(&self, table: &SwitchTable, trees: u64) -> StateCounts {
+        let mut counts = StateCounts {
+            rules: table.len() as u64,
+            actions: table.actions().len() as u64,
+            ..StateCounts::default()
+        };
+        let beside = match self.label {
+            LabelKind::FailedTrees => TREE_BITS,
+            _ => 0,
+        };
+        let mut widest = 0;
+        for rule in table.iter() {
+            let bits = rule_bits(self.label, trees, &rule);
+            counts.tcam_bits += bits;
+            widest = widest.max(bits + beside);
+            counts.drops += u64::from(rule.action.out().is_none());
+        }
+        let blocks = widest.div_ceil(BLOCK_BITS) * counts.rules.div_ceil(BLOCK_ROWS);
+        counts.tofino = TofinoTcam {
+            key_bits: widest,
+            blocks,
+            bits: blocks * BLOCK_BITS * BLOCK_ROWS,
+            stages: blocks.div_ceil(STAGE_BLOCKS),
+        };
+        counts
+    }
+}
+
+/// The longest reverse and forward routes that the rules name: what the header must hold at least.
+#[must_use]
+pub fn longest_hops(failover: &Failover) -> (usize, usize) {
+    let reverse = failover.tables.iter().map(SwitchTable::longest_reverse);
+    let route = |table: &SwitchTable| {
+        let routes = table.actions().filter_map(|action| action.out());
+        routes.map(|(_, rest)| rest.len()).max().unwrap_or(0)
+    };
+    let forward = match failover.output {
+        Output::HopByHop => 0,
+        Output::SourceRoutes => failover.tables.iter().map(route).max().unwrap_or(0),
+    };
+    (reverse.max().unwrap_or(0), forward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failover::{
+        Action, Claim, Element, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
+    };
+    use units::PortId;
+
+    fn table(rules: usize, hops: u8, tag: u32) -> SwitchTable {
+        let mut table = SwitchTable::default();
+        for number in 0..rules {
+            let action = Action::Forward {
+                route: Box::new([1]),
+                write: Write::default(),
+            };
+            table.push(Rule {
+                reverse: ReverseMatch::exact(0..hops),
+                tag: Ternary::new(0, tag),
+                ports: PortMatch {
+                    up: PortMask::single(PortId::new(1)),
+                    down: PortMask::EMPTY,
+                },
+                ..Rule::to(u32::try_from(number).expect("few rules"), action)
+            });
+        }
+        table
+    }
+
+    fn counts(label: LabelKind, table: SwitchTable) -> StateCounts {
+        let failover = Failover {
+            label,
+            output: Output::HopByHop,
+            claim: Claim {
+                failures: 1,
+                element: Element::Link,
+            },
+            stack: 16,
+            destinations: Vec::new(),
+            tables: vec![table],
+        };
+        failover.counts()[0]
+    }
+
+    #[test]
+    fn bits_are_those_of_003_and_of_tofino() {
+        // 64 of port status, 72 of destination, 8 a hop: 176 bits take four blocks of 44, 3,072 rules a stage.
+        let plinko = counts(LabelKind::ReverseRoute, table(3072, 5, 0));
+        assert_eq!(plinko.tcam_bits, 3072 * 176);
+        assert_eq!((plinko.tofino.key_bits, plinko.tofino.blocks), (176, 24));
+        assert_eq!(plinko.tofino.stages, 1);
+        assert_eq!(plinko.tofino.bits, 24 * 512 * 44);
+        let more = counts(LabelKind::ReverseRoute, table(3073, 5, 0));
+        assert_eq!(more.tofino.stages, 2);
+        // 24 of tag instead: 160 bits.
+        let fcp = counts(LabelKind::FailureSet, table(10, 0, u32::MAX));
+        assert_eq!((fcp.tcam_bits, fcp.tofino.blocks), (1600, 4));
+        // A bit per tree, and the input port in the key alone.
+        let trees = counts(LabelKind::FailedTrees, table(10, 0, 0b111));
+        assert_eq!((trees.tcam_bits, trees.tofino.key_bits), (1390, 147));
+    }
+}

@@ -1,0 +1,87 @@
+//! Why a scheme makes no tables.
+
+use plan::{Fault, NewTag, Tag};
+use thiserror::Error;
+use topology::routes::RouteError;
+use units::PortId;
+
+/// Why a scheme makes no tables; each message says how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SchemeError {
+    /// The topology has no layers.
+    #[error(
+        "the `clos` algorithm needs a layered topology, but switch `{switch}` has no layer or is linked to a switch \
+         of its own layer; set `layer` on every switch, or use `--algorithm single-valued`"
+    )]
+    NotLayered {
+        /// A switch that breaks the layers.
+        switch: String,
+    },
+    /// The routes are not the algorithm's.
+    #[error(
+        "the `{algorithm}` algorithm tags {expected}, not {given}; use `--algorithm single-valued` for those"
+    )]
+    Routes {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What it is for.
+        expected: &'static str,
+        /// What was asked.
+        given: String,
+    },
+    /// A policy does not suit the topology.
+    #[error("{0}")]
+    Policy(#[from] RouteError),
+    /// There is no class.
+    #[error("there is no lossless class; ask for at least one")]
+    NoClass,
+    /// More tags than a tag can count.
+    #[error(
+        "{needed} tags are needed, but at most {most} can be counted; ask for fewer classes, bounces or hops"
+    )]
+    TooManyTags {
+        /// Tags needed.
+        needed: usize,
+        /// Tags that there are.
+        most: usize,
+    },
+    /// Merging tags gave one key two answers (001's Algorithm 2).
+    #[error(
+        "the greedy algorithm's rules are multi-valued: at switch `{switch}`, tag {tag} from port {in_port} to port \
+         {out_port} becomes {first} on one route and {second} on another, and a table holds one answer; use \
+         `--algorithm single-valued`"
+    )]
+    MultiValued {
+        /// The switch.
+        switch: String,
+        /// The tag of the key.
+        tag: Tag,
+        /// The ingress port of the key.
+        in_port: PortId,
+        /// The egress port of the key.
+        out_port: PortId,
+        /// One answer.
+        first: NewTag,
+        /// The other.
+        second: NewTag,
+    },
+    /// Several classes with an algorithm that cannot share tags among them.
+    #[error(
+        "the `{algorithm}` algorithm's rules differ from tag to tag, so {classes} classes cannot share tags; use \
+         `--algorithm single-valued` or `clos`"
+    )]
+    Classes {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// How many classes were asked for.
+        classes: usize,
+    },
+}
+
+impl SchemeError {
+    /// Whose fault it is: all of these are mended by asking for something else.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        Fault::Input
+    }
+}

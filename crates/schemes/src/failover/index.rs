@@ -1,0 +1,416 @@
+//! Ternary keys as bits, and which of many keys overlap a given one.
+
+use plan::failover::{
+    Origin, PortMask, PortMatch, ReverseMatch, Rule, RuleRef, SwitchTable, Ternary,
+};
+
+/// The most words that a key can need: 24 bits of destination, 6 of the number of hops, 32 hops of 7, 32 of a tag, 8 of
+/// a tree, 17 of an origin, 128 ports.
+pub(super) const MOST_WORDS: usize = 7;
+
+/// Where the parts of a rule's key stand in a row of bits; a part that no rule of the table asks about takes
+/// no bits.
+#[derive(Clone, Debug)]
+pub(super) struct KeyLayout {
+    destination: u32,
+    count: u32,
+    hop: u32,
+    hops: usize,
+    tag: u32,
+    tree: u32,
+    origin: u32,
+    /// The ports that rules ask about: bit `i` of the last part is the status of the `i`-th.
+    ports: Vec<units::PortId>,
+    words: usize,
+}
+
+/// A key: which bits count, and their values, `W` words of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key<const W: usize> {
+    value: [u64; W],
+    mask: [u64; W],
+}
+
+impl<const W: usize> Key<W> {
+    /// The smallest key that matches whatever either of two keys matches.
+    pub(super) fn merged(&self, other: &Self) -> Self {
+        let mask = std::array::from_fn(|at| {
+            self.mask[at] & other.mask[at] & !(self.value[at] ^ other.value[at])
+        });
+        Self {
+            value: std::array::from_fn(|at| self.value[at] & mask[at]),
+            mask,
+        }
+    }
+
+    /// How many bits that count here would not in the merged key.
+    pub(super) fn loss(&self, other: &Self) -> u32 {
+        let lost = (0..W).map(|at| {
+            let agree = other.mask[at] & !(self.value[at] ^ other.value[at]);
+            (self.mask[at] & !agree).count_ones()
+        });
+        lost.sum()
+    }
+
+    /// Whether everything that `other` matches is matched.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let missed = (0..W).fold(0, |missed, at| {
+            let differ = self.value[at] ^ other.value[at];
+            missed | self.mask[at] & (!other.mask[at] | differ)
+        });
+        missed == 0
+    }
+}
+
+const fn width(most: u32) -> u32 {
+    u32::BITS - most.leading_zeros()
+}
+
+/// Writes and reads parts of a key one after another.
+struct Cursor<'a> {
+    value: &'a mut [u64],
+    mask: &'a mut [u64],
+    at: u32,
+}
+
+impl Cursor<'_> {
+    fn put(&mut self, bits: u32, part: Ternary) {
+        for bit in 0..bits {
+            let (word, shift) = ((self.at / 64) as usize, self.at % 64);
+            self.value[word] |= u64::from(part.value() >> bit & 1) << shift;
+            self.mask[word] |= u64::from(part.mask() >> bit & 1) << shift;
+            self.at += 1;
+        }
+    }
+
+    /// The next part; bits above it count, and are 0.
+    fn get(&mut self, bits: u32) -> Ternary {
+        let (mut value, mut mask) = (0u32, 0u32);
+        for bit in 0..bits {
+            let (word, shift) = ((self.at / 64) as usize, self.at % 64);
+            value |= ((self.value[word] >> shift & 1) as u32) << bit;
+            mask |= ((self.mask[word] >> shift & 1) as u32) << bit;
+            self.at += 1;
+        }
+        let above = u32::MAX.checked_shl(bits).unwrap_or(0);
+        if mask == 0 {
+            return Ternary::ANY;
+        }
+        Ternary::new(value, mask | above)
+    }
+}
+
+impl KeyLayout {
+    /// A layout that holds every rule of a table.
+    pub(super) fn of(table: &SwitchTable) -> Self {
+        let mut layout = Self {
+            destination: 0,
+            count: 0,
+            hop: 0,
+            hops: table.longest_reverse(),
+            tag: 0,
+            tree: 0,
+            origin: 0,
+            ports: Vec::new(),
+            words: 0,
+        };
+        let mut ports = PortMask::EMPTY;
+        for rule in table.iter() {
+            layout.destination = layout.destination.max(width(rule.destination.value()));
+            layout.tag = layout.tag.max(width(rule.tag.value()));
+            layout.count = layout.count.max(width(rule.reverse.count.value()));
+            for hop in &rule.reverse.hops {
+                layout.hop = layout.hop.max(width(hop.value()));
+            }
+            layout.tree = layout.tree.max(rule.tree.map_or(0, |_| 8));
+            layout.origin = layout
+                .origin
+                .max(u32::from(rule.origin != Origin::Any) * 17);
+            let asked = rule.ports.up.bits() | rule.ports.down.bits();
+            ports = PortMask::from_bits(ports.bits() | asked);
+        }
+        layout.ports = ports.iter().collect();
+        let hops = u32::try_from(layout.hops).unwrap_or(0) * layout.hop;
+        let bits = layout.destination
+            + layout.count
+            + hops
+            + layout.tag
+            + layout.tree
+            + layout.origin
+            + u32::try_from(layout.ports.len()).unwrap_or(0);
+        layout.words = (bits as usize).div_ceil(64).max(1);
+        layout
+    }
+
+    pub(super) const fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The key of a rule. Hops beyond the longest reverse route that it can match read 0. Rules of a table whose
+    /// layout is wider than `W` words have none: see [`KeyLayout::words`].
+    pub(super) fn key<const W: usize>(&self, rule: &RuleRef<'_>) -> Key<W> {
+        let mut key = Key {
+            value: [0; W],
+            mask: [0; W],
+        };
+        let mut cursor = Cursor {
+            value: &mut key.value,
+            mask: &mut key.mask,
+            at: 0,
+        };
+        cursor.put(self.destination, rule.destination);
+        cursor.put(self.count, rule.reverse.count);
+        let most = self.most_hops(rule.reverse.count);
+        for at in 0..self.hops {
+            let hop = match rule.reverse.hops.get(at) {
+                _ if at >= most => Ternary::exact(0),
+                Some(&hop) => hop,
+                None => Ternary::ANY,
+            };
+            cursor.put(self.hop, hop);
+        }
+        cursor.put(self.tag, rule.tag);
+        let tree = rule
+            .tree
+            .map_or(Ternary::ANY, |t| Ternary::exact(u32::from(t)));
+        cursor.put(self.tree, tree);
+        cursor.put(self.origin, origin(rule.origin));
+        for &port in &self.ports {
+            let status = match (rule.ports.up.contains(port), rule.ports.down.contains(port)) {
+                (true, _) => Ternary::exact(1),
+                (_, true) => Ternary::exact(0),
+                _ => Ternary::ANY,
+            };
+            cursor.put(1, status);
+        }
+        key
+    }
+
+    /// The most hops that a match on their number allows.
+    fn most_hops(&self, count: Ternary) -> usize {
+        let all = 1u32.checked_shl(self.count).unwrap_or(0).wrapping_sub(1);
+        let most = count.value() | !count.mask() & all;
+        if self.count == 0 && count.is_any() {
+            return usize::MAX;
+        }
+        most as usize
+    }
+
+    /// The rule of a key; `longest` is how many hops its longest reverse route has, `pattern` gives what
+    /// merging does not change.
+    pub(super) fn rule<const W: usize>(
+        &self,
+        key: &Key<W>,
+        longest: usize,
+        pattern: &RuleRef<'_>,
+    ) -> Rule {
+        let (mut value, mut mask) = (key.value, key.mask);
+        let mut cursor = Cursor {
+            value: &mut value,
+            mask: &mut mask,
+            at: 0,
+        };
+        let part = |read: Ternary, bits: u32, asked: Ternary| match bits {
+            0 => asked,
+            _ => read,
+        };
+        let destination = part(
+            cursor.get(self.destination),
+            self.destination,
+            pattern.destination,
+        );
+        let count = part(cursor.get(self.count), self.count, pattern.reverse.count);
+        let mut hops: Vec<Ternary> = (0..self.hops).map(|_| cursor.get(self.hop)).collect();
+        // Hops that the number of hops rules out need not be asked about.
+        let most = self.most_hops(count);
+        while hops.len() > longest
+            && (hops.len() > most || hops.last().is_some_and(|hop| hop.is_any()))
+        {
+            hops.pop();
+        }
+        let tag = part(cursor.get(self.tag), self.tag, pattern.tag);
+        let tree = cursor.get(self.tree);
+        let _ = cursor.get(self.origin);
+        let mut ports = PortMatch::default();
+        for &port in &self.ports {
+            let status = cursor.get(1);
+            if !status.is_any() {
+                let side = if status.matches(1) {
+                    &mut ports.up
+                } else {
+                    &mut ports.down
+                };
+                *side = side.with(port);
+            }
+        }
+        Rule {
+            destination,
+            tag,
+            tree: tree.as_exact().and_then(|t| u8::try_from(t).ok()),
+            origin: pattern.origin,
+            reverse: ReverseMatch {
+                count,
+                hops: hops.into(),
+            },
+            ports,
+            action: pattern.action.clone(),
+        }
+    }
+}
+
+fn origin(origin: Origin) -> Ternary {
+    match origin {
+        Origin::Any => Ternary::ANY,
+        Origin::Host => Ternary::exact(0),
+        Origin::Port(port) => Ternary::exact(u32::from(port.get()) + 1),
+    }
+}
+
+/// Words that are searched together.
+const BLOCK: usize = 8;
+
+/// Which of a list of keys overlap a given one: for every bit and value, the set of keys that agree.
+#[derive(Debug)]
+pub(super) struct Overlaps {
+    keys: usize,
+    /// Words of a set, a multiple of [`BLOCK`].
+    stride: usize,
+    /// `agree[(2 * bit + value) * stride..]` = the keys that match the value in that bit.
+    agree: Vec<u64>,
+    /// How many keys do: rows that few agree with are asked first.
+    agreeing: Vec<u32>,
+}
+
+impl Overlaps {
+    pub(super) fn new<const W: usize>(keys: &[Key<W>]) -> Self {
+        let stride = keys.len().div_ceil(64 * BLOCK).max(1) * BLOCK;
+        let rows = 2 * 64 * W;
+        let mut agree = vec![0u64; rows * stride];
+        for (word, keys) in keys.chunks(64).enumerate() {
+            let there = u64::MAX >> (64 - keys.len());
+            for part in 0..W {
+                let (mut zeros, mut ones) = ([0u64; 64], [0u64; 64]);
+                for (at, key) in keys.iter().enumerate() {
+                    ones[at] = key.value[part] & key.mask[part];
+                    zeros[at] = !key.value[part] & key.mask[part];
+                }
+                transpose(&mut ones);
+                transpose(&mut zeros);
+                for low in 0..64 {
+                    let row = 2 * (part * 64 + low) * stride;
+                    agree[row + word] = !ones[low] & there;
+                    agree[row + stride + word] = !zeros[low] & there;
+                }
+            }
+        }
+        let count = |row: &[u64]| row.iter().map(|word| word.count_ones()).sum();
+        Self {
+            keys: keys.len(),
+            stride,
+            agreeing: agree.chunks(stride).map(count).collect(),
+            agree,
+        }
+    }
+
+    /// The first key in `from..to` that overlaps.
+    pub(super) fn first<const W: usize>(
+        &self,
+        key: &Key<W>,
+        from: usize,
+        to: usize,
+    ) -> Option<usize> {
+        let to = to.min(self.keys);
+        if from >= to {
+            return None;
+        }
+        let mut rows: Vec<(u32, usize)> = Vec::with_capacity(64);
+        for part in 0..W {
+            let mut bits = key.mask[part];
+            while bits != 0 {
+                let low = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let one = usize::from(key.value[part] >> low & 1 == 1);
+                let row = 2 * (part * 64 + low) + one;
+                // A row that every key agrees with tells nothing.
+                if (self.agreeing[row] as usize) < self.keys {
+                    rows.push((self.agreeing[row], row * self.stride));
+                }
+            }
+        }
+        rows.sort_unstable();
+        let mut block = from / 64 / BLOCK * BLOCK;
+        while block * 64 < to {
+            let mut all = bounds(block, from, to);
+            for &(_, row) in &rows {
+                let agree = &self.agree[row + block..row + block + BLOCK];
+                let mut any = 0;
+                for (all, agree) in all.iter_mut().zip(agree) {
+                    *all &= agree;
+                    any |= *all;
+                }
+                if any == 0 {
+                    break;
+                }
+            }
+            if let Some(word) = all.iter().position(|&word| word != 0) {
+                return Some((block + word) * 64 + all[word].trailing_zeros() as usize);
+            }
+            block += BLOCK;
+        }
+        None
+    }
+}
+
+/// The keys of a block that lie in `from..to`.
+fn bounds(block: usize, from: usize, to: usize) -> [u64; BLOCK] {
+    let mut all = [u64::MAX; BLOCK];
+    for (at, word) in all.iter_mut().enumerate() {
+        let start = (block + at) * 64;
+        if start >= to || start + 64 <= from {
+            *word = 0;
+            continue;
+        }
+        if from > start {
+            *word &= u64::MAX << (from - start);
+        }
+        if to < start + 64 {
+            *word &= u64::MAX >> (start + 64 - to);
+        }
+    }
+    all
+}
+
+/// Turns the rows of a matrix of 64 x 64 bits into its columns, by swapping ever smaller squares.
+fn transpose(rows: &mut [u64; 64]) {
+    let mut half = 32;
+    let mut low = 0x0000_0000_ffff_ffff_u64;
+    while half != 0 {
+        let mut at = 0;
+        while at < 64 {
+            let swap = (rows[at] >> half ^ rows[at + half]) & low;
+            rows[at] ^= swap << half;
+            rows[at + half] ^= swap;
+            at = (at + half + 1) & !half;
+        }
+        half /= 2;
+        low ^= low << half;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_rows() {
+        let mut rows: [u64; 64] =
+            std::array::from_fn(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let before = rows;
+        transpose(&mut rows);
+        for (at, row) in rows.iter().enumerate() {
+            for (to, old) in before.iter().enumerate() {
+                assert_eq!(row >> to & 1, old >> at & 1);
+            }
+        }
+    }
+}

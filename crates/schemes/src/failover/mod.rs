@@ -1,0 +1,310 @@
+//! Local fast failover (003 chapter 4): backup ways for arbitrary failed links, chosen by the switches
+//! themselves from the status of their own ports.
+//!
+//! | scheme | header | module |
+//! |---|---|---|
+//! | Plinko | the reverse route | [`resilient`] (Algorithm 1) |
+//! | MPLS-FRR | a number for every route | [`resilient`] (Algorithm 1) |
+//! | FCP | a number for the set of failures | [`sets`] |
+//! | EDST | the failed trees | [`packing`], [`trees`] (Algorithm 2) |
+//! | ADST | the failed trees | [`arborescences`], [`trees`] (Algorithm 3) |
+//!
+//! Every destination is planned by itself, with random numbers of its own, so that destinations are planned
+//! side by side and the tables do not depend on how many cores there are.
+
+mod arborescences;
+mod compress;
+mod index;
+mod options;
+mod packing;
+mod paths;
+mod resilient;
+mod sets;
+mod shallow;
+mod trees;
+
+#[cfg(test)]
+mod goldens;
+#[cfg(test)]
+mod tests;
+
+use plan::failover::{
+    Claim, Destination, Element, Failover, LabelKind, MOST_HOPS, Output, Rule, SwitchTable, Target,
+    WIDEST,
+};
+use plan::{Provenance, Tables};
+use rayon::prelude::*;
+use thiserror::Error;
+use topology::{Fabric, HostId, SwitchId, Topology};
+use units::PortId;
+
+pub use arborescences::arborescences;
+pub use compress::{CompressError, Compressed, compress, equivalent};
+pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
+pub use packing::{Packing, pack};
+pub use shallow::{Forest, shallow_pack};
+pub use trees::TreeSet;
+
+use paths::Ways;
+
+/// Why there are no failover tables; each message says how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FailoverError {
+    /// A port beyond the port status.
+    #[error(
+        "port {port} of switch `{switch}` leads to another switch, but the port status that rules match ends at port \
+         {WIDEST}; number the ports of `{switch}` lower"
+    )]
+    Port {
+        /// The switch.
+        switch: String,
+        /// The port.
+        port: PortId,
+    },
+    /// Ways longer than the header has room for.
+    #[error(
+        "with resilience {resilience} a packet may cross {needed} switches, but its header holds {stack} hops; ask for a \
+         lower `--resilience` or, up to {MOST_HOPS}, a deeper `--stack`"
+    )]
+    Stack {
+        /// Resilience asked for.
+        resilience: u8,
+        /// Hops needed.
+        needed: usize,
+        /// Hops that there are.
+        stack: u8,
+    },
+    /// More failures than links to fail.
+    #[error(
+        "resilience {resilience} is beyond this topology, which has {links} links between switches; ask for at most that"
+    )]
+    Resilience {
+        /// Resilience asked for.
+        resilience: u8,
+        /// Links between switches.
+        links: usize,
+    },
+    /// More trees than the topology has.
+    #[error(
+        "{asked} {kind} disjoint trees were asked for, but this topology has {found}{place}; ask for `--trees {found}` or \
+         fewer (resilience {resilience})"
+    )]
+    Trees {
+        /// `edge` or `arc`.
+        kind: &'static str,
+        /// Trees asked for.
+        asked: usize,
+        /// Trees that there are.
+        found: usize,
+        /// Toward which switch, if that matters.
+        place: String,
+        /// Resilience of as many trees as there are.
+        resilience: usize,
+    },
+    /// An option that means nothing for a scheme.
+    #[error("`{option}` means nothing for {scheme}: {reason}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// The scheme.
+        scheme: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The tables are more than can be numbered.
+    #[error("{0}; ask for less resilience or a smaller network")]
+    TooLarge(&'static str),
+    /// Compression went wrong.
+    #[error(transparent)]
+    Compress(#[from] CompressError),
+}
+
+/// A rule with the switch that it is for.
+type Placed = (SwitchId, Rule);
+
+/// Destinations planned before their rules go to the tables: bounds the memory in between.
+const BATCH: usize = 64;
+
+/// Computes the failover tables of a topology.
+///
+/// # Errors
+/// [`FailoverError`] if the options do not suit the topology.
+pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables, FailoverError> {
+    options.check()?;
+    let network = Network::new(topology, options)?;
+    let failover = network.tables()?;
+    let mut provenance = Provenance::ours(options.scheme.name(), "");
+    provenance.seed = options.seed;
+    provenance.options = options.describe();
+    Ok(failover.into_tables(topology.clone(), provenance))
+}
+
+/// A topology with what every destination's planner needs of it.
+struct Network<'a> {
+    topology: &'a Topology,
+    options: &'a FailoverOptions,
+    fabric: Fabric,
+    /// The switches that packets enter the network at.
+    sources: Vec<SwitchId>,
+    destinations: Vec<Destination>,
+}
+
+impl<'a> Network<'a> {
+    fn new(topology: &'a Topology, options: &'a FailoverOptions) -> Result<Self, FailoverError> {
+        let fabric = Fabric::new(topology);
+        for arc in fabric.arcs() {
+            if arc.out_port > WIDEST {
+                return Err(FailoverError::Port {
+                    switch: topology.switch(arc.from).name.clone(),
+                    port: arc.out_port,
+                });
+            }
+        }
+        let links = fabric.arcs().len() / 2;
+        if usize::from(options.resilience) > links {
+            return Err(FailoverError::Resilience {
+                resilience: options.resilience,
+                links,
+            });
+        }
+        let sources: Vec<SwitchId> = fabric.edge_switches().collect();
+        let destinations = destinations(&fabric, &sources, options)?;
+        Ok(Self {
+            topology,
+            options,
+            fabric,
+            sources,
+            destinations,
+        })
+    }
+
+    /// Plans every destination and gathers the rules switch by switch.
+    fn tables(&self) -> Result<Failover, FailoverError> {
+        let options = self.options;
+        let mut failover = Failover {
+            label: options.scheme.label(),
+            output: options.output,
+            claim: Claim {
+                failures: u32::from(options.resilience),
+                element: options.protect,
+            },
+            stack: options.stack,
+            destinations: self.destinations.clone(),
+            tables: vec![SwitchTable::default(); self.topology.switches().len()],
+        };
+        match options.scheme {
+            FailoverScheme::Plinko | FailoverScheme::MplsFrr => {
+                self.gather(&mut failover.tables, |destination| {
+                    resilient::plan(self, destination)
+                })?;
+            }
+            FailoverScheme::Fcp => {
+                self.gather(&mut failover.tables, |destination| {
+                    sets::plan(self, destination)
+                })?;
+            }
+            FailoverScheme::Edst | FailoverScheme::Adst => {
+                let trees = TreeSet::find(self.topology, &self.fabric, options)?;
+                failover.claim.failures = u32::try_from(trees.count() - 1).unwrap_or(u32::MAX);
+                self.gather(&mut failover.tables, |destination| {
+                    Ok(trees.rules(
+                        &self.fabric,
+                        destination.code,
+                        destination.homes(self.topology)[0],
+                    ))
+                })?;
+            }
+        }
+        if options.compress {
+            let compressed: Result<Vec<SwitchTable>, CompressError> = failover
+                .tables
+                .par_iter_mut()
+                .map(|table| {
+                    let compressed = compress(table)?;
+                    equivalent(table, &compressed.table)?;
+                    *table = SwitchTable::default();
+                    Ok(compressed.table)
+                })
+                .collect();
+            failover.tables = compressed?;
+        }
+        Ok(failover)
+    }
+
+    fn gather(
+        &self,
+        tables: &mut [SwitchTable],
+        plan: impl Fn(&Destination) -> Result<Vec<Placed>, FailoverError> + Sync,
+    ) -> Result<(), FailoverError> {
+        for batch in self.destinations.chunks(BATCH) {
+            let planned: Vec<Result<Vec<Placed>, FailoverError>> = batch
+                .par_iter()
+                .map(|destination| {
+                    let mut rules = plan(destination)?;
+                    rules.sort_by_key(|(switch, _)| *switch);
+                    Ok(rules)
+                })
+                .collect();
+            // Of several errors always the first destination's.
+            let planned: Vec<Vec<Placed>> = planned.into_iter().collect::<Result<_, _>>()?;
+            tables.par_iter_mut().enumerate().for_each(|(at, table)| {
+                for rules in &planned {
+                    let start = rules.partition_point(|(switch, _)| switch.index() < at);
+                    let own = rules[start..].iter();
+                    for (_, rule) in own.take_while(|(switch, _)| switch.index() == at) {
+                        table.push(rule.clone());
+                    }
+                }
+            });
+        }
+        tables.par_iter_mut().for_each(SwitchTable::shrink);
+        Ok(())
+    }
+
+    /// Whether ways are built as the options say, for planners.
+    fn ways(&self, destination: &Destination) -> Ways<'_> {
+        let homes = destination.homes(self.topology);
+        let links = self.topology.links().len();
+        Ways::new(
+            &self.fabric,
+            links,
+            homes,
+            self.options,
+            u64::from(destination.code),
+        )
+    }
+}
+
+/// The destinations: hosts, or switches with hosts, each as often as there are to be routings.
+///
+/// Codes count hosts in the order of their switches and ports, so that the hosts of a switch have
+/// neighbouring codes, which compress well.
+fn destinations(
+    fabric: &Fabric,
+    sources: &[SwitchId],
+    options: &FailoverOptions,
+) -> Result<Vec<Destination>, FailoverError> {
+    let mut targets: Vec<Target> = Vec::new();
+    match options.multipath {
+        Some(ways) => {
+            for &switch in sources {
+                targets.extend((0..ways).map(|path| Target::Switch { switch, path }));
+            }
+        }
+        None => {
+            let mut known = std::collections::BTreeSet::new();
+            for &switch in sources {
+                let hosts = fabric.attachments(switch).iter().map(|a| a.host);
+                let fresh: Vec<HostId> = hosts.filter(|&host| known.insert(host)).collect();
+                targets.extend(fresh.into_iter().map(Target::Host));
+            }
+        }
+    }
+    if targets.len() >= 1 << 24 {
+        return Err(FailoverError::TooLarge(
+            "there are more destinations than a code of 24 bits can number",
+        ));
+    }
+    let number = |(code, target)| Destination { code, target };
+    Ok((0..).zip(targets).map(number).collect())
+}

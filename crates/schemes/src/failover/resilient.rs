@@ -1,0 +1,262 @@
+//! Algorithm 1 of 003 for Plinko and MPLS-FRR: level by level, a backup route for every hop of every route of
+//! the level before.
+//!
+//! Each route knows the switch where packets turn onto it, what their header says there, which ports of that
+//! switch have failed, and every failure that its packets have met. So routes are a tree for every source, and
+//! the rules of one switch for one header never overlap: each needs the output of the ones before it to be down.
+
+use indexmap::IndexMap;
+use plan::failover::{
+    Action, Destination, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
+};
+use topology::{ArcId, SwitchId};
+use units::PortId;
+
+use super::paths::{Failures, Ways};
+use super::{FailoverError, FailoverScheme, Network, PathPolicy, Placed};
+
+/// A route that packets turn onto at a switch.
+struct Route {
+    /// The switch.
+    at: SwitchId,
+    /// The way that its packets have come, the latest port first.
+    reverse: Vec<u8>,
+    /// The route that they have followed so far (MPLS-FRR).
+    followed: u32,
+    /// The number of this route (MPLS-FRR).
+    number: u32,
+    /// Ports of the switch that have failed.
+    down: PortMask,
+    /// Everything that has failed.
+    failures: Failures,
+    /// The way on.
+    path: Vec<ArcId>,
+}
+
+/// Plans one destination.
+pub(super) fn plan(
+    network: &Network<'_>,
+    destination: &Destination,
+) -> Result<Vec<Placed>, FailoverError> {
+    let mut planner = Planner {
+        network,
+        code: destination.code,
+        ways: network.ways(destination),
+        common: vec![IndexMap::default(); network.fabric.switch_count()],
+        rules: Vec::new(),
+        routes: 0,
+        longest: 0,
+    };
+    let mut level = planner.defaults();
+    for _ in 0..network.options.resilience {
+        let mut next = Vec::new();
+        for route in &level {
+            planner.protect(route, &mut next);
+        }
+        level = next;
+    }
+    let stack = network.options.stack;
+    if planner.longest > usize::from(stack) {
+        return Err(FailoverError::Stack {
+            resilience: network.options.resilience,
+            needed: planner.longest,
+            stack,
+        });
+    }
+    Ok(planner.rules)
+}
+
+type Common = IndexMap<Box<[ArcId]>, u32, foldhash::fast::FixedState>;
+
+struct Planner<'a> {
+    network: &'a Network<'a>,
+    code: u32,
+    ways: Ways<'a>,
+    /// How often each way on from a switch is part of a route.
+    common: Vec<Common>,
+    rules: Vec<Placed>,
+    routes: u32,
+    longest: usize,
+}
+
+impl Planner<'_> {
+    /// The routes that are followed while nothing fails.
+    fn defaults(&mut self) -> Vec<Route> {
+        let mut routes = Vec::new();
+        for &source in &self.network.sources {
+            if self.ways.homes.contains(&source) {
+                continue;
+            }
+            let start = Route {
+                at: source,
+                reverse: vec![],
+                followed: 0,
+                number: 0,
+                down: PortMask::EMPTY,
+                failures: Failures::default(),
+                path: vec![],
+            };
+            routes.extend(self.complete(start));
+        }
+        routes
+    }
+
+    /// Backup routes for every hop of a route.
+    fn protect(&mut self, route: &Route, next: &mut Vec<Route>) {
+        let fabric = &self.network.fabric;
+        let mut reverse = route.reverse.clone();
+        for (hop, &arc) in route.path.iter().enumerate() {
+            let taken = fabric.arc(arc);
+            let failures =
+                route
+                    .failures
+                    .and(fabric, arc, self.network.options.protect, &self.ways.homes);
+            let start = Route {
+                at: taken.from,
+                reverse: reverse.clone(),
+                followed: if hop == 0 {
+                    route.followed
+                } else {
+                    route.number
+                },
+                number: 0,
+                down: if hop == 0 {
+                    route.down
+                } else {
+                    PortMask::EMPTY
+                }
+                .with(taken.out_port),
+                failures,
+                path: vec![],
+            };
+            next.extend(self.complete(start));
+            reverse.insert(0, byte(taken.in_port));
+        }
+    }
+
+    /// Finds the way of a new route and makes its rules; a rule that drops if there is no way.
+    fn complete(&mut self, mut route: Route) -> Option<Route> {
+        let common = (self.network.options.paths == PathPolicy::Common)
+            .then(|| self.most_common(route.at, &route.failures))
+            .flatten();
+        let path = common.or_else(|| self.ways.shortest(route.at, &route.failures));
+        let Some(path) = path else {
+            let rule = self.rule(&route.reverse, route.followed, PortMask::EMPTY, route.down);
+            self.rules.push((route.at, rule(Action::Drop)));
+            return None;
+        };
+        self.routes += 1;
+        route.number = self.routes;
+        route.path = path;
+        self.count(&route.path);
+        self.install(&route);
+        Some(route)
+    }
+
+    /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch after it.
+    fn install(&mut self, route: &Route) {
+        let fabric = &self.network.fabric;
+        let source_routes = self.network.options.output == Output::SourceRoutes;
+        let ports: Box<[u8]> = route
+            .path
+            .iter()
+            .map(|&arc| byte(fabric.arc(arc).out_port))
+            .collect();
+        let labelled = self.network.options.scheme == FailoverScheme::MplsFrr;
+        self.longest = self.longest.max(if labelled {
+            ports.len()
+        } else {
+            route.reverse.len() + ports.len()
+        });
+        let mut reverse = route.reverse.clone();
+        for (hop, &arc) in route.path.iter().enumerate() {
+            let arc = fabric.arc(arc);
+            let up = PortMask::single(arc.out_port);
+            let (followed, down) = match hop {
+                0 => (route.followed, route.down),
+                _ => (route.number, PortMask::EMPTY),
+            };
+            let out = match hop {
+                0 if source_routes => ports.clone(),
+                _ => Box::new([ports[hop]]),
+            };
+            let write = if labelled && hop == 0 {
+                Write::tag(route.number)
+            } else {
+                Write::default()
+            };
+            let rule = self.rule(&reverse, followed, up, down);
+            let action = Action::Forward { route: out, write };
+            self.rules.push((arc.from, rule(action)));
+            if source_routes {
+                break;
+            }
+            reverse.insert(0, byte(arc.in_port));
+        }
+    }
+
+    /// A rule for packets with this header while these ports are up and those down.
+    fn rule(
+        &self,
+        reverse: &[u8],
+        followed: u32,
+        up: PortMask,
+        down: PortMask,
+    ) -> impl FnOnce(Action) -> Rule + use<> {
+        let code = self.code;
+        let plinko = self.network.options.scheme == FailoverScheme::Plinko;
+        let reverse = if plinko {
+            ReverseMatch::exact(reverse.iter().copied())
+        } else {
+            ReverseMatch::default()
+        };
+        let tag = if plinko {
+            Ternary::ANY
+        } else {
+            Ternary::exact(followed)
+        };
+        move |action| Rule {
+            tag,
+            reverse,
+            ports: PortMatch { up, down },
+            ..Rule::to(code, action)
+        }
+    }
+
+    /// The most common of the ways on from a switch that avoid the failures (003 section 4.5.3); of equally
+    /// common ones the shortest.
+    fn most_common(&self, at: SwitchId, failures: &Failures) -> Option<Vec<ArcId>> {
+        let fabric = &self.network.fabric;
+        let mut best: Option<(&[ArcId], u32)> = None;
+        for (path, &count) in &self.common[at.index()] {
+            let better =
+                best.is_none_or(|(chosen, most)| (count, chosen.len()) > (most, path.len()));
+            if better && path.iter().all(|&arc| failures.spare(fabric, arc)) {
+                best = Some((path, count));
+            }
+        }
+        best.map(|(path, _)| path.to_vec())
+    }
+
+    /// Counts the ways on from every switch of a path.
+    fn count(&mut self, path: &[ArcId]) {
+        if self.network.options.paths != PathPolicy::Common {
+            return;
+        }
+        for start in 0..path.len() {
+            let from = self.network.fabric.arc(path[start]).from;
+            let ways = &mut self.common[from.index()];
+            match ways.get_mut(&path[start..]) {
+                Some(count) => *count += 1,
+                None => {
+                    ways.insert(path[start..].into(), 1);
+                }
+            }
+        }
+    }
+}
+
+/// A port as a hop; [`Network::new`] has seen to it that ports fit.
+pub(super) fn byte(port: PortId) -> u8 {
+    u8::try_from(port.get()).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,195 @@
+//! Schemes: one per system of the seeds. Pure: topology, routes and options in, [`Tables`] out.
+//!
+//! | scheme | algorithms | source |
+//! |---|---|---|
+//! | [`tagger`] | brute force, greedy, single-valued, Clos | 000, 001, 002 |
+//! | [`ttl`] | tag = hop count, whatever the routes | 002 section 4.2 |
+//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | 003 chapter 4 |
+//!
+//! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check`](plan::check) reads
+//! the tables alone.
+
+mod acyclic;
+mod brute;
+mod cells;
+mod classes;
+mod components;
+mod demand;
+mod error;
+mod exact;
+pub mod failover;
+mod options;
+mod single;
+mod turns;
+
+use plan::RuleForm;
+use plan::{Carrier, Class, Promise, Provenance, Tables, Tag, TagRule, Tagging};
+use topology::routes::{RoutePolicy, RouteSet};
+use topology::{Fabric, Topology};
+
+pub use error::SchemeError;
+pub use options::{Algorithm, ClassSpec, TaggerOptions};
+
+use cells::{Cells, Squares};
+use classes::ClassPlan;
+
+/// The rules that an algorithm made, with the tags that they use.
+struct Tagged {
+    /// The tags, in rising order.
+    tags: Vec<Tag>,
+    classes: Vec<Class>,
+    rules: Vec<Vec<TagRule>>,
+}
+
+/// Tagger: tags by one of its algorithms.
+///
+/// # Errors
+/// [`SchemeError`] if the options do not suit the topology, or the algorithm cannot make a table.
+pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, SchemeError> {
+    let algorithm = options.algorithm_for(topology);
+    let routes = options.routes_for(topology, algorithm);
+    let tagged = match algorithm {
+        Algorithm::Clos => turns::clos(topology, options)?,
+        Algorithm::SingleValued => single_valued(topology, options, &routes)?,
+        Algorithm::BruteForce | Algorithm::Greedy => {
+            by_hops(topology, options, algorithm, &routes)?
+        }
+    };
+    let mut provenance = Provenance::ours("tagger", algorithm.name());
+    provenance
+        .options
+        .insert("routes".to_owned(), routes.to_string());
+    Ok(assemble(topology, options, provenance, tagged, &routes))
+}
+
+/// 001's generalisation numbers tags from 0.
+const FIRST_TAG: Tag = Tag::new(0);
+
+/// Single-valued rules: different ones for every tag, or the same for all if several classes share them.
+fn single_valued(
+    topology: &Topology,
+    options: &TaggerOptions,
+    routes: &RoutePolicy,
+) -> Result<Tagged, SchemeError> {
+    let set = RouteSet::new(topology, routes.clone())?;
+    if options.classes.len() == 1 && options.classes[0].bounces.is_none() {
+        return tables(set.fabric(), options, &single::single_valued(&set)?);
+    }
+    let (turns, rises) = single::uniform(&set)?;
+    turns::tag_turns(topology, options, FIRST_TAG, rises, |switch| {
+        turns[switch.index()].clone()
+    })
+}
+
+/// Algorithms 1 and 2 of 001.
+fn by_hops(
+    topology: &Topology,
+    options: &TaggerOptions,
+    algorithm: Algorithm,
+    routes: &RoutePolicy,
+) -> Result<Tagged, SchemeError> {
+    if options.classes.len() > 1 {
+        return Err(SchemeError::Classes {
+            algorithm: algorithm.name(),
+            classes: options.classes.len(),
+        });
+    }
+    let set = RouteSet::new(topology, routes.clone())?;
+    let levels = match algorithm {
+        Algorithm::Greedy => brute::greedy(topology, &set)?,
+        _ => brute::brute_force(&set)?.levels,
+    };
+    tables(set.fabric(), options, &levels)
+}
+
+/// Rules from the tables of every level.
+fn tables(
+    fabric: &Fabric,
+    options: &TaggerOptions,
+    levels: &[Cells],
+) -> Result<Tagged, SchemeError> {
+    let rises = u8::try_from(levels.len().saturating_sub(1)).unwrap_or(u8::MAX);
+    let (tags, classes) = ClassPlan::new(options).allot(FIRST_TAG, rises)?;
+    let rules = Squares::new(fabric).rules(levels, &tags, options.form);
+    Ok(Tagged {
+        tags,
+        classes,
+        rules,
+    })
+}
+
+/// TTL tagging (002 section 4.2): the tag counts the switches that a packet has passed, whatever its
+/// route, and after `hops` switches the packet turns lossy. By default `hops` is as many as the longest
+/// shortest path has, and the shortest paths are promised.
+///
+/// # Errors
+/// [`SchemeError`] if there are more classes and hops than tags.
+pub fn ttl(
+    topology: &Topology,
+    hops: Option<u8>,
+    options: &TaggerOptions,
+) -> Result<Tables, SchemeError> {
+    let hops = match hops {
+        Some(hops) => hops.max(1),
+        None => turns::longest_shortest_path(topology)?,
+    };
+    let tagged = turns::ttl(topology, hops, options)?;
+    let shortest = || RoutePolicy::Shortest;
+    let routes = options.routes.clone().unwrap_or_else(shortest);
+    let mut provenance = Provenance::ours("ttl", "");
+    provenance
+        .options
+        .insert("hops".to_owned(), hops.to_string());
+    Ok(assemble(topology, options, provenance, tagged, &routes))
+}
+
+/// Puts the parts of a plan together.
+fn assemble(
+    topology: &Topology,
+    options: &TaggerOptions,
+    mut provenance: Provenance,
+    tagged: Tagged,
+    routes: &RoutePolicy,
+) -> Tables {
+    provenance.seed = options.seed;
+    let plan = ClassPlan::new(options);
+    let promises = plan
+        .promised(routes)
+        .into_iter()
+        .map(|(class, routes)| Promise { class, routes });
+    Tables {
+        promises: promises.collect(),
+        forwarding: forwarding(routes),
+        failover: None,
+        provenance,
+        carrier: Carrier::numbered(
+            options.carrier,
+            tagged.tags.iter().copied(),
+            options.class_bits,
+        ),
+        tagging: Tagging {
+            classes: tagged.classes,
+            class_bits: options.class_bits,
+            priorities: tagged.tags.into_iter().zip((1..).map(Into::into)).collect(),
+            form: options.form,
+            rules: match options.form {
+                RuleForm::Exact => exact::expand(tagged.rules),
+                RuleForm::PortSets => tagged.rules,
+            },
+        },
+        topology: topology.clone(),
+        budget: options.budget.clone(),
+    }
+}
+
+/// Where packets go while nothing fails: shortest ways among the promised ones.
+fn forwarding(routes: &RoutePolicy) -> RoutePolicy {
+    match routes {
+        RoutePolicy::UpDown { .. } => RoutePolicy::UpDown { bounces: 0 },
+        RoutePolicy::AllSimple { .. } => RoutePolicy::Shortest,
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What can be asked of the tagging schemes.
+
+use plan::{Budget, CarrierKind, RuleForm};
+use topology::Topology;
+use topology::routes::RoutePolicy;
+
+/// How Tagger computes its tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// 001, Algorithm 1: one more tag per hop.
+    BruteForce,
+    /// 001, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged rules are
+    /// multi-valued.
+    Greedy,
+    /// Single-valued by construction: works for any routes.
+    SingleValued,
+    /// 000: one more tag per bounce. Optimal for layered topologies and up-down routes.
+    Clos,
+}
+
+impl Algorithm {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BruteForce => "brute-force",
+            Self::Greedy => "greedy",
+            Self::SingleValued => "single-valued",
+            Self::Clos => "clos",
+        }
+    }
+}
+
+/// A lossless class to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassSpec {
+    /// Unique name.
+    pub name: String,
+    /// How many times its packets may rise (bounce) before they turn lossy; the scheme's own number if
+    /// absent. Enforced per class only where class bits are carried.
+    pub bounces: Option<u8>,
+}
+
+/// Options of the tagging schemes.
+#[derive(Clone, Debug)]
+pub struct TaggerOptions {
+    /// The algorithm; by default `clos` for layered topologies, else `single-valued`.
+    pub algorithm: Option<Algorithm>,
+    /// The routes that are to be lossless; by default up-down in layered topologies, else shortest.
+    pub routes: Option<RoutePolicy>,
+    /// How many bounces stay lossless (up-down routes).
+    pub bounces: u8,
+    /// The lossless classes, at least one.
+    pub classes: Vec<ClassSpec>,
+    /// Whether packets carry their class beside the tag.
+    pub class_bits: bool,
+    /// Where tags travel.
+    pub carrier: CarrierKind,
+    /// How rules match ports.
+    pub form: RuleForm,
+    /// What a switch has.
+    pub budget: Budget,
+    /// Recorded in the plan; nothing here draws lots.
+    pub seed: u64,
+}
+
+impl Default for TaggerOptions {
+    fn default() -> Self {
+        Self {
+            algorithm: None,
+            routes: None,
+            bounces: 1,
+            classes: vec![ClassSpec {
+                name: "lossless".to_owned(),
+                bounces: None,
+            }],
+            class_bits: false,
+            carrier: CarrierKind::default(),
+            form: RuleForm::PortSets,
+            budget: Budget::default(),
+            seed: 1,
+        }
+    }
+}
+
+impl TaggerOptions {
+    /// Options for this many classes called `class0`, `class1`, ...
+    #[must_use]
+    pub fn with_classes(mut self, count: u8) -> Self {
+        let class = |number| ClassSpec {
+            name: format!("class{number}"),
+            bounces: None,
+        };
+        self.classes = (0..count).map(class).collect();
+        self
+    }
+
+    /// The algorithm that was asked for, or the one that suits the topology and the routes.
+    #[must_use]
+    pub fn algorithm_for(&self, topology: &Topology) -> Algorithm {
+        let up_down = matches!(self.routes, None | Some(RoutePolicy::UpDown { .. }));
+        let clos = up_down && topology.unlayered_switch().is_none();
+        let suits = if clos {
+            Algorithm::Clos
+        } else {
+            Algorithm::SingleValued
+        };
+        self.algorithm.unwrap_or(suits)
+    }
+
+    /// The routes that were asked for, or those that suit the topology.
+    #[must_use]
+    pub fn routes_for(&self, topology: &Topology, algorithm: Algorithm) -> RoutePolicy {
+        if let Some(routes) = &self.routes {
+            return routes.clone();
+        }
+        let layered = topology.unlayered_switch().is_none();
+        if algorithm == Algorithm::Clos || layered {
+            return RoutePolicy::UpDown {
+                bounces: self.bounces,
+            };
+        }
+        RoutePolicy::Shortest
+    }
+}

@@ -1,0 +1,212 @@
+//! Foreign files, good and bad.
+
+use super::*;
+use crate::HostId;
+
+fn read(text: &str) -> Imported {
+    import(text, &ImportOptions::default()).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    import(text, &ImportOptions::default())
+        .unwrap_err()
+        .to_string()
+}
+
+const P4APP: &str = include_str!("../../../../examples/topologies/p4app.json");
+const TUTORIAL: &str = include_str!("../../../../examples/topologies/tutorials-topology.json");
+
+#[test]
+fn tutorials_topologies_keep_ports_and_addresses() {
+    let imported = read(TUTORIAL);
+    assert_eq!(imported.format, ImportFormat::Tutorials);
+    insta::assert_snapshot!(imported.topology.to_json());
+}
+
+#[test]
+fn p4_utils_numbers_ports_in_order_and_addresses_by_strategy() {
+    let text = P4APP;
+    let imported = read(text);
+    assert_eq!(imported.format, ImportFormat::P4Utils);
+    insta::assert_snapshot!(imported.topology.to_json());
+    for (strategy, address) in [("l2", "10.0.0.3"), ("l3", "10.2.3.2")] {
+        let imported = read(&text.replace("mixed", strategy));
+        assert_eq!(
+            imported.topology.host(HostId::new(2)).ipv4.to_string(),
+            address
+        );
+    }
+    let odd = refused(&text.replace("mixed", "l9"));
+    assert_eq!(
+        odd,
+        "p4-utils p4app.json: topology.assignment_strategy: `l9` is not a strategy; use l2, mixed, l3 or manual"
+    );
+}
+
+#[test]
+fn p4app_targets_are_read_too() {
+    let text = r#"{"program": "x.p4", "targets": {"multiswitch": {
+      "links": [["h1", "s1"], ["h2", "s1"]], "hosts": {"h1": {}, "h2": {}}, "switches": {"s1": {}}}}}"#;
+    let imported = read(text);
+    assert_eq!(imported.topology.hosts().len(), 2);
+    assert_eq!(
+        imported.notes,
+        ["the network is that of target `multiswitch`"]
+    );
+}
+
+const ZOO: &str = include_str!("../../../../examples/topologies/two-seas.graphml");
+
+#[test]
+fn graphml_takes_names_speeds_and_distances() {
+    let imported = read(ZOO);
+    assert_eq!(imported.format, ImportFormat::GraphMl);
+    assert_eq!(
+        imported.notes,
+        [
+            "GraphML has no hosts: every node was given 1",
+            "1 links of a node to itself were left out"
+        ]
+    );
+    insta::assert_snapshot!(imported.topology.to_json());
+}
+
+#[test]
+fn graphml_faults_name_the_line() {
+    let text = ZOO.replace(r#"target="2" />"#, r#"target="9" />"#);
+    assert_eq!(
+        refused(&text),
+        "GraphML: edge 2 (line 17): its target `9` is no node"
+    );
+    let slow = ZOO.replace(">10<", ">fast<");
+    assert_eq!(
+        refused(&slow),
+        "GraphML: edge 0 (line 15): `fast` is not a link speed; write a number above 0"
+    );
+    assert!(refused("<html/>").contains("it is XML of `html`, not `graphml`"));
+    assert!(refused("<graphml").starts_with("GraphML: "));
+}
+
+const LAB: &str = include_str!("../../../../examples/topologies/campus.clab.yml");
+
+#[test]
+fn containerlab_knows_clients_from_switches() {
+    let imported = read(LAB);
+    assert_eq!(imported.format, ImportFormat::Containerlab);
+    assert_eq!(
+        imported.notes,
+        [
+            "2 links to the outside of the lab were left out",
+            "the network was recognised as a Clos of 2 layers; remove `layer` from the file if it is none",
+        ]
+    );
+    insta::assert_snapshot!(imported.topology.to_json());
+}
+
+#[test]
+fn containerlab_numbers_ambiguous_interfaces() {
+    let text = LAB.replace("spine:e1-2", "spine:e2-1");
+    let imported = read(&text);
+    assert!(imported.notes.contains(
+        &"the interfaces of `spine` (e1-1, e2-1) were numbered in this order".to_owned()
+    ));
+    assert_eq!(
+        imported
+            .topology
+            .link_name(imported.topology.link_named("leaf2-spine").unwrap()),
+        "leaf2:49-spine:2"
+    );
+}
+
+#[test]
+fn a_lab_of_linux_nodes_has_its_leaves_as_hosts() {
+    let text = "name: frr\ntopology:\n  defaults: {kind: linux}\n  nodes: {r1: {}, r2: {}, pc1: {}, pc2: }\n  links:\n    - endpoints: [\"r1:eth1\", \"r2:eth1\"]\n    - endpoints: [\"pc1:eth1\", \"r1:eth2\"]\n    - endpoints: [\"pc2:eth1\", \"r2:eth2\"]\n";
+    let imported = read(text);
+    let names: Vec<_> = imported
+        .topology
+        .hosts()
+        .iter()
+        .map(|h| h.name.as_str())
+        .collect();
+    assert_eq!(names, ["pc1", "pc2"]);
+}
+
+#[test]
+fn faults_of_links_name_their_place() {
+    assert_eq!(
+        refused(&TUTORIAL.replace("s1-p2", "s9-p2")),
+        "p4lang tutorials topology.json: links[2]: there is no node `s9`; add it or correct the link"
+    );
+    assert_eq!(
+        refused(&TUTORIAL.replace("s1-p2", "s1-p1")),
+        "p4lang tutorials topology.json: port 1 of `s1` is used twice, by links[0] (h1:0 - s1:1) and by links[2] (s1:1 - s3:1); give one of them another port"
+    );
+    assert_eq!(
+        refused(&TUTORIAL.replace("s1-p2", "s1-px")),
+        "p4lang tutorials topology.json: links[2]: `x` in `s1-px` is not a port number; write `s1-p3`"
+    );
+    assert_eq!(
+        refused(&TUTORIAL.replace("10.0.1.1/24", "10.0.1/24")),
+        "p4lang tutorials topology.json: hosts.h1: `10.0.1/24` is not an IPv4 address; write one as in 10.0.1.1/24"
+    );
+    assert_eq!(
+        refused(&LAB.replace("leaf1:e1-49", "leaf1")),
+        "containerlab topology: topology.links[0]: `leaf1` is not an endpoint; write `node:interface`"
+    );
+    assert!(refused("{\"a\": 1}").contains("its keys are a"));
+    assert!(refused("{").contains("it is not valid JSON"));
+    assert!(refused("just text").starts_with("containerlab topology: "));
+}
+
+#[test]
+fn our_own_files_pass_through() {
+    let own = read(TUTORIAL).topology;
+    let again = read(&own.to_json());
+    assert_eq!(
+        (again.format, again.topology),
+        (ImportFormat::Switchwright, own)
+    );
+}
+
+#[test]
+fn a_triangle_has_no_layers() {
+    let text = r#"{"hosts": {"h1": {}, "h2": {}, "h3": {}}, "switches": {"s1": {}, "s2": {}, "s3": {}},
+      "links": [["h1", "s1-p1"], ["h2", "s2-p1"], ["h3", "s3-p1"], ["s1-p2", "s2-p2"], ["s1-p3", "s3-p2"], ["s2-p3", "s3-p3"]]}"#;
+    let imported = read(text);
+    assert!(imported.notes.is_empty());
+    assert!(
+        imported
+            .topology
+            .switches()
+            .iter()
+            .all(|s| s.layer.is_none())
+    );
+}
+
+#[test]
+fn the_largest_part_of_a_broken_network_can_be_kept() {
+    let text = ZOO.replace(r#"source="1" target="2""#, r#"source="0" target="1""#);
+    assert!(refused(&text).contains("switch `London_2` is not connected"));
+    let options = ImportOptions {
+        largest_part: true,
+        ..ImportOptions::default()
+    };
+    let imported = import(&text, &options).unwrap();
+    assert_eq!(imported.topology.switches().len(), 2);
+    let note = "not connected to the largest part and left out: London_2, h3".to_owned();
+    assert!(imported.notes.contains(&note), "{:?}", imported.notes);
+}
+
+#[test]
+fn lab_nodes_without_links_are_left_out() {
+    let text = LAB.replace(
+        "    client2:\n",
+        "    collector: {kind: linux}\n    client2:\n",
+    );
+    let imported = read(&text);
+    assert!(
+        imported
+            .notes
+            .contains(&"nodes without a link were left out: collector".to_owned())
+    );
+}

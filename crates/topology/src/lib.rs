@@ -1,0 +1,32 @@
+//! Topologies: switches with numbered ports, hosts, links; their file format, generators, importers, drawings; and routes.
+
+mod address;
+mod build;
+mod distances;
+pub mod draw;
+mod error;
+mod fabric;
+mod file;
+pub mod generate;
+mod ids;
+pub mod import;
+mod layers;
+mod lookup;
+mod model;
+mod prefix;
+pub mod routes;
+mod search;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use distances::Distances;
+pub use error::TopologyError;
+pub use fabric::{Arc, Attachment, Fabric, UNREACHABLE};
+pub use file::{FORMAT, FileError, VERSION};
+pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
+pub use lookup::LookupError;
+pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology};
+pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};
+pub use search::HopSearch;
+pub use summary::{LayerSummary, Summary};

@@ -1,0 +1,255 @@
+//! From destinations to prefixes: who has which addresses, and tables without waste.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::super::policy::RoutePolicy;
+use super::super::set::RouteSet;
+use super::ForwardAction;
+use crate::{HostId, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology};
+
+/// A prefix of either family: its bits from the left of 128.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Block {
+    bits: u128,
+    length: u8,
+}
+
+impl Block {
+    /// Everything.
+    const ALL: Self = Self { bits: 0, length: 0 };
+
+    fn of_ipv4(prefix: Ipv4Prefix) -> Self {
+        Self {
+            bits: u128::from(u32::from(prefix.address())) << 96,
+            length: prefix.length(),
+        }
+    }
+
+    fn of_ipv6(prefix: Ipv6Prefix) -> Self {
+        Self {
+            bits: u128::from(prefix.address()),
+            length: prefix.length(),
+        }
+    }
+
+    pub(super) fn ipv4(self) -> Ipv4Prefix {
+        let bits = u32::try_from(self.bits >> 96).unwrap_or(u32::MAX);
+        Ipv4Prefix::new(Ipv4Addr::from(bits), self.length)
+    }
+
+    pub(super) fn ipv6(self) -> Ipv6Prefix {
+        Ipv6Prefix::new(Ipv6Addr::from(self.bits), self.length)
+    }
+
+    fn contains(self, other: Self) -> bool {
+        let differ = (self.bits ^ other.bits).leading_zeros();
+        self.length <= other.length && differ >= u32::from(self.length)
+    }
+
+    /// The block that this and `next` are the two halves of.
+    fn joined(self, next: Self) -> Option<Self> {
+        let length = self.length.checked_sub(1)?;
+        let last = 1u128 << (127 - u32::from(length));
+        let halves =
+            next.length == self.length && self.bits & last == 0 && next.bits == self.bits | last;
+        halves.then_some(Self {
+            bits: self.bits,
+            length,
+        })
+    }
+}
+
+/// Hosts that are reached alike: those on one switch, or on the same set of switches, or with listed
+/// routes of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Class {
+    /// The switches that have the hosts.
+    pub(super) targets: Vec<SwitchId>,
+    /// The host, where it is a class of its own.
+    pub(super) host: Option<HostId>,
+}
+
+/// Both families at once: IPv4 first.
+type Both<T> = [T; 2];
+
+/// Who has which addresses: the same for all switches.
+#[derive(Clone, Debug)]
+pub(super) struct AddressPlan {
+    pub(super) classes: Vec<Class>,
+    /// Blocks in address order, containers before their contents, with their classes.
+    blocks: Both<Vec<(Block, usize)>>,
+}
+
+impl AddressPlan {
+    pub(super) fn new(topology: &Topology, set: &RouteSet) -> Self {
+        let own_class = match set.policy() {
+            RoutePolicy::Explicit { .. } => {
+                set.listed().iter().map(|r| r.destination.host).collect()
+            }
+            _ => std::collections::BTreeSet::new(),
+        };
+        let mut plan = Self {
+            classes: Vec::new(),
+            blocks: [Vec::new(), Vec::new()],
+        };
+        let mut known: BTreeMap<(Vec<SwitchId>, Option<HostId>), usize> = BTreeMap::new();
+        let mut subnets = BTreeMap::new();
+        for host in topology.host_ids() {
+            let targets = switches_of(topology, host);
+            let own = own_class.contains(&host).then_some(host);
+            let key = (targets, own);
+            let next = known.len();
+            let class = *known.entry(key.clone()).or_insert(next);
+            let (targets, own) = key;
+            // A host that lives where its address says needs no entry of its own elsewhere.
+            let entry = topology.host(host);
+            if let ([switch], None) = (&targets[..], own)
+                && let Some(subnet) = topology.switch(*switch).subnet
+                && subnet.ipv4.contains(entry.ipv4)
+                && subnet.ipv6.contains(entry.ipv6)
+            {
+                subnets.insert(*switch, (subnet, class));
+            } else {
+                for (blocks, block) in plan.blocks.iter_mut().zip(blocks_of(topology, host)) {
+                    blocks.push((block, class));
+                }
+            }
+            if class == next {
+                plan.classes.push(Class { targets, host: own });
+            }
+        }
+        let [v4, v6] = &mut plan.blocks;
+        for (subnet, class) in subnets.into_values() {
+            v4.push((Block::of_ipv4(subnet.ipv4), class));
+            v6.push((Block::of_ipv6(subnet.ipv6), class));
+        }
+        v4.sort_unstable();
+        v6.sort_unstable();
+        plan
+    }
+
+    /// The tables of one switch. `actions` says what it does with each class, `local` with its own hosts
+    /// by address, and `climbs` which groups lead up by all their ports.
+    pub(super) fn tables(
+        &self,
+        topology: &Topology,
+        actions: &[ForwardAction],
+        local: &BTreeMap<HostId, ForwardAction>,
+        climbs: &dyn Fn(ForwardAction) -> bool,
+    ) -> Both<Vec<(Block, ForwardAction)>> {
+        let mut hosts: Both<BTreeMap<Block, ForwardAction>> = [BTreeMap::new(), BTreeMap::new()];
+        for (&host, &action) in local {
+            for (hosts, block) in hosts.iter_mut().zip(blocks_of(topology, host)) {
+                hosts.insert(block, action);
+            }
+        }
+        let [v4, v6] = &self.blocks;
+        let [hosts4, hosts6] = hosts;
+        [
+            table(v4, actions, hosts4, climbs),
+            table(v6, actions, hosts6, climbs),
+        ]
+    }
+}
+
+/// The switches that a host is linked to, each once. A link that is down does not count if the host
+/// has another to a different switch that is up.
+fn switches_of(topology: &Topology, host: HostId) -> Vec<SwitchId> {
+    let linked = |live: bool| {
+        let uplinks = topology.uplinks(host).iter();
+        let usable = uplinks.filter(|(_, peer)| !live || topology.is_live(peer.link));
+        let mut switches: Vec<SwitchId> = usable
+            .filter_map(|(_, peer)| match peer.end.node {
+                NodeId::Switch(switch) => Some(switch),
+                NodeId::Host(_) => None,
+            })
+            .collect();
+        switches.sort_unstable();
+        switches.dedup();
+        switches
+    };
+    match linked(true) {
+        live if live.is_empty() => linked(false),
+        live => live,
+    }
+}
+
+fn blocks_of(topology: &Topology, host: HostId) -> Both<Block> {
+    let host = topology.host(host);
+    [
+        Block::of_ipv4(Ipv4Prefix::new(host.ipv4, 32)),
+        Block::of_ipv6(Ipv6Prefix::new(host.ipv6, 128)),
+    ]
+}
+
+/// The table of one switch and family.
+fn table(
+    blocks: &[(Block, usize)],
+    actions: &[ForwardAction],
+    hosts: BTreeMap<Block, ForwardAction>,
+    climbs: &dyn Fn(ForwardAction) -> bool,
+) -> Vec<(Block, ForwardAction)> {
+    // Outermost blocks, merged where two halves go the same way; and exceptions within them.
+    let mut outer: Vec<(Block, ForwardAction)> = Vec::new();
+    let mut inner: Vec<(Block, ForwardAction)> = Vec::new();
+    let mut container: Option<(Block, ForwardAction)> = None;
+    for &(block, class) in blocks {
+        if hosts.contains_key(&block) {
+            continue;
+        }
+        let action = actions[class];
+        match container {
+            Some((around, same)) if around.contains(block) => {
+                if action != same {
+                    inner.push((block, action));
+                }
+            }
+            _ => {
+                container = Some((block, action));
+                push_merged(&mut outer, block, action);
+            }
+        }
+    }
+    match default_route(&outer, climbs) {
+        Some(action) => {
+            outer.retain(|&(_, other)| other != action);
+            outer.push((Block::ALL, action));
+        }
+        // Without a default route, what has no entry is dropped anyway.
+        None => outer.retain(|&(_, action)| action != ForwardAction::Discard),
+    }
+    outer.extend(inner);
+    outer.extend(hosts);
+    outer.sort_unstable();
+    outer
+}
+
+/// Appends the next block in address order and joins halves as far as they go.
+fn push_merged(outer: &mut Vec<(Block, ForwardAction)>, block: Block, action: ForwardAction) {
+    let mut block = block;
+    while let Some(&(last, same)) = outer.last()
+        && same == action
+        && let Some(joined) = last.joined(block)
+    {
+        outer.pop();
+        block = joined;
+    }
+    outer.push((block, action));
+}
+
+/// The way up that the most entries take, if more than one does.
+fn default_route(
+    outer: &[(Block, ForwardAction)],
+    climbs: &dyn Fn(ForwardAction) -> bool,
+) -> Option<ForwardAction> {
+    let mut uses: BTreeMap<ForwardAction, usize> = BTreeMap::new();
+    for &(_, action) in outer {
+        *uses.entry(action).or_default() += 1;
+    }
+    let candidates = uses
+        .into_iter()
+        .filter(|&(action, uses)| uses > 1 && climbs(action));
+    let most = candidates.max_by_key(|&(action, uses)| (uses, std::cmp::Reverse(action)));
+    most.map(|(action, _)| action)
+}

@@ -1,0 +1,226 @@
+//! The next hops of every switch toward every class of hosts.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::super::policy::RoutePolicy;
+use super::super::set::RouteSet;
+use super::costs::{Cost, Metric};
+use super::lpm::{AddressPlan, Class};
+use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
+use crate::{ArcId, HostId, NodeId, SwitchId, Topology};
+
+/// The costs of every switch to every class, from which next hops are read off.
+#[derive(Debug)]
+pub(super) struct NextSets<'a> {
+    metric: Metric<'a>,
+    classes: usize,
+    /// `costs[s * classes + c]`: row by row, since a switch compares its row with its neighbours'.
+    costs: Vec<Cost>,
+    /// Pinned arcs in the same order, or nothing.
+    pins: Vec<Option<ArcId>>,
+    /// Whether only the first of several equal arcs is used.
+    single: bool,
+    /// Whether an arc is up now; costs may be from before it went down.
+    alive: Vec<bool>,
+}
+
+impl<'a> NextSets<'a> {
+    /// Computes the costs over the fabric of a route set; `now` is the topology as it is.
+    pub(super) fn new(set: &'a RouteSet, plan: &AddressPlan, now: &Topology) -> Self {
+        let fabric = set.fabric();
+        let metric = Metric {
+            fabric,
+            layered: matches!(set.policy(), RoutePolicy::UpDown { .. }),
+        };
+        let one = |class: &Class| {
+            let mut pins = pins(set, class);
+            let costs = metric.costs(&class.targets, &mut pins);
+            (costs, pins)
+        };
+        let by_class: Vec<_> = plan.classes.par_iter().map(one).collect();
+        let (switches, classes) = (fabric.switch_count(), plan.classes.len());
+        let mut costs = vec![Cost::NEVER; switches * classes];
+        let pinned = by_class.iter().any(|(_, pins)| !pins.is_empty());
+        let mut all_pins = vec![None; if pinned { costs.len() } else { 0 }];
+        for (class, (row, pins)) in by_class.iter().enumerate() {
+            for (switch, &cost) in row.iter().enumerate() {
+                costs[switch * classes + class] = cost;
+            }
+            for (switch, &pin) in pins.iter().enumerate() {
+                all_pins[switch * classes + class] = pin;
+            }
+        }
+        Self {
+            metric,
+            classes,
+            costs,
+            pins: all_pins,
+            single: matches!(set.policy(), RoutePolicy::Ksp { .. }),
+            alive: fabric
+                .arcs()
+                .iter()
+                .map(|arc| now.is_live(arc.link))
+                .collect(),
+        }
+    }
+
+    fn cost(&self, switch: SwitchId, class: usize) -> Cost {
+        self.costs[switch.index() * self.classes + class]
+    }
+
+    /// The arcs by which a switch sends to a class, as they were planned.
+    fn planned(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
+        let pin = self.pins.get(switch.index() * self.classes + class);
+        if let Some(&Some(pin)) = pin {
+            return vec![pin];
+        }
+        let cost = self.cost(switch, class);
+        if cost == Cost::NEVER {
+            return Vec::new();
+        }
+        let arcs = self.metric.fabric.out_arcs(switch);
+        let nearest =
+            arcs.filter(|(id, arc)| self.cost(arc.to, class).over(self.metric.up(*id)) == cost);
+        nearest.take(self.most()).map(|(id, _)| id).collect()
+    }
+
+    /// The most arcs of a group.
+    fn most(&self) -> usize {
+        if self.single { 1 } else { usize::MAX }
+    }
+
+    /// The arcs by which a switch sends to a class now: the planned ones that are up, else a detour.
+    fn arcs(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
+        let planned = self.planned(switch, class);
+        let left: Vec<_> = planned
+            .iter()
+            .copied()
+            .filter(|arc| self.alive[arc.index()])
+            .collect();
+        if !left.is_empty() || planned.is_empty() {
+            return left;
+        }
+        // A neighbour will do that has a planned way which is not back to here.
+        let fabric = self.metric.fabric;
+        let helps = |to: SwitchId| {
+            let mut onward = self.planned(to, class).into_iter();
+            onward.any(|arc| fabric.arc(arc).to != switch) || self.cost(to, class) == Cost::ZERO
+        };
+        let mut best = (Cost::NEVER, Vec::new());
+        for (id, arc) in fabric.out_arcs(switch) {
+            let cost = self.cost(arc.to, class).over(self.metric.up(id));
+            if !self.alive[id.index()] || cost > best.0 || cost == Cost::NEVER || !helps(arc.to) {
+                continue;
+            }
+            if cost < best.0 {
+                best = (cost, Vec::new());
+            }
+            best.1.push(id);
+        }
+        best.1.truncate(self.most());
+        best.1
+    }
+
+    /// The tables of one switch.
+    pub(super) fn table(
+        &self,
+        topology: &Topology,
+        plan: &AddressPlan,
+        switch: SwitchId,
+    ) -> SwitchForwarding {
+        let fabric = self.metric.fabric;
+        let mut groups = Groups::default();
+        // Whether all members of a group lead up, by group number.
+        let mut climbs: Vec<bool> = Vec::new();
+        let mut known: BTreeMap<Vec<ArcId>, ForwardAction> = BTreeMap::new();
+        let mut actions = Vec::with_capacity(self.classes);
+        for class in 0..self.classes {
+            let arcs = self.arcs(switch, class);
+            let action = known.entry(arcs).or_insert_with_key(|arcs| {
+                if !arcs.is_empty() {
+                    climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
+                }
+                groups.intern(arcs.iter().map(|&arc| self.hop(topology, arc)).collect())
+            });
+            actions.push(*action);
+        }
+        let local = local_hosts(topology, switch, &mut groups);
+        let climbing = |action| match action {
+            ForwardAction::Group(group) => {
+                usize::try_from(group)
+                    .ok()
+                    .and_then(|at| climbs.get(at).copied())
+                    == Some(true)
+            }
+            ForwardAction::Discard => false,
+        };
+        let [v4, v6] = plan.tables(topology, &actions, &local, &climbing);
+        groups.compact(v4, v6)
+    }
+
+    fn hop(&self, topology: &Topology, arc: ArcId) -> NextHop {
+        let arc = self.metric.fabric.arc(arc);
+        NextHop {
+            port: arc.out_port,
+            mac: topology.port_mac(arc.to, arc.in_port),
+        }
+    }
+}
+
+/// What a switch does with the packets to its own hosts.
+fn local_hosts(
+    topology: &Topology,
+    switch: SwitchId,
+    groups: &mut Groups,
+) -> BTreeMap<HostId, ForwardAction> {
+    let mut hops: BTreeMap<HostId, Vec<NextHop>> = BTreeMap::new();
+    for (port, peer) in topology.peers(switch) {
+        if let NodeId::Host(host) = peer.end.node
+            && topology.is_live(peer.link)
+        {
+            let mac = topology.host(host).mac;
+            hops.entry(host).or_default().push(NextHop { port, mac });
+        }
+    }
+    let intern = |(host, hops)| (host, groups.intern(hops));
+    hops.into_iter().map(intern).collect()
+}
+
+/// The arcs that a policy prescribes on the way to a class, by switch; empty if it prescribes none.
+fn pins(set: &RouteSet, class: &Class) -> Vec<Option<ArcId>> {
+    let fabric = set.fabric();
+    if let (Some(bcube), &[target]) = (set.bcube(), &class.targets[..]) {
+        let mut pins = vec![None; fabric.switch_count()];
+        for switch in fabric.switch_ids() {
+            let Some(level) = bcube.highest_difference(switch, target) else {
+                continue;
+            };
+            if let Some([first, second]) = bcube.correct(fabric, switch, target, level) {
+                pins[switch.index()] = Some(first);
+                pins[fabric.arc(first).to.index()] = Some(second);
+            }
+        }
+        return pins;
+    }
+    let Some(host) = class.host else {
+        return Vec::new();
+    };
+    // The first listed route through a switch counts. A later route joins it there, and the rest of an
+    // earlier route leads to the host, so pins cannot form a loop.
+    let mut pins = vec![None; fabric.switch_count()];
+    let mut routes: Vec<_> = set.listed().iter().collect();
+    routes.retain(|route| route.destination.host == host);
+    routes.sort_by_key(|route| route.number);
+    for route in routes {
+        for &arc in &route.arcs {
+            let pin = &mut pins[fabric.arc(arc).from.index()];
+            if pin.is_some() {
+                break;
+            }
+            *pin = Some(arc);
+        }
+    }
+    pins
+}
