@@ -37,9 +37,13 @@ pub enum Fault {
     ExitWithoutCopies,
     /// What it extracts into an element whose index is computed stays in a temporary.
     ExtractByIndex,
-    /// What is stored in a header that is extracted next counts for nothing, though the header keeps it if the extraction
-    /// fails.
+    /// What a parser stores, and would store or extract again behind an extraction, counts for nothing, though the
+    /// extraction may fail.
     LostBeforeExtract,
+    /// What is stored in one element counts for nothing before a store into an element whose index is computed.
+    LostBeforeIndex,
+    /// The indices of a slice that is assigned do not count as reads: what they read may not have been stored.
+    IndexOfSlice,
     /// An argument for action data stands where the parameter is read, so that its calls happen as often, or never.
     CallAsData,
     /// An `out` stack of a sub-parser begins with what the argument holds, not invalid.
@@ -209,7 +213,7 @@ impl<'p> Machine<'p> {
                         Direction::InOut => self.get(&spot),
                         _ => Value::undefined(param.ty),
                     };
-                    results.push((index, spot));
+                    results.push((index, spot, place));
                     value
                 }
             };
@@ -229,8 +233,8 @@ impl<'p> Machine<'p> {
         if end.is_err() && !results.is_empty() {
             self.faults.insert(Fault::ExitWithoutCopies);
         }
-        for (index, spot) in results {
-            self.store(&spot, vars[index].clone());
+        for (index, spot, place) in results {
+            self.store(place, &spot, vars[index].clone());
         }
         match end? {
             Flow::Return(value) => Ok(value),
@@ -299,7 +303,12 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Writes a place. What goes into a field of an invalid header is lost: the field stays undefined (P4_16,
+    /// "Reading uninitialized values and writing fields of invalid headers").
     fn set(&mut self, spot: &Spot, value: Value) {
+        if self.is_in_invalid(spot) {
+            return;
+        }
         let whole = self.whole_mut(spot);
         *whole = match spot.slice {
             Some((hi, lo)) => whole.with_slice(hi, lo, &value),
@@ -307,18 +316,35 @@ impl<'p> Machine<'p> {
         };
     }
 
+    /// Whether a place is a field of an invalid header.
+    fn is_in_invalid(&self, spot: &Spot) -> bool {
+        let mut value = &self.frames[spot.frame].vars[spot.var];
+        spot.path.iter().any(|index| {
+            let invalid = matches!(value, Value::Record(false, _));
+            value = value.part(*index).unwrap_or(value);
+            invalid
+        })
+    }
+
     /// Stores what was not extracted.
-    fn store(&mut self, spot: &Spot, value: Value) {
+    fn store(&mut self, place: &Lvalue, spot: &Spot, value: Value) {
+        let moving = place.steps.iter().position(is_moving);
+        if moving.is_some_and(|at| self.was_stored(spot, at)) {
+            self.faults.insert(Fault::LostBeforeIndex);
+        }
+        if moving.is_some() && place.slice.is_some() {
+            self.faults.insert(Fault::IndexOfSlice);
+        }
         self.stored.push(spot.clone());
         self.set(spot, value);
     }
 
-    /// Whether anything was stored at a place, in it or around it, other than by extraction.
-    fn was_stored(&self, spot: &Spot) -> bool {
+    /// Whether anything was stored, other than by extraction, in what the first steps to a place lead to.
+    fn was_stored(&self, spot: &Spot, steps: usize) -> bool {
+        let around = &spot.path[..steps];
         self.stored.iter().any(|other| {
             let same = (other.frame, other.var) == (spot.frame, spot.var);
-            let (a, b) = (&other.path, &spot.path);
-            same && (a.starts_with(b) || b.starts_with(a))
+            same && (other.path.starts_with(around) || around.starts_with(&other.path))
         })
     }
 
@@ -415,7 +441,7 @@ impl<'p> Machine<'p> {
                 if self.moved(frame, place, &spot) {
                     self.faults.insert(Fault::RightBeforeLeft);
                 }
-                self.store(&spot, value);
+                self.store(place, &spot, value);
                 if let Source::List(list) = source {
                     if moves(place) {
                         self.faults.insert(Fault::ListByIndex);
@@ -509,7 +535,7 @@ impl<'p> Machine<'p> {
             _ => 0,
         });
         let missing = self.packet.len() * 8 < self.cursor * 8 + bits.sum::<usize>();
-        if missing && self.was_stored(&spot) {
+        if missing && !self.stored.is_empty() {
             self.faults.insert(Fault::LostBeforeExtract);
         }
         let mut fields = Vec::new();
@@ -579,8 +605,11 @@ impl<'p> Machine<'p> {
 
 /// Whether an index in a place is computed.
 fn moves(place: &Lvalue) -> bool {
-    let is_moving = |step: &Step| matches!(step, Step::Moving(_));
     place.steps.iter().any(is_moving)
+}
+
+const fn is_moving(step: &Step) -> bool {
+    matches!(step, Step::Moving(_))
 }
 
 fn matches(table: &Table, sets: &[(u64, u64)], keys: &[u64]) -> bool {
