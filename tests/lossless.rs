@@ -120,7 +120,7 @@ events:
     simulate(network, &scenario, false).unwrap().report
 }
 
-/// 002 section 3.3 with its own example: 40 Gb/s, 300 m, MTU 1500.
+/// TaggerDraft section 3.3 with its own example: 40 Gb/s, 300 m, MTU 1500.
 #[test]
 fn the_calculated_headroom_is_enough_and_one_frame_less_is_not() {
     const MTU: u64 = 1_500;

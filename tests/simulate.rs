@@ -123,7 +123,7 @@ fn every_scenario_file_comes_along() {
     }
 }
 
-/// 002 section 7.2, scenario 1.
+/// TaggerDraft section 7.2, scenario 1.
 #[test]
 fn a_routing_loop_takes_a_neighbour_down_only_without_tags() {
     for xoff in [20, 100, 500] {
@@ -196,7 +196,7 @@ events:
     assert!(report.stuck_queues >= deadlock.circle.len());
 }
 
-/// 000, Figs. 2 and 3.
+/// Tagger17, Figs. 2 and 3.
 #[test]
 fn bounces_deadlock_without_tags_and_not_with_them() {
     bounces("bounce", ["p1a2", "p2a1", "spine1", "spine2"]);
@@ -285,7 +285,7 @@ fn bounces(name: &str, cycle: [&str; 4]) {
     }
 }
 
-/// 002 section 7.1: what is paused stops without a loss, what is not goes on; and section 6.3: with
+/// TaggerDraft section 7.1: what is paused stops without a loss, what is not goes on; and section 6.3: with
 /// EG_PRIO tied to ING_PRIO packets are lost.
 #[test]
 fn pauses_cross_a_change_of_priority() {
@@ -320,7 +320,7 @@ fn pauses_cross_a_change_of_priority() {
     }
 }
 
-/// 002 section 7.2, scenario 2.
+/// TaggerDraft section 7.2, scenario 2.
 #[test]
 fn three_flows_over_a_cycle_stand_still_only_without_tags() {
     let scenario = scenario("three-flows");
@@ -369,7 +369,7 @@ fn three_flows_over_a_cycle_stand_still_only_without_tags() {
     }
 }
 
-/// 002 section 7.4: the bottleneck stays full; the class that is joined by bounced packets pays.
+/// TaggerDraft section 7.4: the bottleneck stays full; the class that is joined by bounced packets pays.
 #[test]
 fn reused_priorities_keep_the_link_full() {
     let mut scenario = scenario("priority-reuse");
@@ -606,7 +606,7 @@ fn wrong_scenarios_are_refused_with_the_place() {
     }
 }
 
-/// 000, Fig. 2, with nothing by hand: links fail, routing converges, packets bounce.
+/// Tagger17, Fig. 2, with nothing by hand: links fail, routing converges, packets bounce.
 #[test]
 fn failures_under_load_deadlock_without_tags_and_not_with_them() {
     let scenario = scenario("link-failures");
@@ -675,7 +675,7 @@ fn failures_under_load_deadlock_without_tags_and_not_with_them() {
     }
 }
 
-/// 004 section 6.2: with all flows between opposite switches on clockwise paths, shortest paths deadlock, with
+/// FC23 section 6.2: with all flows between opposite switches on clockwise paths, shortest paths deadlock, with
 /// DCQCN too; virtual up-down paths and edge-disjoint spanning trees do not, and the proof finds that one tag
 /// carries them. Up-down paths carry more than trees.
 #[test]
@@ -722,7 +722,7 @@ fn four_switches_deadlock_by_shortest_paths_only() {
     assert_eq!((with.deadlocks, without.deadlocks), (0, 1));
 }
 
-/// 004 section 6.2, balanced allocation: the same circle of dependencies, but no deadlock; the network is full.
+/// FC23 section 6.2, balanced allocation: the same circle of dependencies, but no deadlock; the network is full.
 #[test]
 fn four_switches_with_balanced_paths_do_not_deadlock() {
     let mut scenario = scenario("four-switches-ecmp");
@@ -749,7 +749,7 @@ fn four_switches_with_balanced_paths_do_not_deadlock() {
     }
 }
 
-/// 003 Fig. 2.1: PFC shares by port; TCP-Bolt by flow.
+/// Stephens15 Fig. 2.1: PFC shares by port; TCP-Bolt by flow.
 #[test]
 fn bolt_mends_the_unfairness_between_ports() {
     let mut scenario = scenario("port-fairness");
@@ -788,7 +788,7 @@ fn bolt_mends_the_unfairness_between_ports() {
     }
 }
 
-/// 003 Fig. 2.2: PFC blocks a flow whose way is free; TCP-Bolt lets it have what is left.
+/// Stephens15 Fig. 2.2: PFC blocks a flow whose way is free; TCP-Bolt lets it have what is left.
 #[test]
 fn bolt_mends_head_of_line_blocking() {
     let scenario = scenario("head-of-line");
@@ -815,7 +815,7 @@ fn bolt_mends_head_of_line_blocking() {
     }
 }
 
-/// 002 section 7.5: a second lossless space keeps messages from losses; without one some wait for a
+/// TaggerDraft section 7.5: a second lossless space keeps messages from losses; without one some wait for a
 /// retransmission, and where nothing may bounce none arrive.
 #[test]
 fn a_second_lossless_space_keeps_messages_from_losses() {

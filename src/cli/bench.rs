@@ -56,7 +56,7 @@ enum Area {
     P4runtime,
     /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
     Simulate,
-    /// State, compression, stretch, losses and trees of the failover schemes, with 003's figures beside.
+    /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
     Failover,
 }
 

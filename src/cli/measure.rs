@@ -99,7 +99,7 @@ fn describe(report: &Report) -> String {
         "rules",
         "drops",
         "actions",
-        "TCAM bits (003)",
+        "TCAM bits (Stephens15)",
         "bits (Tofino 1)",
         "stages",
     ];

@@ -36,17 +36,17 @@ pub(super) struct Plan {
 /// Schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Scheme {
-    /// Tagger (000-002): tags rise where a cycle of buffers could close.
+    /// Tagger (Tagger17): tags rise where a cycle of buffers could close.
     Tagger,
-    /// TTL tagging (002 section 4.2): a tag per hop, whatever the routes.
+    /// TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes.
     Ttl,
-    /// Failover by the way that a packet has come (003 section 4.3).
+    /// Failover by the way that a packet has come (Stephens15 section 4.3).
     Plinko,
     /// Failover by the set of failures that a packet has met.
     Fcp,
     /// Failover by the number of the route that a packet follows.
     MplsFrr,
-    /// Failover over edge-disjoint spanning trees (003 section 4.4).
+    /// Failover over edge-disjoint spanning trees (Stephens15 section 4.4).
     Edst,
     /// Failover over arc-disjoint spanning trees toward every destination.
     Adst,
@@ -79,7 +79,7 @@ enum PathsName {
     RandomShortest,
     /// The shortest path by the lowest ports.
     FirstShortest,
-    /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (003
+    /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15
     /// section 4.5.3).
     Common,
 }
@@ -493,7 +493,7 @@ fn describe_failover(
         (
             "TCAM",
             format!(
-                "at most {} on a switch as 003 counts; {} and {} stages on Tofino 1",
+                "at most {} on a switch as Stephens15 counts; {} and {} stages on Tofino 1",
                 mbit(figures.tcam_bits_max),
                 mbit(figures.tofino_bits_max),
                 figures.tofino_stages_max

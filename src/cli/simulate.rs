@@ -51,7 +51,7 @@ enum Transport {
     Tcp,
     /// DCTCP.
     Dctcp,
-    /// TCP-Bolt (003 chapter 3).
+    /// TCP-Bolt (Stephens15 chapter 3).
     Bolt,
     /// DCQCN.
     Dcqcn,

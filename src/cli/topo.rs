@@ -33,12 +33,12 @@ enum Kind {
     Clos(ClosArgs),
     /// The k-ary fat-tree: k pods of k/2 + k/2 switches, (k/2)^2 cores, k^3/4 hosts.
     FatTree(FatTreeArgs),
-    /// Extended generalized fat tree, sized for the fewest switches (003 section 4.7).
+    /// Extended generalized fat tree, sized for the fewest switches (Stephens15 section 4.7).
     Egft(EgftArgs),
     /// BCube(n, k): n^(k+1) servers that forward, of k+1 ports.
     #[command(name = "bcube")]
     BCube(BCubeArgs),
-    /// Random regular graph, by numbers or sized as in 003 section 4.7.
+    /// Random regular graph, by numbers or sized as in Stephens15 section 4.7.
     Jellyfish(JellyfishArgs),
     /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML or containerlab YAML.
     Import(ImportArgs),
@@ -168,7 +168,7 @@ struct JellyfishArgs {
     /// Ports of every switch that lead to other switches; the rest lead to hosts.
     #[arg(long, requires = "switches")]
     fabric_ports: Option<u16>,
-    /// Instead of --switches: size for this many hosts (003 section 4.7).
+    /// Instead of --switches: size for this many hosts (Stephens15 section 4.7).
     #[arg(long, conflicts_with = "switches")]
     hosts: Option<u32>,
     /// With --hosts: host bandwidth to bisection bandwidth.

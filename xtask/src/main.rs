@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod crates;
+mod references;
 mod tidy;
 
 use std::path::{Path, PathBuf};

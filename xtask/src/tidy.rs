@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::crates;
+use crate::{crates, references};
 
 /// The crates that may use tokio, besides the command line (invariant 1).
 const ASYNC: &[&str] = &["switchd", "controlplane", "conformance", "lab"];
@@ -97,10 +97,17 @@ const LONGEST_FILE: usize = 900;
 /// Runs every check; the error lists all findings.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut findings = Vec::new();
+    let keys = references::keys(root)?;
     for file in rust_files(root) {
         let text =
             fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;
         check_file(&file, &text, &mut findings);
+        if !file.starts_with("xtask") {
+            for (number, line) in text.lines().enumerate() {
+                let at = format!("{}:{}", file.display(), number + 1);
+                references::check(&at, line, &keys, &mut findings);
+            }
+        }
     }
     check_tokio(root, &mut findings)?;
     crates::check(root, &mut findings)?;

@@ -1,5 +1,5 @@
 //! Port status for switches that cannot see their own links: watches the interfaces of a switch's ports and keeps
-//! the default action of the program's port-status table at what they are (003 section 4.6.1).
+//! the default action of the program's port-status table at what they are (Stephens15 section 4.6.1).
 //!
 //! The table is the one that the program annotates with `@switchwright("port_status")`. The agent takes the primary's
 //! seat only for the moment of a write, so that a controller can come and go; it reconnects when the switch comes

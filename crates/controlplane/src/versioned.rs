@@ -1,4 +1,4 @@
-//! A new failover plan in place of another on running switches, without a packet lost or forwarded by both (003
+//! A new failover plan in place of another on running switches, without a packet lost or forwarded by both (Stephens15
 //! section 4.6.4): the new entries are installed beside the old ones, on every switch; then the stamps at the edge
 //! change; then, when no packet with the old stamp is under way, the old entries go.
 //!

@@ -67,7 +67,7 @@ fn the_calculated_headroom_is_enough_and_one_frame_less_is_not() {
     assert!(violations > 0, "a frame less overflows in phase {phase}");
 }
 
-/// 002 section 6.3: a packet of class 1 becomes class 2 at switch 1 and stays so at switch 2, whose port
+/// TaggerDraft section 6.3: a packet of class 1 becomes class 2 at switch 1 and stays so at switch 2, whose port
 /// is paused for class 2.
 fn changing(switch: usize, bytes: &[u8]) -> Option<(u16, u8, u8)> {
     match (switch, bytes[0]) {

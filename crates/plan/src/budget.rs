@@ -1,18 +1,18 @@
 //! What a switch has: priorities, ports, TCAM, buffer; and the PFC headroom that lossless priorities take
-//! from the buffer (002 section 3.3).
+//! from the buffer (TaggerDraft section 3.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, Topology};
 use units::{BitRate, Bytes, Metres, Nanos};
 
-/// Size of a PFC frame (002 section 3.3).
+/// Size of a PFC frame (TaggerDraft section 3.3).
 pub const PFC_FRAME: Bytes = Bytes::new(64);
 
-/// What a sender may take to act on a PAUSE: 60 quanta of 512 bits (002 section 3.3; IEEE 802.1Qbb).
+/// What a sender may take to act on a PAUSE: 60 quanta of 512 bits (TaggerDraft section 3.3; IEEE 802.1Qbb).
 const PROCESSING_BITS: u64 = 60 * 512;
 
-/// Propagation in copper: 500 ns per 100 m (002 section 3.3).
+/// Propagation in copper: 500 ns per 100 m (TaggerDraft section 3.3).
 const NANOS_PER_METRE: u64 = 5;
 
 /// The limits that a plan must fit. They are the switch's, so they do not depend on the target language.
@@ -33,7 +33,7 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// A commodity switch of 002: 8 priorities of which one is lossy, a 12 MiB buffer, MTU 1500.
+    /// A commodity switch of TaggerDraft: 8 priorities of which one is lossy, a 12 MiB buffer, MTU 1500.
     fn default() -> Self {
         Self {
             lossless_priorities: 7,
@@ -52,7 +52,7 @@ pub fn propagation(length: Metres) -> Nanos {
 }
 
 /// PFC headroom of one port and priority: 2 (MTU + PFC frame + rate * wire) + rate * processing
-/// (002 equation 1), rounded up to a byte.
+/// (TaggerDraft equation 1), rounded up to a byte.
 #[must_use]
 pub fn headroom(rate: BitRate, length: Metres, mtu: Bytes) -> Bytes {
     let wire_bits =

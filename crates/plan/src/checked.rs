@@ -74,7 +74,7 @@ impl CheckedPlan {
         &self.tables.carrier
     }
 
-    /// The ingress and egress priority of a packet and the tag with which it leaves (002 section 6.3): both
+    /// The ingress and egress priority of a packet and the tag with which it leaves (TaggerDraft section 6.3): both
     /// priorities are the lossy one if no rule matches.
     #[must_use]
     pub fn classify(

@@ -3,9 +3,9 @@
 //!
 //! [`Tables`] are unchecked. Their tagging half follows the seeds: a packet carries a *tag*; at every
 //! switch a rule over (tag, ingress port, egress port) gives the tag with which it leaves; a tag stands
-//! for one lossless priority (001, "Generalizing"); whatever no rule matches leaves with the *lossy* tag,
+//! for one lossless priority (Tagger17, "Generalizing"); whatever no rule matches leaves with the *lossy* tag,
 //! last and always, and stays lossy. The tag with which a packet *arrives* gives its ingress priority,
-//! the tag with which it *leaves* gives its egress priority (002 section 6.3). A packet for which no rule
+//! the tag with which it *leaves* gives its egress priority (TaggerDraft section 6.3). A packet for which no rule
 //! matches is lossy at that switch already: it neither triggers PFC nor occupies a lossless queue.
 
 use std::collections::BTreeMap;

@@ -49,7 +49,7 @@ pub struct PlanSummary {
     pub key_bits: u64,
     /// TCAM bits of the switch that needs most.
     pub tcam_bits_max: u64,
-    /// PFC headroom of the port that needs most, for one priority, in bytes (002 equation 1).
+    /// PFC headroom of the port that needs most, for one priority, in bytes (TaggerDraft equation 1).
     pub headroom_port_max: Bytes,
     /// PFC headroom of the switch that needs most, for all lossless priorities of the plan, in bytes.
     pub headroom_switch_max: Bytes,
@@ -76,7 +76,7 @@ pub struct FailoverSummary {
     pub rules: u64,
     /// Rules of the switch that has most.
     pub rules_max: u64,
-    /// Most TCAM bits of a switch, as 003 counts them.
+    /// Most TCAM bits of a switch, as Stephens15 counts them.
     pub tcam_bits_max: u64,
     /// Most TCAM bits of a switch, as Tofino 1 would allot them.
     pub tofino_bits_max: u64,

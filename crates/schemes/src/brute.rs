@@ -1,4 +1,4 @@
-//! Algorithms 1 and 2 of 001: one tag per hop, and the greedy merging of those tags.
+//! Algorithms 1 and 2 of Tagger17: one tag per hop, and the greedy merging of those tags.
 
 use plan::{NewTag, Tag};
 use topology::routes::RouteSet;

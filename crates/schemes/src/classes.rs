@@ -1,4 +1,4 @@
-//! Several lossless classes over one set of tags (000 section 4.4 in 001's numbering; 002 section 5.1).
+//! Several lossless classes over one set of tags (Tagger17 section 4.4 in Tagger17's numbering; TaggerDraft section 5.1).
 //!
 //! Class `c` of `N` starts `c` tags above the first one and rises like every other, so that `M` rises need
 //! `M + N` tags. Where packets carry class bits, every class has its own last tag and may be given fewer

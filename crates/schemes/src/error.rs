@@ -45,7 +45,7 @@ pub enum SchemeError {
         /// Tags that there are.
         most: usize,
     },
-    /// Merging tags gave one key two answers (001's Algorithm 2).
+    /// Merging tags gave one key two answers (Tagger17's Algorithm 2).
     #[error(
         "the greedy algorithm's rules are multi-valued: at switch `{switch}`, tag {tag} from port {in_port} to port \
          {out_port} becomes {first} on one route and {second} on another, and a table holds one answer; use \

@@ -2,9 +2,9 @@
 //!
 //! | scheme | algorithms | source |
 //! |---|---|---|
-//! | [`tagger`] | brute force, greedy, single-valued, Clos | 000, 001, 002 |
-//! | [`ttl`] | tag = hop count, whatever the routes | 002 section 4.2 |
-//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | 003 chapter 4 |
+//! | [`tagger`] | brute force, greedy, single-valued, Clos | Tagger17, TaggerDraft |
+//! | [`ttl`] | tag = hop count, whatever the routes | TaggerDraft section 4.2 |
+//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | Stephens15 chapter 4 |
 //!
 //! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check`](plan::check) reads
 //! the tables alone.
@@ -62,7 +62,7 @@ pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, Sc
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
 
-/// 001's generalisation numbers tags from 0.
+/// Tagger17's generalisation numbers tags from 0.
 const FIRST_TAG: Tag = Tag::new(0);
 
 /// Single-valued rules: different ones for every tag, or the same for all if several classes share them.
@@ -81,7 +81,7 @@ fn single_valued(
     })
 }
 
-/// Algorithms 1 and 2 of 001.
+/// Algorithms 1 and 2 of Tagger17.
 fn by_hops(
     topology: &Topology,
     options: &TaggerOptions,
@@ -118,7 +118,7 @@ fn tables(
     })
 }
 
-/// TTL tagging (002 section 4.2): the tag counts the switches that a packet has passed, whatever its
+/// TTL tagging (TaggerDraft section 4.2): the tag counts the switches that a packet has passed, whatever its
 /// route, and after `hops` switches the packet turns lossy. By default `hops` is as many as the longest
 /// shortest path has, and the shortest paths are promised.
 ///

@@ -7,14 +7,14 @@ use topology::routes::RoutePolicy;
 /// How Tagger computes its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// 001, Algorithm 1: one more tag per hop.
+    /// Tagger17, Algorithm 1: one more tag per hop.
     BruteForce,
-    /// 001, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged rules are
+    /// Tagger17, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged rules are
     /// multi-valued.
     Greedy,
     /// Single-valued by construction: works for any routes.
     SingleValued,
-    /// 000: one more tag per bounce. Optimal for layered topologies and up-down routes.
+    /// Tagger17: one more tag per bounce. Optimal for layered topologies and up-down routes.
     Clos,
 }
 

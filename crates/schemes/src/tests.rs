@@ -132,7 +132,7 @@ fn tags(plan: &CheckedPlan) -> usize {
     plan.tagging().priorities.len()
 }
 
-/// 001's second table: switch, tag, in port, out port, new tag.
+/// Tagger17's second table: switch, tag, in port, out port, new tag.
 const THREE_NODE_RULES: [(&str, u8, u16, u16, u8); 20] = [
     ("A", 0, 2, 3, 0),
     ("A", 0, 2, 4, 0),
@@ -203,7 +203,7 @@ fn bcube_needs_one_tag_per_order_of_digits() {
         let topology = bcube(n, k);
         let one = proven(&topology, Algorithm::SingleValued, &RoutePolicy::BcubeDigit);
         assert_eq!(tags(&one), 1, "BCube({n}, {k}), one order");
-        // 001 counts one tag per order; one rise, where an order wraps round, is enough for all of them.
+        // Tagger17 counts one tag per order; one rise, where an order wraps round, is enough for all of them.
         let all = proven(
             &topology,
             Algorithm::SingleValued,
@@ -236,7 +236,7 @@ fn structure_is_found_without_being_told() {
     let up_down = |bounces| RoutePolicy::UpDown { bounces };
     let plan = proven(&tree, Algorithm::SingleValued, &up_down(0));
     assert_eq!(tags(&plan), 1);
-    // 001's greedy needs three tags where bounces are at leaves and ToRs; the optimum is two.
+    // Tagger17's greedy needs three tags where bounces are at leaves and ToRs; the optimum is two.
     let fat_tree = FatTree {
         k: 4,
         cables: Cables::default(),

@@ -11,10 +11,10 @@ use super::classes::{ClassPlan, Turn, spell_out};
 use super::error::SchemeError;
 use super::options::TaggerOptions;
 
-/// 000 numbers the tags of a Clos from 1.
+/// Tagger17 numbers the tags of a Clos from 1.
 const FIRST_CLOS_TAG: Tag = Tag::new(1);
 
-/// Tagger for layered topologies (000): a packet rises by one tag whenever it comes from a higher layer and
+/// Tagger for layered topologies (Tagger17): a packet rises by one tag whenever it comes from a higher layer and
 /// leaves for a higher layer again. `k` bounces take `k + 1` tags, which is optimal, and with port sets two
 /// rules per tag and switch.
 pub(super) fn clos(topology: &Topology, options: &TaggerOptions) -> Result<Tagged, SchemeError> {

@@ -53,7 +53,7 @@ pub struct Switch {
     pub group: Option<u32>,
     /// The addresses of the hosts behind it, where they are a block of their own.
     pub subnet: Option<Subnet>,
-    /// Packet buffer, where it is known (it bounds the lossless priorities: 002 section 3.3).
+    /// Packet buffer, where it is known (it bounds the lossless priorities: TaggerDraft section 3.3).
     pub buffer: Option<Bytes>,
     /// Administrative and operational state.
     pub up: bool,
@@ -107,7 +107,7 @@ pub struct Link {
     pub b: Endpoint,
     /// Rate of each direction.
     pub rate: BitRate,
-    /// Cable length (PFC headroom depends on it: 002 section 3.3).
+    /// Cable length (PFC headroom depends on it: TaggerDraft section 3.3).
     pub length: Metres,
     /// Whether the link carries traffic.
     pub up: bool,

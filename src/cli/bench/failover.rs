@@ -48,9 +48,9 @@ pub(in crate::cli) struct Request<'a> {
     pub(in crate::cli) out: Option<&'a str>,
 }
 
-/// Hosts of the topology that is put under failures, as in 003.
+/// Hosts of the topology that is put under failures, as in Stephens15.
 const HOSTS: u32 = 1024;
-/// Switches that fail at once: 003 Figure 4.2.
+/// Switches that fail at once: Stephens15 Figure 4.2.
 const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,

@@ -1,4 +1,4 @@
-//! 003's closed-form approximations of section 4.1.1: the probability that a route fails, from the size of the
+//! Stephens15's closed-form approximations of section 4.1.1: the probability that a route fails, from the size of the
 //! network, the length of an average path and the resilience alone.
 //!
 //! `C(a, n)` is the binomial coefficient; path lengths are averages, so n need not be whole.
@@ -15,7 +15,7 @@ pub fn edge_failure_simple(links: f64, failed: f64, hops: f64, t: u8) -> f64 {
     (1.0 - choose_ratio(links - failed, links, hops)).powi(i32::from(t) + 1)
 }
 
-/// Equation 4.2: the same, with a link less to choose from after every failure. 003 uses this one.
+/// Equation 4.2: the same, with a link less to choose from after every failure. Stephens15 uses this one.
 #[must_use]
 pub fn edge_failure(links: f64, failed: f64, hops: f64, t: u8) -> f64 {
     if failed <= f64::from(t) {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_equations_of_003_for_links() {
+    fn the_equations_of_paper_for_links() {
         // 64 of 1024 links, paths of two hops: 1 - C(960, 2) / C(1024, 2).
         let once = 1.0 - (960.0 * 959.0) / (1024.0 * 1023.0);
         for equation in [edge_failure_simple, edge_failure] {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_equations_of_003_for_switches() {
+    fn the_equations_of_paper_for_switches() {
         // 4 of 40: one end in ten, or the other.
         assert!((ends_failure(40.0, 4.0) - 0.19).abs() < 1e-12);
         assert_eq!(ends_failure(4.0, 5.0), 1.0);

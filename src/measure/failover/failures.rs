@@ -1,5 +1,5 @@
 //! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
-//! left (003 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
+//! left (Stephens15 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
 
 use plan::check::resilience::{Fate, Survey};
 use plan::failover::{Element, Failover, LabelKind};
@@ -26,7 +26,7 @@ pub struct Sets {
 }
 
 impl Default for Sets {
-    /// Links that fail at once in 003's tables.
+    /// Links that fail at once in Stephens15's tables.
     fn default() -> Self {
         Self {
             sizes: vec![1, 4, 16, 64, 256],
@@ -49,7 +49,7 @@ pub struct FailureFigure {
     pub flows: u64,
     /// Flows that were lost although there was a way, over all flows.
     pub lost: f64,
-    /// 003's approximation of that, equation 4.1 (failure-identifying schemes, uniform failures).
+    /// Stephens15's approximation of that, equation 4.1 (failure-identifying schemes, uniform failures).
     pub lost_by_4_1: Option<f64>,
     /// The same by equation 4.2.
     pub lost_by_4_2: Option<f64>,
@@ -59,8 +59,8 @@ pub struct FailureFigure {
     pub stretch_99: f64,
     /// Their 99.9th percentile.
     pub stretch_999: f64,
-    /// 003's 99.9th percentile on its 1024-host fat-tree.
-    pub stretch_999_of_003: Option<f64>,
+    /// Stephens15's 99.9th percentile on its 1024-host fat-tree.
+    pub stretch_999_of_paper: Option<f64>,
     /// Aggregate max-min fair throughput of four flows a host, over hosts times line rate, averaged over sets.
     pub throughput: f64,
 }
@@ -74,7 +74,7 @@ pub struct SwitchFailureFigure {
     pub failures: u32,
     /// Flows that were lost, those whose source or destination failed included, over all flows.
     pub lost: f64,
-    /// 003's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no flow for lost up to the
+    /// Stephens15's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no flow for lost up to the
     /// resilience, not even those whose ends failed.)
     pub lost_by_equation: Option<f64>,
     /// Flows that were lost although there was a way, over all flows.
@@ -90,7 +90,7 @@ pub struct FailurePlan {
     pub options: FailoverOptions,
 }
 
-/// The schemes of 003's Tables 4.13 to 4.15 and Figures 4.1, 4.16 to 4.18.
+/// The schemes of Stephens15's Tables 4.13 to 4.15 and Figures 4.1, 4.16 to 4.18.
 #[must_use]
 pub fn failure_cases() -> Vec<FailurePlan> {
     let case = |name: String, options| FailurePlan { name, options };
@@ -128,11 +128,11 @@ pub fn failure_cases() -> Vec<FailurePlan> {
     cases
 }
 
-/// Random destinations of a host where losses and stretch are counted, and where throughput is (003 section 4.7).
+/// Random destinations of a host where losses and stretch are counted, and where throughput is (Stephens15 section 4.7).
 const DEGREE: usize = 36;
 const BULK: usize = 4;
 
-/// Measures a scheme under failures of links on 003's fat-tree with so many hosts.
+/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts.
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -160,7 +160,7 @@ pub fn under_failures(
             );
             let beside = STRETCH.iter().find(|c| (c.0, c.1, c.2, c.3) == key);
             let pick = |cell: &super::StretchCell| if figure.correlated { cell.5 } else { cell.4 };
-            figure.stretch_999_of_003 = beside.and_then(pick);
+            figure.stretch_999_of_paper = beside.and_then(pick);
         }
     }
     Ok(figures)
@@ -323,7 +323,7 @@ impl Tally {
             stretch_median: self.percentile(0.5),
             stretch_99: self.percentile(0.99),
             stretch_999: self.percentile(0.999),
-            stretch_999_of_003: None,
+            stretch_999_of_paper: None,
             throughput: self.throughput.iter().sum::<f64>() / self.throughput.len().max(1) as f64,
         }
     }
@@ -336,7 +336,7 @@ impl Tally {
     }
 }
 
-/// Measures a failure-identifying scheme under failures of switches on 003's fat-tree with so many hosts: `sizes`
+/// Measures a failure-identifying scheme under failures of switches on Stephens15's fat-tree with so many hosts: `sizes`
 /// switches at once, drawn uniformly.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
 //! The failover schemes in figures: time, state and compression; stretch, losses and throughput under failures;
-//! trees; the proof. 003's figures stand beside ours where it has them.
+//! trees; the proof. Stephens15's figures stand beside ours where it has them.
 
 mod equations;
 mod failures;
@@ -29,10 +29,10 @@ pub use proofs::{ProofCase, ProofFigure, proof, proof_cases};
 pub use state::{SchemeState, StateFigure, scheme_state, state, variants};
 pub use trees::{TreesFigure, regular_graph, trees};
 
-/// Ports of 003's switches.
+/// Ports of Stephens15's switches.
 const PORTS: u16 = 64;
 
-/// The topologies of 003's evaluation, at full bisection bandwidth.
+/// The topologies of Stephens15's evaluation, at full bisection bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// An extended generalized fat-tree.

@@ -1,14 +1,13 @@
-//! 003's own figures, to stand beside ours: B. Stephens, *Handling Congestion and Routing Failures in Data Center
-//! Networking* (thesis, 2015), tables by their numbers there. Cells that the source leaves blank or illegible are
-//! absent.
+//! Stephens15's own figures, to stand beside ours, tables by their numbers there. Cells that the source leaves blank or
+//! illegible are absent.
 
 use super::Shape;
 
-/// One cell of 003's Tables 4.11 and 4.12: shape, hosts, t, and the compression ratios with source routes and hop
+/// One cell of Stephens15's Tables 4.11 and 4.12: shape, hosts, t, and the compression ratios with source routes and hop
 /// by hop.
 pub type RatioCell = (Shape, u32, u8, f64, f64);
 
-/// 003's Tables 4.11 and 4.12, as far as two cores reach.
+/// Stephens15's Tables 4.11 and 4.12, as far as two cores reach.
 pub const RATIOS: &[RatioCell] = &[
     (Shape::Egft, 512, 0, 1.00, 1.23),
     (Shape::Egft, 512, 1, 1.23, 1.89),
@@ -46,11 +45,11 @@ pub const RATIOS: &[RatioCell] = &[
     (Shape::Jellyfish, 4096, 2, 2.28, 4.80),
 ];
 
-/// One row of 003's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and
+/// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and
 /// with correlated failures, where legible.
 pub type StretchCell = (&'static str, u8, bool, u32, Option<f64>, Option<f64>);
 
-/// 003's Tables 4.13 to 4.15.
+/// Stephens15's Tables 4.13 to 4.15.
 pub const STRETCH: &[StretchCell] = &[
     ("fi", 2, false, 1, Some(1.0), Some(1.0)),
     ("fi", 2, false, 4, Some(1.0), Some(1.5)),

@@ -1,4 +1,4 @@
-//! The figures as plots, in the manner of 003's Figures 4.1, 4.4 and 4.11 to 4.18.
+//! The figures as plots, in the manner of Stephens15's Figures 4.1, 4.4 and 4.11 to 4.18.
 
 use super::super::plot::{Axis, Plot, Scale, Stroke};
 use super::failures::{FailureFigure, SwitchFailureFigure};
@@ -33,7 +33,7 @@ const QUANTITIES: [Quantity; 3] = [
         label: "stretch, 99.9th percentile",
         scale: Scale::Linear,
         ours: |f| Some(f.stretch_999),
-        beside: Some(("003", Stroke::Marks, |f| f.stretch_999_of_003)),
+        beside: Some(("Stephens15", Stroke::Marks, |f| f.stretch_999_of_paper)),
     },
     Quantity {
         file: "throughput",
@@ -120,7 +120,7 @@ fn plot_y(scale: Scale, y: f64) -> bool {
 #[must_use]
 pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
     let mut plot = Plot::new(
-        "plinko: flows lost when switches fail (003 Figure 4.2)",
+        "plinko: flows lost when switches fail (Stephens15 Figure 4.2)",
         Axis::log("failed switches"),
         Axis::log("probability of a routing failure"),
     );
@@ -149,7 +149,7 @@ pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
     vec![("loss-switches".to_owned(), plot)]
 }
 
-/// Compression ratios against hosts with 003's beside, and TCAM bits per switch of every scheme.
+/// Compression ratios against hosts with Stephens15's beside, and TCAM bits per switch of every scheme.
 #[must_use]
 pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named> {
     let mut plots = Vec::new();
@@ -202,10 +202,15 @@ fn ratio_plot(topology: &str, output: &str, figures: &[&StateFigure]) -> Plot {
         let own = || figures.iter().filter(|f| f.t == t);
         let ours = own().map(|f| (f64::from(f.hosts), f.ratio)).collect();
         let theirs = own()
-            .map(|f| (f64::from(f.hosts), f.ratio_of_003))
+            .map(|f| (f64::from(f.hosts), f.ratio_of_paper))
             .collect();
         plot.add(&format!("t = {t}"), Stroke::Solid, colour, ours);
-        plot.add(&format!("t = {t}, 003"), Stroke::Marks, colour, theirs);
+        plot.add(
+            &format!("t = {t}, Stephens15"),
+            Stroke::Marks,
+            colour,
+            theirs,
+        );
     }
     plot
 }

@@ -1,4 +1,4 @@
-//! State per switch: rules and TCAM bits of every scheme (003 section 4.8.1), and what compression saves.
+//! State per switch: rules and TCAM bits of every scheme (Stephens15 section 4.8.1), and what compression saves.
 
 use plan::failover::{Output, StateCounts};
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
@@ -24,8 +24,8 @@ pub struct StateFigure {
     pub output: &'static str,
     /// Switches.
     pub switches: usize,
-    /// Rules over all switches before compression; the routes are the compression-aware ones of 003 section 4.5.3, as
-    /// in 003's tables.
+    /// Rules over all switches before compression; the routes are the compression-aware ones of Stephens15 section 4.5.3, as
+    /// in Stephens15's tables.
     pub plain_rules: u64,
     /// Rules of the switch with most, before compression.
     pub plain_rules_max: u64,
@@ -43,8 +43,8 @@ pub struct StateFigure {
     pub tofino_stages_max: u64,
     /// Rules of the switch with most before over after.
     pub ratio: f64,
-    /// 003's ratio.
-    pub ratio_of_003: f64,
+    /// Stephens15's ratio.
+    pub ratio_of_paper: f64,
     /// Seconds to plan without compression.
     pub plan_seconds: f64,
     /// Seconds to plan with compression and its proof of equivalence.
@@ -101,7 +101,7 @@ pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureErr
         tofino_bits_max: most(&after, |c| c.tofino.bits),
         tofino_stages_max: most(&after, |c| c.tofino.stages),
         ratio: plain_rules_max as f64 / rules_max.max(1) as f64,
-        ratio_of_003: match output {
+        ratio_of_paper: match output {
             Output::SourceRoutes => source,
             Output::HopByHop => hop,
         },
@@ -131,7 +131,7 @@ pub struct SchemeState {
     pub t: u8,
     /// Rules.
     pub rules_max: u64,
-    /// TCAM bits as 003 counts them.
+    /// TCAM bits as Stephens15 counts them.
     pub bits_max: u64,
     /// TCAM bits as Tofino 1 would allot them.
     pub tofino_bits_max: u64,
@@ -139,7 +139,7 @@ pub struct SchemeState {
     pub actions_max: u64,
 }
 
-/// The variants of 003's Figures 4.11 to 4.15: a name and options for a resilience.
+/// The variants of Stephens15's Figures 4.11 to 4.15: a name and options for a resilience.
 #[must_use]
 pub fn variants(t: u8) -> Vec<(&'static str, FailoverOptions)> {
     let base = |scheme| FailoverOptions {

@@ -1,5 +1,5 @@
-//! Max-min fair throughput of flows by progressive filling, links of hosts included (003 section 4.7; algorithm 2 of
-//! DevoFlow).
+//! Max-min fair throughput of flows by progressive filling, links of hosts included (Stephens15 section 4.7; algorithm 2 of
+//! DevoFlow11).
 
 use std::collections::BTreeSet;
 

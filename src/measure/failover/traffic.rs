@@ -1,4 +1,4 @@
-//! Who sends to whom (003 section 4.7), and how reactive shortest-path routing would carry it.
+//! Who sends to whom (Stephens15 section 4.7), and how reactive shortest-path routing would carry it.
 
 use plan::check::resilience::{Fate, Flow};
 use plan::failover::{Failover, Target};

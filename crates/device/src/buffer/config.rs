@@ -151,7 +151,7 @@ pub struct PortConfig {
     /// How fast it sends.
     pub rate: BitRate,
     /// Buffer set aside for what still arrives of one lossless class after its sender was told to
-    /// stop (002 section 3.3).
+    /// stop (TaggerDraft section 3.3).
     pub headroom: Bytes,
     /// Its address: the source of the PFC frames that it sends.
     pub mac: MacAddr,
@@ -179,7 +179,7 @@ pub struct BufferConfig {
     /// What a frame takes on the wire beyond its bytes: check sequence, preamble, gap.
     pub wire_overhead: Bytes,
     /// Queue packets by ING_PRIO instead of EG_PRIO, as switches do that do not tell them apart
-    /// (002 section 6.3 shows why that loses packets).
+    /// (TaggerDraft section 6.3 shows why that loses packets).
     pub tied_priorities: bool,
     /// Where chance (marking) begins.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! The shared buffer of a lossless switch, without I/O and without a clock (002 sections 3.3 and 6.1;
+//! The shared buffer of a lossless switch, without I/O and without a clock (TaggerDraft sections 3.3 and 6.1;
 //! IEEE 802.1Qbb).
 //!
 //! Every packet is charged to its (input port, ING_PRIO) when it is accepted and until its last bit has

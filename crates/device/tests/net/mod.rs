@@ -18,7 +18,7 @@ use packet::pfc::{self, Quanta};
 use units::{BitRate, Bytes, Nanos, PortId, Priority};
 
 pub const MTU: usize = 1500;
-/// 002 section 3.3: 40 Gb/s, 300 m, MTU 1500, 60 quanta.
+/// TaggerDraft section 3.3: 40 Gb/s, 300 m, MTU 1500, 60 quanta.
 pub const RATE: BitRate = BitRate::gbps(40);
 pub const WIRE: u64 = 1_500;
 pub const REACTION: Nanos = Nanos::new(768);

@@ -17,7 +17,7 @@ use super::scenario::{ScenarioError, SchedulerSpec, SwitchSpec, ThresholdSpec};
 
 /// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
 pub(super) const REACTION_QUANTA: u16 = 60;
-/// The packet buffer where nothing says otherwise: that of a Trident II (002 section 3.3).
+/// The packet buffer where nothing says otherwise: that of a Trident II (TaggerDraft section 3.3).
 const USUAL_BUFFER: Bytes = Bytes::new(12 << 20);
 /// How late the threads of a switch on a real clock may be.
 const USUAL_LATENESS: Nanos = Nanos::new(20_000_000);

@@ -161,10 +161,10 @@ pub struct PlanSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchemeSpec {
-    /// Tagger (000-002).
+    /// Tagger (Tagger17).
     #[default]
     Tagger,
-    /// TTL tagging (002 section 4.2).
+    /// TTL tagging (TaggerDraft section 4.2).
     Ttl,
 }
 

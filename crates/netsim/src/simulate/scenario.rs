@@ -139,7 +139,7 @@ pub enum TransportSpec {
     Tcp,
     /// DCTCP: a window that follows the share of marked packets.
     Dctcp,
-    /// TCP-Bolt (003 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay product.
+    /// TCP-Bolt (Stephens15 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay product.
     Bolt,
     /// DCQCN: a rate that follows the receiver's congestion notifications.
     Dcqcn,

@@ -1,6 +1,6 @@
 //! How senders behave: windows (TCP, DCTCP, TCP-Bolt) and rates (DCQCN).
 
-/// Gain of DCTCP's estimate of the share of marked packets.
+/// Gain of DCTCP's estimate of the share of marked packets (DCTCP10).
 const DCTCP_GAIN: f64 = 1.0 / 16.0;
 /// A sender that hears nothing for so long sends again.
 pub(super) const RETRANSMIT_AFTER: u64 = 5_000_000;
@@ -116,7 +116,7 @@ impl Window {
     }
 }
 
-/// DCQCN's reaction point, with the parameters of its paper (SIGCOMM 2015).
+/// DCQCN's reaction point, with the parameters of its paper (DCQCN15).
 #[derive(Clone, Debug)]
 pub(super) struct Dcqcn {
     pub(super) rate: f64,

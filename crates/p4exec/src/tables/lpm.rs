@@ -1,4 +1,4 @@
-//! Longest-prefix match: a tree bitmap (Eatherton, Varghese, Dittia, CCR 2004) of six bits per
+//! Longest-prefix match: a tree bitmap (Eatherton04) of six bits per
 //! node, one tree for each value of the exact fields.
 //!
 //! A node has a bitmap of the prefixes that end in it (63: lengths 0 to 5 of its six bits), with

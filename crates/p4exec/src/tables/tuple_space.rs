@@ -1,5 +1,5 @@
-//! Ternary, range, optional and mixed match by tuple-space search (Srinivasan, Suri, Varghese,
-//! SIGCOMM 1999) with merged tuples (as in TupleMerge, Daly et al., ToN 2019).
+//! Ternary, range, optional and mixed match by tuple-space search (Srinivasan99)
+//! with merged tuples (as in TupleMerge19).
 //!
 //! Entries with the same mask share a tuple, which is found by one hash of the masked key. A lookup
 //! asks the tuples in falling order of their best priority and stops at the first that cannot win

@@ -23,7 +23,7 @@ const LINK_LOCAL_GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1
 const MININET_RATE_MAX: u64 = 1_000_000_000;
 /// The MTU of Mininet's links: what the fabric adds to a packet, hosts must leave free.
 const MININET_MTU: u16 = 1500;
-/// Metres per microsecond in copper (002 section 3.3: 500 ns per 100 m).
+/// Metres per microsecond in copper (TaggerDraft section 3.3: 500 ns per 100 m).
 const METRES_PER_MICROSECOND: u32 = 200;
 
 #[derive(Serialize)]

@@ -158,7 +158,7 @@ impl From<EntriesError> for BuildError {
 /// What can be chosen about a build.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// The version that packets are stamped with in a failover program, and that its entries are for (003 section
+    /// The version that packets are stamped with in a failover program, and that its entries are for (Stephens15 section
     /// 4.6.4). Two builds of different versions can stand in the switches side by side.
     pub version: u8,
     /// For Tofino: which device port stands behind a port of the plan.

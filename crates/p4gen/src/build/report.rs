@@ -131,7 +131,7 @@ pub struct FailoverReport {
     pub rules_total: u64,
     /// Rules of the switch that has most.
     pub rules_max_per_switch: u64,
-    /// TCAM bits of the switch that needs most, as 003 counts them.
+    /// TCAM bits of the switch that needs most, as Stephens15 counts them.
     pub tcam_bits_max: u64,
     /// The same as Tofino 1 would allot them.
     pub tofino_bits_max: u64,

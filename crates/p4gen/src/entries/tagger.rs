@@ -257,7 +257,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// ING_PRIO is that of the arriving tag, EG_PRIO that of the new one (002 section 6.3).
+    /// ING_PRIO is that of the arriving tag, EG_PRIO that of the new one (TaggerDraft section 6.3).
     fn classify(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
         let tagging = self.plan.tagging();
         match rule.new_tag {

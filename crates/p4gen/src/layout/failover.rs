@@ -1,4 +1,4 @@
-//! The layout of the `failover` programs (003 section 4.6): the tables of a resilient pipeline.
+//! The layout of the `failover` programs (Stephens15 section 4.6): the tables of a resilient pipeline.
 
 use plan::CheckedPlan;
 use plan::failover::{Failover, LabelKind, MOST_HOPS, Output, SwitchTable, Target};

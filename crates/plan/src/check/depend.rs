@@ -3,7 +3,7 @@
 //! A node is a lossless ingress buffer (port, tag) that packets can get into; an edge says that packets of
 //! the first buffer may wait for room in the second. Routing is left open: a packet may leave by any port,
 //! the one by which it came included. So are the hosts: a host may send with any tag and any class. What
-//! is shown then holds for every forwarding table, loops and misconfigurations included (001, theorem 1).
+//! is shown then holds for every forwarding table, loops and misconfigurations included (Tagger17, theorem 1).
 
 use super::error::{Buffer, Cycle, PlanError, PortName};
 use super::lookup::{LOSSY, Lookup, Ports, TagIx};

@@ -1,5 +1,5 @@
 //! Failover tables: what a switch does with a packet as a function of its destination, of what its header
-//! says it has met, and of which of the switch's own ports are up (003 sections 4.2 to 4.4).
+//! says it has met, and of which of the switch's own ports are up (Stephens15 sections 4.2 to 4.4).
 //!
 //! One model holds all five forwarding functions. A packet carries a *destination code* and a [`Label`]: the
 //! reverse route (Plinko), a number (the failure set of FCP, the route of MPLS-FRR, the set of failed trees
@@ -38,7 +38,7 @@ pub use ternary::{Ternary, TernaryError};
 /// The most ports that a reverse or forward route can hold: what the parser of a generated program unrolls.
 pub const MOST_HOPS: usize = 32;
 
-/// What the header says about failures that were met (003 section 4.3.2, Table 4.2 and Table 4.6).
+/// What the header says about failures that were met (Stephens15 section 4.3.2, Table 4.2 and Table 4.6).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -105,7 +105,7 @@ pub struct Claim {
 pub enum Target {
     /// One host.
     Host(HostId),
-    /// All hosts at a switch, by one of several independent routings (003 section 4.6.3).
+    /// All hosts at a switch, by one of several independent routings (Stephens15 section 4.6.3).
     Switch {
         /// The switch.
         switch: SwitchId,

@@ -1,19 +1,19 @@
-//! What failover rules cost: TCAM bits as 003 section 4.7 counts them, and as Tofino 1 would allot them.
+//! What failover rules cost: TCAM bits as Stephens15 section 4.7 counts them, and as Tofino 1 would allot them.
 
 use serde::Serialize;
 
 use super::table::{RuleRef, SwitchTable};
 use super::{Failover, LabelKind, Output};
 
-/// Width of the port status in 003: its switches have 64 ports.
+/// Width of the port status in Stephens15: its switches have 64 ports.
 const PORT_BITS: u64 = 64;
-/// Width of a destination in 003: a MAC address and a VXLAN tag.
+/// Width of a destination in Stephens15: a MAC address and a VXLAN tag.
 const DESTINATION_BITS: u64 = 72;
-/// Width of a failure set's or a route's number in 003.
+/// Width of a failure set's or a route's number in Stephens15.
 const TAG_BITS: u64 = 24;
 /// Width of a hop.
 const HOP_BITS: u64 = 8;
-/// Width of an input port or the number of a tree, which 003 does not count as TCAM (its sections 4.7 and 5.3).
+/// Width of an input port or the number of a tree, which Stephens15 does not count as TCAM (its sections 4.7 and 5.3).
 const TREE_BITS: u64 = 8;
 
 /// A Tofino TCAM block: 512 entries of 44 bits.
@@ -42,7 +42,7 @@ pub struct StateCounts {
     pub rules: u64,
     /// Rules that drop.
     pub drops: u64,
-    /// TCAM bits as 003 counts them: a rule is as wide as the longest reverse route that it asks about.
+    /// TCAM bits as Stephens15 counts them: a rule is as wide as the longest reverse route that it asks about.
     pub tcam_bits: u64,
     /// Distinct (output, action) pairs: no compression can go below.
     pub actions: u64,
@@ -50,7 +50,7 @@ pub struct StateCounts {
     pub tofino: TofinoTcam,
 }
 
-/// The width of a rule in 003's terms.
+/// The width of a rule in Stephens15's terms.
 fn rule_bits(label: LabelKind, trees: u64, rule: &RuleRef<'_>) -> u64 {
     let hops = rule.reverse.hops.len() as u64;
     PORT_BITS

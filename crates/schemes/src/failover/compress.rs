@@ -1,4 +1,4 @@
-//! Table compression (003 section 4.5.2): rules with the same output and action become one where masking off
+//! Table compression (Stephens15 section 4.5.2): rules with the same output and action become one where masking off
 //! the bits in which they differ takes nothing from other rules.
 //!
 //! Groups of rules with one action are taken by falling size, and later groups get higher priority. So a merged

@@ -1,4 +1,4 @@
-//! The three-switch examples of 003: Tables 4.3 to 4.5 (Figure 4.5), 4.7 (Figure 4.6) and 4.8 (Figure 4.7), as our
+//! The three-switch examples of Stephens15: Tables 4.3 to 4.5 (Figure 4.5), 4.7 (Figure 4.6) and 4.8 (Figure 4.7), as our
 //! planners make them.
 #![allow(clippy::unwrap_used)]
 

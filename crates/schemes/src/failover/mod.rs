@@ -1,4 +1,4 @@
-//! Local fast failover (003 chapter 4): backup ways for arbitrary failed links, chosen by the switches
+//! Local fast failover (Stephens15 chapter 4): backup ways for arbitrary failed links, chosen by the switches
 //! themselves from the status of their own ports.
 //!
 //! | scheme | header | module |

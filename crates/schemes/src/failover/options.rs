@@ -58,7 +58,7 @@ pub enum PathPolicy {
     RandomShortest,
     /// The one by the lowest ports.
     FirstShortest,
-    /// Compression-aware (003 section 4.5.3): the most common way from this switch to the destination that
+    /// Compression-aware (Stephens15 section 4.5.3): the most common way from this switch to the destination that
     /// avoids the failures, if there is one. Else, and this is ours, a backup way is that one of the shortest which
     /// all hosts at the destination's switch prefer, so that their rules have the same outputs; ways without
     /// failures stay random.
@@ -79,7 +79,7 @@ pub struct FailoverOptions {
     /// With network virtualization, how many routings there are to every switch; without, every host is a
     /// destination of its own.
     pub multipath: Option<u16>,
-    /// Whether tables are compressed (003 section 4.5.2).
+    /// Whether tables are compressed (Stephens15 section 4.5.2).
     pub compress: bool,
     /// Which paths routes take.
     pub paths: PathPolicy,
@@ -149,7 +149,7 @@ impl FailoverOptions {
             if self.compress {
                 return refuse(
                     "--compress",
-                    "the order of its rules matters (003 section 4.5.1)",
+                    "the order of its rules matters (Stephens15 section 4.5.1)",
                 );
             }
             if self.protect == Element::Switch {

@@ -1,4 +1,4 @@
-//! Edge-disjoint spanning trees by matroid union (Roskind and Tarjan), from any disjoint forests to start with.
+//! Edge-disjoint spanning trees by matroid union (Roskind85), from any disjoint forests to start with.
 //!
 //! Edges are offered one by one. An edge that closes a cycle in every forest starts a search for a chain of
 //! exchanges: it may replace an edge of the cycle that it closes in one forest, which then looks for a place

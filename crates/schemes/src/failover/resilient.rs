@@ -1,4 +1,4 @@
-//! Algorithm 1 of 003 for Plinko and MPLS-FRR: level by level, a backup route for every hop of every route of
+//! Algorithm 1 of Stephens15 for Plinko and MPLS-FRR: level by level, a backup route for every hop of every route of
 //! the level before.
 //!
 //! Each route knows the switch where packets turn onto it, what their header says there, which ports of that
@@ -223,7 +223,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The most common of the ways on from a switch that avoid the failures (003 section 4.5.3); of equally
+    /// The most common of the ways on from a switch that avoid the failures (Stephens15 section 4.5.3); of equally
     /// common ones the shortest.
     fn most_common(&self, at: SwitchId, failures: &Failures) -> Option<Vec<ArcId>> {
         let fabric = &self.network.fabric;

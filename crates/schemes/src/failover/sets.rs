@@ -1,4 +1,4 @@
-//! Algorithm 1 of 003 for FCP: what a switch does depends on the set of failures that the header names, not on
+//! Algorithm 1 of Stephens15 for FCP: what a switch does depends on the set of failures that the header names, not on
 //! where the packet comes from.
 //!
 //! For every set of failures there is one shortest way on from every switch, so that each switch sends all

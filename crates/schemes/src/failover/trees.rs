@@ -1,4 +1,4 @@
-//! Forwarding along disjoint trees: Algorithms 2 and 3 of 003, with the corrections that make them sound.
+//! Forwarding along disjoint trees: Algorithms 2 and 3 of Stephens15, with the corrections that make them sound.
 //!
 //! A packet stays on its tree until the tree's next link at some switch is down; then the tree is marked as
 //! failed and the next tree in the switch's order that is neither marked nor down is taken. EDST may take any

@@ -1,4 +1,4 @@
-//! BCube: a server-centric network in which servers forward.
+//! BCube: a server-centric network in which servers forward (BCube09).
 
 use super::{Cables, Check, GenerateError, Network};
 use crate::{Role, Switch, SwitchId, Topology};

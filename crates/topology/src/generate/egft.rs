@@ -1,4 +1,4 @@
-//! Extended generalized fat-trees (003 section 4.7; Ohring et al., "On generalized fat trees").
+//! Extended generalized fat-trees (Stephens15 section 4.7; Ohring95).
 
 use super::{Cables, Check, GenerateError, MAX_PORTS, Network};
 use crate::{Switch, SwitchId, Topology};
@@ -11,7 +11,7 @@ const MAX_LAYERS: u64 = 6;
 pub enum EgftSize {
     /// By its parameters, lowest layer first; the host layer is not counted.
     Shape(EgftShape),
-    /// The fewest switches that serve so many hosts (003 section 4.7).
+    /// The fewest switches that serve so many hosts (Stephens15 section 4.7).
     Hosts {
         /// Number of hosts.
         hosts: u32,

@@ -1,4 +1,4 @@
-//! Jellyfish: a random regular graph of switches.
+//! Jellyfish: a random regular graph of switches (Jellyfish12).
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub enum JellyfishSize {
         fabric_ports: u16,
     },
     /// So many hosts at a given oversubscription (at least 1; 1 is full bisection bandwidth): the
-    /// fewest fabric ports whose asymptotic bisection bandwidth suffices (003 section 4.7).
+    /// fewest fabric ports whose asymptotic bisection bandwidth suffices (Stephens15 section 4.7).
     Hosts {
         /// Number of hosts.
         hosts: u32,

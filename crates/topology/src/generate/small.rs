@@ -3,7 +3,7 @@
 use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network};
 use crate::{Switch, SwitchId, Topology};
 
-/// The three switches of paper 001 with their port numbers, one host each:
+/// The three switches of Tagger17 with their port numbers, one host each:
 /// A {2 host, 3 to B, 4 to C}, B {1 to A, 2 host, 4 to C}, C {1 to A, 3 to B, 4 host}.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreeNode {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum RoutePolicy {
     /// In a layered topology: up, then down; and up again after a descent at most `bounces` times.
     UpDown {
-        /// The most bounces of a route (000: the k of k-bounce routes).
+        /// The most bounces of a route (Tagger17: the k of k-bounce routes).
         bounces: u8,
     },
     /// All shortest paths (ECMP).

@@ -1,4 +1,4 @@
-//! The k shortest simple paths between two switches: Yen's algorithm with Lawler's saving.
+//! The k shortest simple paths between two switches: Yen's algorithm with Lawler's saving (Yen71).
 //!
 //! Paths are ordered by length, then by the ports they leave by, first difference first; so the k
 //! shortest are well defined, and the order does not depend on how they are found.

@@ -16,7 +16,7 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
             f.plain_rules_max.to_string(),
             f.rules_max.to_string(),
             format!("{:.2}", f.ratio),
-            format!("{:.2}", f.ratio_of_003),
+            format!("{:.2}", f.ratio_of_paper),
             format!("{:.2}", f.bits_max as f64 / 1e6),
             format!("{:.2}", f.tofino_bits_max as f64 / 1e6),
             format!("{:.2}", f.plan_seconds),
@@ -34,7 +34,7 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
         "max",
         "compressed",
         "ratio",
-        "003",
+        "Stephens15",
         "Mbit",
         "Tofino Mbit",
         "plan s",
@@ -97,7 +97,7 @@ pub(in crate::cli) fn failure_table(figures: &[FailureFigure]) -> String {
             format!("{:.2}", f.stretch_median),
             format!("{:.2}", f.stretch_99),
             format!("{:.2}", f.stretch_999),
-            f.stretch_999_of_003
+            f.stretch_999_of_paper
                 .map_or_else(|| "-".to_owned(), |v| format!("{v:.2}")),
             format!("{:.3}", f.throughput),
         ]
@@ -112,7 +112,7 @@ pub(in crate::cli) fn failure_table(figures: &[FailureFigure]) -> String {
         "stretch 50 %",
         "99 %",
         "99.9 %",
-        "003",
+        "Stephens15",
         "throughput",
     ];
     let rows: Vec<_> = figures.iter().map(row).collect();

@@ -7,7 +7,7 @@
 //! before it held up, and walk again. Every set of failures falls into exactly one of the walks, and sets that
 //! touch nothing on a walk are not walked again. The number of failures rises from none; where K would take too many
 //! walks, all sets of fewer failures are explored as far as that goes, and of the sets of K some are drawn: half of
-//! them at random, half of neighbouring links (003 section 4.7).
+//! them at random, half of neighbouring links (Stephens15 section 4.7).
 
 mod explore;
 mod sample;

@@ -1,4 +1,4 @@
-//! Sets of failures that are drawn: uniformly, and of neighbours (003 section 4.7).
+//! Sets of failures that are drawn: uniformly, and of neighbours (Stephens15 section 4.7).
 
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};

@@ -67,7 +67,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Draws sets of so many failures: uniform ones at even places, neighbours at odd ones (003 section 4.7).
+    /// Draws sets of so many failures: uniform ones at even places, neighbours at odd ones (Stephens15 section 4.7).
     #[must_use]
     pub fn draw(&self, size: u32, samples: u32, seed: u64) -> Vec<Vec<u32>> {
         let options = FailureOptions {

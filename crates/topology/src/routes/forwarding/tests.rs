@@ -453,7 +453,7 @@ fn a_failure_costs_entries_only_where_it_matters() {
 
 #[test]
 fn only_a_bounce_is_left_after_two_failures() {
-    // The example of 000: each of two leaves has lost the spine that the other still has.
+    // The example of Tagger17: each of two leaves has lost the spine that the other still has.
     let topology = Clos {
         leaves: 3,
         spines: 2,
