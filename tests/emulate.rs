@@ -504,10 +504,10 @@ fn a_switch_process_is_lossless_and_tells_its_status() {
         names: Vec::new(),
     };
     assert!(ready.contains("true"), "{ready}");
-    let pause = packet::pfc::Repr::single(
-        packet::MacAddr([2; 6]),
-        units::Priority::new(1),
-        packet::pfc::Quanta::MAX,
+    let pause = wire::pfc::Repr::single(
+        wire::MacAddr([2; 6]),
+        quantities::Priority::new(1),
+        wire::pfc::Quanta::MAX,
     );
     far.send_to(&pause.to_bytes(), near).unwrap();
     let deadline = Instant::now() + PATIENCE;

@@ -5,9 +5,9 @@
 use netsim::embedded::Network;
 use netsim::simulate::{ClassReport, Report, Scenario, Size, simulate};
 use plan::{check, headroom};
+use quantities::{BitRate, Bytes, Metres};
 use schemes::TaggerOptions;
 use topology::generate::{Cables, Clos};
-use units::{BitRate, Bytes, Metres};
 
 fn clos(leaves: u32, spines: u32, hosts: u16, length: Metres) -> Network {
     let rate = BitRate::gbps(40);

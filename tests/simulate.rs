@@ -10,10 +10,10 @@ use netsim::simulate::{
     BUNDLED, Report, Scenario, Size, ThresholdSpec, Time, TransportSpec, bundled, simulate,
 };
 use plan::check;
+use quantities::{Bytes, Nanos};
 use schemes::TaggerOptions;
 use topology::Topology;
 use topology::generate::{Cables, Clos};
-use units::{Bytes, Nanos};
 
 use shares::{Use, max_min, spread, whole};
 

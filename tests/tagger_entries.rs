@@ -18,11 +18,11 @@ use p4runtime::{Bits, P4InfoIndex};
 use plan::{
     self, CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tables, TagCode,
 };
+use quantities::{PortId, Priority};
 use schemes::{ClassSpec, TaggerOptions};
 use topology::generate::{Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line};
 use topology::routes::forwarding::{Forwarding, NextHop, Reroute};
 use topology::{NodeId, SwitchId, Topology};
-use units::{PortId, Priority};
 
 fn clos() -> Topology {
     let clos = Clos {

@@ -21,8 +21,8 @@ use p4gen::entries::{SwitchEntries, commands, runtime_json};
 use p4gen::program::p4info;
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
+use quantities::{Nanos, PortId};
 use switchwright::measure::{TrafficSpec, traffic};
-use units::{Nanos, PortId};
 
 /// Packets of a run that the entries forward, and packets that may be anything.
 const AIMED: usize = 24;

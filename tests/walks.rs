@@ -8,14 +8,14 @@ use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, NewEn
 use p4exec::value::Bits;
 use p4exec::{Executor, RuntimeState};
 use p4gen::layout::{action, edge_dscp, table};
-use packet::{MacAddr, PacketBuilder};
 use plan::{CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, TagCode, check};
+use quantities::{Nanos, PortId, Priority};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemes::{Algorithm, TaggerOptions};
 use topology::generate::{Cables, Clos, Jellyfish, JellyfishSize, ThreeNode};
 use topology::{HostId, NodeId, SwitchId, Topology};
-use units::{Nanos, PortId, Priority};
+use wire::{MacAddr, PacketBuilder};
 
 /// Random routes per switch: destination 198.51.100.N leaves every switch by a random port.
 const DESTINATIONS: u8 = 200;

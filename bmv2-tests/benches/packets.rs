@@ -13,7 +13,7 @@ use bmv2_tests::{build, compile, run, stf};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use p4exec::Outputs;
 use p4front::Options;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 const ENTRIES: &str = "
 add ipv4_route dst_addr:0x0a000000/8 next_hop(port:1, src_mac:0x02, dst_mac:0x04)

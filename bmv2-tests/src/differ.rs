@@ -8,7 +8,7 @@ use p4exec::state::ExternState;
 use p4exec::trace::Tracer;
 use p4exec::{BuildError, Executor, Output, Outputs, RuntimeState, Update};
 use p4ir::ValidProgram;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use crate::executors::Engine;
 use crate::random::{Choices, Scenario, Step};

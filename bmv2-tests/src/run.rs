@@ -15,7 +15,7 @@ use p4exec::tables::{
 use p4exec::value::Bits;
 use p4exec::{Executor, Outputs, RuntimeState, Update};
 use p4ir::{ExternId, TableId};
-use units::{Bytes, Nanos, PortId};
+use quantities::{Bytes, Nanos, PortId};
 
 use crate::compare::compare_port;
 use crate::names;

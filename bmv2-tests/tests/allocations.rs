@@ -7,7 +7,7 @@ use bmv2_tests::random::{Choices, Scenario, Step};
 use bmv2_tests::{Engine, compile};
 use p4exec::exec::Batch;
 use p4front::Options;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 /// Packets of one batch.
 const PACKETS: usize = 256;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bmv2_tests::{build, run, stf};
 use p4exec::Outputs;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 /// The programs that cannot run, and why.
 const EXCEPTED: [&str; 1] = [

@@ -8,7 +8,7 @@ use bmv2_tests::{build, compile, many, run, stf};
 use p4exec::{BuildError, Compiled, DropReason, Executor, OutputMetadata, Outputs};
 use p4front::Options;
 use p4ir::{Program, ValidProgram};
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");

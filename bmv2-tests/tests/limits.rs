@@ -14,7 +14,7 @@ use p4exec::{BuildError, Executor};
 use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 /// Names the shape that a child tries.
 const SHAPE: &str = "LIMITS_SHAPE";

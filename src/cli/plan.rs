@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
+use quantities::Bytes;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
 use schemes::{Algorithm, ClassSpec, SchemeError, TaggerOptions};
 use topology::Topology;
 use topology::routes::{RoutePolicy, parse_routes};
-use units::Bytes;
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use quantities::{BitRate, Metres};
 use topology::Topology;
 use topology::generate::{
     Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
     Ring, ThreeLayerClos, ThreeNode,
 };
 use topology::import::{self, ImportOptions};
-use units::{BitRate, Metres};
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};

@@ -8,8 +8,8 @@ use p4exec::exec::Batch;
 use p4exec::trace::{TraceEvent, Tracer};
 use p4exec::{Executor, Interpreter, Outputs, RuntimeState};
 use p4ir::ValidProgram;
+use quantities::{Bytes, Nanos, PortId};
 use serde::Serialize;
-use units::{Bytes, Nanos, PortId};
 
 use super::machine::resident_memory;
 

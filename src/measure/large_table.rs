@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, StateError, Update};
+use quantities::{Nanos, PortId};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use units::{Nanos, PortId};
 
 use super::forwarding::Traffic;
 

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{LinkEvent, LinkWatch, Namespace, Veth};
+use quantities::{Nanos, PortId};
 use serde::Serialize;
 use switchd::engine::{Engine, EngineConfig, Notification};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
-use units::{Nanos, PortId};
 
 use super::ports::PortsError;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use quantities::Bytes;
 use serde::Serialize;
-use units::Bytes;
 
 /// What a figure was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

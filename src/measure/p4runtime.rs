@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use quantities::Bytes;
 use serde::Serialize;
 use switchd::measure::{Kind, Load, PROGRAM, RateError, Rates, run};
 use thiserror::Error;
-use units::Bytes;
 
 use super::machine::resident_memory_of;
 

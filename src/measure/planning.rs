@@ -4,13 +4,13 @@ use std::path::Path;
 
 use p4gen::build::{self, BuildError, TargetKind};
 use plan::{CheckFailure, Tables, check};
+use quantities::Bytes;
 use schemes::failover::FailoverError;
 use schemes::{SchemeError, TaggerOptions};
 use serde::Serialize;
 use thiserror::Error;
 use topology::Topology;
 use topology::generate::{Cables, FatTree, GenerateError, Jellyfish, JellyfishSize};
-use units::Bytes;
 
 use super::machine::{peak_memory, reset_peak_memory, timed};
 

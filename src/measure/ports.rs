@@ -14,11 +14,11 @@ use netlab::veth::End;
 use netlab::{Driver, Namespace, NetError, PacketOptions, Veth};
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
+use quantities::{Bytes, PortId};
 use serde::Serialize;
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
 use thiserror::Error;
-use units::{Bytes, PortId};
 
 /// The program that all contenders run.
 const PROGRAM: &str = include_str!("../../benches/p4/l2.p4");

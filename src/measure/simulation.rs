@@ -4,10 +4,10 @@
 use netsim::embedded::Network;
 use netsim::simulate::{Outcome, Scenario, SimulateError, simulate};
 use plan::check;
+use quantities::{BitRate, Bytes};
 use schemes::TaggerOptions;
 use serde::Serialize;
 use topology::generate::{Cables, FatTree};
-use units::{BitRate, Bytes};
 
 use super::machine::{peak_memory, reset_peak_memory, thread_time};
 use super::timed;

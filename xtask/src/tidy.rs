@@ -291,13 +291,7 @@ mod tests {
         );
         assert!(!findings("crates/plan/src/lib.rs", "//! P.\nprintln!(\"x\");\n").is_empty());
         assert!(findings("crates/p4runtime/build.rs", "//! B.\nprintln!(\"x\");\n").is_empty());
-        assert!(
-            !findings(
-                "crates/packet/src/lib.rs",
-                "//! P.\nlet x = unsafe { y };\n"
-            )
-            .is_empty()
-        );
+        assert!(!findings("crates/wire/src/lib.rs", "//! P.\nlet x = unsafe { y };\n").is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use p4exec::{BuildError, RuntimeState, Update};
 use p4ir::ValidProgram;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use super::updates::port;
 use super::{Choices, PacketMaker, Pool, UpdateMaker};

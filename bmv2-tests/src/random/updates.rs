@@ -13,7 +13,7 @@ use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, Update};
 use p4ir::{ActionScope, ExternId, TableId, ValidProgram, ValueSetId};
-use units::{Bytes, PortId};
+use quantities::{Bytes, PortId};
 
 use super::pool::PORTS;
 use super::{Choices, Pool};

@@ -7,7 +7,7 @@ use p4exec::Outputs;
 use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use super::ast::Program;
 use super::eval::{self, Outcome, Run};

@@ -16,10 +16,10 @@ use netlab::{LinkEvent, LinkWatch, NetError};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::Table;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update, write_request};
+use quantities::PortId;
 use thiserror::Error;
 use tokio::sync::watch;
 use tonic::Code;
-use units::PortId;
 
 use super::client::{Client, Endpoint};
 use super::entity;

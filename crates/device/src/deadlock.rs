@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use units::{Bytes, Nanos, PortId, Priority};
+use quantities::{Bytes, Nanos, PortId, Priority};
 
 use crate::buffer::{Buffer, Resume, Snapshot};
 

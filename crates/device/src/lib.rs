@@ -17,9 +17,9 @@ mod queued;
 mod queues;
 
 use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
+use quantities::{Bytes, Nanos, PortId, Priority};
 pub use queues::{EgressQueues, QueueDrops, QueueRange, QueueSetting};
 use thiserror::Error;
-use units::{Bytes, Nanos, PortId, Priority};
 
 /// A packet to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use p4exec::Executor;
 use p4exec::compile::prefetch;
-use packet::pfc;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
+use wire::pfc;
 
 use crate::buffer::{Buffer, BufferConfig, BufferError, Departure, Offer};
 use crate::{Bench, Device, DeviceDrop, add};

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU8;
 
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 /// Packets that may wait in a queue unless told otherwise, as in BMv2.
 const DEPTH: usize = 64;

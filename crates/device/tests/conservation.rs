@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use device::buffer::{Alpha, Buffer, Departure, Offer, QueueLimit, Scheduler, Threshold};
 use net::{class, config, port};
-use packet::MacAddr;
-use packet::pfc::{self, Quanta};
 use proptest::prelude::*;
-use units::{Bytes, Nanos};
+use quantities::{Bytes, Nanos};
+use wire::MacAddr;
+use wire::pfc::{self, Quanta};
 
 const PORTS: u16 = 4;
 

@@ -8,7 +8,7 @@ mod net;
 use device::buffer::{Buffer, BufferError, Offer, PortConfig, Scheduler, Threshold};
 use device::deadlock::{Detector, wait_for};
 use net::{HEADROOM, MTU, Net, class, config, port};
-use units::{BitRate, Bytes, Nanos};
+use quantities::{BitRate, Bytes, Nanos};
 
 const FOREVER: u16 = u16::MAX;
 
@@ -323,7 +323,7 @@ fn impossible_configurations_are_refused() {
             |c| c.scheduler = Scheduler::Wrr([1, 0, 1, 1, 1, 1, 1, 1]),
             "weight",
         ),
-        (|c| c.pause = packet::pfc::Quanta(0), "go on"),
+        (|c| c.pause = wire::pfc::Quanta(0), "go on"),
     ];
     for (change, says) in cases {
         let mut wrong = config(3, HEADROOM);

@@ -10,7 +10,7 @@ use device::{Device, DeviceDrop, DeviceError, Taken, Transmit};
 use p4exec::{DropReason, Executor as _, Interpreter, TraceEvent};
 use p4front::Options;
 use p4front::source::SourceMap;
-use units::{Bytes, Nanos, PortId, Priority};
+use quantities::{Bytes, Nanos, PortId, Priority};
 
 /// The first byte names the port to leave by, 0xff to be dropped; the second is the tag, which rises
 /// by one: ING_PRIO is the old tag, EG_PRIO the new one. The third becomes the port status.
@@ -238,10 +238,10 @@ fn a_buffer_holds_packets_until_their_port_is_free() {
         buffer.queue(port(2), Priority::new(3)),
         (Bytes::new(1_500), 1)
     );
-    let pause = packet::pfc::Repr::single(
-        packet::MacAddr::default(),
+    let pause = wire::pfc::Repr::single(
+        wire::MacAddr::default(),
         Priority::new(2),
-        packet::pfc::Quanta(100),
+        wire::pfc::Quanta(100),
     );
     device.accept(at, port(2), &pause.to_bytes(), 0);
     let sent = device.transmit(at, port(2), &mut frame).unwrap();

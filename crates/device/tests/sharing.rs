@@ -8,7 +8,7 @@ use device::buffer::{
     Alpha, Buffer, BufferConfig, Offer, QueueLimit, Refusal, Scheduler, Threshold,
 };
 use net::{HEADROOM, MTU, class, config, port};
-use units::{Bytes, Nanos};
+use quantities::{Bytes, Nanos};
 
 const FRAME: [u8; MTU] = [0; MTU];
 

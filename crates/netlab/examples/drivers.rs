@@ -1,7 +1,7 @@
 //! Compares the drivers of [`netlab::PacketSocket`]: a forwarder between two veth pairs, under as much load as the sender can
 //! make. Needs root.
 //!
-//! `cargo run --release -p netlab --example drivers [ROUNDS]`
+//! `cargo run --release -p switchwright-netlab --example drivers [ROUNDS]`
 #![allow(clippy::print_stdout)]
 
 use std::thread;

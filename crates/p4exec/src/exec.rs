@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use quantities::{Nanos, PortId, Priority};
 use thiserror::Error;
-use units::{Nanos, PortId, Priority};
 
 use crate::state::RuntimeState;
 use crate::trace::Tracer;

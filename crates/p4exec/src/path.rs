@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use p4ir::ValidProgram;
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
 use crate::externs::digest::Digest;

@@ -1,6 +1,6 @@
 //! Which ports are down.
 
-use units::PortId;
+use quantities::PortId;
 
 /// A set of ports, asked once per packet and changed rarely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

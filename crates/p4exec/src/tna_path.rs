@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
 use crate::path::{Engine, Lent, Pass, Requests, lend};

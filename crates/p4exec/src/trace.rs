@@ -1,6 +1,6 @@
 //! What an executor tells about a packet on its way.
 
-use units::PortId;
+use quantities::PortId;
 
 use crate::exec::DropReason;
 use crate::tables::{EntryHandle, EntryPriority, FieldMatch, MemberId};

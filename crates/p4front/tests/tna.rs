@@ -1,6 +1,6 @@
 //! Programs for Tofino: what our declarations of `tna.p4` and `t2na.p4` accept, and what becomes of the externs.
 //!
-//! `TNA_PROGRAMS=FOLDER cargo test -p p4front --test tna -- --nocapture` reads every program under a folder (p4c's are in
+//! `TNA_PROGRAMS=FOLDER cargo test -p switchwright-p4front --test tna -- --nocapture` reads every program under a folder (p4c's are in
 //! `backends/p4tools/modules/testgen/targets/tofino/test/p4-programs`) and tells the shares that `docs/language.md` reports.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests

@@ -1,10 +1,10 @@
 //! What a switch has: priorities, ports, TCAM, buffer; and the PFC headroom that lossless priorities take
 //! from the buffer (TaggerDraft section 3.3).
 
+use quantities::{BitRate, Bytes, Metres, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, Topology};
-use units::{BitRate, Bytes, Metres, Nanos};
 
 /// Size of a PFC frame (TaggerDraft section 3.3).
 pub const PFC_FRAME: Bytes = Bytes::new(64);

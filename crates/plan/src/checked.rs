@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use quantities::{PortId, Priority};
 use serde::Serialize;
 use topology::{SwitchId, Topology};
-use units::{PortId, Priority};
 
 use super::budget::{SwitchHeadroom, switch_headroom};
 use super::carrier::Carrier;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use quantities::Priority;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +13,6 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 use topology::routes::RoutePolicy;
 use topology::{SwitchId, Topology};
-use units::Priority;
 
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind, TagCode};

@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use quantities::{PortId, Priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::routes::RoutePolicy;
 use topology::{SwitchId, Topology};
-use units::{PortId, Priority};
 
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind};

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use quantities::PortId;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
-use units::PortId;
 
 /// Number of 64-bit words of a port bitmap: 512 ports, as many as v1model's 9-bit port number names.
 pub const BITMAP_WORDS: usize = 8;

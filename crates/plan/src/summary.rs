@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use quantities::Bytes;
 use serde::Serialize;
 use topology::Fabric;
 use topology::routes::{RouteCount, RouteSet};
-use units::Bytes;
 
 use super::checked::{CheckedPlan, RuleCounts};
 use super::failover::{Destination, StateCounts, longest_hops};

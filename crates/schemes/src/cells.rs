@@ -4,9 +4,9 @@
 //! column 0 stand for all its host ports, the others for its fabric ports in port order.
 
 use plan::{NewTag, PortSet, RuleForm, Tag, TagRule};
+use quantities::PortId;
 use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId};
-use units::PortId;
 
 /// A cell: 0 if no route uses it, else 1 + the new level.
 type Cell = u8;

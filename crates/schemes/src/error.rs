@@ -1,9 +1,9 @@
 //! Why a scheme makes no tables.
 
 use plan::{Fault, NewTag, Tag};
+use quantities::PortId;
 use thiserror::Error;
 use topology::routes::RouteError;
-use units::PortId;
 
 /// Why a scheme makes no tables; each message says how to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

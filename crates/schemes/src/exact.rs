@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plan::{ClassId, NewTag, PortSet, Tag, TagRule};
+use quantities::PortId;
 use rayon::prelude::*;
-use units::PortId;
 
 /// What one exact key says, and with which precedence.
 type Answers = BTreeMap<(Tag, PortId, PortId), (u8, NewTag)>;

@@ -2,9 +2,9 @@
 //! tag. Such rules are written once per switch as port sets and serve any number of classes.
 
 use plan::{PortSet, Tag};
+use quantities::PortId;
 use topology::routes::RoutePolicy;
 use topology::{Distances, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
-use units::PortId;
 
 use super::Tagged;
 use super::classes::{ClassPlan, Turn, spell_out};

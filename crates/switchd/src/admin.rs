@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use device::{QueueRange, QueueSetting};
+use quantities::{Bytes, PortId};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
-use units::{Bytes, PortId};
 
 use crate::engine::EngineHandle;
 use crate::engine::lossless::LosslessStatus;

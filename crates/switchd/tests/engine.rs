@@ -9,14 +9,14 @@ use p4exec::Update;
 use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4front::source::SourceMap;
-use packet::MacAddr;
-use packet::pfc::{self, Quanta};
+use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use switchd::engine::control::Control;
 use switchd::engine::io::{MemoryIo, MemoryWires};
 use switchd::engine::lossless::LosslessStatus;
 use switchd::engine::{Engine, EngineConfig, EngineError, Notification};
 use tokio::sync::mpsc::Receiver;
-use units::{BitRate, Bytes, Nanos, PortId, Priority};
+use wire::MacAddr;
+use wire::pfc::{self, Quanta};
 
 const PROGRAM: &str = r"
 #include <core.p4>

@@ -12,10 +12,10 @@ use std::time::Duration;
 use netlab::veth::End;
 use netlab::{Namespace, Veth, rtnl::Rtnl};
 use p4front::source::SourceMap;
+use quantities::PortId;
 use switchd::engine::{Engine, EngineConfig, Notification};
 use switchd::ports::{PortBinding, PortError, PortOptions, Ports};
 use tokio::sync::mpsc::Receiver;
-use units::PortId;
 
 /// What comes in at 1 leaves by 2 and the other way round; what comes in at 3 leaves by 3.
 const PROGRAM: &str = r"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use units::{BitRate, Metres, PortId};
+use quantities::{BitRate, Metres, PortId};
 
 use super::address::{Layout, host_address, ipv6_of, mac_of};
 use super::error::TopologyError;

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 use super::prefix::Ipv4Prefix;
 

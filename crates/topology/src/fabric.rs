@@ -4,7 +4,7 @@
 //! the arcs that leave a switch are contiguous and in port order, so that every algorithm built on
 //! it is deterministic without sorting.
 
-use units::PortId;
+use quantities::PortId;
 
 use super::ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 use super::model::Topology;

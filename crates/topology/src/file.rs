@@ -25,10 +25,10 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
-use units::{BitRate, Bytes, Metres, PortId};
 
 use super::build::{Builder, HostDraft};
 use super::error::TopologyError;

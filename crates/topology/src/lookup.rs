@@ -1,7 +1,7 @@
 //! Finding nodes and links by the names that people type.
 
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 use super::ids::{HostId, LinkId, NodeId, SwitchId};
 use super::model::Topology;

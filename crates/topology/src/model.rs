@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Metres, PortId};
 
 use super::error::TopologyError;
 use super::ids::{HostId, LinkId, NodeId, SwitchId};

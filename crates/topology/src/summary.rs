@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use quantities::BitRate;
 use rayon::prelude::*;
 use serde::Serialize;
-use units::BitRate;
 
 use super::distances::Distances;
 use super::fabric::{Fabric, UNREACHABLE};

@@ -131,7 +131,7 @@ fn links_to_nodes_outside_the_vectors_do_not_panic() {
     let link = Link {
         a: end(NodeId::Switch(SwitchId::new(0))),
         b: end(NodeId::Switch(SwitchId::new(5))),
-        rate: units::BitRate::gbps(1),
+        rate: quantities::BitRate::gbps(1),
         length: 1.into(),
         up: true,
     };

@@ -66,7 +66,7 @@ fn describe(report: &Report) -> String {
         "carried",
         "growth KiB",
     ];
-    let micros = |time: units::Nanos| format!("{:.0}", time.get() as f64 / 1e3);
+    let micros = |time: quantities::Nanos| format!("{:.0}", time.get() as f64 / 1e3);
     let row = |figure: &LinkFigure| {
         vec![
             figure.what.to_owned(),

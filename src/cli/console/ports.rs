@@ -1,6 +1,6 @@
 //! Ports, their queues and the switch's clock: over its admin socket, as P4Runtime has no words for them.
 
-use units::PortId;
+use quantities::PortId;
 
 use super::super::terminal;
 use super::{Outcome, Session, help, number};

@@ -166,7 +166,7 @@ impl Bench {
 }
 
 fn describe(report: &Report) -> String {
-    let mib = |bytes: Option<units::Bytes>| {
+    let mib = |bytes: Option<quantities::Bytes>| {
         bytes.map_or_else(
             || "-".to_owned(),
             |b| format!("{:.1}", b.get() as f64 / f64::from(1 << 20)),

@@ -10,7 +10,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{DataLink, TsResolution};
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use crate::cli::fault::{Context, Fault};
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::Args;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, Outputs};
+use quantities::{Nanos, PortId};
 use serde::Serialize;
-use units::{Nanos, PortId};
 
 use super::capture;
 use super::subject::{Control, Source, Which};

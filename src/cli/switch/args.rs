@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use netsim::simulate::{Size, Speed, Time};
+use quantities::BitRate;
 use switchd::ports::PortBinding;
 use switchd::server::DEFAULT_ADDRESS;
 use switchd::server::build::BuildLimits;
-use units::BitRate;
 
 use super::super::fault::Fault;
 use super::super::{CalledBy, called_by};

@@ -5,7 +5,7 @@ use std::path::Path;
 use device::buffer::{Buffer, BufferConfig};
 use netsim::simulate::{LosslessFile, Speed, lossless_of_plan};
 use p4gen::build::BuildDirectory;
-use units::PortId;
+use quantities::PortId;
 
 use super::super::check;
 use super::super::fault::{Context, Fault};

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use device::buffer::BufferConfig;
 use netlab::{NetError, PacketOptions};
+use quantities::PortId;
 use serde::Serialize;
 use switchd::admin::{Admin, RunFolder, Subject};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
@@ -25,7 +26,6 @@ use switchd::server::build::{ChildBuilder, PipelineBuilder};
 use switchd::server::{self, Server, ServerConfig, ServerError, Tls};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use units::PortId;
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};

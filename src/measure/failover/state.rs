@@ -1,10 +1,10 @@
 //! State per switch: rules and TCAM bits of every scheme (Stephens15 section 4.8.1), and what compression saves.
 
 use plan::failover::{Output, StateCounts};
+use quantities::Bytes;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
 use topology::Topology;
-use units::Bytes;
 
 use super::super::machine::{peak_memory, reset_peak_memory, timed};
 use super::super::planning::MeasureError;

@@ -1,10 +1,10 @@
 //! What a shared-buffer switch is told: ports, thresholds, schedulers, marking; and why it refuses.
 
-use packet::MacAddr;
-use packet::pfc::Quanta;
+use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use units::{BitRate, Bytes, Nanos, PortId, Priority};
+use wire::MacAddr;
+use wire::pfc::Quanta;
 
 /// Number of priorities, hence of queues per port and direction.
 pub const CLASSES: usize = 8;

@@ -1,7 +1,7 @@
 //! What a shared-buffer switch counts.
 
+use quantities::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
 
 /// What a class of a port saw, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -65,7 +65,7 @@ pub(super) fn mark(bytes: &mut [u8]) -> bool {
             bytes[ip + 1] |= 3;
             let new = u16::from_be_bytes([bytes[ip], bytes[ip + 1]]);
             let sum = u16::from_be_bytes([bytes[ip + 10], bytes[ip + 11]]);
-            let sum = packet::checksum::update(sum, old, new);
+            let sum = wire::checksum::update(sum, old, new);
             bytes[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
             true
         }
@@ -82,9 +82,9 @@ pub(super) fn mark(bytes: &mut [u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use packet::PacketBuilder;
-    use packet::checksum::checksum;
-    use packet::layers::Layers;
+    use wire::PacketBuilder;
+    use wire::checksum::checksum;
+    use wire::layers::Layers;
 
     use super::*;
 
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn marks_become_likelier_as_the_queue_grows() {
         let ecn = Ecn {
-            kmin: units::Bytes::new(1_000),
-            kmax: units::Bytes::new(3_000),
+            kmin: quantities::Bytes::new(1_000),
+            kmax: quantities::Bytes::new(3_000),
             pmax: 0.5,
         };
         let mut chance = 7;

@@ -26,8 +26,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use p4exec::compile::prefetch;
-use packet::pfc;
-use units::{Bytes, Nanos, PortId, Priority};
+use quantities::{Bytes, Nanos, PortId, Priority};
+use wire::pfc;
 
 pub use config::{
     Alpha, BufferConfig, BufferError, CLASSES, ClassSet, ETHERNET_OVERHEAD, Ecn, PortConfig,

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use packet::pfc::{self, Quanta};
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
+use wire::pfc::{self, Quanta};
 
 use super::config::CLASSES;
 use super::{Buffer, Wire, bit};

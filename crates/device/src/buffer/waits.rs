@@ -1,8 +1,8 @@
 //! Who waits for whom: what a switch tells the deadlock detector.
 
-use packet::pfc::Quanta;
+use quantities::{Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, PortId, Priority};
+use wire::pfc::Quanta;
 
 use super::config::Threshold;
 use super::{Buffer, CLASSES, bit};

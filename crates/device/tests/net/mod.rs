@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use device::buffer::{
     Buffer, BufferConfig, ClassSet, Offer, PortConfig, QueueLimit, Scheduler, Threshold,
 };
-use packet::MacAddr;
-use packet::pfc::{self, Quanta};
-use units::{BitRate, Bytes, Nanos, PortId, Priority};
+use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
+use wire::MacAddr;
+use wire::pfc::{self, Quanta};
 
 pub const MTU: usize = 1500;
 /// TaggerDraft section 3.3: 40 Gb/s, 300 m, MTU 1500, 60 quanta.

@@ -10,8 +10,8 @@ use controlplane::devices;
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{PacketOptions, PacketSocket, Veth};
+use quantities::PortId;
 use topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
-use units::PortId;
 
 use super::{DrillError, PATIENCE};
 

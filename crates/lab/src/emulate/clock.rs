@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use units::Nanos;
+use quantities::Nanos;
 
 /// When scenario time is what.
 #[derive(Clone, Copy, Debug)]

@@ -17,13 +17,13 @@ use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{Namespace, NetError, PacketOptions, PacketSocket, Veth};
 use p4exec::Compiled;
+use quantities::{Nanos, PortId};
 use switchd::admin::{Admin, Subject};
 use switchd::engine::lossless::Totals;
 use switchd::engine::{Engine, EngineConfig, EngineHandle};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
 use tokio::runtime::{Builder, Runtime};
 use topology::{Endpoint, HostId, Link, LinkId, NodeId, SwitchId, Topology};
-use units::{Nanos, PortId};
 
 use super::{EmulateError, Options};
 

@@ -66,7 +66,7 @@ pub struct MininetLink {
 pub fn play(
     network: &Network,
     scenario: &Scenario,
-    rate: units::BitRate,
+    rate: quantities::BitRate,
 ) -> Result<(MininetPlay, Vec<String>), EmulateError> {
     let topology = network.plan().topology();
     let scale = super::scale(network, scenario, rate)?;

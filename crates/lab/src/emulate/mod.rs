@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 
 use device::buffer::{Buffer, BufferConfig, BufferError};
 use netlab::NetError;
+use quantities::{BitRate, Nanos};
 use serde::Serialize;
 use switchd::engine::EngineError;
 use switchd::engine::lossless::Totals;
 use switchd::ports::PortError;
 use thiserror::Error;
-use units::{BitRate, Nanos};
 
 use cards::Cards;
 use clock::Clock;

@@ -6,8 +6,8 @@ use device::buffer::Snapshot;
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use netsim::simulate::DeadlockReport;
 use netsim::simulate::live;
+use quantities::PortId;
 use topology::{LinkId, NodeId, SwitchId, Topology};
-use units::PortId;
 
 use super::EmulateError;
 use super::clock::Clock;

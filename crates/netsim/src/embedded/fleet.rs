@@ -14,8 +14,8 @@ use p4gen::layout::tofino::{PORTS_UP, STATUS_WORD_BITS, generator_port};
 use p4gen::targets::tofino;
 use p4ir::ValidProgram;
 use plan::CheckedPlan;
+use quantities::{Nanos, PortId};
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
-use units::{Nanos, PortId};
 
 use super::load;
 use super::network::{self, Network, NetworkError};

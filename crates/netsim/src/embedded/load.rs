@@ -9,8 +9,8 @@ use p4exec::value::Bits;
 use p4exec::{RuntimeState, StateError, Update};
 use p4gen::entries::{self, MatchValue, SwitchEntries};
 use p4ir::ExternId;
+use quantities::Nanos;
 use thiserror::Error;
-use units::Nanos;
 
 /// Why an embedded switch does not take its entries.
 #[derive(Debug, Error)]

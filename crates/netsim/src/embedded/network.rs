@@ -14,13 +14,13 @@ use p4gen::layout::{Layout, ProgramFeatures, edge_dscp};
 use p4gen::program::{self, ProgramError};
 use p4ir::ValidProgram;
 use p4runtime::{NameError, P4InfoIndex};
-use packet::{MacAddr, PacketBuilder, PacketError};
 use plan::{CarrierKind, CheckedPlan, ClassId, NewTag};
+use quantities::PortId;
 use thiserror::Error;
 use topology::routes::RouteError;
 use topology::routes::forwarding::Forwarding;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
-use units::PortId;
+use wire::{MacAddr, PacketBuilder, PacketError};
 
 use super::load::{self, LoadError};
 

@@ -2,11 +2,11 @@
 
 use p4exec::trace::{TableTrace, TraceEvent};
 use p4gen::layout::SHIM_BYTES;
-use packet::layers::{Layers, Network as NetworkLayer};
 use plan::{CarrierKind, TagCode};
+use quantities::{Nanos, PortId, Priority};
 use serde::Serialize;
 use topology::{NodeId, SwitchId};
-use units::{Nanos, PortId, Priority};
+use wire::layers::{Layers, Network as NetworkLayer};
 
 use super::network::{Network, NetworkError};
 

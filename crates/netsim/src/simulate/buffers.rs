@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use device::buffer::{
     Alpha, BufferConfig, ClassSet, Ecn, PortConfig, QueueLimit, Scheduler, Threshold,
 };
-use packet::MacAddr;
-use packet::pfc::Quanta;
 use plan::{CheckedPlan, headroom};
+use quantities::{BitRate, Bytes, Metres, Nanos, PortId, Priority};
 use serde::Deserialize;
 use topology::{Peer, SwitchId};
-use units::{BitRate, Bytes, Metres, Nanos, PortId, Priority};
+use wire::MacAddr;
+use wire::pfc::Quanta;
 
 use super::quantity::{Size, Speed, Time};
 use super::scenario::{ScenarioError, SchedulerSpec, SwitchSpec, ThresholdSpec};

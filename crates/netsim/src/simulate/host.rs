@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use device::buffer::CLASSES;
-use packet::MacAddr;
-use packet::pfc::{self, Quanta};
-use units::{BitRate, Priority};
+use quantities::{BitRate, Priority};
+use wire::MacAddr;
+use wire::pfc::{self, Quanta};
 
 use super::flow::{Flow, Next};
 

@@ -1,8 +1,8 @@
 //! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a calendar or a clock
 //! drives them; nothing here knows which.
 
-use packet::pfc::{self, Quanta};
-use units::Priority;
+use quantities::Priority;
+use wire::pfc::{self, Quanta};
 
 use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender};
 use super::host::{Nic, Turn};

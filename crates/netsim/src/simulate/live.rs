@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use device::buffer::{Buffer, BufferConfig, CLASSES};
 use device::deadlock::Deadlock;
 use p4exec::Compiled;
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use super::flow::{Flow, HEAD};
 pub use super::hosts::Hosts;

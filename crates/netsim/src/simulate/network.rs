@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use p4gen::build::TargetKind;
 use plan::{CarrierKind, RuleForm, Tables};
+use quantities::{BitRate, Metres};
 use schemes::{Algorithm, TaggerOptions};
 use serde::Deserialize;
 use topology::Topology;
@@ -12,7 +13,6 @@ use topology::generate::{
     Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line, Ring, ThreeLayerClos, ThreeNode,
 };
 use topology::routes::RoutePolicy;
-use units::{BitRate, Metres};
 
 use super::quantity::Speed;
 use super::scenario::ScenarioError;

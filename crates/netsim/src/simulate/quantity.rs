@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use quantities::{BitRate, Bytes, Nanos};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use units::{BitRate, Bytes, Nanos};
 
 /// A number with one of these units, each worth so much; a bare number counts in the first.
 fn parse(text: &str, units: &[(&str, f64)]) -> Option<u64> {

@@ -2,9 +2,9 @@
 
 use device::buffer::{Buffer, CLASSES, ClassCounters};
 use device::deadlock::{Deadlock, QueueId};
+use quantities::{Nanos, PortId, Priority};
 use serde::Serialize;
 use topology::{SwitchId, Topology};
-use units::{Nanos, PortId, Priority};
 
 use super::flow::Flow;
 use super::scenario::{EventSpec, RerouteSpec, Scenario};

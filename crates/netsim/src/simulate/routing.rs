@@ -10,10 +10,10 @@ use p4gen::entries::{
 use p4gen::layout::{Features, Layout, MatchKind, action, table};
 use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
+use quantities::{PortId, Priority};
 use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, Reroute};
 use topology::{HostId, LinkId, NodeId, SwitchId};
-use units::{PortId, Priority};
 
 use super::scenario::{RouteSpec, ScenarioError};
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use device::Device;
 use device::buffer::{Buffer, BufferConfig, ETHERNET_OVERHEAD};
 use p4exec::{Compiled, Executor as _};
-use packet::pfc::Quanta;
 use plan::{ClassId, propagation};
+use quantities::{BitRate, Nanos, PortId, Priority};
 use topology::routes::forwarding::Reroute;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
-use units::{BitRate, Nanos, PortId, Priority};
+use wire::pfc::Quanta;
 
 use super::SimulateError;
 use super::buffers::{self, REACTION_QUANTA};
@@ -543,7 +543,7 @@ fn distance(topology: &Topology, from: HostId, to: HostId) -> (u32, u64) {
 /// Writes the IPv4 header's checksum anew.
 fn checksum(head: &mut [u8; HEAD]) {
     head[24..26].fill(0);
-    let sum = packet::checksum::checksum(&head[14..34]);
+    let sum = wire::checksum::checksum(&head[14..34]);
     head[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 

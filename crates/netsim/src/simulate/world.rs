@@ -6,8 +6,8 @@ use device::buffer::{Frames, PauseEdge, Refusal};
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use device::{Bench, Device, DeviceDrop};
 use p4exec::Compiled;
+use quantities::{Nanos, PortId, Priority};
 use topology::{Link, NodeId};
-use units::{Nanos, PortId, Priority};
 
 use super::calendar::Calendar;
 use super::hosts::{Did, Heard, Hosts};

@@ -16,8 +16,8 @@ use std::sync::Mutex;
 
 use cranelift_jit::JITModule;
 use p4ir::LeafKind;
+use quantities::{Bytes, PortId};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, PortId};
 
 use super::frame::Slot;
 use super::runtime::{Runtime, WideOp};

@@ -52,7 +52,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use p4ir::ValidProgram;
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{Batch, Departure, DropReason, Executor, OutputMetadata, Outputs, Sink};
 use crate::interp::Interpreter;
@@ -280,7 +280,7 @@ impl Compiled {
                     scratch: &mut self.scratch,
                     memo: &mut self.memo,
                     now: Nanos::default(),
-                    length: units::Bytes::default(),
+                    length: quantities::Bytes::default(),
                 },
                 self.images.addresses(),
                 &self.counters,

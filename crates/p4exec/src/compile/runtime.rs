@@ -2,7 +2,7 @@
 //! The interpreter's counterparts of these functions say what they must do.
 
 use p4ir::{Entity as _, ExternId, LeafKind, TableId, ValidProgram, ValueSetId};
-use units::{Bytes, Nanos};
+use quantities::{Bytes, Nanos};
 
 use super::frame::{FrameLayout, Slot, bits_of, words_of};
 use super::memo::Memo;

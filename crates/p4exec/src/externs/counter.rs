@@ -1,6 +1,6 @@
 //! Counters of packets and bytes.
 
-use units::Bytes;
+use quantities::Bytes;
 
 /// What a counter counts. Both numbers are kept either way, as BMv2 does; the kind says which
 /// of them the program asked for.

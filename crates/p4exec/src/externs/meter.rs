@@ -3,7 +3,7 @@
 //! Tokens are counted exactly, in billionths, so that no rate loses to rounding however often the
 //! meter runs. A meter that was never configured says green.
 
-use units::{Bytes, Nanos};
+use quantities::{Bytes, Nanos};
 
 use super::counter::CounterCell;
 

@@ -1,7 +1,7 @@
 //! The machine a block runs on: storage, the packet, and the bookkeeping of one pass.
 
 use p4ir::{ExternId, Place, Projection, Type, TypeId, ValidProgram};
-use units::{Bytes, Nanos};
+use quantities::{Bytes, Nanos};
 
 use super::MAX_ROUNDS;
 use crate::bitio::{BitWriter, read_bits};

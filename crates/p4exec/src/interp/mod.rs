@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use p4ir::ValidProgram;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use crate::exec::{DropReason, Executor, Outputs};
 use crate::path::{self, Engine, Lent, Pass, Requests};

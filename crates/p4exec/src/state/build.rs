@@ -6,8 +6,8 @@ use p4ir::{
     ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance, KeySet,
     Type, TypeId, ValidProgram, ValueSet,
 };
+use quantities::Nanos;
 use thiserror::Error;
-use units::Nanos;
 
 use super::control::Binding;
 use super::{

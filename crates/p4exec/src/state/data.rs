@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use p4ir::{Entity as _, ExternId, TableId};
-use units::{Bytes, Nanos, PortId};
+use quantities::{Bytes, Nanos, PortId};
 
 use super::control::{Binding, ControlState, no_such};
 use super::{Delta, StateError};

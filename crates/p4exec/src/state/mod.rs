@@ -21,8 +21,8 @@ mod update;
 use std::sync::Arc;
 
 use p4ir::{ActionId, ExternId, TableId, ValidProgram, ValueSetId};
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 use crate::externs::counter::CounterArray;
 use crate::externs::meter::MeterArray;

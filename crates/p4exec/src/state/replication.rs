@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use units::PortId;
+use quantities::PortId;
 
 use crate::ports::PortSet;
 

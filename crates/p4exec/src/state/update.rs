@@ -1,7 +1,7 @@
 //! Changes the control plane asks for, one at a time or in batches.
 
 use p4ir::{ExternId, TableId, ValueSetId};
-use units::Nanos;
+use quantities::Nanos;
 
 use super::replication::{CloneSession, Copies, Replica};
 use super::{Delta, RuntimeState, StateError, Transaction};

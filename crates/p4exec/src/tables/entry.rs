@@ -3,8 +3,8 @@
 use std::fmt;
 
 use p4ir::ActionId;
+use quantities::Nanos;
 use thiserror::Error;
-use units::Nanos;
 
 use super::Slot;
 use super::key::{FieldMatch, KeyError, KeyField};
@@ -30,7 +30,7 @@ pub struct WeightedCall {
     /// The share of packets, relative to the other weights; at least 1.
     pub weight: u32,
     /// If given, the member counts only while this port is up.
-    pub watch_port: Option<units::PortId>,
+    pub watch_port: Option<quantities::PortId>,
 }
 
 /// What an entry does when it wins.

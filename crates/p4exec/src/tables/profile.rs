@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 use super::entry::ActionCall;
 use super::revision::Revision;

@@ -1,7 +1,7 @@
 //! A table: its entries, its default action, and the match structure that finds the winner.
 
 use p4ir::{ActionId, Entity as _};
-use units::Nanos;
+use quantities::Nanos;
 
 use super::Slot;
 use super::action::{self, ActionWord, PackedAction, RowKind};

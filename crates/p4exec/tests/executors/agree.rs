@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use p4exec::{Batch, Compiled, Executor, ExecutorKind, Outputs, TraceEvent, executor};
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use super::packet_path::{configured, program};
 

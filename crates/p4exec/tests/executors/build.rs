@@ -6,7 +6,7 @@ use std::sync::Arc;
 use p4exec::state::Replica;
 use p4exec::{DropReason, Executor, Outputs};
 use p4ir::*;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 pub(crate) const HEADERS: usize = 0;
 pub(crate) const META: usize = 1;

@@ -11,7 +11,7 @@ use p4exec::value::Bits;
 use p4exec::{ControlState, ExecutorKind, RuntimeState, Update, executor};
 use p4ir::MatchKind;
 use proptest::prelude::*;
-use units::{Bytes, Nanos, PortId};
+use quantities::{Bytes, Nanos, PortId};
 
 use super::build::*;
 use super::state::{set_port, with_selector};

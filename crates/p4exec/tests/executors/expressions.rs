@@ -5,7 +5,7 @@ use std::sync::Arc;
 use p4exec::{ExecutorKind, Outputs, executor};
 use p4ir::*;
 use proptest::prelude::*;
-use units::{Nanos, PortId};
+use quantities::{Nanos, PortId};
 
 use super::build::*;
 

@@ -7,7 +7,7 @@ use p4exec::state::CloneSession;
 use p4exec::value::Bits;
 use p4exec::{DropReason, ExecutorKind, Outputs, TraceEvent, Update, executor};
 use p4ir::*;
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use super::build::*;
 

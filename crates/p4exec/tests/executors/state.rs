@@ -10,7 +10,7 @@ use p4exec::tables::{
 use p4exec::value::Bits;
 use p4exec::{ExecutorKind, RuntimeState, StateError, Update, executor};
 use p4ir::*;
-use units::{Bytes, Nanos, PortId};
+use quantities::{Bytes, Nanos, PortId};
 
 use super::build::*;
 

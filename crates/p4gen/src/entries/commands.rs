@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{ActionProfile, MatchField, Table};
 use p4runtime::{Bits, P4InfoIndex};
-use units::PortId;
+use quantities::PortId;
 
 use super::EntriesError;
 use super::model::{

@@ -20,8 +20,8 @@ use plan::CheckedPlan;
 use plan::failover::{
     Action, Destination, Failover, Origin, PortMask, ReverseMatch, RuleRef, Target, Ternary, Write,
 };
+use quantities::PortId;
 use topology::{HostId, NodeId, SwitchId, Topology};
-use units::PortId;
 
 use super::model::{EntryAction, Key, SwitchEntries};
 use super::writer::{Writer, number};

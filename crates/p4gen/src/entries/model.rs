@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use p4runtime::Bits;
-use units::PortId;
+use quantities::PortId;
 
 /// A control-plane name, as in P4Info. Static where the layout of our own programs gives it.
 pub type Name = Cow<'static, str>;

@@ -26,9 +26,9 @@ use indexmap::IndexMap;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{MatchField, Table};
 use p4runtime::{Bits, P4InfoIndex};
+use quantities::PortId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use units::PortId;
 
 use super::model::{
     ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Replica,

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use p4runtime::Bits;
 use plan::{CheckedPlan, ClassId, NewTag, PortSet, TagRule};
+use quantities::PortId;
 use topology::routes::forwarding::{ForwardAction, Forwarding, NextHop};
 use topology::{NodeId, SwitchId};
-use units::PortId;
 
 use super::model::{ActionCall, EntryAction, Group, Key, MatchValue, Member, SwitchEntries};
 use super::writer::{Writer, number};

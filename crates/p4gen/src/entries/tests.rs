@@ -7,7 +7,7 @@ use p4runtime::p4::config::v1::{
 };
 use p4runtime::{Bits, P4InfoIndex};
 use proptest::prelude::*;
-use units::PortId;
+use quantities::PortId;
 
 use super::runtime_json::ProgramFiles;
 use super::*;

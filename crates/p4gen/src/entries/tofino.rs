@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use p4runtime::Bits;
 use plan::{CheckedPlan, RuleForm};
+use quantities::PortId;
 use topology::SwitchId;
 use topology::routes::forwarding::Forwarding;
-use units::PortId;
 
 use super::model::{ActionCall, EntryAction, MatchValue, Name, SwitchEntries};
 use super::writer::Writer;

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use num_bigint::BigUint;
 use p4runtime::Bits;
-use packet::MacAddr;
+use wire::MacAddr;
 
 /// The address that a value of an address's width can be written as: 32 bits as IPv4, 48 as MAC,
 /// 128 as IPv6.

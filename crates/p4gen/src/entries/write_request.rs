@@ -10,7 +10,7 @@ use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::v1::{self, entity, field_match, packet_replication_engine_entry, replica};
 use p4runtime::p4::v1::{table_action, update};
 use p4runtime::{Bits, P4InfoIndex, from_text, to_text};
-use units::PortId;
+use quantities::PortId;
 
 use super::model::{
     ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Replica,

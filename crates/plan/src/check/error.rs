@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use quantities::{Bytes, PortId, Priority};
 use thiserror::Error;
 use topology::routes::RouteError;
-use units::{Bytes, PortId, Priority};
 
 use super::resilience::{FailureReport, LostPacket};
 use crate::model::{NewTag, Tag};

@@ -384,7 +384,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use units::PortId;
+    use quantities::PortId;
 
     use super::*;
     use topology::Ipv4Prefix;

@@ -4,8 +4,8 @@
 //! Painting the rules into the cells in the order of their precedence finds every pair of rules that match
 //! the same packet, have the same precedence and disagree.
 
+use quantities::PortId;
 use topology::{NodeId, SwitchId, Topology};
-use units::PortId;
 
 use super::error::PlanError;
 use crate::model::{ClassId, NewTag, Tables, Tag, TagRule};

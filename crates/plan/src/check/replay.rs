@@ -6,9 +6,9 @@
 //! The states of up-down routes describe walks that may visit a switch twice, which routes never do; if
 //! only such a walk turns lossy, the routes themselves are enumerated, so the answer is always exact.
 
+use quantities::PortId;
 use topology::routes::{Path, Route, RoutePolicy, RouteSet};
 use topology::{Attachment, Fabric, NodeId, SwitchId};
-use units::PortId;
 
 use super::error::{LostRoute, PlanError};
 use super::lookup::{Lookup, TagIx};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Bytes, PortId, Priority};
+use quantities::{Bytes, PortId, Priority};
 
 use super::error::PlanError;
 use super::lookup::MOST_TAGS;

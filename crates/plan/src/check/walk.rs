@@ -1,7 +1,7 @@
 //! Breadth-first replay of a policy's walks through the rules, state by state.
 
+use quantities::PortId;
 use topology::{ArcId, Fabric, SwitchId};
-use units::PortId;
 
 use super::lookup::TagIx;
 use super::replay::Replay;

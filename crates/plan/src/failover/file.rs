@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use quantities::PortId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use topology::{NodeId, Topology};
-use units::PortId;
 
 use super::mask::{PortMask, WIDEST};
 use super::table::{

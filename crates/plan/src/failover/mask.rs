@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use units::PortId;
+use quantities::PortId;
 
 use crate::PortSet;
 

@@ -21,8 +21,8 @@ mod state;
 mod table;
 mod ternary;
 
+use quantities::PortId;
 use topology::{HostId, SwitchId, Topology};
-use units::PortId;
 
 use super::model::Provenance;
 use super::model::Tables;

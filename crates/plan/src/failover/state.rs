@@ -130,7 +130,7 @@ mod tests {
     use crate::failover::{
         Action, Claim, Element, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
     };
-    use units::PortId;
+    use quantities::PortId;
 
     fn table(rules: usize, hops: u8, tag: u32) -> SwitchTable {
         let mut table = SwitchTable::default();

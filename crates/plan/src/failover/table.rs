@@ -6,7 +6,7 @@
 use std::hash::Hash;
 
 use indexmap::IndexSet;
-use units::PortId;
+use quantities::PortId;
 
 use super::mask::PortMask;
 use super::ternary::Ternary;

@@ -4,10 +4,10 @@ mod oracle;
 
 use plan::check::*;
 use plan::{CarrierKind, ClassId, NewTag, PortSet, Promise, RuleForm, Tables, Tag, TagCode};
+use quantities::{Bytes, PortId, Priority};
 use schemes::{TaggerOptions, tagger};
 use topology::generate::{Cables, Clos};
 use topology::routes::RoutePolicy;
-use units::{Bytes, PortId, Priority};
 
 /// Two leaves (hosts on ports 1 and 2, spines on 3 and 4), two spines (leaves on 1 and 2), one bounce.
 fn small() -> Tables {

@@ -10,11 +10,11 @@ use plan::{
     Tables, Tag, TagRule, Tagging,
 };
 use proptest::prelude::*;
+use quantities::{BitRate, Metres, PortId, Priority};
 use schemes::{Algorithm, TaggerOptions, tagger};
 use topology::generate::{Cables, Clos, Ring, ThreeNode};
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Endpoint, Host, HostId, Link, NodeId, Role, Switch, SwitchId, Topology};
-use units::{BitRate, Metres, PortId, Priority};
 
 /// A packet that has just come into a switch.
 type State = (ClassId, Tag, SwitchId, PortId);

@@ -20,7 +20,7 @@ pub(super) struct KeyLayout {
     tree: u32,
     origin: u32,
     /// The ports that rules ask about: bit `i` of the last part is the status of the `i`-th.
-    ports: Vec<units::PortId>,
+    ports: Vec<quantities::PortId>,
     words: usize,
 }
 

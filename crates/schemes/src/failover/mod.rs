@@ -33,10 +33,10 @@ use plan::failover::{
     WIDEST,
 };
 use plan::{Provenance, Tables};
+use quantities::PortId;
 use rayon::prelude::*;
 use thiserror::Error;
 use topology::{Fabric, HostId, SwitchId, Topology};
-use units::PortId;
 
 pub use arborescences::arborescences;
 pub use compress::{CompressError, Compressed, compress, equivalent};

@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 use plan::failover::{
     Action, Destination, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
 };
+use quantities::PortId;
 use topology::{ArcId, SwitchId};
-use units::PortId;
 
 use super::paths::{Failures, Ways};
 use super::{FailoverError, FailoverScheme, Network, PathPolicy, Placed};

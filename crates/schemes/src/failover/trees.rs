@@ -6,8 +6,8 @@
 //! *reverse tree*, the one that enters the switch by the failed link: a failed link is then met once only.
 
 use plan::failover::{Action, Origin, PortMask, PortMatch, Rule, Ternary, Write, WriteTag};
+use quantities::PortId;
 use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
-use units::PortId;
 
 use super::arborescences::arborescences;
 use super::paths::{Failures, Ways};

@@ -12,7 +12,7 @@ use p4exec::externs::meter::{Marked, MeterConfig};
 use p4exec::state::{ControlState, Delta, Transaction};
 use p4exec::tables::Slot;
 use p4ir::TableId;
-use units::Nanos;
+use quantities::Nanos;
 
 use super::{BoxedExecutor, EngineError, EngineHandle};
 

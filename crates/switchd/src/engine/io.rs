@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use units::{PortId, Priority};
+use quantities::{PortId, Priority};
 
 /// Where one packet of a [`PacketBatch`] lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 
 use device::buffer::{Buffer, BufferCounters, ClassCounters, HeldBack, Refusal, Snapshot, Wait};
 use device::{Device, DeviceDrop};
+use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Nanos, PortId, Priority};
 
 use super::BoxedExecutor;
 

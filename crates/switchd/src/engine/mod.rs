@@ -24,11 +24,11 @@ use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
 use device::{EgressQueues, PortCounters, QueueRange, QueueSetting};
 use p4exec::{BuildError, Compiled, Executor, Interpreter, Object, RuntimeState};
 use p4ir::ValidProgram;
-use packet::MacAddr;
+use quantities::{BitRate, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::mpsc;
-use units::{BitRate, Bytes, Nanos, PortId};
+use wire::MacAddr;
 
 use crate::ports::PortNames;
 use io::{PortIo, Wake};

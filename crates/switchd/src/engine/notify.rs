@@ -1,8 +1,8 @@
 //! What the data plane tells the control plane unasked.
 
 use p4exec::externs::digest::Digest;
+use quantities::{Nanos, PortId};
 use tokio::sync::mpsc;
-use units::{Nanos, PortId};
 
 /// Something the control plane should hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, TryRecvError};
 use device::buffer::{Buffer, BufferConfig};
 use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting, Taken};
 use p4exec::RuntimeState;
-use units::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 
 use super::io::{PacketBatch, PortIo};
 use super::lossless::{Pump, Totals};

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pcap_file::pcap::{PcapHeader, PcapReader};
 use pcap_file::{DataLink, Endianness, TsResolution};
-use units::PortId;
+use quantities::PortId;
 
 use super::{Line, LineStats, PortError};
 

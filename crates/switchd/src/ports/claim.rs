@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use netlab::rtnl::Rtnl;
-use units::PortId;
+use quantities::PortId;
 
 use super::PortError;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use netlab::rtnl::Rtnl;
 use netlab::{LinkEvent, LinkWatch};
-use units::PortId;
+use quantities::PortId;
 
 use super::set::lock;
 use super::{PortBinding, PortError, PortSpec};

@@ -18,8 +18,8 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use netlab::NetError;
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 pub use names::{NameError, PortNames};
 pub use set::{PortInfo, PortOptions, PortSet, Ports};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 /// Names listed in an error.
 const LISTED: usize = 16;

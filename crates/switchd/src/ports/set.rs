@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
 use netlab::{PacketOptions, PacketSocket, Poller};
-use units::{PortId, Priority};
+use quantities::{PortId, Priority};
 
 use super::capture::{Files, Input, Output, Tap};
 use super::claim::Claim;

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use quantities::PortId;
 use thiserror::Error;
-use units::PortId;
 
 /// What a port is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]

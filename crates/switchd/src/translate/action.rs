@@ -5,7 +5,7 @@ use p4exec::tables::{ActionCall, EntryAction, GroupId, MemberId, WeightedCall};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
 use p4runtime::p4::v1::{action_profile_action, table_action};
-use units::PortId;
+use quantities::PortId;
 
 use super::refusal::Refusal;
 use super::schema::{ActionChoice, ProfileSchema, Schema, TableSchema};

@@ -29,7 +29,7 @@ fn number(count: i64) -> u64 {
 pub fn cell(data: &v1::CounterData) -> CounterCell {
     CounterCell {
         packets: number(data.packet_count),
-        bytes: units::Bytes::new(number(data.byte_count)),
+        bytes: quantities::Bytes::new(number(data.byte_count)),
     }
 }
 

@@ -11,7 +11,7 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::field_match::FieldMatchType as Given;
 use p4runtime::p4::v1::table_action;
-use units::Nanos;
+use quantities::Nanos;
 
 use super::Verb;
 use super::book::Scratch;

@@ -12,7 +12,7 @@ use p4ir::{
     ActionId, Entity as _, ExternId, KeySet, TableId, Type, TypeId, ValidProgram, ValueSetId,
 };
 use p4runtime::p4::config::v1 as info;
-use units::PortId;
+use quantities::PortId;
 
 use super::refusal::Refusal;
 use super::value::Shape;

@@ -7,7 +7,7 @@ use p4exec::tables::{EntryOptions, EntryPriority, EntryView, FieldMatch, NewEntr
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::table_action;
-use units::{Bytes as ByteCount, Nanos};
+use quantities::{Bytes as ByteCount, Nanos};
 
 use super::action::{
     Place, Surroundings, decode_action, decode_table_action, encode_action, encode_table_action,

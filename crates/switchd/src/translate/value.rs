@@ -1,7 +1,7 @@
 //! Byte strings of the wire and bit strings of the executor (P4Runtime 1.5, section 8.3).
 
 use p4exec::value::Bits;
-use units::PortId;
+use quantities::PortId;
 
 use super::refusal::Refusal;
 use crate::ports::PortNames;

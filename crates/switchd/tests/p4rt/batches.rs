@@ -5,8 +5,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::p4_data::Data;
 use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::write_request::Atomicity;
+use quantities::PortId;
 use tonic::Code;
-use units::PortId;
 
 use crate::support::{Rig, WAIT, codes, direct, exact, insert, lpm, modify, optional, update};
 

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
+use quantities::{Bytes, PortId};
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::server::ServerConfig;
 use switchd::server::build::{BuildLimits, ChildBuilder, MOST_WAITING, PipelineBuilder};
 use tokio::task::JoinHandle;
 use tonic::{Code, Status};
-use units::{Bytes, PortId};
 
 use crate::support::{CPU, Client, PROGRAM, Rig, WAIT, arbitration, config_of, exact, insert};
 

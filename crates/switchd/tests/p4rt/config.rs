@@ -5,8 +5,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
 use prost::Message as _;
+use quantities::PortId;
 use tonic::Code;
-use units::PortId;
 
 use crate::support::{Client, PROGRAM, Rig, WAIT, config_of, exact, insert};
 

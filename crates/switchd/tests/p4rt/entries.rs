@@ -5,8 +5,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type as Engine;
 use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::{action_profile_group, replica, table_action};
+use quantities::PortId;
 use tonic::Code;
-use units::PortId;
 
 use crate::support::{
     Client, Rig, WAIT, delete, direct, exact, insert, lpm, modify, optional, ternary, update,

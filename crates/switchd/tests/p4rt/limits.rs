@@ -11,6 +11,7 @@ use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::update::Type;
 use prost::Message as _;
+use quantities::PortId;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
 use switchd::measure::{Kind, Load, Session};
@@ -19,7 +20,6 @@ use switchd::server::{Server, ServerConfig};
 use tokio::io::AsyncReadExt as _;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
-use units::PortId;
 
 use crate::support::{
     Client, PROGRAM, Rig, WAIT, arbitration, config_of, exact, insert, lpm, modify, update,

@@ -10,11 +10,11 @@ use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::table_action;
 use p4runtime::p4::v1::update::Type;
+use quantities::PortId;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
 use switchd::server::{Server, ServerConfig, ServerError};
 use tonic::Code;
-use units::PortId;
 
 use crate::state::kept;
 use crate::support::{

@@ -2,9 +2,9 @@
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
+use quantities::PortId;
 use serde_json::{Value, json};
 use tonic::Code;
-use units::PortId;
 
 use crate::support::{Client, Rig, WAIT, delete, info_of, insert, modify, optional, ternary};
 

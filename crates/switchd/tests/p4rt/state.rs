@@ -9,11 +9,11 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::write_request::Atomicity;
+use quantities::PortId;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
 use switchd::persist::{Store, StoreError};
 use switchd::server::{Server, ServerConfig, ServerError};
-use units::PortId;
 
 use crate::support::{Client, Rig, WAIT, delete, exact, insert, lpm, update};
 

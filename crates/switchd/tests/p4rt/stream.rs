@@ -7,8 +7,8 @@ use p4runtime::p4::v1::p4_data::Data;
 use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::update::Type;
+use quantities::PortId;
 use tonic::Code;
-use units::PortId;
 
 use crate::support::{Client, Rig, WAIT, exact, insert, modify, update};
 

@@ -14,6 +14,7 @@ use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::{table_action, write_request::Atomicity};
 use prost::Message as _;
+use quantities::PortId;
 use switchd::engine::io::{MemoryIo, MemoryWires};
 use switchd::engine::{Engine, EngineConfig, Notification};
 use switchd::server::{Server, ServerConfig};
@@ -21,7 +22,6 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
-use units::PortId;
 
 pub const PROGRAM: &str = include_str!("all.p4");
 pub const WAIT: Duration = Duration::from_secs(20);

@@ -13,8 +13,8 @@ mod small;
 #[cfg(test)]
 mod tests;
 
+use quantities::{BitRate, Metres};
 use thiserror::Error;
-use units::{BitRate, Metres};
 
 use super::build::{Builder, HostDraft, at_host, at_switch};
 use super::error::TopologyError;

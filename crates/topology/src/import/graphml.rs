@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quantities::{BitRate, Metres};
 use roxmltree::{Document, Node};
-use units::{BitRate, Metres};
 
 use super::super::file;
 use super::{Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions};

@@ -229,7 +229,11 @@ fn names<'a>(
 }
 
 /// Megabits per second, as a number or a text.
-fn bandwidth(draft: &Draft, value: &Value, place: &str) -> Result<units::BitRate, ImportError> {
+fn bandwidth(
+    draft: &Draft,
+    value: &Value,
+    place: &str,
+) -> Result<quantities::BitRate, ImportError> {
     let number = value
         .as_f64()
         .or_else(|| value.as_str()?.trim().parse().ok());

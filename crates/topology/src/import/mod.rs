@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use quantities::{BitRate, Metres, PortId};
 use thiserror::Error;
-use units::{BitRate, Metres, PortId};
 
 use super::address::ipv6_of;
 use super::build::{Builder, HostDraft};

@@ -7,10 +7,10 @@
 //! As JSON, the same lines are strings:
 //! `{"format": "switchwright-routes", "version": 1, "routes": ["h1 s1 s2 h2"]}`.
 
+use quantities::PortId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use units::PortId;
 
 use crate::{ArcId, Attachment, Fabric, HostId, NodeId, SwitchId, Topology};
 

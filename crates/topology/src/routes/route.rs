@@ -1,6 +1,6 @@
 //! Routes: what they are made of, and the two forms in which they are handed out.
 
-use units::PortId;
+use quantities::PortId;
 
 use crate::{ArcId, Attachment, Fabric, HostId, SwitchId};
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use canvas::{Axes, COLOURS, Mark, Page};
+use quantities::{PortId, Priority};
 use topology::Topology;
-use units::{PortId, Priority};
 
 use super::report::{Report, port_name};
 use super::world::World;

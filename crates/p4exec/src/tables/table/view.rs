@@ -1,6 +1,6 @@
 //! Entries as readers see them.
 
-use units::Nanos;
+use quantities::Nanos;
 
 use super::Table;
 use crate::tables::Slot;

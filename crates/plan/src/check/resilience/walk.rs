@@ -1,7 +1,7 @@
 //! One packet's walk through the tables, and which links it depends on.
 
+use quantities::PortId;
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
-use units::PortId;
 
 use super::LostPacket;
 use crate::failover::{

@@ -17,9 +17,9 @@ use std::time::Duration;
 use p4exec::Object;
 use p4ir::{Program, ValidProgram};
 use p4runtime::p4::v1;
+use quantities::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use units::Bytes;
 
 use super::pipeline::Pipeline;
 use crate::engine::{EngineHandle, ExecutorKind, ReadyProgram};

@@ -19,8 +19,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use quantities::PortId;
 use rayon::prelude::*;
-use units::PortId;
 
 use super::policy::RoutePolicy;
 use super::set::{RouteError, RouteSet};

@@ -8,7 +8,7 @@
 //! writes it. For every header, `parse` after `emit` gives the same representation.
 //!
 //! ```
-//! use packet::{PacketBuilder, layers::Layers};
+//! use wire::{PacketBuilder, layers::Layers};
 //!
 //! let bytes = PacketBuilder::new()
 //!     .ipv4([10, 0, 1, 1], [10, 0, 2, 1])
@@ -18,7 +18,7 @@
 //!     .build()?;
 //! let layers = Layers::parse(&bytes)?;
 //! assert_eq!(layers.dscp(), Some(1));
-//! # Ok::<(), packet::PacketError>(())
+//! # Ok::<(), wire::PacketError>(())
 //! ```
 
 #[macro_use]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use units::Priority;
+use quantities::Priority;
 
 use crate::checksum::Sum;
 use crate::{EtherType, IpProtocol, MacAddr, PacketError};

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use units::Priority;
+use quantities::Priority;
 
 use crate::checksum::Sum;
 use crate::{EtherType, IpProtocol, MacAddr, PacketError};

@@ -1,7 +1,7 @@
 //! VLAN tags (IEEE 802.1Q): priority code point, drop eligibility, VLAN id, and the type of what
 //! follows.
 
-use units::Priority;
+use quantities::Priority;
 
 use crate::view::{Field, get_u16, room, set_u16};
 use crate::{EtherType, PacketError};

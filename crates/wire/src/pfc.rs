@@ -4,7 +4,7 @@
 //! priority for a time. The time counts in quanta of 512 bit times at the link's rate; 0 means "go
 //! on". The frame is untagged, goes to a reserved address and is never forwarded.
 
-use units::{BitRate, Nanos, Priority};
+use quantities::{BitRate, Nanos, Priority};
 
 use crate::ethernet::{self, Frame as EthernetFrame, MIN_FRAME_LEN};
 use crate::view::{Field, get_u16, room, set_u16};
