@@ -1,4 +1,5 @@
 //! The proof against plans that are wrong in one way each.
+#![allow(clippy::unwrap_used)]
 
 mod oracle;
 
