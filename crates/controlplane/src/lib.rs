@@ -4,7 +4,7 @@
 //! | step | module |
 //! |---|---|
 //! | which switch is where, and who we are to it | [`devices`] |
-//! | one switch over P4Runtime: session, pipeline, reads, writes; over BF Runtime, in the same words | [`client`], [`bfrt`](bfrt) |
+//! | one switch over P4Runtime: session, pipeline, reads, writes; over BF Runtime, in the same words | [`client`], [`bfrt`] |
 //! | one switch, over whichever it has | [`switch`] |
 //! | what a build directory wants of every switch | [`desired`] |
 //! | entities in one form, whoever wrote them | [`entity`] |

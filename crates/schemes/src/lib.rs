@@ -6,7 +6,7 @@
 //! | [`ttl`] | tag = hop count, whatever the routes | TaggerDraft section 4.2 |
 //! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | Stephens15 chapter 4 |
 //!
-//! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check`](plan::check) reads
+//! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check()`] reads
 //! the tables alone.
 
 mod acyclic;

@@ -252,7 +252,7 @@ fn write_key(field: &MatchField, value: Option<&MatchValue>) -> Result<FileKey, 
     })
 }
 
-/// Reads what [`write`] makes; the program's name comes with it.
+/// Reads what [`write()`] makes; the program's name comes with it.
 ///
 /// # Errors
 /// [`EntriesError`] for JSON that is not such a file, or entries that do not fit the program.

@@ -186,7 +186,7 @@ fn write_replication(out: &mut String, entries: &SwitchEntries) -> Result<(), En
     Ok(())
 }
 
-/// Reads what [`write`] makes, or a file of another hand that uses the same commands.
+/// Reads what [`write()`] makes, or a file of another hand that uses the same commands.
 ///
 /// # Errors
 /// [`EntriesError`] with the line for what is not a known command or does not fit the program.

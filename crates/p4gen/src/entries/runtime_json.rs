@@ -274,7 +274,7 @@ fn write_replicas(replicas: &[Replica]) -> Vec<FileReplica> {
     replicas.iter().map(write).collect()
 }
 
-/// Reads what [`write`] makes, or a file of the tutorials.
+/// Reads what [`write()`] makes, or a file of the tutorials.
 ///
 /// # Errors
 /// [`EntriesError`] for JSON that is not such a file, or entries that do not fit the program.

@@ -32,7 +32,7 @@ pub const SET_OUT_PORT: &str = "ingress.set_out_port";
 pub const ISLAND_OUT: &str = "ingress.island_out";
 /// The action [`action::DECAPSULATE`] there.
 pub const DECAPSULATE: &str = "ingress.decapsulate";
-/// Full name of the action profile that holds the members of [`ECMP_SELECTOR`]; to BF Runtime they are two tables.
+/// Full name of the action profile that holds the members of [`ECMP_SELECTOR`](super::ECMP_SELECTOR); to BF Runtime they are two tables.
 pub const ECMP_PROFILE: &str = "ingress.ecmp_profile";
 
 /// The P4 architecture that a program is written for.

@@ -22,7 +22,7 @@ impl<'a> EntryView<'a> {
         EntryHandle(self.slot)
     }
 
-    /// The stored key words ([`KeyLayout`] says what they mean).
+    /// The stored key words ([`KeyLayout`](crate::tables::layout::KeyLayout) says what they mean).
     #[must_use]
     pub fn key_words(&self) -> &'a [u64] {
         self.table.records.key(self.slot)
