@@ -1,4 +1,4 @@
-//! Typed quantities that every room of the house shares: ports, priorities, bytes, time, rates.
+//! Quantities as types, for every API: ports, priorities, bytes, time, rates.
 //!
 //! A bare integer in an API says neither what it counts nor in which unit; these newtypes do. They
 //! are plain data (`Copy`, ordered, hashable, serialised as the number inside) and carry only the

@@ -1,4 +1,4 @@
-//! Schemes: one per system of the seeds. Pure: topology, routes and options in, [`Tables`] out.
+//! Schemes: one per system of the literature. Pure: topology, routes and options in, [`Tables`] out.
 //!
 //! | scheme | algorithms | source |
 //! |---|---|---|
