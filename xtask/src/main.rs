@@ -5,7 +5,7 @@
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
-//! - `cargo xtask differ --statements N [--seed N] [--judged N]` — random programs, on both executors and other switches.
+//! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod crates;

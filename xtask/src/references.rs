@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where the keys are listed.
 const DOCUMENT: &str = "docs/references.md";
@@ -24,10 +24,37 @@ const PARTS: &[&str] = &[
     "theorem",
 ];
 
-/// The keys of the list.
-pub(crate) fn keys(root: &Path) -> Result<BTreeSet<String>, String> {
-    let text = fs::read_to_string(root.join(DOCUMENT)).map_err(|e| format!("{DOCUMENT}: {e}"))?;
-    Ok(listed(&text))
+/// Checks what cites in source files and in documents; the words of this tool's own are left out.
+pub(crate) fn check_all(
+    root: &Path,
+    sources: &[PathBuf],
+    findings: &mut Vec<String>,
+) -> Result<(), String> {
+    let read = |file: &Path| {
+        fs::read_to_string(root.join(file)).map_err(|e| format!("{}: {e}", file.display()))
+    };
+    let keys = listed(&read(Path::new(DOCUMENT))?);
+    let sources = sources.iter().filter(|file| !file.starts_with("xtask"));
+    for file in sources.cloned().chain(documents(root)?) {
+        for (number, line) in read(&file)?.lines().enumerate() {
+            let at = format!("{}:{}", file.display(), number + 1);
+            check(&at, line, &keys, findings);
+        }
+    }
+    Ok(())
+}
+
+/// The documents at the root and in `docs/`, in order.
+fn documents(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for folder in ["", "docs"] {
+        let entries = fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}/: {e}"))?;
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let files = names.map(|name| Path::new(folder).join(name));
+        found.extend(files.filter(|file| file.extension().is_some_and(|e| e == "md")));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The first column of the document's table.
@@ -39,7 +66,7 @@ fn listed(text: &str) -> BTreeSet<String> {
 }
 
 /// Finds citations in a line whose key is not listed, and sources that are cited by a number.
-pub(crate) fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<String>) {
+fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<String>) {
     let words: Vec<&str> = line
         .split(|c: char| c.is_whitespace() || "(),;`[]".contains(c))
         .filter(|word| !word.is_empty())
