@@ -63,10 +63,15 @@ pub(super) fn many_case_calls(n: usize) -> Parts {
 }
 
 pub(super) fn many_entries(n: usize) -> Parts {
-    let entries = each(0..n, |i| format!("{i}: set({i});"));
+    table_of_entries("exact", n, |i| i.to_string())
+}
+
+/// A table with so many entries of its own, each with its key.
+fn table_of_entries(kind: &str, n: usize, key: fn(usize) -> String) -> Parts {
+    let entries = each(0..n, |i| format!("{}: set({i});", key(i)));
     let locals = format!(
         "action set(bit<32> x) {{ meta.a = x; }}
-table t {{ key = {{ meta.a: exact; }} actions = {{ set; }} const entries = {{ {entries} }} size = {n}; }}"
+table t {{ key = {{ meta.a: {kind}; }} actions = {{ set; }} const entries = {{ {entries} }} size = {n}; }}"
     );
     parts("", "", &locals, "t.apply();")
 }
@@ -153,12 +158,7 @@ pub(super) fn many_masked_cases(n: usize) -> Parts {
 }
 
 pub(super) fn many_ternary_entries(n: usize) -> Parts {
-    let entries = each(0..n, |i| format!("{i} &&& 0xffffff: set({i});"));
-    let locals = format!(
-        "action set(bit<32> x) {{ meta.a = x; }}
-table t {{ key = {{ meta.a: ternary; }} actions = {{ set; }} const entries = {{ {entries} }} }}"
-    );
-    parts("", "", &locals, "t.apply();")
+    table_of_entries("ternary", n, |i| format!("{i} &&& 0xffffff"))
 }
 
 pub(super) fn moved_stack(n: usize) -> Parts {

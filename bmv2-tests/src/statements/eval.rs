@@ -530,21 +530,18 @@ impl<'p> Machine<'p> {
         let Ty::Record(record) = self.type_at(frame, place) else {
             return Err(Stop::Undefined("only headers are extracted"));
         };
-        let bits = record.fields().iter().map(|(_, ty)| match ty {
-            Ty::Bits(width) => *width as usize,
-            _ => 0,
-        });
-        let missing = self.packet.len() * 8 < self.cursor * 8 + bits.sum::<usize>();
-        if missing && !self.stored.is_empty() {
-            self.faults.insert(Fault::LostBeforeExtract);
-        }
         let mut fields = Vec::new();
         let mut bit = self.cursor * 8;
         for (_, ty) in record.fields() {
             let Ty::Bits(width) = ty else { continue };
             let mut number = 0;
             for _ in 0..*width {
-                let byte = self.packet.get(bit / 8).ok_or(Stop::Reject)?;
+                let Some(byte) = self.packet.get(bit / 8) else {
+                    if !self.stored.is_empty() {
+                        self.faults.insert(Fault::LostBeforeExtract);
+                    }
+                    return Err(Stop::Reject);
+                };
                 number = number << 1 | u64::from(byte >> (7 - bit % 8) & 1);
                 bit += 1;
             }

@@ -30,6 +30,8 @@ struct Page<'a> {
     classes_text: String,
     classes: Vec<Vec<String>>,
     version: &'static str,
+    /// CSS, as the pages of builds have it.
+    style: &'static str,
 }
 
 struct Deadlock<'a> {
@@ -86,6 +88,7 @@ impl Plots {
                 .map(|(s, c)| class(s, c))
                 .collect(),
             version: env!("CARGO_PKG_VERSION"),
+            style: p4gen::build::STYLE,
         }
         .render()
     }

@@ -37,15 +37,7 @@ impl Infer {
             },
             Ty::Stack(t, n) => Ty::Stack(self.replace(t, done).into(), *n),
             Ty::List(t) => Ty::List(self.replace(t, done).into()),
-            Ty::Tuple(all) => {
-                let at = Rc::as_ptr(all).addr();
-                if let Some(known) = done.get(&at) {
-                    return known.clone();
-                }
-                let made = Ty::tuple(self.replace_all(all, done));
-                done.insert(at, made.clone());
-                made
-            }
+            Ty::Tuple(all) => Ty::Tuple(self.replace_row(all, done)),
             Ty::ListExpr(all) => Ty::ListExpr(self.replace_all(all, done)),
             Ty::StructExpr(all) => {
                 let each = all.iter();
@@ -55,13 +47,11 @@ impl Infer {
                 )
             }
             Ty::Extern(id, name, args) => {
-                Ty::Extern(*id, name.clone(), Types::new(self.replace_all(args, done)))
+                Ty::Extern(*id, name.clone(), self.replace_row(args, done))
             }
-            Ty::Block(id, name, args) => {
-                Ty::Block(*id, name.clone(), Types::new(self.replace_all(args, done)))
-            }
+            Ty::Block(id, name, args) => Ty::Block(*id, name.clone(), self.replace_row(args, done)),
             Ty::Package(id, name, args) => {
-                Ty::Package(*id, name.clone(), Types::new(self.replace_all(args, done)))
+                Ty::Package(*id, name.clone(), self.replace_row(args, done))
             }
             Ty::Record(r) => {
                 let at = Rc::as_ptr(r).addr();
@@ -81,6 +71,17 @@ impl Infer {
             }
             _ => ty.clone(),
         }
+    }
+
+    /// A row of types that stands in several places is replaced once.
+    fn replace_row(&self, row: &Rc<Types>, done: &mut HashMap<usize, Ty>) -> Rc<Types> {
+        let at = Rc::as_ptr(row).addr();
+        if let Some(Ty::Tuple(known)) = done.get(&at) {
+            return known.clone();
+        }
+        let made = Types::new(self.replace_all(row, done));
+        done.insert(at, Ty::Tuple(made.clone()));
+        made
     }
 
     fn replace_all(&self, all: &[Ty], done: &mut HashMap<usize, Ty>) -> Vec<Ty> {

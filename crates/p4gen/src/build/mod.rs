@@ -1,4 +1,4 @@
-//! Targets: what a switch can do, and the build directory that one of them is fed from.
+//! The build directory that the switches of a target are fed from.
 //!
 //! [`build()`] turns a checked plan into a directory that holds everything a network of such switches
 //! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
@@ -30,6 +30,9 @@ use crate::program::ProgramError;
 use crate::program::p4info::P4InfoError;
 use crate::targets::capabilities::{self, Capabilities, Refusal};
 use crate::targets::{tofino, v1model};
+
+/// The style sheet of report pages.
+pub const STYLE: &str = include_str!("../../templates/report.css");
 
 /// The switches that a plan can be built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
