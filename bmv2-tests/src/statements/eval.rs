@@ -50,6 +50,10 @@ pub enum Fault {
     OutStackKept,
     /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
     BoundTwice,
+    /// It takes a `switch` on a number without a default for one of whose cases always runs.
+    NoDefault,
+    /// What was stored before another control exits, and would be stored again after it, counts for nothing.
+    LostBeforeExit,
 }
 
 /// What a program does to a packet.
@@ -232,6 +236,9 @@ impl<'p> Machine<'p> {
         }
         if end.is_err() && !results.is_empty() {
             self.faults.insert(Fault::ExitWithoutCopies);
+        }
+        if end.is_err() && matches!(code, Code::Control(_)) && !self.stored.is_empty() {
+            self.faults.insert(Fault::LostBeforeExit);
         }
         for (index, spot, place) in results {
             self.store(place, &spot, vars[index].clone());
@@ -475,6 +482,10 @@ impl<'p> Machine<'p> {
                 let value = self.number(frame, value)?.number();
                 let value = value.ok_or(Stop::Undefined("a switch"))?;
                 let case = cases.iter().find(|(label, _)| *label == value);
+                // Nothing is printed for a default that does nothing.
+                if case.is_none() && default.is_empty() {
+                    self.faults.insert(Fault::NoDefault);
+                }
                 return self.block(frame, case.map_or(default, |(_, block)| block));
             }
             Stmt::SwitchAction(table, cases, default) => {
