@@ -325,6 +325,8 @@ impl<'a> Session<'a> {
     /// Runs all blocks of a program that has a function for that, and appends the packet to `out`
     /// if it is sent: headers of at most `room` bytes, then the payload. Where it goes is in
     /// [`Session::forwarded`], and how much the parser took is returned.
+    // A call for each packet of a batch costs a tenth of its time.
+    #[inline(always)]
     pub(super) fn run_whole(
         &mut self,
         pass: Pass<'_>,
@@ -358,6 +360,7 @@ impl<'a> Session<'a> {
         self.run_block(self.code.blocks[kind as usize], pass, out)
     }
 
+    #[inline(always)]
     fn run_block(&mut self, block: Block, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
         self.runtime.now = pass.now;
         self.runtime.length = Bytes::new(pass.length as u64);

@@ -57,7 +57,7 @@ impl Memo {
         let Some(lines) = self.tables.get_mut(table) else {
             return look_up();
         };
-        let lines = lines.get_or_insert_with(|| Box::new([Line::default(); LINES]));
+        let lines = lines.get_or_insert_with(lines_of_table);
         let line = &mut lines[place(&key)];
         if line.revision != revision || line.key != key {
             *line = Line {
@@ -68,6 +68,13 @@ impl Memo {
         }
         (line.slot != MISS).then_some(line.slot)
     }
+}
+
+/// No answers yet. Apart from [`Memo::find`], whose stack would else hold them in every lookup.
+#[cold]
+#[inline(never)]
+fn lines_of_table() -> Box<[Line; LINES]> {
+    Box::new([Line::default(); LINES])
 }
 
 /// The line of a key: the top bits of a sum of products with odd constants.
