@@ -47,18 +47,18 @@ impl Memo {
         key: &[u64],
         look_up: impl FnOnce() -> Option<Slot>,
     ) -> Option<Slot> {
-        let key = match *key {
-            [a] => [a, 0, 0, 0],
-            [a, b] => [a, b, 0, 0],
-            [a, b, c] => [a, b, c, 0],
-            [a, b, c, d] => [a, b, c, d],
+        let (key, sum) = match *key {
+            [a] => ([a, 0, 0, 0], sum([a])),
+            [a, b] => ([a, b, 0, 0], sum([a, b])),
+            [a, b, c] => ([a, b, c, 0], sum([a, b, c])),
+            [a, b, c, d] => ([a, b, c, d], sum([a, b, c, d])),
             _ => return look_up(),
         };
         let Some(lines) = self.tables.get_mut(table) else {
             return look_up();
         };
         let lines = lines.get_or_insert_with(lines_of_table);
-        let line = &mut lines[place(&key)];
+        let line = &mut lines[(sum >> (64 - LINES.trailing_zeros())) as usize];
         if line.revision != revision || line.key != key {
             *line = Line {
                 key,
@@ -77,19 +77,19 @@ fn lines_of_table() -> Box<[Line; LINES]> {
     Box::new([Line::default(); LINES])
 }
 
-/// The line of a key: the top bits of a sum of products with odd constants.
+/// A sum of products of a key's words with odd constants; its top bits are the key's line. Words that are zero add nothing,
+/// so keys with zeros behind have the sum of those without.
 #[inline]
-fn place(key: &[u64; WORDS]) -> usize {
+fn sum<const N: usize>(key: [u64; N]) -> u64 {
     const FACTORS: [u64; WORDS] = [
         0x9e37_79b9_7f4a_7c15,
         0xbf58_476d_1ce4_e5b9,
         0x94d0_49bb_1331_11eb,
         0xd6e8_feb8_6659_fd93,
     ];
-    let sum = key.iter().zip(FACTORS).fold(0u64, |sum, (word, factor)| {
+    key.iter().zip(FACTORS).fold(0, |sum, (word, factor)| {
         sum.wrapping_add((word ^ (word >> 32)).wrapping_mul(factor))
-    });
-    (sum >> (64 - LINES.trailing_zeros())) as usize
+    })
 }
 
 #[cfg(test)]
