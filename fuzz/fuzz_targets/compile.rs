@@ -1,4 +1,4 @@
 //! libFuzzer on the target `compile`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| bmv2_tests::fuzz::run("compile", input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| p4test::fuzz::run("compile", input));

@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, StateError, Update};
+use packetgen::Traffic;
 use quantities::{Nanos, PortId};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-
-use super::forwarding::Traffic;
 
 /// The program, in `benches/p4`.
 const PROGRAM: &str = include_str!("../../benches/p4/large_table.p4");

@@ -15,7 +15,7 @@ pub mod plot;
 mod ports;
 mod simulation;
 
-pub use forwarding::{Budget, ForwardingFigure, Traffic, TrafficSpec, forward, traffic};
+pub use forwarding::{Budget, ForwardingFigure, forward};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};

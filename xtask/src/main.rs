@@ -70,7 +70,7 @@ fn test(root: &Path) -> Result<(), String> {
     cargo(root, &["test", "--workspace", "--locked"], &[])
 }
 
-/// Runs a tool of `bmv2-tests`, optimised, with the rest of the command line.
+/// Runs a tool of `p4test`, optimised, with the rest of the command line.
 fn tool(root: &Path, name: &str) -> Result<(), String> {
     let rest: Vec<String> = std::env::args().skip(2).collect();
     let mut arguments = vec![
@@ -78,7 +78,7 @@ fn tool(root: &Path, name: &str) -> Result<(), String> {
         "--release",
         "-q",
         "-p",
-        "bmv2-tests",
+        "switchwright-p4test",
         "--bin",
         name,
         "--",

@@ -3,24 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bmv2_tests::{Engine, bmv2};
 use netsim::embedded;
-use p4exec::Executor;
+use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
 use p4gen::build::{self, BuildDirectory, TargetKind};
+use packetgen::{Traffic, TrafficSpec, traffic};
 use plan::check;
 use schemes::TaggerOptions;
 use serde::Serialize;
+use stf::bmv2;
 use tempfile::TempDir;
 use topology::generate::{Cables, FatTree};
 
 use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
 use super::super::terminal::{self, Terminal};
-use crate::measure::{
-    Budget, ForwardingFigure, LargeTable, Machine, Traffic, TrafficSpec, forward, traffic,
-};
+use crate::measure::{Budget, ForwardingFigure, LargeTable, Machine, forward};
 
 /// Different packets of a case.
 const FLOWS: usize = 1024;
@@ -120,8 +119,8 @@ fn tagger(
     terminal: &Terminal,
 ) -> Result<Case, Fault> {
     let (subject, entries) = of_build(directory, Some(switch), terminal)?;
-    let start = |engine| {
-        let mut executor = subject.start(engine)?;
+    let start = |kind| {
+        let mut executor = subject.start(kind)?;
         embedded::install(executor.state_mut(), &entries).input(switch)?;
         Ok(executor)
     };
@@ -130,7 +129,7 @@ fn tagger(
         count: FLOWS,
         seed: 1,
     };
-    let packets = traffic(&subject.program, start(Engine::Interp)?.state(), spec);
+    let packets = traffic(&subject.program, start(ExecutorKind::Interp)?.state(), spec);
     let mut case = case(name, &packets, start)?;
     if peer && bmv2::missing_tool().is_none() {
         let build = BuildDirectory::open(directory)
@@ -170,14 +169,15 @@ fn large_table(name: String, table: LargeTable) -> Result<Case, Fault> {
     let compiled = p4front::compile(&mut map, main, &options);
     let compiled = compiled.map_err(|found| Fault::input(found.render(&map)))?;
     let program = Arc::new(compiled.ir);
-    let fill = |engine: Engine| {
-        let mut executor = engine.start(&program).map_err(Fault::input)?;
+    let fill = |kind: ExecutorKind| {
+        let executor = p4exec::executor(kind, Arc::clone(&program));
+        let mut executor = executor.map_err(Fault::input)?;
         let packets = table.fill(executor.state_mut(), ENTRIES, FLOWS, 1);
         Ok::<_, Fault>((executor, packets.map_err(Fault::input)?))
     };
-    let (_, packets) = fill(Engine::Interp)?;
-    case(name, &packets, |engine| {
-        fill(engine).map(|(executor, _)| executor)
+    let (_, packets) = fill(ExecutorKind::Interp)?;
+    case(name, &packets, |kind| {
+        fill(kind).map(|(executor, _)| executor)
     })
 }
 
@@ -185,20 +185,23 @@ fn large_table(name: String, table: LargeTable) -> Result<Case, Fault> {
 fn case(
     name: String,
     packets: &Traffic,
-    start: impl Fn(Engine) -> Result<Box<dyn Executor>, Fault>,
+    start: impl Fn(ExecutorKind) -> Result<Box<dyn Executor + Send>, Fault>,
 ) -> Result<Case, Fault> {
-    let best = |engine: Engine, runs: usize| {
-        let mut executor = start(engine)?;
-        let mut best = forward(engine.name(), executor.as_mut(), packets, BUDGET);
+    let best = |kind: ExecutorKind, runs: usize| {
+        let mut executor = start(kind)?;
+        let mut best = forward(kind.name(), executor.as_mut(), packets, BUDGET);
         for _ in 1..runs {
-            let next = forward(engine.name(), executor.as_mut(), packets, BUDGET);
+            let next = forward(kind.name(), executor.as_mut(), packets, BUDGET);
             if next.packets_per_second > best.packets_per_second {
                 best = next;
             }
         }
         Ok::<_, Fault>(best)
     };
-    let (interp, compile) = (best(Engine::Interp, 1)?, best(Engine::Compile, RUNS)?);
+    let (interp, compile) = (
+        best(ExecutorKind::Interp, 1)?,
+        best(ExecutorKind::Compile, RUNS)?,
+    );
     let ratio = compile.packets_per_second / interp.packets_per_second;
     Ok(Case {
         name,

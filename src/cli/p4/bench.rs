@@ -4,13 +4,14 @@ use clap::{Args, ValueEnum};
 use netsim::embedded;
 use p4exec::Executor;
 use p4gen::entries::SwitchEntries;
+use packetgen::{Traffic, TrafficSpec, traffic};
 use serde::Serialize;
 
 use super::capture::{Inputs, PortFile};
 use super::subject::{Control, Source, Subject, Which, of_build};
 use crate::cli::fault::{Context, Fault};
 use crate::cli::terminal::{self, Terminal};
-use crate::measure::{Budget, ForwardingFigure, Machine, Traffic, TrafficSpec, forward, traffic};
+use crate::measure::{Budget, ForwardingFigure, Machine, forward};
 
 /// Packets of a capture file that are used.
 const MAX_CAPTURED: usize = 65_536;
@@ -85,19 +86,15 @@ impl Bench {
         let traffic = self.traffic(&subject, entries.as_ref())?;
         let mut figures = Vec::new();
         for which in self.executors() {
-            let engine = match which.engine() {
-                Ok(engine) => engine,
-                Err(_) if self.executor == Runner::Both => continue,
-                Err(fault) => return Err(fault),
-            };
-            let mut executor = subject.start(engine)?;
+            let kind = which.kind();
+            let mut executor = subject.start(kind)?;
             self.install(&subject, entries.as_ref(), executor.as_mut())?;
-            bar.set_message(engine.to_string());
+            bar.set_message(kind.to_string());
             let budget = Budget {
                 packets: self.packets.unwrap_or(u64::MAX),
                 seconds: self.seconds,
             };
-            figures.push(forward(engine.name(), executor.as_mut(), &traffic, budget));
+            figures.push(forward(kind.name(), executor.as_mut(), &traffic, budget));
         }
         bar.finish_and_clear();
         let Some(figure) = figures.last().cloned() else {
@@ -147,7 +144,7 @@ impl Bench {
             }
         }
         if self.pcap_in.is_empty() {
-            let mut executor = subject.start(Which::Interp.engine()?)?;
+            let mut executor = subject.start(Which::Interp.kind())?;
             self.install(subject, entries, executor.as_mut())?;
             let spec = TrafficSpec {
                 size: self.size,

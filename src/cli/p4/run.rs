@@ -115,14 +115,14 @@ impl Run {
         let subject = self
             .source
             .subject(self.control.p4info.as_deref(), terminal)?;
-        let engine = self.executor.engine()?;
-        let mut executor = subject.start(engine)?;
+        let kind = self.executor.kind();
+        let mut executor = subject.start(kind)?;
         subject.install(&self.control, executor.as_mut())?;
         let mut player = Player {
             executor: executor.as_mut(),
             files: capture::Outputs::new(&self.pcap_out)?,
             report: Report {
-                executor: engine.to_string(),
+                executor: kind.to_string(),
                 ..Report::default()
             },
             trace: self.trace,

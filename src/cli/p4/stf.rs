@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bmv2_tests::bmv2::{self, Trouble};
-use bmv2_tests::{Engine, stf};
 use clap::{Args, ValueEnum};
+use p4exec::ExecutorKind;
 use p4ir::ValidProgram;
 use serde::Serialize;
+use stf::bmv2::{self, Trouble};
 use tempfile::TempDir;
 
 use super::subject::Source;
@@ -63,7 +63,7 @@ struct Outcome {
 
 /// An executor ready for cases.
 enum Ready {
-    Ours(Engine, Arc<ValidProgram>),
+    Ours(ExecutorKind, Arc<ValidProgram>),
     Bmv2(bmv2::Program),
     /// Not here, and why.
     Absent(String, String),
@@ -126,18 +126,16 @@ impl Stf {
         let all = self.executor.contains(&Judge::All);
         let wants = |judge: Judge| all || self.executor.contains(&judge);
         let mut ready = Vec::new();
-        let mut names = Vec::new();
-        names.extend(wants(Judge::Interp).then_some("interp"));
-        names.extend(wants(Judge::Compile).then_some("compile"));
-        if !names.is_empty() {
+        let mut kinds = Vec::new();
+        kinds.extend(wants(Judge::Interp).then_some(ExecutorKind::Interp));
+        kinds.extend(wants(Judge::Compile).then_some(ExecutorKind::Compile));
+        if !kinds.is_empty() {
             let program = self.source.subject(None, terminal)?.program;
-            for name in names {
-                match name.parse::<Engine>() {
-                    Ok(engine) => ready.push(Ready::Ours(engine, Arc::clone(&program))),
-                    Err(why) if all => ready.push(Ready::Absent(name.into(), why)),
-                    Err(why) => return Err(Fault::with(Status::Target, why)),
-                }
-            }
+            ready.extend(
+                kinds
+                    .into_iter()
+                    .map(|kind| Ready::Ours(kind, Arc::clone(&program))),
+            );
         }
         if wants(Judge::Bmv2) {
             ready.push(self.bmv2(all, scratch)?);
@@ -172,13 +170,13 @@ impl Stf {
 impl Ready {
     fn play(&self, case: &stf::Case) -> (String, &'static str, Vec<String>) {
         match self {
-            Self::Ours(engine, program) => {
-                let name = engine.to_string();
-                let mut executor = match engine.start(program) {
+            Self::Ours(kind, program) => {
+                let name = kind.to_string();
+                let mut executor = match p4exec::executor(*kind, Arc::clone(program)) {
                     Ok(executor) => executor,
                     Err(error) => return (name, "failed", vec![error.to_string()]),
                 };
-                match bmv2_tests::run(case, executor.as_mut()) {
+                match stf::run(case, executor.as_mut()) {
                     Ok(()) => (name, "passed", Vec::new()),
                     Err(found) => {
                         let why = found.iter().map(ToString::to_string);

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bmv2_tests::{Engine, stf};
 use clap::{Args, ValueEnum};
 use netsim::embedded;
-use p4exec::Executor;
+use p4exec::{Executor, ExecutorKind};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
 use p4gen::build::BuildDirectory;
@@ -136,21 +135,22 @@ pub(super) enum Which {
 }
 
 impl Which {
-    /// The executor of this name.
-    pub(super) fn engine(self) -> Result<Engine, Fault> {
-        let name = match self {
-            Self::Interp => "interp",
-            Self::Compile => "compile",
-        };
-        name.parse().map_err(|e| Fault::with(Status::Target, e))
+    pub(super) const fn kind(self) -> ExecutorKind {
+        match self {
+            Self::Interp => ExecutorKind::Interp,
+            Self::Compile => ExecutorKind::Compile,
+        }
     }
 }
 
 impl Subject {
     /// An executor with the program's first state.
-    pub(in crate::cli) fn start(&self, engine: Engine) -> Result<Box<dyn Executor>, Fault> {
-        let started = engine.start(&self.program);
-        started.map_err(|e| Fault::with(Status::Target, format!("{engine}: {e}")))
+    pub(in crate::cli) fn start(
+        &self,
+        kind: ExecutorKind,
+    ) -> Result<Box<dyn Executor + Send>, Fault> {
+        let started = p4exec::executor(kind, Arc::clone(&self.program));
+        started.map_err(|e| Fault::with(Status::Target, format!("{kind}: {e}")))
     }
 
     /// Installs all files of entries in order.
@@ -171,7 +171,7 @@ impl Subject {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         if extension == "stf" {
             let case = stf::parse(&text).input(path.display())?;
-            return bmv2_tests::run(&case, executor).map_err(|found| {
+            return stf::run(&case, executor).map_err(|found| {
                 let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
                 Fault::input(format!("{}: {}", path.display(), lines.join("; ")))
             });

@@ -1,0 +1,7 @@
+//! The buffer, PFC and ports of a switch in virtual time.
+
+mod conservation;
+mod net;
+mod pfc;
+mod ports;
+mod sharing;

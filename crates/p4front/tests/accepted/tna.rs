@@ -1,0 +1,190 @@
+//! Programs for Tofino: what our declarations of `tna.p4` and `t2na.p4` accept, and what becomes of the externs.
+//!
+//! `TNA_PROGRAMS=FOLDER cargo test -p switchwright-p4front --test accepted tna -- --nocapture` reads every program under a folder (p4c's are in
+//! `backends/p4tools/modules/testgen/targets/tofino/test/p4-programs`) and tells the shares that `docs/language.md` reports.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests
+
+use std::path::{Path, PathBuf};
+
+use p4front::source::SourceMap;
+use p4front::{Compiled, Options, compile};
+
+/// A whole program around an ingress control.
+fn program(include: &str, locals: &str, body: &str) -> String {
+    format!(
+        "#include <{include}>
+         header data_t {{ bit<32> a; bit<32> b; bit<16> c; }}
+         struct headers_t {{ data_t data; }}
+         struct meta_t {{ bit<32> x; bit<16> y; bool bad; }}
+         struct pair_t {{ bit<16> low; bit<16> high; }}
+         parser IP(packet_in p, out headers_t hdr, out meta_t m, out ingress_intrinsic_metadata_t i) {{
+           Checksum() sum;
+           state start {{ p.extract(i); p.advance(PORT_METADATA_SIZE); p.extract(hdr.data);
+             sum.add(hdr.data); m.bad = sum.verify(); transition select(hdr.data.c) {{ 0: accept; 1: reject; }} }}
+         }}
+         control I(inout headers_t hdr, inout meta_t m, in ingress_intrinsic_metadata_t i,
+                   in ingress_intrinsic_metadata_from_parser_t ip, inout ingress_intrinsic_metadata_for_deparser_t id,
+                   inout ingress_intrinsic_metadata_for_tm_t tm) {{
+           {locals}
+           apply {{ {body} }}
+         }}
+         control ID(packet_out p, inout headers_t hdr, in meta_t m, in ingress_intrinsic_metadata_for_deparser_t id) {{
+           Checksum() sum;
+           apply {{ hdr.data.c = sum.update({{ hdr.data.a, hdr.data.b }}); p.emit(hdr); }}
+         }}
+         parser EP(packet_in p, out headers_t hdr, out meta_t m, out egress_intrinsic_metadata_t i) {{
+           state start {{ p.extract(i); transition accept; }}
+         }}
+         control E(inout headers_t hdr, inout meta_t m, in egress_intrinsic_metadata_t i,
+                   in egress_intrinsic_metadata_from_parser_t ip, inout egress_intrinsic_metadata_for_deparser_t id,
+                   inout egress_intrinsic_metadata_for_output_port_t o) {{ apply {{ }} }}
+         control ED(packet_out p, inout headers_t hdr, in meta_t m, in egress_intrinsic_metadata_for_deparser_t id) {{
+           apply {{ p.emit(hdr); }}
+         }}
+         Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
+         Switch(pipe) main;
+        "
+    )
+}
+
+fn build(text: &str) -> Result<Compiled, String> {
+    let mut map = SourceMap::new();
+    let main = map.add("t.p4", text).expect("small");
+    compile(&mut map, main, &Options::default()).map_err(|d| d.render(&map))
+}
+
+fn good(text: &str) -> Compiled {
+    match build(text) {
+        Ok(compiled) => compiled,
+        Err(findings) => panic!("refused:\n{findings}"),
+    }
+}
+
+#[test]
+fn both_chips_have_their_widths() {
+    for (include, metadata, qid) in [("tna.p4", 64, 5), ("t2na.p4", 192, 7)] {
+        let body = "tm.qid = 3; tm.ingress_cos = 2; tm.ucast_egress_port = 1;";
+        let compiled = good(&program(include, "", body));
+        let view = compiled.ir.tna().expect("a pipeline");
+        assert_eq!(view.port_metadata_bits, metadata);
+        let tm = &compiled.ir.controls[view.ingress.control].params[5];
+        let ty = compiled.ir.vars[tm.var].ty;
+        let field = compiled.ir.types.field_index(ty, "qid").unwrap();
+        let width = &compiled.ir.types[compiled.ir.types[ty].fields().unwrap()[field as usize].ty];
+        assert!(
+            matches!(width, p4ir::Type::Bits { width, .. } if *width == qid),
+            "{width:?}"
+        );
+        assert!(compiled.ir.v1model().is_none());
+    }
+}
+
+#[test]
+fn a_direction_shares_its_storage_and_no_more() {
+    let compiled = good(&program("tna.p4", "", ""));
+    let ir = &compiled.ir;
+    let view = ir.tna().expect("a pipeline");
+    let control =
+        |id: p4ir::ControlId| -> Vec<_> { ir.controls[id].params.iter().map(|p| p.var).collect() };
+    let (ingress, deparser) = (
+        control(view.ingress.control),
+        control(view.ingress.deparser),
+    );
+    assert_eq!(ingress[0], deparser[0]);
+    assert_eq!(ingress[1], deparser[1]);
+    let intrinsic = ir.parsers[view.ingress.parser].params[2].var;
+    assert_eq!(ingress[2], intrinsic);
+    assert_ne!(ingress[0], control(view.egress.control)[0]);
+}
+
+#[test]
+fn externs_become_what_executors_know() {
+    let locals = "Register<pair_t, bit<8>>(4, { 1, 2 }) pairs;
+        RegisterAction<pair_t, bit<8>, bit<16>>(pairs) bump = {
+          void apply(inout pair_t value, out bit<16> rv) { value.low = value.low + 1; rv = value.high; } };
+        Counter<bit<64>, bit<4>>(16, CounterType_t.BYTES) seen;
+        Meter<bit<4>>(16, MeterType_t.PACKETS) meter;
+        Hash<bit<16>>(HashAlgorithm_t.CRC32) crc;
+        Hash<bit<8>>(HashAlgorithm_t.XOR8) folded;";
+    let body = "m.y = bump.execute(3); seen.count(2); m.x = (bit<32>)meter.execute(1);
+        m.y = crc.get({ hdr.data.a, hdr.data.b }); m.x = (bit<32>)folded.get(hdr.data.c);";
+    insta::assert_snapshot!(good(&program("tna.p4", locals, body)).ir.to_string());
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let locals = "Register<bit<32>, bit<8>>(4) cells;
+        RegisterAction<bit<32>, bit<8>, bit<32>>(cells) bad = { void apply(inout bit<16> value) { } };";
+    let findings = build(&program("tna.p4", locals, "")).unwrap_err();
+    assert!(findings.contains("apply"), "{findings}");
+    // Only `tna.p4` lets a control leave the traffic manager's metadata out.
+    let text = program("t2na.p4", "", "").replace(
+        "inout ingress_intrinsic_metadata_for_deparser_t id,
+                   inout ingress_intrinsic_metadata_for_tm_t tm",
+        "inout ingress_intrinsic_metadata_for_deparser_t id",
+    );
+    let findings = build(&text).unwrap_err();
+    assert!(findings.contains("does not fit `IngressT`"), "{findings}");
+    good(&text.replace("t2na.p4", "tna.p4"));
+}
+
+fn programs(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            programs(&path, into);
+        } else if path.extension().is_some_and(|e| e == "p4")
+            && std::fs::read_to_string(&path).is_ok_and(|text| text.contains("main;"))
+        {
+            into.push(path);
+        }
+    }
+}
+
+#[test]
+fn shares_of_other_programs() {
+    let Some(folder) = std::env::var_os("TNA_PROGRAMS").map(PathBuf::from) else {
+        println!("skipped: TNA_PROGRAMS names no folder");
+        return;
+    };
+    let mut all = Vec::new();
+    programs(&folder, &mut all);
+    all.sort();
+    let (mut accepted, mut run) = (0, 0);
+    for path in &all {
+        let two = path.to_string_lossy().contains("tofino2");
+        let mut options = Options::on_disk();
+        options.include_paths.push(folder.clone());
+        let chip = if two { "2" } else { "1" };
+        options
+            .defines
+            .push(("__TARGET_TOFINO__".into(), chip.into()));
+        let mut map = SourceMap::new();
+        let main = map.load(path).unwrap();
+        match compile(&mut map, main, &options) {
+            Ok(compiled) => {
+                accepted += 1;
+                if compiled.ir.tna().is_some() {
+                    run += 1;
+                } else {
+                    println!("{}: not one pipeline", path.display());
+                }
+            }
+            Err(findings) => {
+                let text = findings.render(&map);
+                let first: Vec<&str> = text.lines().take(3).collect();
+                println!("{}:\n{}", path.display(), first.join("\n"));
+            }
+        }
+    }
+    println!(
+        "{accepted} of {} accepted, {run} of them one pipeline",
+        all.len()
+    );
+    assert!(
+        accepted * 10 >= all.len() * 9,
+        "{accepted} of {}",
+        all.len()
+    );
+}

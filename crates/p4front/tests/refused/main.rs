@@ -1,0 +1,5 @@
+//! Programs that the front end refuses: its findings, word for word.
+
+mod errors;
+mod hostile;
+mod syntax_errors;

@@ -1,0 +1,236 @@
+//! `cargo xtask differ`: random packets and random entries through programs on both executors, which
+//! must agree in everything. Without arguments: every generated program and every case of ours.
+//!
+//! With `--statements N`: N random programs instead, on both executors, against what the language says of them; and, where
+//! they are on PATH, on what p4c makes of them and on `simple_switch`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use p4exec::ExecutorKind;
+use p4front::Options;
+use p4test::compile;
+use p4test::differ::{Tally, soak};
+use p4test::statements::{self, Judges};
+
+const USAGE: &str =
+    "usage: differ [--packets N (in all)] [--seed N] [-I DIR]... [PROGRAM.p4|PROGRAM.json]...
+       differ --statements N [--seed N] [--judged N (programs for p4c and simple_switch; all)] [--jobs N (threads; one per processor)]";
+
+/// Random programs from one line of progress to the next.
+const PROGRESS: u64 = 500;
+
+/// Packets from one first state.
+const PER_SCENARIO: usize = 400;
+
+struct Arguments {
+    packets: u64,
+    seed: u64,
+    include: Vec<PathBuf>,
+    programs: Vec<PathBuf>,
+    /// Random programs, in place of everything else.
+    statements: Option<u64>,
+    /// How many of them others are asked about.
+    judged: u64,
+    /// How many are tried at a time.
+    jobs: usize,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let root = p4test::root();
+    let mut arguments = Arguments {
+        packets: 1_000_000,
+        seed: 1,
+        include: vec![root.join("p4src")],
+        programs: Vec::new(),
+        statements: None,
+        judged: u64::MAX,
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| format!("{word} needs a value\n{USAGE}"))
+        };
+        let number = |text: String| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a number"))
+        };
+        match word.as_str() {
+            "--packets" => arguments.packets = number(value()?)?,
+            "--seed" => arguments.seed = number(value()?)?,
+            "--statements" => arguments.statements = Some(number(value()?)?),
+            "--judged" => arguments.judged = number(value()?)?,
+            "--jobs" => arguments.jobs = number(value()?)?.max(1) as usize,
+            "-I" => arguments.include.push(PathBuf::from(value()?)),
+            option if option.starts_with('-') => return Err(USAGE.to_owned()),
+            file => arguments.programs.push(PathBuf::from(file)),
+        }
+    }
+    if arguments.programs.is_empty() {
+        for folder in [
+            "p4src/generated",
+            "bmv2-tests/cases",
+            "bmv2-tests/cases/tna",
+        ] {
+            let entries =
+                std::fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
+            let paths = entries.filter_map(|entry| entry.ok().map(|e| e.path()));
+            arguments.programs.extend(paths.filter(|p| is_program(p)));
+        }
+        arguments.programs.sort();
+    }
+    Ok(arguments)
+}
+
+fn is_program(path: &Path) -> bool {
+    let source = path.extension().is_some_and(|e| e == "p4");
+    let known = |text: String| {
+        ["V1Switch", "<tna.p4>", "<t2na.p4>"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    source && std::fs::read_to_string(path).is_ok_and(known)
+}
+
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let options = Options {
+        include_paths: arguments.include.clone(),
+        ..Options::on_disk()
+    };
+    let second = ExecutorKind::ALL[ExecutorKind::ALL.len() - 1];
+    let executors = (ExecutorKind::Interp, second);
+    let share = arguments
+        .packets
+        .div_ceil(arguments.programs.len().max(1) as u64);
+    let start = Instant::now();
+    let (mut all, mut differ, mut refused) = (Tally::default(), 0, 0);
+    for path in &arguments.programs {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let outcome = compile(path, &options)
+            .map_err(|e| e.to_string())
+            .and_then(|p| {
+                soak(&p, executors, share, PER_SCENARIO, arguments.seed).map_err(|e| e.to_string())
+            });
+        match outcome {
+            Ok(Ok(tally)) => {
+                all += tally;
+                println!(
+                    "{name}: {} packets, {} sent, {} dropped; {} updates taken, {} refused",
+                    tally.packets, tally.sent, tally.dropped, tally.updates, tally.refused
+                );
+            }
+            Ok(Err(found)) => {
+                differ += 1;
+                println!("{name}: DIFFER\n{found}");
+            }
+            Err(why) => {
+                refused += 1;
+                println!(
+                    "{name}: does not run: {}",
+                    why.lines().next().unwrap_or_default()
+                );
+            }
+        }
+    }
+    println!(
+        "{} against {}: {} packets through {} programs in {:.1} s (seed {}): {} sent, {} dropped, {} updates \
+         taken, {} refused; {differ} programs differ, {refused} do not run",
+        executors.0,
+        executors.1,
+        all.packets,
+        arguments.programs.len(),
+        start.elapsed().as_secs_f64(),
+        arguments.seed,
+        all.sent,
+        all.dropped,
+        all.updates,
+        all.refused
+    );
+    Ok(differ == 0)
+}
+
+/// Random programs, each from a seed of its own that a report names. Reports are in the order of the seeds.
+fn run_statements(count: u64, arguments: &Arguments) -> bool {
+    let start = Instant::now();
+    let installed = Judges::installed();
+    let next = AtomicU64::new(0);
+    let results = Mutex::new((statements::Tally::default(), BTreeMap::new()));
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            let seed = arguments.seed.wrapping_add(index);
+            let judges = match index < arguments.judged {
+                true => installed,
+                false => Judges::default(),
+            };
+            let result = statements::one(seed, judges);
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            match result {
+                Ok(tally) => results.0 += tally,
+                Err(found) => {
+                    eprintln!("seed {seed}: differs");
+                    results.1.insert(seed, found);
+                }
+            }
+            if index % PROGRESS == PROGRESS - 1 {
+                eprintln!("{} % ({} programs)", (index + 1) * 100 / count, index + 1);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(work);
+        }
+    });
+    let (all, found) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (seed, found) in &found {
+        println!("seed {seed}: DIFFER\n{found}\n");
+    }
+    let differ = found.len();
+    println!(
+        "{} programs that agree, {} packets ({} of them undefined) in {:.1} s (seeds from {}); {} also as p4c compiles \
+         them ({} packets differ by its known faults), which does not take {}; {} also on simple_switch, which does not take {}; \
+         {differ} differ",
+        all.programs,
+        all.packets,
+        all.undefined,
+        start.elapsed().as_secs_f64(),
+        arguments.seed,
+        all.from_p4c,
+        all.explained,
+        all.not_taken,
+        all.simple_switch,
+        all.not_started,
+    );
+    found.is_empty()
+}
+
+fn main() -> ExitCode {
+    let run = |a: Arguments| match a.statements {
+        Some(count) => Ok(run_statements(count, &a)),
+        None => run(&a),
+    };
+    match arguments().and_then(run) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}

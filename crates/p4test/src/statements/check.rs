@@ -1,0 +1,316 @@
+//! Whether everybody does with a program what the oracle says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use p4exec::ExecutorKind;
+use p4exec::Outputs;
+use p4front::Options;
+use p4front::source::SourceMap;
+use p4ir::ValidProgram;
+use quantities::{Nanos, PortId};
+use stf::bmv2::{self, Trouble};
+
+use super::ast::Program;
+use super::eval::{self, Outcome, Run};
+use super::shrink::shrink;
+
+/// Where packets come in, and where they go.
+const IN_PORT: u16 = 0;
+const OUT_PORT: u16 = 1;
+
+/// Who is asked besides our executors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judges {
+    /// p4c: what it compiled runs on our executors too.
+    pub p4c: bool,
+    /// `simple_switch`, on what p4c compiled.
+    pub simple_switch: bool,
+}
+
+impl Judges {
+    /// Those on PATH.
+    #[must_use]
+    pub fn installed() -> Self {
+        Self {
+            p4c: bmv2::is_installed("p4c-bm2-ss"),
+            simple_switch: bmv2::missing_tool().is_none(),
+        }
+    }
+}
+
+/// Who did something else than the oracle says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Party {
+    /// Our front end refuses the program.
+    FrontEnd,
+    /// An executor of ours, on what our front end makes of the program.
+    Ours(ExecutorKind),
+    /// The interpreter, on what p4c makes of it.
+    FromP4c,
+    /// `simple_switch`, on the same.
+    SimpleSwitch,
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FrontEnd => f.write_str("our front end"),
+            Self::Ours(kind) => write!(f, "{kind}"),
+            Self::FromP4c => f.write_str("interp from p4c's JSON"),
+            Self::SimpleSwitch => f.write_str("simple_switch"),
+        }
+    }
+}
+
+/// A difference.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Who differs.
+    pub party: Party,
+    /// The program.
+    pub program: Program,
+    /// The packet, and what the oracle says of it. `None` where the program was not run.
+    pub packet: Option<(Vec<u8>, Outcome)>,
+    /// What happened instead.
+    pub instead: String,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.program)?;
+        if let Some((packet, expected)) = &self.packet {
+            writeln!(f, "packet   {}", hex(packet))?;
+            match expected {
+                Outcome::Sent(bytes) => {
+                    let digit = |b: &Option<u8>| b.map_or("**".into(), |b| format!("{b:02x}"));
+                    let bytes: String = bytes.iter().map(digit).collect();
+                    writeln!(f, "expected {bytes}")?;
+                }
+                Outcome::Undefined(why) => writeln!(f, "undefined: {why}")?,
+            }
+        }
+        write!(f, "{}: {}", self.party, self.instead)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// What a run of many programs came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Programs.
+    pub programs: u64,
+    /// Packets through them.
+    pub packets: u64,
+    /// Packets for which the language defines nothing: only our executors are compared.
+    pub undefined: u64,
+    /// Programs that ran as p4c compiled them.
+    pub from_p4c: u64,
+    /// Programs that `simple_switch` ran.
+    pub simple_switch: u64,
+    /// Packets of these that came out otherwise, and had met a known fault of p4c.
+    pub explained: u64,
+    /// Programs that p4c does not take.
+    pub not_taken: u64,
+    /// Programs that p4c takes and `simple_switch` does not: whole headers behind an index computed at run time.
+    pub not_started: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.packets += other.packets;
+        self.undefined += other.undefined;
+        self.from_p4c += other.from_p4c;
+        self.simple_switch += other.simple_switch;
+        self.explained += other.explained;
+        self.not_taken += other.not_taken;
+        self.not_started += other.not_started;
+    }
+}
+
+/// What a packet came to on one executor: the bytes sent, if it was.
+type Sent = Option<Vec<u8>>;
+
+/// Runs packets through a program on everybody, and finds the first difference.
+///
+/// # Errors
+/// The difference, not yet made small.
+pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<Tally, Box<Found>> {
+    let found = |party, packet, instead| {
+        Box::new(Found {
+            party,
+            program: program.clone(),
+            packet,
+            instead,
+        })
+    };
+    let text = program.to_string();
+    let ir = compile(&text).map_err(|why| found(Party::FrontEnd, None, why))?;
+    let runs: Vec<Run> = packets.iter().map(|p| eval::run(program, p)).collect();
+    let differs = |party, sent: &[Sent]| {
+        let ours = matches!(party, Party::Ours(_));
+        let all = packets.iter().zip(&runs).zip(sent);
+        let mut wrong = all.filter(|((_, run), sent)| !agrees(&run.outcome, sent));
+        wrong.find_map(|((packet, run), sent)| {
+            let why = || sent.as_ref().map_or("nothing".to_owned(), |b| hex(b));
+            let packet = || Some((packet.clone(), run.outcome.clone()));
+            (ours || run.faults.is_empty()).then(|| found(party, packet(), why()))
+        })
+    };
+    let explained = |sent: &[Sent]| {
+        let wrong = runs.iter().zip(sent);
+        let wrong = wrong.filter(|(run, sent)| !agrees(&run.outcome, sent));
+        wrong.filter(|(run, _)| !run.faults.is_empty()).count() as u64
+    };
+    let mut first: Option<Vec<Sent>> = None;
+    for kind in ExecutorKind::ALL {
+        let party = Party::Ours(kind);
+        let sent = play(&ir, kind, packets).map_err(|why| found(party, None, why))?;
+        if let Some(found) = differs(party, &sent) {
+            return Err(found);
+        }
+        // Among our own, what the language leaves open is agreed on too.
+        let earlier = first.get_or_insert_with(|| sent.clone());
+        if let Some(at) = (0..packets.len()).find(|at| earlier[*at] != sent[*at]) {
+            let show = |sent: &Sent| sent.as_ref().map_or("nothing".to_owned(), |b| hex(b));
+            let both = format!(
+                "{}, not as the first: {}",
+                show(&sent[at]),
+                show(&earlier[at])
+            );
+            let packet = (packets[at].clone(), runs[at].outcome.clone());
+            return Err(found(party, Some(packet), both));
+        }
+    }
+    let mut tally = Tally {
+        programs: 1,
+        packets: packets.len() as u64,
+        undefined: runs
+            .iter()
+            .filter(|run| matches!(run.outcome, Outcome::Undefined(_)))
+            .count() as u64,
+        ..Tally::default()
+    };
+    if !judges.p4c {
+        return Ok(tally);
+    }
+    match judged(&text, packets, judges) {
+        Err(Trouble::Compile(_)) => tally.not_taken += 1,
+        Err(trouble) => return Err(found(Party::FromP4c, None, trouble.to_string())),
+        Ok((from_p4c, simple_switch)) => {
+            if let Some(found) = differs(Party::FromP4c, &from_p4c) {
+                return Err(found);
+            }
+            tally.from_p4c += 1;
+            tally.explained += explained(&from_p4c);
+            match simple_switch {
+                Some(sent) => {
+                    if let Some(found) = differs(Party::SimpleSwitch, &sent) {
+                        return Err(found);
+                    }
+                    tally.simple_switch += 1;
+                }
+                None => tally.not_started += u64::from(judges.simple_switch),
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// The same difference in the least part of its program that still shows one of the same party.
+#[must_use]
+pub fn smallest(found: Found, packets: &[Vec<u8>], judges: Judges) -> Found {
+    let mut best = found.clone();
+    // p4c takes most of a second, and a switch another.
+    let (needed, most) = match found.party {
+        Party::FrontEnd | Party::Ours(_) => (Judges::default(), 1_500),
+        Party::FromP4c => {
+            let p4c = Judges {
+                simple_switch: false,
+                ..judges
+            };
+            (p4c, 300)
+        }
+        Party::SimpleSwitch => (judges, 150),
+    };
+    shrink(found.program, most, |smaller| {
+        match check(smaller, packets, needed) {
+            Err(now)
+                if now.party == best.party && now.packet.is_some() == best.packet.is_some() =>
+            {
+                best = *now;
+                true
+            }
+            _ => false,
+        }
+    });
+    best
+}
+
+fn agrees(expected: &Outcome, sent: &Sent) -> bool {
+    match (expected, sent) {
+        (Outcome::Undefined(_), _) => true,
+        (Outcome::Sent(bytes), Some(sent)) => {
+            let same = |(e, s): (&Option<u8>, &u8)| e.is_none_or(|e| e == *s);
+            bytes.len() == sent.len() && bytes.iter().zip(sent).all(same)
+        }
+        (Outcome::Sent(_), None) => false,
+    }
+}
+
+fn compile(text: &str) -> Result<Arc<ValidProgram>, String> {
+    let mut map = SourceMap::new();
+    let main = map.add("random.p4", text).map_err(|e| e.to_string())?;
+    match p4front::compile(&mut map, main, &Options::default()) {
+        Ok(compiled) => Ok(Arc::new(compiled.ir)),
+        Err(diags) => Err(diags.render(&map)),
+    }
+}
+
+/// What comes of each packet on one executor.
+fn play(
+    program: &Arc<ValidProgram>,
+    kind: ExecutorKind,
+    packets: &[Vec<u8>],
+) -> Result<Vec<Sent>, String> {
+    let mut executor = p4exec::executor(kind, Arc::clone(program)).map_err(|e| e.to_string())?;
+    let mut out = Outputs::default();
+    let mut all = Vec::new();
+    for (time, packet) in (1..).zip(packets) {
+        out.clear();
+        executor.process(
+            Nanos::new(time * 1_000),
+            packet,
+            PortId::new(IN_PORT),
+            &mut out,
+        );
+        all.push(out.sent.pop().map(|sent| sent.bytes));
+    }
+    Ok(all)
+}
+
+/// What p4c's program does, on the interpreter and, if asked, on `simple_switch`.
+fn judged(
+    text: &str,
+    packets: &[Vec<u8>],
+    judges: Judges,
+) -> Result<(Vec<Sent>, Option<Vec<Sent>>), Trouble> {
+    let tool = |e: &dyn fmt::Display| Trouble::Tool(e.to_string());
+    let folder = tempfile::tempdir().map_err(|e| tool(&e))?;
+    let path = folder.path().join("random.p4");
+    std::fs::write(&path, text).map_err(|e| tool(&e))?;
+    let program = bmv2::Program::compile(&path, &Options::default(), folder.path())?;
+    let from_p4c = play(program.ir(), ExecutorKind::Interp, packets).map_err(|e| tool(&e))?;
+    if !judges.simple_switch {
+        return Ok((from_p4c, None));
+    }
+    match bmv2::forward(&program, packets, (IN_PORT, OUT_PORT)) {
+        Err(Trouble::NotStarted(_)) => Ok((from_p4c, None)),
+        // Every packet is sent, in order.
+        sent => Ok((from_p4c, Some(sent?.into_iter().map(Some).collect()))),
+    }
+}

@@ -1,0 +1,131 @@
+//! What p4c compiled runs: BMv2 JSON files, read and executed against the cases of their programs.
+//!
+//! Set `BMV2_JSON` to a folder with JSON files and `P4C_TESTDATA` to p4c's `testdata`; every
+//! `NAME.json` is run against `p4_16_samples/NAME.stf`. Without them this says so and passes.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test with helpers
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use p4exec::Outputs;
+use p4test::build;
+use quantities::{Nanos, PortId};
+
+/// The programs that cannot run, and why.
+const EXCEPTED: [&str; 1] = [
+    // Calls an extern function of its own, which simple_switch loads from a shared library.
+    "extern-funcs-bmv2",
+];
+
+fn play(json: &Path, case: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(json).unwrap();
+    let program = p4front::bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
+    let case = stf::parse(&std::fs::read_to_string(case).unwrap());
+    let case = case.map_err(|e| format!("case: {e:?}"))?;
+    let program = Arc::new(program);
+    for (name, mut executor) in build(&program).map_err(|e| format!("build: {e}"))? {
+        stf::run(&case, executor.as_mut()).map_err(|failures| {
+            let list: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            format!("{name}: {}", list.join("\n    "))
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn compiled_programs_pass_their_cases() {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (Some(json), Some(testdata)) = (folder("BMV2_JSON"), folder("P4C_TESTDATA")) else {
+        println!("skipped: BMV2_JSON and P4C_TESTDATA do not name folders");
+        return;
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(json)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    let (mut passed, mut failed) = (0, Vec::new());
+    for file in files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "json"))
+    {
+        let name = file.file_stem().unwrap().to_string_lossy();
+        let case = testdata.join("p4_16_samples").join(format!("{name}.stf"));
+        match play(file, &case) {
+            Ok(()) => passed += 1,
+            Err(why) => failed.push(format!("{name}: {why}")),
+        }
+    }
+    println!("{passed} of {} pass", passed + failed.len());
+    for f in &failed {
+        println!("{f}");
+    }
+    let unexpected: Vec<_> = failed
+        .iter()
+        .filter(|f| !EXCEPTED.iter().any(|name| f.starts_with(name)))
+        .collect();
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
+}
+
+/// A program that tells `parser_error` in the second byte of what it sends; its errors are numbered from 1.
+const NUMBERED: &str = r#"{
+  "header_types": [
+    { "name": "standard_metadata", "id": 0, "fields": [["ingress_port", 9, false], ["egress_spec", 9, false],
+      ["egress_port", 9, false], ["parser_error", 32, false], ["_padding", 5, false]] },
+    { "name": "h_t", "id": 1, "fields": [["kind", 8, false], ["error", 8, false]] }
+  ],
+  "headers": [
+    { "name": "standard_metadata", "id": 0, "header_type": "standard_metadata", "metadata": true },
+    { "name": "h", "id": 1, "header_type": "h_t", "metadata": false },
+    { "name": "more", "id": 2, "header_type": "h_t", "metadata": false }
+  ],
+  "errors": [["NoError", 1], ["PacketTooShort", 2], ["NoMatch", 3], ["StackOutOfBounds", 4], ["Mine", 9]],
+  "parsers": [{ "name": "parser", "id": 0, "init_state": "start", "parse_states": [
+    { "name": "start", "id": 0,
+      "parser_ops": [{ "op": "extract", "parameters": [{ "type": "regular", "value": "h" }] }],
+      "transition_key": [{ "type": "field", "value": ["h", "kind"] }],
+      "transitions": [
+        { "type": "hexstr", "value": "0x01", "mask": null, "next_state": "longer" },
+        { "type": "hexstr", "value": "0x02", "mask": null, "next_state": "mine" },
+        { "type": "hexstr", "value": "0x03", "mask": null, "next_state": null }] },
+    { "name": "longer", "id": 1,
+      "parser_ops": [{ "op": "extract", "parameters": [{ "type": "regular", "value": "more" }] }],
+      "transition_key": [], "transitions": [{ "type": "default", "value": null, "mask": null, "next_state": null }] },
+    { "name": "mine", "id": 2,
+      "parser_ops": [{ "op": "verify", "parameters": [{ "type": "bool", "value": false },
+                                                      { "type": "hexstr", "value": "0x9" }] }],
+      "transition_key": [], "transitions": [{ "type": "default", "value": null, "mask": null, "next_state": null }] }
+  ] }],
+  "deparsers": [{ "name": "deparser", "id": 0, "order": ["h", "more"] }],
+  "actions": [{ "name": "tell", "id": 0, "runtime_data": [], "primitives": [
+    { "op": "modify_field", "parameters": [{ "type": "field", "value": ["h", "error"] },
+                                           { "type": "field", "value": ["standard_metadata", "parser_error"] }] },
+    { "op": "modify_field", "parameters": [{ "type": "field", "value": ["standard_metadata", "egress_spec"] },
+                                           { "type": "hexstr", "value": "0x1" }] }] }],
+  "pipelines": [
+    { "name": "ingress", "id": 0, "init_table": "t", "tables": [
+      { "name": "t", "id": 0, "key": [], "match_type": "exact", "type": "simple", "max_size": 1, "actions": ["tell"],
+        "base_default_next": null, "next_tables": { "tell": null },
+        "default_entry": { "action_id": 0, "action_data": [] } }] },
+    { "name": "egress", "id": 1, "init_table": null, "tables": [] }
+  ]
+}"#;
+
+#[test]
+fn errors_have_the_numbers_of_the_file() {
+    let program = Arc::new(p4front::bmv2json::read(NUMBERED).unwrap());
+    for (name, mut executor) in build(&program).unwrap() {
+        let mut error_of = |kind: u8| {
+            let mut out = Outputs::default();
+            executor.process(Nanos::new(1), &[kind, 0], PortId::new(0), &mut out);
+            out.sent
+                .iter()
+                .map(|sent| sent.bytes[1])
+                .collect::<Vec<_>>()
+        };
+        // Too short; its own; none; and none where nothing matches, as BMv2 has it.
+        let found = [1, 2, 3, 4].map(&mut error_of);
+        assert_eq!(found, [vec![2], vec![9], vec![1], vec![1]], "{name}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Random programs of random statements: our executors do what the language says.
+//!
+//! `cargo xtask differ --statements N` runs more of them, and asks p4c and BMv2 where they are installed.
+
+#![allow(clippy::print_stdout, reason = "says what was compared")]
+
+use p4test::statements::{Judges, Tally, one};
+
+/// Programs of this test.
+const PROGRAMS: u64 = 300;
+
+#[test]
+fn random_programs_do_what_the_language_says() {
+    let mut all = Tally::default();
+    for seed in 0..PROGRAMS {
+        match one(seed, Judges::default()) {
+            Ok(tally) => all += tally,
+            Err(found) => panic!("seed {seed}:\n{found}"),
+        }
+    }
+    println!("{all:?}");
+    assert_eq!(all.programs, PROGRAMS);
+    // Most of what is made means something.
+    assert!(all.undefined * 3 < all.packets, "{all:?}");
+}

@@ -1,0 +1,8 @@
+//! Running switches, ours and BMv2's: what the command line does with them.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod bfrt;
+mod compose;
+mod drill;
+mod push;
+mod switch;
