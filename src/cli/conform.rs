@@ -188,7 +188,7 @@ fn describe_fuzzing(fuzzing: &Fuzzing) -> String {
         fuzzing.seed,
         fuzzing.updates,
         fuzzing.kinds.keys().filter(faulty).count(),
-        switchd::fuzz::invalid::FAULTS.len(),
+        conformance::fuzz::invalid::FAULTS.len(),
         fuzzing.accepted,
         fuzzing.reads,
         fuzzing.disagreements.len(),

@@ -15,6 +15,7 @@ pub mod plot;
 mod ports;
 mod simulation;
 
+pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use forwarding::{Budget, ForwardingFigure, forward};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};
@@ -24,4 +25,3 @@ pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
-pub use switchd::measure::PROGRAM as RUNTIME_PROGRAM;

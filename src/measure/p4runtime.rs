@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use conformance::rates::{Kind, Load, PROGRAM, RateError, Rates, run};
 use quantities::Bytes;
 use serde::Serialize;
-use switchd::measure::{Kind, Load, PROGRAM, RateError, Rates, run};
 use thiserror::Error;
 
 use super::machine::resident_memory_of;

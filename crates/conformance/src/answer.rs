@@ -1,14 +1,10 @@
 //! What a server answers: on its stream, and to calls.
 
 use std::fmt;
-use std::time::Duration;
 
-use controlplane::ElectionId;
+use p4client::ElectionId;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use tonic::{Code, Status};
-
-/// How long any call may take.
-pub(super) const CALL: Duration = Duration::from_secs(30);
 
 /// What came on a stream.
 #[derive(Clone, Debug)]
@@ -128,13 +124,5 @@ impl fmt::Display for Outcome {
             write!(f, " ({short})")?;
         }
         Ok(())
-    }
-}
-
-/// A call in time; a server that does not answer is as good as gone.
-pub(super) async fn timed<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    match tokio::time::timeout(CALL, call).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Status::deadline_exceeded("no answer in 30 s")),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use p4client::{Connection, Identity};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::{P4Info, Preamble};
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as PipelineAction;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use p4runtime::p4::v1::write_request::Atomicity;
@@ -12,12 +12,9 @@ use p4runtime::p4::v1::{
     self, entity::Entity as Kind, field_match::FieldMatchType, stream_message_request,
     table_action, update,
 };
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-pub(super) use super::answer::{CALL, Heard, Outcome, name, timed};
+pub(super) use super::answer::{Heard, Outcome, name};
 use controlplane::apply::{self, Abilities};
 use controlplane::desired::DesiredPipeline;
 use controlplane::{Client, Device, ElectionId, Endpoint, RemoteError};
@@ -29,17 +26,9 @@ pub(super) const SOON: Duration = Duration::from_secs(3);
 /// How long we wait for an answer that must not come.
 pub(super) const NEVER: Duration = Duration::from_millis(300);
 
-/// Who a call claims to come from.
-#[derive(Clone, Debug)]
-pub(super) struct Who {
-    pub(super) device_id: u64,
-    pub(super) role: String,
-    pub(super) election_id: Option<ElectionId>,
-}
-
 /// A server under trial.
 pub(super) struct Bench {
-    pub(super) rpc: P4RuntimeClient<Channel>,
+    pub(super) connection: Connection,
     pub(super) endpoint: Endpoint,
     pub(super) options: ConformOptions,
     pub(super) pipeline: DesiredPipeline,
@@ -54,31 +43,25 @@ pub(super) struct Bench {
     dead: bool,
 }
 
-/// A stream to the server.
-pub(super) struct Stream {
-    requests: mpsc::Sender<v1::StreamMessageRequest>,
-    answers: tonic::Streaming<v1::StreamMessageResponse>,
-}
+/// A stream to the server, of which everything is noted: messages, its end, silence.
+pub(super) struct Stream(p4client::Stream);
 
 impl Stream {
     /// Sends a message; a stream that has ended swallows it.
     pub(super) async fn say(&self, update: stream_message_request::Update) {
-        let message = v1::StreamMessageRequest {
-            update: Some(update),
-        };
-        let _ = self.requests.send(message).await;
+        self.0.say(update).await;
     }
 
     /// Asks to be primary.
-    pub(super) async fn bid(&self, who: &Who) {
-        self.say(bid_of(who)).await;
+    pub(super) async fn bid(&self, who: &Identity) {
+        self.say(who.arbitration()).await;
     }
 
     /// The next message.
     pub(super) async fn hear(&mut self, wait: Duration) -> Heard {
-        match tokio::time::timeout(wait, self.answers.message()).await {
+        match tokio::time::timeout(wait, self.0.next()).await {
             Err(_) => Heard::Nothing,
-            Ok(Ok(Some(message))) => message.update.map_or(Heard::Nothing, Heard::Said),
+            Ok(Ok(Some(message))) => Heard::Said(message),
             Ok(Ok(None)) => Heard::Ended(Code::Ok, "no reason".to_owned()),
             Ok(Err(status)) => Heard::Ended(status.code(), status.message().to_owned()),
         }
@@ -107,36 +90,23 @@ impl Stream {
     }
 }
 
-fn bid_of(who: &Who) -> stream_message_request::Update {
-    stream_message_request::Update::Arbitration(v1::MasterArbitrationUpdate {
-        device_id: who.device_id,
-        role: (!who.role.is_empty()).then(|| v1::Role {
-            name: who.role.clone(),
-            ..Default::default()
-        }),
-        election_id: who.election_id.map(ElectionId::message),
-        status: None,
-    })
-}
-
 impl Bench {
     pub(super) async fn open(
         endpoint: &Endpoint,
         options: &ConformOptions,
         pipeline: DesiredPipeline,
     ) -> Result<Self, ConformError> {
-        let mut client = Client::connect(endpoint).await?;
-        let api_version = match client.api_version().await {
+        let connection = endpoint.connect().await.map_err(RemoteError::from)?;
+        let api_version = match connection.api_version(endpoint.device_id).await {
             Ok(version) => version,
-            Err(error) if error.code() == Some(Code::Unimplemented) => "none".to_owned(),
-            Err(error) => return Err(error.into()),
+            Err(status) if status.code() == Code::Unimplemented => "none".to_owned(),
+            Err(status) => {
+                let error = RemoteError::of(&endpoint.address, "Capabilities", &status, 0);
+                return Err(error.into());
+            }
         };
-        drop(client);
-        let channel = endpoint.channel().await?;
         Ok(Self {
-            rpc: P4RuntimeClient::new(channel)
-                .max_decoding_message_size(usize::MAX)
-                .max_encoding_message_size(usize::MAX),
+            connection,
             endpoint: endpoint.clone(),
             options: options.clone(),
             pipeline,
@@ -242,8 +212,8 @@ impl Bench {
     }
 
     /// A client of our device and the default role.
-    pub(super) fn who(&self, election_id: Option<ElectionId>) -> Who {
-        Who {
+    pub(super) fn who(&self, election_id: Option<ElectionId>) -> Identity {
+        Identity {
             device_id: self.endpoint.device_id,
             role: String::new(),
             election_id,
@@ -251,41 +221,20 @@ impl Bench {
     }
 
     /// Ourselves, primary.
-    pub(super) fn me(&self) -> Who {
+    pub(super) fn me(&self) -> Identity {
         self.who(self.primary.as_ref().map(|(id, _)| *id))
     }
 
     /// A new stream that begins with a bid.
-    pub(super) async fn stream(&self, who: &Who) -> Result<Stream, RemoteError> {
-        let (requests, queue) = mpsc::channel(64);
-        let first = v1::StreamMessageRequest {
-            update: Some(bid_of(who)),
-        };
-        let _ = requests.send(first).await;
-        let mut rpc = self.rpc.clone();
-        let opened =
-            tokio::time::timeout(CALL, rpc.stream_channel(ReceiverStream::new(queue))).await;
-        let lost = |reason: String| RemoteError::Unreachable {
-            address: self.endpoint.address.clone(),
-            reason,
-        };
-        match opened {
-            Ok(Ok(answers)) => Ok(Stream {
-                requests,
-                answers: answers.into_inner(),
-            }),
-            Ok(Err(status)) => Err(RemoteError::of(
-                &self.endpoint.address,
-                "StreamChannel",
-                &status,
-                0,
-            )),
-            Err(_) => Err(lost("no answer to StreamChannel".to_owned())),
-        }
+    pub(super) async fn stream(&self, who: &Identity) -> Result<Stream, RemoteError> {
+        let opened = self.connection.stream(Some(who.arbitration())).await;
+        opened
+            .map(Stream)
+            .map_err(|status| RemoteError::of(&self.endpoint.address, "StreamChannel", &status, 0))
     }
 
     /// Bids on a stream of its own and hears the first answer; `None` for the stream where the server refused it.
-    pub(super) async fn enter(&self, who: &Who) -> (Option<Stream>, Heard) {
+    pub(super) async fn enter(&self, who: &Identity) -> (Option<Stream>, Heard) {
         match self.stream(who).await {
             Ok(mut stream) => {
                 let heard = stream.arbitration(SOON).await;
@@ -301,20 +250,11 @@ impl Bench {
     /// A Write of anybody.
     pub(super) async fn write_as(
         &self,
-        who: &Who,
+        who: &Identity,
         updates: Vec<v1::Update>,
         atomicity: Atomicity,
     ) -> Result<(), Status> {
-        let request = v1::WriteRequest {
-            device_id: who.device_id,
-            role: who.role.clone(),
-            election_id: who.election_id.map(ElectionId::message),
-            updates,
-            atomicity: atomicity.into(),
-            ..Default::default()
-        };
-        let mut rpc = self.rpc.clone();
-        timed(rpc.write(request)).await.map(drop)
+        self.connection.write(who.write(updates, atomicity)).await
     }
 
     /// Our Write.
@@ -331,26 +271,17 @@ impl Bench {
     /// A Read of anybody: all entities, and in how many messages.
     pub(super) async fn read_as(
         &self,
-        who: &Who,
+        who: &Identity,
         entities: Vec<Kind>,
     ) -> Result<(Vec<Kind>, usize), Status> {
-        let request = v1::ReadRequest {
-            device_id: who.device_id,
-            role: who.role.clone(),
-            entities: entities.into_iter().map(wrap).collect(),
-        };
-        let mut rpc = self.rpc.clone();
-        let mut answers = timed(rpc.read(request)).await?.into_inner();
+        let request = who.read(entities.into_iter().map(wrap).collect());
         let (mut found, mut messages) = (Vec::new(), 0);
-        while let Some(answer) = timed(answers.message()).await? {
+        let take = |message: v1::ReadResponse| {
             messages += 1;
-            found.extend(
-                answer
-                    .entities
-                    .into_iter()
-                    .filter_map(|entity| entity.entity),
-            );
-        }
+            let entities = message.entities.into_iter();
+            found.extend(entities.filter_map(|entity| entity.entity));
+        };
+        self.connection.read_each(request, take).await?;
         Ok((found, messages))
     }
 
@@ -380,17 +311,8 @@ impl Bench {
         action: PipelineAction,
         config: Option<v1::ForwardingPipelineConfig>,
     ) -> Result<(), Status> {
-        let request = v1::SetForwardingPipelineConfigRequest {
-            device_id: self.endpoint.device_id,
-            election_id: self.me().election_id.map(ElectionId::message),
-            action: action.into(),
-            config,
-            ..Default::default()
-        };
-        let mut rpc = self.rpc.clone();
-        timed(rpc.set_forwarding_pipeline_config(request))
-            .await
-            .map(drop)
+        let request = self.me().set_pipeline(action, config);
+        self.connection.set_pipeline(request).await
     }
 
     /// The program's message.
@@ -478,11 +400,7 @@ impl Bench {
 
     /// Looks whether the server still answers.
     pub(super) async fn look(&mut self) {
-        let mut rpc = self.rpc.clone();
-        let call = rpc.capabilities(v1::CapabilitiesRequest {
-            device_id: self.endpoint.device_id,
-        });
-        match timed(call).await {
+        match self.connection.api_version(self.endpoint.device_id).await {
             Err(status) if status.code() == Code::Unavailable => {
                 self.died(&status.message().to_owned())
             }

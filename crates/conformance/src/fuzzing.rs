@@ -1,13 +1,13 @@
-//! Random updates, valid and not, against a model that says what each must be answered (`switchd::fuzz`).
+//! Random updates, valid and not, against a model that says what each must be answered ([`fuzz`](crate::fuzz)).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
-use switchd::fuzz::{FuzzConfig, FuzzError, fuzz};
 
 use super::Verdict;
 use super::bench::Bench;
+use crate::fuzz::{FuzzConfig, FuzzError, fuzz};
 
 /// Updates in one batch at most. A batch that is refused as a whole lists every update in a header, and gRPC libraries
 /// take 8 KB of those.
@@ -47,24 +47,23 @@ pub(super) async fn check(bench: &mut Bench, options: FuzzOptions) -> Fuzzing {
         seed: options.seed,
         ..Fuzzing::default()
     };
-    let Some((election_id, _)) = &bench.primary else {
+    if bench.primary.is_none() {
         done.disagreements
             .push("the server was dead before".to_owned());
         return done;
-    };
+    }
     let config = FuzzConfig {
         seed: options.seed,
         updates: options.updates,
         batch: BATCH,
-        device_id: bench.endpoint.device_id,
-        election_id: election_id.message(),
+        identity: bench.me(),
         // Point 21 has found out whether there are any.
         atomic: !bench.has(21, Verdict::Lacks),
         ..FuzzConfig::default()
     };
     let info = bench.pipeline.info.info().clone();
     let began = Instant::now();
-    let report = fuzz(&mut bench.rpc, &info, &config).await;
+    let report = fuzz(&bench.connection, &info, &config).await;
     done.seconds = began.elapsed().as_secs_f64();
     match report {
         Ok(report) => {

@@ -10,6 +10,8 @@
 //!
 //! A check never takes a server's word for it: what was written is read back. A server that dies under a check has
 //! failed it, and the checks after it are skipped; those that have killed servers come last.
+//!
+//! [`fuzz`] tries a server with random updates beside a model, [`rates`] measures how many entries it takes and gives back.
 // Byte fields are given as whatever type the messages have.
 #![allow(clippy::useless_conversion)]
 
@@ -17,10 +19,12 @@ mod answer;
 mod batches;
 mod bench;
 mod entries;
+pub mod fuzz;
 mod fuzzing;
 mod groups;
 mod packets;
 mod pipeline;
+pub mod rates;
 mod reads;
 mod session;
 mod values;

@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::{Code, Status};
 
 use super::Verdict;
-use super::bench::{Bench, Outcome, timed};
+use super::bench::{Bench, Outcome};
 
 const BEFORE: &str = "before any Set, Get answers an unset config and no error; everything else is FAILED_PRECONDITION (14, 15)";
 const GET: &str = "Get answers what each response type names; the cookie comes back (15)";
@@ -22,13 +22,8 @@ async fn get(
     bench: &Bench,
     kind: ResponseType,
 ) -> Result<Option<v1::ForwardingPipelineConfig>, Status> {
-    let request = v1::GetForwardingPipelineConfigRequest {
-        device_id: bench.endpoint.device_id,
-        response_type: kind.into(),
-    };
-    let mut rpc = bench.rpc.clone();
-    let answer = timed(rpc.get_forwarding_pipeline_config(request)).await?;
-    Ok(answer.into_inner().config)
+    let device = bench.endpoint.device_id;
+    bench.connection.pipeline(device, kind).await
 }
 
 /// What can only be asked of a server without a program.

@@ -150,16 +150,8 @@ async fn wildcards(bench: &mut Bench) {
         seen(&found),
         WILDCARD,
     );
-    let mut rpc = bench.rpc.clone();
-    let request = v1::ReadRequest {
-        device_id: bench.endpoint.device_id,
-        entities: vec![v1::Entity { entity: None }],
-        ..Default::default()
-    };
-    let empty = match super::bench::timed(rpc.read(request)).await {
-        Err(status) => Outcome::of(Err(status)),
-        Ok(answers) => Outcome::of_any(&super::bench::timed(answers.into_inner().message()).await),
-    };
+    let request = bench.who(None).read(vec![v1::Entity { entity: None }]);
+    let empty = Outcome::of_any(&bench.connection.read(request).await);
     bench.demand(
         23,
         "an empty entity",

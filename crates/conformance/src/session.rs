@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use controlplane::ElectionId;
+use p4client::{ElectionId, Identity};
 use p4runtime::p4::v1::write_request::Atomicity;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Heard, NEVER, Outcome, SOON, Stream, Who, one};
+use super::bench::{Bench, Heard, NEVER, Outcome, SOON, Stream, one};
 
 /// Streams that a server is asked to hold at a time.
 const STREAMS: u128 = 200;
@@ -46,7 +46,7 @@ fn harmless(bench: &Bench, number: u8) -> v1::Update {
     )
 }
 
-async fn write_as(bench: &Bench, who: &Who, number: u8) -> Outcome {
+async fn write_as(bench: &Bench, who: &Identity, number: u8) -> Outcome {
     let update = harmless(bench, number);
     Outcome::of(
         bench
@@ -89,7 +89,7 @@ async fn duplicates_and_strangers(bench: &mut Bench) {
         REFUSED,
     );
     drop(stream);
-    let stranger = Who {
+    let stranger = Identity {
         device_id: bench.endpoint.device_id.wrapping_add(0x00c0_ffee),
         ..me.clone()
     };
@@ -247,7 +247,7 @@ async fn roles(bench: &mut Bench) {
         .me()
         .election_id
         .map_or(ElectionId(1), |id| ElectionId(id.0 - 3));
-    let role = Who {
+    let role = Identity {
         role: "conform".to_owned(),
         ..bench.who(Some(id))
     };
@@ -269,7 +269,7 @@ async fn roles(bench: &mut Bench) {
         heard.describe(),
         ROLES,
     );
-    let crossed = Who {
+    let crossed = Identity {
         role: "conform".to_owned(),
         ..bench.me()
     };
@@ -289,7 +289,7 @@ async fn roles(bench: &mut Bench) {
         &[Code::Ok],
         ROLES,
     );
-    let unknown = Who {
+    let unknown = Identity {
         role: "nobody".to_owned(),
         ..bench.me()
     };
@@ -366,7 +366,7 @@ async fn count(bench: &Bench) -> Option<usize> {
 }
 
 async fn order_of_checks(bench: &mut Bench) {
-    let wrong = Who {
+    let wrong = Identity {
         device_id: bench.endpoint.device_id.wrapping_add(0x00c0_ffee),
         ..bench.who(Some(ElectionId(1)))
     };

@@ -21,9 +21,10 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tonic::Code;
 
-use super::client::{Client, Endpoint};
+use super::client::Client;
 use super::entity;
 use super::error::RemoteError;
+use p4client::Endpoint;
 
 /// How often the switch is asked whether it still holds the status.
 const LOOK: Duration = Duration::from_secs(1);

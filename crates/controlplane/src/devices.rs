@@ -8,8 +8,8 @@ use p4gen::targets::capabilities::{self, Api, Capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::client::{ElectionId, Endpoint, Tls};
 use super::desired::ConfigFormat;
+use p4client::{ElectionId, Endpoint, Tls};
 
 /// What [`DevicesFile::format`] says.
 const FORMAT: &str = "switchwright-devices";

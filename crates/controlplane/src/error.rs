@@ -8,7 +8,7 @@ use prost::Message as _;
 use thiserror::Error;
 use tonic::{Code, Status};
 
-use super::client::ElectionId;
+use p4client::{ConnectError, ElectionId};
 
 /// The most failed updates that a message lists.
 const LISTED_MAX: usize = 5;
@@ -122,6 +122,15 @@ pub struct UpdateFailure {
     pub message: String,
     /// The update in names, once somebody knows the program.
     pub update: Option<String>,
+}
+
+impl From<ConnectError> for RemoteError {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Unreachable { address, reason } => Self::Unreachable { address, reason },
+            ConnectError::Tls { address, reason } => Self::Tls { address, reason },
+        }
+    }
 }
 
 impl RemoteError {

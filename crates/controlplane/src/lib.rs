@@ -38,13 +38,14 @@ pub mod switch;
 pub mod versioned;
 
 pub use apply::{Abilities, Applied};
-pub use client::{Client, ElectionId, Endpoint, Tls};
+pub use client::Client;
 pub use desired::{ConfigFormat, Desired, DesiredSwitch};
 pub use devices::{Device, Devices, DevicesError, Wanted};
 pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
 pub use error::{code_name, update_failures};
+pub use p4client::{ElectionId, Endpoint, Tls};
 pub use push::{PushError, PushOptions, Stop};
 pub use report::PushReport;
 pub use state::SwitchState;

@@ -4,9 +4,9 @@
 
 use std::error::Error;
 
+use conformance::rates::{Kind, Load, PROGRAM, Session};
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
-use switchd::measure::{Kind, Load, PROGRAM, Session};
 use switchd::server::{Server, ServerConfig};
 
 #[tokio::main(flavor = "multi_thread")]

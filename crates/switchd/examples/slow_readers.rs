@@ -7,10 +7,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use conformance::rates::{Kind, Load, PROGRAM, Session};
 use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
-use switchd::measure::{Kind, Load, PROGRAM, Session};
 use switchd::server::{Server, ServerConfig};
 use tonic::transport::Channel;
 

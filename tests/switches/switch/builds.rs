@@ -7,16 +7,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use p4client::{Connection, Endpoint, Identity, Stream};
 use p4runtime::p4::v1;
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime::p4::v1::stream_message_request::Update;
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Status};
 
 use super::support::{COMMAND, Switch, WAIT};
 
@@ -49,54 +45,37 @@ fn large() -> String {
 
 /// A primary.
 struct Client {
-    rpc: P4RuntimeClient<Channel>,
-    _sender: mpsc::Sender<v1::StreamMessageRequest>,
-    _inbox: Streaming<v1::StreamMessageResponse>,
+    connection: Connection,
+    identity: Identity,
+    _stream: Stream,
 }
-
-const ELECTION: Option<v1::Uint128> = Some(v1::Uint128 { high: 0, low: 1 });
 
 impl Client {
     async fn open(address: &str) -> Self {
-        let mut rpc = P4RuntimeClient::connect(format!("http://{address}"))
-            .await
-            .unwrap();
-        let (sender, receiver) = mpsc::channel(4);
-        let update = Update::Arbitration(v1::MasterArbitrationUpdate {
-            election_id: ELECTION,
-            ..Default::default()
-        });
-        let update = Some(update);
-        sender
-            .send(v1::StreamMessageRequest { update })
-            .await
-            .unwrap();
-        let inbox = rpc.stream_channel(ReceiverStream::new(receiver)).await;
-        let mut inbox = inbox.unwrap().into_inner();
-        inbox.message().await.unwrap();
+        let endpoint = Endpoint {
+            timeout: WAIT,
+            ..Endpoint::plain(address, 0)
+        };
+        let (connection, identity) = (endpoint.connect().await.unwrap(), endpoint.identity());
+        let stream = connection.stream(Some(identity.arbitration())).await;
+        let mut stream = stream.unwrap();
+        stream.arbitration().await.unwrap();
         Self {
-            rpc,
-            _sender: sender,
-            _inbox: inbox,
+            connection,
+            identity,
+            _stream: stream,
         }
     }
 
     fn begin(&self, action: Action, program: String) -> JoinHandle<Result<(), Status>> {
-        let mut rpc = self.rpc.clone();
-        tokio::spawn(async move {
-            let config = v1::ForwardingPipelineConfig {
-                p4info: Some(Default::default()),
-                p4_device_config: program.into(),
-                cookie: None,
-            };
-            let request = v1::SetForwardingPipelineConfigRequest {
-                election_id: ELECTION,
-                action: action.into(),
-                config: Some(config),
-                ..Default::default()
-            };
-            rpc.set_forwarding_pipeline_config(request).await.map(drop)
-        })
+        let config = v1::ForwardingPipelineConfig {
+            p4info: Some(Default::default()),
+            p4_device_config: program.into(),
+            cookie: None,
+        };
+        let request = self.identity.set_pipeline(action, Some(config));
+        let connection = self.connection.clone();
+        tokio::spawn(async move { connection.set_pipeline(request).await })
     }
 
     /// Runs a program and waits for the answer.

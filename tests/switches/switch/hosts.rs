@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use netlab::veth::End;
 use netlab::{Namespace, PacketOptions, PacketSocket, Poller, Veth, rtnl::Rtnl};
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
+use p4client::Endpoint;
 use p4runtime::p4::v1::stream_message_request::Update as Say;
 use p4runtime::p4::v1::stream_message_response::Update as Hear;
-use p4runtime::p4::v1::{
-    MasterArbitrationUpdate, PacketMetadata, PacketOut, StreamMessageRequest, Uint128,
-};
+use p4runtime::p4::v1::{PacketMetadata, PacketOut};
 
 use super::support::{PROGRAM, Switch, WAIT, frame, may};
 
@@ -178,27 +176,11 @@ fn the_controllers_packets_pass_real_ports() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let url = format!("http://{}", switch.address);
-            let mut client = P4RuntimeClient::connect(url).await.unwrap();
-            let (say, said) = tokio::sync::mpsc::channel(4);
-            let update = |update| StreamMessageRequest {
-                update: Some(update),
-            };
-            let election_id = Some(Uint128 { high: 0, low: 9 });
-            let arbitration = MasterArbitrationUpdate {
-                election_id,
-                ..Default::default()
-            };
-            say.send(update(Say::Arbitration(arbitration)))
-                .await
-                .unwrap();
-            let said = tokio_stream::wrappers::ReceiverStream::new(said);
-            let mut heard = client.stream_channel(said).await.unwrap().into_inner();
-            let first = tokio::time::timeout(WAIT, heard.message())
-                .await
-                .unwrap()
-                .unwrap();
-            assert!(matches!(first.unwrap().update, Some(Hear::Arbitration(_))));
+            let endpoint = Endpoint::plain(&switch.address, 0);
+            let client = endpoint.connect().await.unwrap();
+            let bid = Some(endpoint.identity().arbitration());
+            let mut stream = client.stream(bid).await.unwrap();
+            assert!(stream.arbitration().await.unwrap().is_some());
 
             let metadata = [(1, 1), (2, 0)].map(|(metadata_id, value)| PacketMetadata {
                 metadata_id,
@@ -208,7 +190,7 @@ fn the_controllers_packets_pass_real_ports() {
                 payload: frame(3),
                 metadata: metadata.to_vec(),
             };
-            say.send(update(Say::Packet(out))).await.unwrap();
+            assert!(stream.say(Say::Packet(out)).await);
             assert!(arrives(&mut far, &frame(3)), "the packet leaves by port 1");
 
             // An IPv4 packet for 10.1.1.1 goes to the controller with the number of its port.
@@ -218,11 +200,11 @@ fn the_controllers_packets_pass_real_ports() {
                 0x45, 0, 0, 50, 0, 0, 0, 0, 64, 253, 0, 0, 10, 0, 0, 9, 10, 1, 1, 1,
             ]);
             far.send_all([packet.as_slice()]);
-            let heard = tokio::time::timeout(WAIT, heard.message())
+            let heard = tokio::time::timeout(WAIT, stream.next())
                 .await
                 .unwrap()
                 .unwrap();
-            match heard.unwrap().update {
+            match heard {
                 Some(Hear::Packet(packet_in)) => {
                     assert_eq!(packet_in.payload[..14], packet[..14]);
                     assert_eq!(packet_in.payload[26..], packet[26..]);

@@ -21,7 +21,6 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::{Book, Schema};
-use crate::client::within;
 use crate::desired::DesiredPipeline;
 use crate::entity;
 use crate::state::SwitchState;
@@ -387,4 +386,17 @@ impl Client {
             what: what.to_owned(),
         }
     }
+}
+
+/// Waits for one answer, as long as the endpoint allows.
+async fn within<T>(
+    endpoint: &Endpoint,
+    rpc: &'static str,
+    call: impl Future<Output = T>,
+) -> Result<T, RemoteError> {
+    let answer = tokio::time::timeout(endpoint.timeout, call).await;
+    answer.map_err(|_| RemoteError::Unreachable {
+        address: endpoint.address.clone(),
+        reason: format!("no answer to {rpc} in {} s", endpoint.timeout.as_secs_f64()),
+    })
 }

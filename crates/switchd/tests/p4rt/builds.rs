@@ -94,14 +94,9 @@ fn begin(
     action: Set,
     program: &v1::ForwardingPipelineConfig,
 ) -> JoinHandle<Result<(), Status>> {
-    let mut rpc = client.rpc.clone();
-    let request = v1::SetForwardingPipelineConfigRequest {
-        election_id: crate::support::id(client.election),
-        action: action.into(),
-        config: Some(program.clone()),
-        ..Default::default()
-    };
-    tokio::spawn(async move { rpc.set_forwarding_pipeline_config(request).await.map(drop) })
+    let connection = client.connection.clone();
+    let request = client.identity.set_pipeline(action, Some(program.clone()));
+    tokio::spawn(async move { connection.set_pipeline(request).await })
 }
 
 async fn ended(call: JoinHandle<Result<(), Status>>) -> Result<(), Status> {
@@ -285,7 +280,7 @@ async fn while_a_program_is_built_all_others_go_on() {
     let entry = rig.entry("exact_one", vec![exact(1, &[8])], 0, "send", &[&[4]]);
     other.write(vec![insert(entry)]).await.unwrap();
     assert!(!call.is_finished());
-    let mut two = Client::silent(rig.channel().await, Some(2), "").await;
+    let mut two = Client::silent(rig.connection().await, Some(2), "").await;
     two.say(arbitration(0, Some(2), "")).await;
     assert_eq!(two.arbitrated().await, (Code::Ok, Some(2)));
     assert_eq!(

@@ -9,7 +9,7 @@ use quantities::PortId;
 use tonic::Code;
 
 use crate::support::{
-    Client, Rig, WAIT, delete, direct, exact, insert, lpm, modify, optional, ternary, update,
+    Rig, WAIT, delete, direct, exact, insert, lpm, modify, optional, ternary, update,
 };
 
 fn default(rig: &Rig, table: &str, action: Option<v1::Action>) -> v1::TableEntry {
@@ -491,8 +491,6 @@ async fn p18_multicast_groups_and_clone_sessions() {
 async fn the_highest_priority_wins() {
     let rig = Rig::start().await;
     let mut client = rig.ready().await;
-    let drop = |c: &Client| c.election;
-    assert_eq!(drop(&client), Some(1));
     let acl = |value: u8, priority, action| {
         insert(rig.entry(
             "acl",

@@ -3,9 +3,9 @@
 //! A small share runs always. `FUZZ_UPDATES=400000 cargo test -p switchwright-switchd --release --test p4rt fuzz` runs as many updates against
 //! each program.
 
+use conformance::fuzz::{FuzzConfig, FuzzReport, fuzz};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
-use switchd::fuzz::{FuzzConfig, FuzzReport, fuzz};
 
 use crate::support::{PROGRAM, Rig, info_of};
 
@@ -32,7 +32,7 @@ async fn run(name: &str, program: &str, updates: usize) -> FuzzReport {
         seed: name.len() as u64,
         ..FuzzConfig::default()
     };
-    let report = fuzz(&mut client.rpc, &info, &config).await.unwrap();
+    let report = fuzz(&client.connection, &info, &config).await.unwrap();
     assert!(
         report.disagreements.is_empty(),
         "{name}: {:#?}",
@@ -45,7 +45,7 @@ async fn run(name: &str, program: &str, updates: usize) -> FuzzReport {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_with_everything() {
     let report = run("all.p4", PROGRAM, updates(6000)).await;
-    let faults = switchd::fuzz::invalid::FAULTS.map(|f| format!("{f:?}"));
+    let faults = conformance::fuzz::invalid::FAULTS.map(|f| format!("{f:?}"));
     let seen = faults
         .iter()
         .filter(|f| report.kinds.contains_key(f.as_str()))

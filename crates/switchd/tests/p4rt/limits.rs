@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use conformance::rates::{Kind, Load, Session};
+use p4client::Connection;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
@@ -14,7 +16,6 @@ use prost::Message as _;
 use quantities::PortId;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
-use switchd::measure::{Kind, Load, Session};
 use switchd::server::limits::Limits;
 use switchd::server::{Server, ServerConfig};
 use tokio::io::AsyncReadExt as _;
@@ -93,12 +94,12 @@ fn route(rig: &Rig, to: u32, port: u8) -> v1::TableEntry {
 }
 
 /// A client that lets the server send little unasked.
-async fn narrow(rig: &Rig) -> P4RuntimeClient<Channel> {
+async fn narrow(rig: &Rig) -> Connection {
     let endpoint = Channel::from_shared(format!("http://{}", rig.server.address())).unwrap();
     let endpoint = endpoint
         .initial_stream_window_size(65_535)
         .initial_connection_window_size(65_535);
-    P4RuntimeClient::new(endpoint.connect().await.unwrap())
+    Connection::new(endpoint.connect().await.unwrap(), WAIT)
 }
 
 fn all_of(table_id: u32, counters: bool) -> v1::ReadRequest {
@@ -144,7 +145,7 @@ async fn drain(answers: &mut Streaming<v1::ReadResponse>) -> Result<Vec<Vec<u8>>
 /// Changes all entries while a client has begun to read them, and takes the rest only then.
 async fn read_slowly(config: ServerConfig, counters: bool) -> Result<Vec<Vec<u8>>, Status> {
     let (rig, mut client, table) = large(config).await;
-    let mut rpc = narrow(&rig).await;
+    let mut rpc = narrow(&rig).await.rpc();
     let mut answers = rpc
         .read(all_of(table, counters))
         .await
@@ -197,10 +198,10 @@ async fn readers_that_take_nothing_keep_no_thread_from_others() {
     let (rig, _client, table) = large(config).await;
     let mut stalled = Vec::new();
     for _ in 0..6 {
-        let mut rpc = narrow(&rig).await;
+        let mut rpc = narrow(&rig).await.rpc();
         stalled.push(rpc.read(all_of(table, false)).await.unwrap().into_inner());
     }
-    let mut rpc = narrow(&rig).await;
+    let mut rpc = narrow(&rig).await.rpc();
     let mut answers = rpc.read(all_of(table, false)).await.unwrap().into_inner();
     assert_eq!(drain(&mut answers).await.unwrap().len(), ENTRIES as usize);
     // The first was ended long ago; whoever is late is told.
@@ -219,7 +220,7 @@ async fn reads_of_a_client_and_in_all_are_counted() {
         l.reads = 3;
     });
     let (rig, _client, table) = large(config).await;
-    let mut rpc = narrow(&rig).await;
+    let mut rpc = narrow(&rig).await.rpc();
     let open = async |rpc: &mut P4RuntimeClient<Channel>| {
         rpc.read(all_of(table, false))
             .await
@@ -228,7 +229,7 @@ async fn reads_of_a_client_and_in_all_are_counted() {
     let (one, _two) = (open(&mut rpc).await.unwrap(), open(&mut rpc).await.unwrap());
     let refused = open(&mut rpc).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
-    let mut other = narrow(&rig).await;
+    let mut other = narrow(&rig).await.rpc();
     let _three = open(&mut other).await.unwrap();
     assert_eq!(
         open(&mut other).await.unwrap_err().code(),
@@ -249,9 +250,9 @@ async fn who_takes_not_even_the_end_of_an_answer_makes_room_for_others() {
         l.patience = Duration::from_millis(100);
     });
     let (rig, _client, table) = large(config).await;
-    let mut rpc = narrow(&rig).await;
+    let mut rpc = narrow(&rig).await.rpc();
     let mut abandoned = rpc.read(all_of(table, false)).await.unwrap().into_inner();
-    let mut other = narrow(&rig).await;
+    let mut other = narrow(&rig).await.rpc();
     let end = Instant::now() + WAIT;
     let mut answers = loop {
         match other.read(all_of(table, false)).await {
@@ -317,11 +318,7 @@ async fn a_stream_may_carry_more_than_the_limit_one_message_after_the_other() {
             metadata: Vec::new(),
         };
         let message = v1::stream_message_request::Update::Packet(packet);
-        client
-            .say(v1::StreamMessageRequest {
-                update: Some(message),
-            })
-            .await;
+        client.say(message).await;
         assert!(
             matches!(client.hear().await.unwrap(), Answer::Error(_)),
             "{round}"
@@ -329,9 +326,9 @@ async fn a_stream_may_carry_more_than_the_limit_one_message_after_the_other() {
     }
 }
 
-fn in_role(name: &str, config: Option<prost_types::Any>) -> v1::StreamMessageRequest {
+fn in_role(name: &str, config: Option<prost_types::Any>) -> v1::stream_message_request::Update {
     let mut message = arbitration(0, Some(1), name);
-    if let Some(v1::stream_message_request::Update::Arbitration(update)) = &mut message.update
+    if let v1::stream_message_request::Update::Arbitration(update) = &mut message
         && let Some(role) = &mut update.role
     {
         role.config = config;
@@ -347,8 +344,8 @@ async fn roles_are_few_and_their_names_and_configs_short() {
         l.role_config = 1000;
     });
     let rig = Rig::start_as(config).await;
-    let ends = async |message: v1::StreamMessageRequest| {
-        let mut client = Client::silent(rig.channel().await, Some(1), "").await;
+    let ends = async |message: v1::stream_message_request::Update| {
+        let mut client = Client::silent(rig.connection().await, Some(1), "").await;
         client.say(message).await;
         client.hear().await.unwrap_err().code()
     };
@@ -370,7 +367,7 @@ async fn roles_are_few_and_their_names_and_configs_short() {
     );
     // Roles that never had a primary are forgotten when their clients go.
     for name in ["a", "b", "c", "d"] {
-        let mut client = Client::silent(rig.channel().await, None, name).await;
+        let mut client = Client::silent(rig.connection().await, None, name).await;
         client.say(arbitration(0, None, name)).await;
         assert_eq!(client.arbitrated().await, (Code::NotFound, None));
         drop(client);
@@ -393,7 +390,7 @@ async fn roles_are_few_and_their_names_and_configs_short() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_does_not_arbitrate_is_ended() {
     let rig = Rig::start_as(limited(|l| l.arbitration = Duration::from_millis(50))).await;
-    let mut silent = Client::silent(rig.channel().await, None, "").await;
+    let mut silent = Client::silent(rig.connection().await, None, "").await;
     let mut client = rig.ready().await;
     let ended = silent.hear().await.unwrap_err();
     assert_eq!(ended.code(), Code::DeadlineExceeded, "{ended}");
@@ -643,7 +640,7 @@ async fn readers_that_take_nothing_do_not_fill_the_memory() {
         .filter_map(|line| line.strip_prefix("address ").map(str::to_owned))
         .next()
         .unwrap();
-    let program = switchd::measure::PROGRAM.as_bytes().to_vec();
+    let program = conformance::rates::PROGRAM.as_bytes().to_vec();
     let session = Session::open(&address, 0, program).await.unwrap();
     let load = Load {
         kind: Kind::Lpm,

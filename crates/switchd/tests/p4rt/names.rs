@@ -287,11 +287,7 @@ async fn packets_replicas_and_watched_ports_have_names() {
         metadata,
     };
     let packet = Asked::Packet(packet);
-    client
-        .say(v1::StreamMessageRequest {
-            update: Some(packet),
-        })
-        .await;
+    client.say(packet).await;
     let sent = rig.wires.receive(WAIT).unwrap();
     assert_eq!((sent.0, sent.1.as_slice()), (PortId::new(1), &[8, 8][..]));
     assert_eq!(CPU, 255, "as the program says");

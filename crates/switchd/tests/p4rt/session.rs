@@ -1,5 +1,6 @@
 //! Who may write (p4runtime.md 1 to 9).
 
+use p4client::ElectionId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
 use p4runtime::p4::v1::write_request::Atomicity;
@@ -31,7 +32,7 @@ async fn p2_the_highest_id_is_remembered_after_its_client_has_gone() {
     assert_eq!(watcher.arbitrated().await, (Code::AlreadyExists, Some(9)));
     drop(one);
     assert_eq!(watcher.arbitrated().await, (Code::NotFound, Some(9)));
-    let mut low = Client::silent(rig.channel().await, Some(8), "").await;
+    let mut low = Client::silent(rig.connection().await, Some(8), "").await;
     low.say(arbitration(0, Some(8), "")).await;
     assert_eq!(
         low.arbitrated().await,
@@ -49,17 +50,17 @@ async fn p2_the_highest_id_is_remembered_after_its_client_has_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn p3_an_unset_id_is_not_zero_and_never_primary() {
     let rig = Rig::start().await;
-    let mut unset = Client::silent(rig.channel().await, None, "").await;
+    let mut unset = Client::silent(rig.connection().await, None, "").await;
     unset.say(arbitration(0, None, "")).await;
     assert_eq!(unset.arbitrated().await, (Code::NotFound, None));
-    let mut another = Client::silent(rig.channel().await, None, "").await;
+    let mut another = Client::silent(rig.connection().await, None, "").await;
     another.say(arbitration(0, None, "")).await;
     assert_eq!(
         another.arbitrated().await,
         (Code::NotFound, None),
         "several may be connected"
     );
-    let mut zero = Client::silent(rig.channel().await, Some(0), "").await;
+    let mut zero = Client::silent(rig.connection().await, Some(0), "").await;
     zero.say(arbitration(0, Some(0), "")).await;
     assert_eq!(
         zero.arbitrated().await,
@@ -73,7 +74,7 @@ async fn p3_an_unset_id_is_not_zero_and_never_primary() {
 #[tokio::test(flavor = "multi_thread")]
 async fn p4_p5_backups_hear_whether_there_is_a_primary_and_the_highest_id() {
     let rig = Rig::start().await;
-    let mut backup = Client::silent(rig.channel().await, None, "").await;
+    let mut backup = Client::silent(rig.connection().await, None, "").await;
     backup.say(arbitration(0, None, "")).await;
     assert_eq!(backup.arbitrated().await, (Code::NotFound, None));
     let mut primary = rig.client(Some(3), "").await;
@@ -91,9 +92,9 @@ async fn p6_what_ends_a_stream() {
     let rig = Rig::start_as(config).await;
     let one = rig.client(Some(1), "").await;
     let ends = |device, election, role: &'static str| {
-        let channel = rig.channel();
+        let connection = rig.connection();
         async move {
-            let mut client = Client::silent(channel.await, election, role).await;
+            let mut client = Client::silent(connection.await, election, role).await;
             client.say(arbitration(device, election, role)).await;
             client.hear().await.unwrap_err().code()
         }
@@ -173,7 +174,7 @@ async fn p8_roles_have_primaries_of_their_own() {
     let entry = |to: u8| insert(rig.entry("exact_one", vec![exact(1, &[to])], 0, "send", &[&[2]]));
     assert_eq!(role.one(entry(1)).await, Code::Ok);
     assert_eq!(whole.one(entry(2)).await, Code::Ok);
-    role.election = Some(7);
+    role.identity.election_id = Some(ElectionId(7));
     let denied = role.write(vec![entry(3)]).await.unwrap_err();
     assert_eq!(denied.code(), Code::PermissionDenied);
     assert_eq!(
@@ -205,7 +206,7 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
     };
     let ask = |type_url: &str| {
         let mut message = arbitration(0, Some(1), "narrow");
-        if let Some(v1::stream_message_request::Update::Arbitration(update)) = &mut message.update {
+        if let v1::stream_message_request::Update::Arbitration(update) = &mut message {
             update.role.as_mut().unwrap().config = Some(prost_types::Any {
                 type_url: type_url.to_owned(),
                 value: config.encode_to_vec(),
@@ -213,7 +214,7 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
         }
         message
     };
-    let mut narrow = Client::silent(rig.channel().await, Some(1), "narrow").await;
+    let mut narrow = Client::silent(rig.connection().await, Some(1), "narrow").await;
     narrow
         .say(ask("type.googleapis.com/google.protobuf.Struct"))
         .await;
@@ -227,7 +228,7 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
     assert_eq!(narrow.entries(v1::TableEntry::default()).await.len(), 1);
     let denied = narrow.set(Set::Verify, Some(config_of(PROGRAM))).await;
     assert_eq!(denied.unwrap_err().code(), Code::PermissionDenied);
-    let mut strange = Client::silent(rig.channel().await, Some(2), "narrow").await;
+    let mut strange = Client::silent(rig.connection().await, Some(2), "narrow").await;
     strange.say(ask("type.googleapis.com/some.Other")).await;
     assert_eq!(
         strange.hear().await.unwrap_err().code(),
@@ -239,24 +240,24 @@ async fn p8_a_role_config_bounds_what_a_role_may_do() {
 async fn p9_checks_come_in_the_order_of_the_standard() {
     let rig = Rig::start().await;
     let mut client = rig.client(Some(1), "").await;
-    client.device = 3;
-    client.election = Some(2);
+    client.identity.device_id = 3;
+    client.identity.election_id = Some(ElectionId(2));
     assert_eq!(
         client.write(vec![]).await.unwrap_err().code(),
         Code::NotFound
     );
-    client.device = 0;
-    client.role = "nobody".to_owned();
+    client.identity.device_id = 0;
+    client.identity.role = "nobody".to_owned();
     assert_eq!(
         client.write(vec![]).await.unwrap_err().code(),
         Code::NotFound
     );
-    client.role = String::new();
+    client.identity.role = String::new();
     assert_eq!(
         client.write(vec![]).await.unwrap_err().code(),
         Code::PermissionDenied
     );
-    client.election = Some(1);
+    client.identity.election_id = Some(ElectionId(1));
     assert_eq!(
         client.write(vec![]).await.unwrap_err().code(),
         Code::FailedPrecondition
@@ -265,7 +266,7 @@ async fn p9_checks_come_in_the_order_of_the_standard() {
         client.read(vec![]).await.unwrap_err().code(),
         Code::FailedPrecondition
     );
-    client.device = 3;
+    client.identity.device_id = 3;
     assert_eq!(
         client.read(vec![]).await.unwrap_err().code(),
         Code::NotFound

@@ -12,17 +12,15 @@ use tonic::Code;
 
 use crate::support::{Client, Rig, WAIT, exact, insert, modify, update};
 
-fn packet_out(payload: &[u8], metadata: &[(u32, &[u8])]) -> v1::StreamMessageRequest {
+fn packet_out(payload: &[u8], metadata: &[(u32, &[u8])]) -> Asked {
     let metadata = metadata.iter().map(|(id, value)| v1::PacketMetadata {
         metadata_id: *id,
         value: value.to_vec(),
     });
-    v1::StreamMessageRequest {
-        update: Some(Asked::Packet(v1::PacketOut {
-            payload: payload.to_vec(),
-            metadata: metadata.collect(),
-        })),
-    }
+    Asked::Packet(v1::PacketOut {
+        payload: payload.to_vec(),
+        metadata: metadata.collect(),
+    })
 }
 
 async fn error(client: &mut Client) -> (Code, bool) {
@@ -169,21 +167,16 @@ async fn digests_come_in_lists_without_repetition_until_acknowledged() {
         digest_id: list.digest_id,
         list_id: list.list_id,
     };
-    client
-        .say(v1::StreamMessageRequest {
-            update: Some(Asked::DigestAck(ack)),
-        })
-        .await;
+    client.say(Asked::DigestAck(ack)).await;
     // The acknowledgement and the packets travel by different ways: send until it has arrived.
     let again = loop {
         for to in [1, 2] {
             send(to);
         }
         let next =
-            tokio::time::timeout(std::time::Duration::from_millis(50), client.inbox.message())
-                .await;
+            tokio::time::timeout(std::time::Duration::from_millis(50), client.stream.next()).await;
         if let Ok(message) = next {
-            break message.unwrap().unwrap().update.unwrap();
+            break message.unwrap().unwrap();
         }
     };
     // It may have arrived between the two.
@@ -196,11 +189,7 @@ async fn digests_come_in_lists_without_repetition_until_acknowledged() {
         digest_id: 5,
         list_id: 1,
     };
-    client
-        .say(v1::StreamMessageRequest {
-            update: Some(Asked::DigestAck(wrong)),
-        })
-        .await;
+    client.say(Asked::DigestAck(wrong)).await;
     assert_eq!(error(&mut client).await, (Code::InvalidArgument, false));
     assert_eq!(client.one(update(Type::Delete, entity)).await, Code::Ok);
 }

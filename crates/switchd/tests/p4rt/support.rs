@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use p4client::{Connection, ElectionId, Endpoint, Identity, Stream};
 use p4runtime::google::rpc;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
@@ -19,12 +20,13 @@ use switchd::engine::io::{MemoryIo, MemoryWires};
 use switchd::engine::{Engine, EngineConfig, Notification};
 use switchd::server::{Server, ServerConfig};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Status};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 pub const WAIT: Duration = Duration::from_secs(20);
+/// How long one call may take.
+const CALL: Duration = Duration::from_secs(600);
 pub const CPU: u16 = 255;
 
 /// P4Info of a program, by our own front end.
@@ -85,14 +87,20 @@ impl Rig {
         }
     }
 
+    pub async fn connection(&self) -> Connection {
+        let endpoint = Endpoint {
+            timeout: CALL,
+            ..Endpoint::plain(self.server.address().to_string(), 0)
+        };
+        endpoint.connect().await.unwrap()
+    }
+
     pub async fn channel(&self) -> P4RuntimeClient<Channel> {
-        let endpoint = Channel::from_shared(format!("http://{}", self.server.address())).unwrap();
-        let endpoint = endpoint.http2_max_header_list_size(1 << 20);
-        P4RuntimeClient::new(endpoint.connect().await.unwrap()).max_decoding_message_size(64 << 20)
+        self.connection().await.rpc()
     }
 
     pub async fn client(&self, election: Option<u64>, role: &str) -> Client {
-        Client::open(self.channel().await, election, role).await
+        Client::open(self.connection().await, election, role).await
     }
 
     /// A primary with the program running.
@@ -266,36 +274,33 @@ pub fn codes(result: &Result<(), Status>, count: usize) -> Vec<Code> {
 }
 
 pub struct Client {
+    pub connection: Connection,
+    /// The calls as they are.
     pub rpc: P4RuntimeClient<Channel>,
-    pub sender: mpsc::Sender<v1::StreamMessageRequest>,
-    pub inbox: Streaming<v1::StreamMessageResponse>,
-    pub election: Option<u64>,
-    pub role: String,
-    pub device: u64,
+    pub stream: Stream,
+    pub identity: Identity,
 }
 
 pub fn id(election: Option<u64>) -> Option<v1::Uint128> {
     election.map(|low| v1::Uint128 { high: 0, low })
 }
 
-pub fn arbitration(device_id: u64, election: Option<u64>, role: &str) -> v1::StreamMessageRequest {
-    v1::StreamMessageRequest {
-        update: Some(Asked::Arbitration(v1::MasterArbitrationUpdate {
-            device_id,
-            role: (!role.is_empty()).then(|| v1::Role {
-                name: role.to_owned(),
-                ..Default::default()
-            }),
-            election_id: id(election),
-            status: None,
-        })),
+fn identity(device_id: u64, election: Option<u64>, role: &str) -> Identity {
+    Identity {
+        device_id,
+        role: role.to_owned(),
+        election_id: election.map(|low| ElectionId(low.into())),
     }
+}
+
+pub fn arbitration(device_id: u64, election: Option<u64>, role: &str) -> Asked {
+    identity(device_id, election, role).arbitration()
 }
 
 impl Client {
     /// A client that has arbitrated; what it was answered is still in its inbox if `election` loses.
-    pub async fn open(rpc: P4RuntimeClient<Channel>, election: Option<u64>, role: &str) -> Self {
-        let mut client = Self::silent(rpc, election, role).await;
+    pub async fn open(connection: Connection, election: Option<u64>, role: &str) -> Self {
+        let mut client = Self::silent(connection, election, role).await;
         client.say(arbitration(0, election, role)).await;
         let (code, _) = client.arbitrated().await;
         if let Some(election) = election {
@@ -305,36 +310,24 @@ impl Client {
     }
 
     /// A client that has said nothing.
-    pub async fn silent(
-        mut rpc: P4RuntimeClient<Channel>,
-        election: Option<u64>,
-        role: &str,
-    ) -> Self {
-        let (sender, receiver) = mpsc::channel(64);
-        let inbox = rpc
-            .stream_channel(ReceiverStream::new(receiver))
-            .await
-            .unwrap()
-            .into_inner();
+    pub async fn silent(connection: Connection, election: Option<u64>, role: &str) -> Self {
         Self {
-            rpc,
-            sender,
-            inbox,
-            election,
-            role: role.to_owned(),
-            device: 0,
+            rpc: connection.rpc(),
+            stream: connection.stream(None).await.unwrap(),
+            connection,
+            identity: identity(0, election, role),
         }
     }
 
-    pub async fn say(&self, message: v1::StreamMessageRequest) {
-        self.sender.send(message).await.unwrap();
+    pub async fn say(&self, message: Asked) {
+        assert!(self.stream.say(message).await, "the stream stands");
     }
 
     pub async fn hear(&mut self) -> Result<Answer, Status> {
-        let message = tokio::time::timeout(WAIT, self.inbox.message())
+        let message = tokio::time::timeout(WAIT, self.stream.next())
             .await
             .expect("an answer in time");
-        Ok(message?.expect("the stream goes on").update.unwrap())
+        Ok(message?.expect("the stream goes on"))
     }
 
     /// The next arbitration update: its code and election id.
@@ -349,14 +342,7 @@ impl Client {
     }
 
     pub fn request(&self, updates: Vec<v1::Update>, atomicity: Atomicity) -> v1::WriteRequest {
-        v1::WriteRequest {
-            device_id: self.device,
-            role: self.role.clone(),
-            election_id: id(self.election),
-            updates,
-            atomicity: atomicity.into(),
-            ..Default::default()
-        }
+        self.identity.write(updates, atomicity)
     }
 
     pub async fn write_as(
@@ -365,7 +351,7 @@ impl Client {
         atomicity: Atomicity,
     ) -> Result<(), Status> {
         let request = self.request(updates, atomicity);
-        self.rpc.write(request).await.map(|_| ())
+        self.connection.write(request).await
     }
 
     pub async fn write(&mut self, updates: Vec<v1::Update>) -> Result<(), Status> {
@@ -400,17 +386,9 @@ impl Client {
     }
 
     pub async fn read_raw(&mut self, entities: Vec<v1::Entity>) -> Result<Vec<Entity>, Status> {
-        let request = v1::ReadRequest {
-            device_id: self.device,
-            role: self.role.clone(),
-            entities,
-        };
-        let mut answers = self.rpc.read(request).await?.into_inner();
-        let mut found = Vec::new();
-        while let Some(answer) = answers.message().await? {
-            found.extend(answer.entities.into_iter().map(|e| e.entity.unwrap()));
-        }
-        Ok(found)
+        let request = self.identity.read(entities);
+        let found = self.connection.read(request).await?;
+        Ok(found.into_iter().map(|e| e.entity.unwrap()).collect())
     }
 
     pub async fn entries(&mut self, filter: v1::TableEntry) -> Vec<v1::TableEntry> {
@@ -429,17 +407,7 @@ impl Client {
         action: Set,
         config: Option<v1::ForwardingPipelineConfig>,
     ) -> Result<(), Status> {
-        let request = v1::SetForwardingPipelineConfigRequest {
-            device_id: self.device,
-            role: self.role.clone(),
-            election_id: id(self.election),
-            action: action.into(),
-            config,
-            ..Default::default()
-        };
-        self.rpc
-            .set_forwarding_pipeline_config(request)
-            .await
-            .map(|_| ())
+        let request = self.identity.set_pipeline(action, config);
+        self.connection.set_pipeline(request).await
     }
 }

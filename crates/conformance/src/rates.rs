@@ -2,29 +2,29 @@
 
 use std::time::{Duration, Instant};
 
+use p4client::{ConnectError, Connection, ElectionId, Endpoint, Identity, Stream};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::field_match::{self, FieldMatchType};
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime::p4::v1::stream_message_request::Update as Asked;
 use p4runtime::p4::v1::table_action;
 use p4runtime::p4::v1::update::Type;
+use p4runtime::p4::v1::write_request::Atomicity;
 use thiserror::Error;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
-use tonic::{Status, Streaming};
+use tonic::Status;
 
 /// A program with a table of each [`Kind`] for a million entries, to be measured on any v1model target.
-pub const PROGRAM: &str = include_str!("measure.p4");
+pub const PROGRAM: &str = include_str!("rates.p4");
 
 /// With this id we write.
-const ELECTION: v1::Uint128 = v1::Uint128 { high: 0, low: 1 };
+const ELECTION: ElectionId = ElectionId(1);
 
 /// How long a server may take to listen.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LISTENS_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long one call may take: a program may be built for long, and a million entries be read.
+const CALL: Duration = Duration::from_secs(600);
 
 /// Which table is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,13 +84,8 @@ pub struct Load {
 #[derive(Debug, Error)]
 pub enum RateError {
     /// The server cannot be reached.
-    #[error("{address}: {source}")]
-    Unreachable {
-        /// Where it should be.
-        address: String,
-        /// Why not.
-        source: tonic::transport::Error,
-    },
+    #[error(transparent)]
+    Unreachable(#[from] ConnectError),
     /// The server refuses.
     #[error("{0}: {1}")]
     Refused(&'static str, Box<Status>),
@@ -118,7 +113,7 @@ fn refused(what: &'static str) -> impl Fn(Status) -> RateError {
 pub fn info() -> Result<P4Info, RateError> {
     let here = |error: &dyn std::fmt::Display| RateError::Here(error.to_string());
     let mut map = p4front::source::SourceMap::new();
-    let main = map.add("measure.p4", PROGRAM).map_err(|e| here(&e))?;
+    let main = map.add("rates.p4", PROGRAM).map_err(|e| here(&e))?;
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
     let compiled = compiled.map_err(|findings| RateError::Here(findings.render(&map)))?;
     Ok(p4info::message(&compiled.p4info))
@@ -126,12 +121,11 @@ pub fn info() -> Result<P4Info, RateError> {
 
 /// A server whose primary we are, and on which [`PROGRAM`] runs.
 pub struct Session {
-    rpc: P4RuntimeClient<Channel>,
-    device_id: u64,
+    connection: Connection,
+    identity: Identity,
     info: P4Info,
-    // The stream keeps us primary while it is open.
-    _requests: mpsc::Sender<v1::StreamMessageRequest>,
-    _answers: Streaming<v1::StreamMessageResponse>,
+    /// Keeps us primary while it is open.
+    _stream: Stream,
 }
 
 impl Session {
@@ -144,60 +138,41 @@ impl Session {
         device_id: u64,
         device_config: Vec<u8>,
     ) -> Result<Self, RateError> {
-        let unreachable = |source| RateError::Unreachable {
-            address: address.to_owned(),
-            source,
+        let endpoint = Endpoint {
+            election_id: ELECTION,
+            timeout: CALL,
+            ..Endpoint::plain(address, device_id)
         };
-        let endpoint = Channel::from_shared(format!("http://{address}"))
-            .map_err(|error| RateError::Here(error.to_string()))?
-            .tcp_nodelay(true)
-            .initial_stream_window_size(8 << 20)
-            .initial_connection_window_size(64 << 20);
-        let deadline = Instant::now() + PATIENCE;
-        let channel = loop {
+        let identity = endpoint.identity();
+        let deadline = Instant::now() + LISTENS_WITHIN;
+        let connection = loop {
             match endpoint.connect().await {
                 Err(_) if Instant::now() < deadline => {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
-                done => break done.map_err(unreachable)?,
+                done => break done?,
             }
         };
-        let mut rpc = P4RuntimeClient::new(channel).max_decoding_message_size(64 << 20);
-        let (requests, receiver) = mpsc::channel(4);
-        let arbitration = v1::MasterArbitrationUpdate {
-            device_id,
-            election_id: Some(ELECTION),
-            ..Default::default()
-        };
-        // Some servers answer nothing, not even headers, before they were asked: the question goes first.
-        let _ = requests
-            .send(v1::StreamMessageRequest {
-                update: Some(Asked::Arbitration(arbitration)),
-            })
-            .await;
-        let opened = rpc.stream_channel(ReceiverStream::new(receiver)).await;
-        let mut answers = opened.map_err(refused("StreamChannel"))?.into_inner();
-        answers.message().await.map_err(refused("StreamChannel"))?;
+        let opened = connection.stream(Some(identity.arbitration())).await;
+        let mut stream = opened.map_err(refused("StreamChannel"))?;
+        stream
+            .arbitration()
+            .await
+            .map_err(refused("StreamChannel"))?;
         let info = info()?;
-        rpc.set_forwarding_pipeline_config(v1::SetForwardingPipelineConfigRequest {
-            device_id,
-            election_id: Some(ELECTION),
-            action: Action::VerifyAndCommit.into(),
-            config: Some(v1::ForwardingPipelineConfig {
-                p4info: Some(info.clone()),
-                p4_device_config: device_config,
-                cookie: None,
-            }),
-            ..Default::default()
-        })
-        .await
-        .map_err(refused("SetForwardingPipelineConfig"))?;
+        let config = v1::ForwardingPipelineConfig {
+            p4info: Some(info.clone()),
+            p4_device_config: device_config.into(),
+            cookie: None,
+        };
+        let request = identity.set_pipeline(Action::VerifyAndCommit, Some(config));
+        let loaded = connection.set_pipeline(request).await;
+        loaded.map_err(refused("SetForwardingPipelineConfig"))?;
         Ok(Self {
-            rpc,
-            device_id,
+            connection,
+            identity,
             info,
-            _requests: requests,
-            _answers: answers,
+            _stream: stream,
         })
     }
 
@@ -242,12 +217,8 @@ impl Session {
         let mut requests: Vec<v1::WriteRequest> = Vec::new();
         while !numbers.is_empty() {
             let batch = numbers.by_ref().take(load.batch.max(1));
-            requests.push(v1::WriteRequest {
-                device_id: self.device_id,
-                election_id: Some(ELECTION),
-                updates: batch.map(|n| entry(load.kind, table, action, n)).collect(),
-                ..Default::default()
-            });
+            let updates = batch.map(|n| entry(load.kind, table, action, n)).collect();
+            requests.push(self.identity.write(updates, Atomicity::ContinueOnError));
         }
         requests.reverse();
         let began = Instant::now();
@@ -262,8 +233,8 @@ impl Session {
             {
                 take(done)?;
             }
-            let mut rpc = self.rpc.clone();
-            tasks.spawn(async move { rpc.write(request).await.map(|_| ()) });
+            let connection = self.connection.clone();
+            tasks.spawn(async move { connection.write(request).await });
         }
         while let Some(done) = tasks.join_next().await {
             take(done)?;
@@ -278,13 +249,9 @@ impl Session {
             table_id: self.table(kind),
             ..Default::default()
         };
-        v1::ReadRequest {
-            device_id: self.device_id,
-            role: String::new(),
-            entities: vec![v1::Entity {
-                entity: Some(Entity::TableEntry(filter)),
-            }],
-        }
+        self.identity.read(vec![v1::Entity {
+            entity: Some(Entity::TableEntry(filter)),
+        }])
     }
 
     /// Writes one entry once more, as it is, and tells how long that took.
@@ -294,27 +261,22 @@ impl Session {
     pub async fn rewrite(&self, kind: Kind, number: u32) -> Result<Duration, RateError> {
         let mut update = entry(kind, self.table(kind), self.action(), number);
         update.set_type(Type::Modify);
-        let request = v1::WriteRequest {
-            device_id: self.device_id,
-            election_id: Some(ELECTION),
-            updates: vec![update],
-            ..Default::default()
-        };
+        let request = self
+            .identity
+            .write(vec![update], Atomicity::ContinueOnError);
         let began = Instant::now();
-        let mut rpc = self.rpc.clone();
-        rpc.write(request).await.map_err(refused("Write"))?;
+        let done = self.connection.write(request).await;
+        done.map_err(refused("Write"))?;
         Ok(began.elapsed())
     }
 
     async fn read(&self, load: &Load) -> Result<(Duration, usize), RateError> {
         let request = self.everything(load.kind);
         let began = Instant::now();
-        let opened = self.rpc.clone().read(request).await;
-        let mut answers = opened.map_err(refused("Read"))?.into_inner();
         let mut read = 0;
-        while let Some(answer) = answers.message().await.map_err(refused("Read"))? {
-            read += answer.entities.len();
-        }
+        let count = |answer: v1::ReadResponse| read += answer.entities.len();
+        let done = self.connection.read_each(request, count).await;
+        done.map_err(refused("Read"))?;
         Ok((began.elapsed(), read))
     }
 }

@@ -10,16 +10,15 @@ pub mod model;
 
 use std::collections::BTreeMap;
 
+use p4client::{Connection, ElectionId, Identity};
 use p4runtime::google::rpc;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
 use p4runtime::p4::v1::write_request::Atomicity;
 use prost::Message as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use draw::Draw;
@@ -36,10 +35,8 @@ pub struct FuzzConfig {
     pub batch: usize,
     /// Batches between two reads of everything.
     pub read_every: usize,
-    /// Who writes: the device, and the election id of the primary.
-    pub device_id: u64,
-    /// See [`FuzzConfig::device_id`].
-    pub election_id: v1::Uint128,
+    /// Who writes: the primary.
+    pub identity: Identity,
     /// Whether batches that must be made as a whole are drawn too; not every server has them.
     pub atomic: bool,
 }
@@ -51,8 +48,10 @@ impl Default for FuzzConfig {
             updates: 10_000,
             batch: 64,
             read_every: 50,
-            device_id: 0,
-            election_id: v1::Uint128 { high: 0, low: 1 },
+            identity: Identity {
+                election_id: Some(ElectionId(1)),
+                ..Identity::default()
+            },
             atomic: true,
         }
     }
@@ -99,12 +98,12 @@ fn call(what: &'static str) -> impl Fn(Status) -> FuzzError {
     }
 }
 
-/// Fuzzes a server on which the program of `info` runs and whose primary may be impersonated by its election id.
+/// Fuzzes a server on which the program of `info` runs, in the name of its primary.
 ///
 /// # Errors
 /// [`FuzzError`]; disagreements are not errors but in the report.
 pub async fn fuzz(
-    rpc: &mut P4RuntimeClient<Channel>,
+    connection: &Connection,
     info: &P4Info,
     config: &FuzzConfig,
 ) -> Result<FuzzReport, FuzzError> {
@@ -114,7 +113,7 @@ pub async fn fuzz(
         return Err(FuzzError::Nothing);
     }
     // What the program itself installs is not in P4Info.
-    model.adopt(read(rpc, config, &model).await?);
+    model.adopt(read(connection, config, &model).await?);
     let mut report = FuzzReport::default();
     let mut batches = 0;
     while report.updates < config.updates && report.disagreements.len() < ENOUGH {
@@ -133,18 +132,14 @@ pub async fn fuzz(
             }
             draws.push(draw);
         }
-        let request = v1::WriteRequest {
-            device_id: config.device_id,
-            election_id: Some(config.election_id),
-            updates: draws.iter().map(|d| d.update.clone()).collect(),
-            atomicity: if whole {
-                Atomicity::RollbackOnError.into()
-            } else {
-                Atomicity::ContinueOnError.into()
-            },
-            ..Default::default()
+        let atomicity = if whole {
+            Atomicity::RollbackOnError
+        } else {
+            Atomicity::ContinueOnError
         };
-        let answer = rpc.write(request).await.map(|_| ());
+        let updates = draws.iter().map(|d| d.update.clone()).collect();
+        let request = config.identity.write(updates, atomicity);
+        let answer = connection.write(request).await;
         let codes = codes(&answer, size).map_err(|()| {
             call("Write")(answer.clone().err().unwrap_or_else(|| Status::unknown("")))
         })?;
@@ -159,7 +154,7 @@ pub async fn fuzz(
         batches += 1;
         if batches % config.read_every == 0 || report.updates >= config.updates {
             report.reads += 1;
-            let state = read(rpc, config, &model).await?;
+            let state = read(connection, config, &model).await?;
             model.compare(&state, &mut report.disagreements);
         }
     }
@@ -214,19 +209,11 @@ fn codes(answer: &Result<(), Status>, count: usize) -> Result<Vec<Code>, ()> {
 
 /// Everything the model knows of.
 async fn read(
-    rpc: &mut P4RuntimeClient<Channel>,
+    connection: &Connection,
     config: &FuzzConfig,
     model: &Model,
 ) -> Result<Vec<v1::entity::Entity>, FuzzError> {
-    let request = v1::ReadRequest {
-        device_id: config.device_id,
-        role: String::new(),
-        entities: model.requests(),
-    };
-    let mut answers = rpc.read(request).await.map_err(call("Read"))?.into_inner();
-    let mut found = Vec::new();
-    while let Some(answer) = answers.message().await.map_err(call("Read"))? {
-        found.extend(answer.entities.into_iter().filter_map(|e| e.entity));
-    }
-    Ok(found)
+    let request = config.identity.read(model.requests());
+    let found = connection.read(request).await.map_err(call("Read"))?;
+    Ok(found.into_iter().filter_map(|e| e.entity).collect())
 }
