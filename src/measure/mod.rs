@@ -11,7 +11,6 @@ mod machine;
 mod p4runtime;
 mod peer;
 mod planning;
-pub mod plot;
 mod ports;
 mod simulation;
 

@@ -1,6 +1,7 @@
 //! The figures as plots, in the manner of Stephens15's Figures 4.1, 4.4 and 4.11 to 4.18.
 
-use super::super::plot::{Axis, Plot, Scale, Stroke};
+use plot::{Axis, Plot, Scale, Stroke};
+
 use super::failures::{FailureFigure, SwitchFailureFigure};
 use super::state::{SchemeState, StateFigure};
 

@@ -13,13 +13,13 @@ mod buffers;
 mod bundled;
 mod calendar;
 mod check;
+mod diagrams;
 mod flow;
 mod host;
 mod hosts;
 pub mod live;
 mod network;
 mod page;
-mod plot;
 mod quantity;
 mod report;
 mod routing;
@@ -35,11 +35,11 @@ use crate::embedded::{LoadError, Network, NetworkError};
 
 pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
+pub use diagrams::{Plots, compare_goodput};
 pub use network::{
     AlgorithmSpec, CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, PlanSpec, RowSpec, SchemeSpec,
     TargetSpec, TopologySpec,
 };
-pub use plot::{Plots, compare_goodput};
 pub use quantity::{Size, Speed, Time};
 pub use report::{ClassReport, DeadlockReport, FlowReport, Happening, Report, SwitchReport};
 pub use routing::RerouteError;

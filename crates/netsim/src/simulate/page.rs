@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::plot::Plots;
+use super::diagrams::Plots;
 use super::report::{ClassReport, FlowReport, Report, SwitchReport};
 
 /// Rows of a table; the JSON has all.

@@ -5,9 +5,9 @@ use std::f64::consts::TAU;
 use std::fmt::Write;
 
 use device::deadlock::{QueueId, WaitEdge};
+use plot::{ALARM, Page};
 use topology::{SwitchId, Topology};
 
-use super::canvas::{ALARM, Page};
 use crate::simulate::report::{Report, queue_name};
 
 /// Queues beside the circle that are drawn.

@@ -1,13 +1,12 @@
 //! The pictures of a simulation, as SVG: throughput, queues and buffers over time, pauses as a Gantt chart, and
 //! the wait-for graph at the moment of deadlock.
 
-mod canvas;
 mod graph;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use canvas::{Axes, COLOURS, Mark, Page};
+use plot::{COLOURS, Mark, Page, TimeAxes};
 use quantities::{PortId, Priority};
 use topology::Topology;
 
@@ -130,7 +129,7 @@ impl Drawing {
     /// Curves over time, with a legend.
     fn curves(&self, title: &str, what: &str, series: &[(String, Vec<f64>)]) -> String {
         let values = series.iter().flat_map(|(_, values)| values);
-        let mut axes = Axes {
+        let mut axes = TimeAxes {
             left: 78.0,
             top: 44.0,
             width: 852.0,
@@ -263,7 +262,7 @@ fn paused(world: &World) -> (Vec<Row>, usize) {
 fn pauses(title: &str, drawing: &Drawing, topology: &Topology, world: &World) -> String {
     let (rows, left_out) = paused(world);
     let height = 16.0 * rows.len().max(1) as f64;
-    let mut axes = Axes {
+    let mut axes = TimeAxes {
         left: 240.0,
         top: 44.0,
         width: 630.0,
