@@ -239,14 +239,19 @@ struct Rest {
 }
 
 impl Listed {
-    pub(super) fn new(set: &RouteSet) -> Self {
+    fn new(set: &RouteSet) -> Self {
+        Self::of(set.fabric(), |see| set.for_each_path(|path| see(path.arcs)))
+    }
+
+    /// Given paths, each as the links that it crosses.
+    pub(super) fn of(fabric: &Fabric, paths: impl FnOnce(&mut dyn FnMut(&[ArcId]))) -> Self {
         let mut known: HashMap<(ArcId, Option<usize>), usize> = HashMap::new();
-        let mut contexts = vec![Vec::new(); set.fabric().arcs().len()];
+        let mut contexts = vec![Vec::new(); fabric.arcs().len()];
         let mut rest: Vec<Rest> = Vec::new();
         let mut firsts: Vec<(ArcId, usize)> = Vec::new();
-        set.for_each_path(|path| {
+        paths(&mut |path| {
             let mut after: Option<(ArcId, usize)> = None;
-            for &arc in path.arcs.iter().rev() {
+            for &arc in path.iter().rev() {
                 let key = (arc, after.map(|(_, context)| context));
                 let context = *known.entry(key).or_insert_with(|| {
                     let of_arc: &mut Vec<usize> = &mut contexts[arc.index()];

@@ -25,7 +25,7 @@ use super::acyclic::Acyclic;
 use super::cells::{Cells, LAST_LEVEL, Squares, arc_id};
 use super::classes::Turn;
 use super::components::components;
-use super::demand::{Demand, Work, with_demand};
+use super::demand::{Demand, Listed, Work, with_demand};
 use super::error::SchemeError;
 
 /// Pairs of arcs up to which inserting them one by one is worth the while.
@@ -37,13 +37,30 @@ const MOST_INSERTIONS: usize = 20_000;
 /// [`SchemeError::TooManyTags`] if there are more levels than tags.
 pub(super) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
     let squares = Squares::new(set.fabric());
-    with_demand(
-        set,
-        Levels {
-            squares: &squares,
-            rank: &ranking(set.fabric()),
-        },
-    )
+    let levels = Levels {
+        squares: &squares,
+        rank: &ranking(set.fabric()),
+        most_insertions: MOST_INSERTIONS,
+    };
+    with_demand(set, levels)
+}
+
+/// The tables of every level for given ways, each as the links that it crosses. Failures are few, so more pairs are worth
+/// inserting than for all routes of a network.
+///
+/// # Errors
+/// [`SchemeError::TooManyTags`] if there are more levels than tags.
+pub(super) fn of_ways(
+    fabric: &Fabric,
+    ways: impl FnOnce(&mut dyn FnMut(&[ArcId])),
+) -> Result<Vec<Cells>, SchemeError> {
+    let squares = Squares::new(fabric);
+    let levels = Levels {
+        squares: &squares,
+        rank: &ranking(fabric),
+        most_insertions: 10 * MOST_INSERTIONS,
+    };
+    levels.on(&[Listed::of(fabric, ways)])
 }
 
 /// Positions of the arcs: a pair is kept iff it leads forward.
@@ -52,6 +69,8 @@ type Order = Vec<u32>;
 struct Levels<'a> {
     squares: &'a Squares<'a>,
     rank: &'a [u32],
+    /// Pairs of arcs up to which they are inserted one by one.
+    most_insertions: usize,
 }
 
 /// How to order the arcs of a level that has cycles.
@@ -71,7 +90,7 @@ impl Work for Levels<'_> {
             .collect();
         let first = self.closure(parts, &start);
         let ranked = self.levels(parts, &start, &first, Way::Ranked)?;
-        if ranked.len() <= 2 || first.count() > MOST_INSERTIONS {
+        if ranked.len() <= 2 || first.count() > self.most_insertions {
             return Ok(ranked);
         }
         let inserted = self.levels(parts, &start, &first, Way::Inserted)?;
@@ -390,6 +409,7 @@ pub(super) fn uniform(set: &RouteSet) -> Result<(Vec<Vec<Turn>>, u8), SchemeErro
     let work = Uniform(Levels {
         squares: &squares,
         rank: &ranking(set.fabric()),
+        most_insertions: MOST_INSERTIONS,
     });
     let (order, rises) = with_demand(set, work)?;
     let turns = set.fabric().switch_ids();
@@ -409,7 +429,7 @@ impl Work for Uniform<'_> {
         let closure = levels.closure(parts, &start);
         let mut best: Option<(Order, u8)> = None;
         for way in [Way::Ranked, Way::Inserted] {
-            if way == Way::Inserted && closure.count() > MOST_INSERTIONS {
+            if way == Way::Inserted && closure.count() > levels.most_insertions {
                 continue;
             }
             let order = levels.order(parts, &start, &closure, way);

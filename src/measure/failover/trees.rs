@@ -40,7 +40,7 @@ pub fn trees(topology: &Topology, count: u8) -> Result<TreesFigure, MeasureError
     let mut seconds = f64::INFINITY;
     let mut found = None;
     for _ in 0..3 {
-        let (trees, taken) = timed(|| shallow_pack(nodes, &edges, count, 1));
+        let (trees, taken) = timed(|| shallow_pack(nodes, &edges, count, None, 1));
         seconds = seconds.min(taken);
         found = trees;
     }

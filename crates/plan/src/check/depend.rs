@@ -7,6 +7,7 @@
 
 use super::error::{Buffer, Cycle, PlanError, PortName};
 use super::lookup::{LOSSY, Lookup, Ports, TagIx};
+use super::resilience::lossless::Held;
 use crate::model::{ClassId, Tables};
 
 /// A lossless ingress buffer: port number times tags, plus tag.
@@ -30,12 +31,14 @@ struct Step {
 }
 
 impl<'a> Dependencies<'a> {
-    /// Finds all buffers that packets can get into. Falling tags met on the way are returned beside it,
+    /// Finds all buffers that packets can get into: from hosts by the tag rules, or because a channel puts them there.
+    /// Falling tags met on the way are returned beside it,
     /// one per switch.
     pub(super) fn new(
         tables: &'a Tables,
         ports: &'a Ports,
         lookup: &'a Lookup,
+        channels: &[Held],
     ) -> (Self, Vec<PlanError>) {
         let mut graph = Self {
             tables,
@@ -48,6 +51,10 @@ impl<'a> Dependencies<'a> {
         let starts: Vec<(usize, u32, TagIx)> = (0..lookup.kinds)
             .flat_map(|kind| ports.host_facing().map(move |at| (kind, at)))
             .flat_map(|(kind, at)| (0..).zip(&lookup.tags).map(move |(tag, _)| (kind, at, tag)))
+            .chain(
+                (0..lookup.kinds)
+                    .flat_map(|kind| channels.iter().map(move |&(at, tag)| (kind, at, tag))),
+            )
             .collect();
         graph.explore(starts, |graph, _, step| {
             let owner = graph.ports.name(step.at).0;
@@ -192,8 +199,8 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// A shortest cycle, or `None` if the graph has none.
-    pub(super) fn shortest_cycle(&self) -> Option<Cycle> {
+    /// The buffers of a shortest cycle, or `None` if the graph has none.
+    pub(super) fn shortest_cycle(&self) -> Option<Vec<Held>> {
         let left = self.cyclic_part();
         let mut best: Option<Vec<Node>> = None;
         let mut search = Search::new(self.node_count());
@@ -206,7 +213,15 @@ impl<'a> Dependencies<'a> {
                 best = Some(cycle);
             }
         }
-        best.map(|cycle| Cycle(cycle.into_iter().map(|n| self.buffer(n)).collect()))
+        best.map(|cycle| cycle.into_iter().map(|node| self.split(node)).collect())
+    }
+
+    /// A cycle in words.
+    pub(super) fn describe(&self, cycle: &[Held]) -> Cycle {
+        Cycle {
+            buffers: cycle.iter().map(|&held| self.buffer(held)).collect(),
+            causes: Vec::new(),
+        }
     }
 
     /// Peels off buffers that wait for none, or that none waits for; what is left has a cycle unless it is
@@ -232,8 +247,7 @@ impl<'a> Dependencies<'a> {
         left
     }
 
-    fn buffer(&self, node: Node) -> Buffer {
-        let (at, tag) = self.split(node);
+    fn buffer(&self, (at, tag): Held) -> Buffer {
         let (switch, port) = self.ports.name(at);
         let tag = self.lookup.tags[usize::from(tag)];
         Buffer {

@@ -55,17 +55,26 @@ impl fmt::Display for Buffer {
 /// A cyclic buffer dependency: each buffer can drain only if the next one does, and the last only if the
 /// first does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle(pub Vec<Buffer>);
+pub struct Cycle {
+    /// The buffers, each waiting for the next.
+    pub buffers: Vec<Buffer>,
+    /// With failover tables, which packet under which failures makes each buffer wait for the next; else empty.
+    pub causes: Vec<String>,
+}
 
 impl fmt::Display for Cycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for buffer in &self.0 {
+        for buffer in &self.buffers {
             write!(f, "{buffer} -> ")?;
         }
-        match self.0.first() {
-            Some(first) => write!(f, "{}", first.port),
-            None => Ok(()),
+        if let Some(first) = self.buffers.first() {
+            write!(f, "{}", first.port)?;
         }
+        let after = self.buffers.iter().cycle().skip(1);
+        for ((from, to), cause) in self.buffers.iter().zip(after).zip(&self.causes) {
+            write!(f, "; {} waits for {} by {cause}", from.port, to.port)?;
+        }
+        Ok(())
     }
 }
 
@@ -317,6 +326,10 @@ pub enum PlanError {
     #[error("{0}")]
     PacketLost(Box<LostPacket>),
 
+    /// A packet arrives under failures, but turns lossy.
+    #[error("{0}")]
+    PacketLossy(Box<LostPacket>),
+
     /// More tags than priorities.
     #[error(
         "the plan needs {needed} lossless priorities, but the switches have {available}; promise fewer routes or \
@@ -381,10 +394,12 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// The packet that the proof of failover tables found lost, if any.
-    pub(super) fn of_failures(found: &FailureReport) -> Option<Self> {
-        let lost = found.first_lost.clone()?;
-        Some(Self::PacketLost(Box::new(lost)))
+    /// The first packet that the proof of failover tables found lost, and the first that turned lossy.
+    pub(super) fn of_failures(found: &FailureReport) -> impl Iterator<Item = Self> + use<> {
+        let lost = found.first_lost.clone().map(Box::new);
+        let lossy = found.first_lossy.clone().map(Box::new);
+        let lossy = lossy.map(Self::PacketLossy);
+        lost.map(Self::PacketLost).into_iter().chain(lossy)
     }
 
     /// Whose fault it is.
@@ -400,7 +415,8 @@ impl PlanError {
             | Self::RouteLost(_)
             | Self::Loop { .. }
             | Self::BlackHole { .. }
-            | Self::PacketLost(_) => Fault::Proof,
+            | Self::PacketLost(_)
+            | Self::PacketLossy(_) => Fault::Proof,
             Self::TooManyPriorities { .. }
             | Self::NoSuchPriority { .. }
             | Self::TooManyPorts { .. }

@@ -9,7 +9,9 @@
 //! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
 //! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
 //! - **failover**: with any so many failures, packets arrive if there is a way, and never circulate
-//!   (see [`resilience`]);
+//!   (see [`resilience`]); where the plan has lossless classes too, every packet that arrives stays lossless on its way,
+//!   and the graph over buffers is that of all states of failure at once: whatever failed before and fails now, packets
+//!   of both times together close no cycle;
 //! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
 //!
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic), and
@@ -35,9 +37,12 @@ pub use report::{CheckReport, Resilience};
 pub use resilience::{FailureOptions, FailureReport, LostPacket};
 
 use super::checked::CheckedPlan;
+use super::failover::Failover;
 use super::model::Tables;
 use depend::Dependencies;
 use lookup::{Lookup, Ports};
+use report::Verdicts;
+use resilience::lossless::{self, Tags};
 
 /// What the proof may be asked to leave out.
 #[derive(Clone, Debug)]
@@ -93,61 +98,125 @@ impl fmt::Display for CheckFailure {
 /// # Errors
 /// Every error that could be found: one cycle, one conflict per switch, one lost route per promise.
 pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<CheckFailure>> {
-    let mut failures = None;
-    let mut errors = match &tables.failover {
-        None => vec![],
-        Some(failover) => {
-            let mut errors = resilience::shape(&tables.topology, failover);
-            if errors.is_empty() {
-                let found = resilience::resilience(&tables.topology, failover, &options.failures);
-                errors.extend(PlanError::of_failures(&found));
-                failures = Some(found);
-            }
-            errors
-        }
-    };
-    if tables.has_tags() {
-        errors.extend(of_tags(&tables, options));
+    let mut proof = Proof::default();
+    match &tables.failover {
+        Some(failover) => proof.failover(&tables, failover, options),
+        None => proof.routes(&tables, options),
     }
+    let Proof {
+        mut errors,
+        verdicts,
+        failures,
+    } = proof;
     if !options.budgets {
         errors.retain(|error| error.fault() != Fault::Target);
     }
+    let report = CheckReport::new(&tables, &errors, verdicts, failures);
     if errors.is_empty() {
-        return Ok(CheckedPlan::witness(tables, CheckReport::proven(failures)));
+        return Ok(CheckedPlan::witness(tables, report));
     }
-    let report = CheckReport::refused(&errors, failures);
     Err(Box::new(CheckFailure { errors, report }))
 }
 
-/// What is wrong with the lossless tags and the forwarding under them.
-fn of_tags(tables: &Tables, options: &Options) -> Vec<PlanError> {
-    let mut errors = shape::references(tables);
-    if errors.is_empty() {
-        errors.extend(shape::priorities(tables));
-        errors.extend(shape::carrier(tables));
-        if options.budgets {
-            errors.extend(shape::budgets(tables));
-        }
-        errors.extend(behaviour(tables));
-        if tables.failover.is_none() {
-            errors.extend(forward::forwarding(tables));
-        }
-    }
-    errors
+/// What has been shown so far.
+#[derive(Default)]
+struct Proof {
+    errors: Vec<PlanError>,
+    verdicts: Verdicts,
+    failures: Option<FailureReport>,
 }
 
-/// What following packets shows.
-fn behaviour(tables: &Tables) -> Vec<PlanError> {
-    let lookup = match Lookup::new(tables) {
-        Ok(lookup) => lookup,
-        Err(conflicts) => return conflicts,
-    };
-    let ports = Ports::new(&tables.topology);
-    let (mut graph, mut errors) = Dependencies::new(tables, &ports, &lookup);
-    errors.extend(graph.shortest_cycle().map(PlanError::Cycle));
-    errors.extend(graph.passed_limits());
-    for promise in &tables.promises {
-        errors.extend(replay::promise(tables, &lookup, promise).err());
+impl Proof {
+    /// Tables whose forwarding follows routes.
+    fn routes(&mut self, tables: &Tables, options: &Options) {
+        if !self.tags(tables, options) {
+            return;
+        }
+        let wrong = forward::forwarding(tables);
+        let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
+        let circulates = wrong.iter().any(|e| matches!(e, PlanError::Loop { .. }));
+        self.verdicts.loop_free = followed.then_some(!circulates);
+        self.errors.extend(wrong);
     }
-    errors
+
+    /// Failover tables, with or without lossless tags.
+    fn failover(&mut self, tables: &Tables, failover: &Failover, options: &Options) {
+        self.errors
+            .extend(resilience::shape(&tables.topology, failover));
+        self.errors.extend(lossless::shape(tables, failover));
+        if !self.errors.is_empty() {
+            return;
+        }
+        if tables.has_tags() {
+            self.tags(tables, options);
+        }
+        if self.failures.is_none() {
+            self.walks(tables, failover, options, None);
+        }
+    }
+
+    /// Walks packets through failover tables, with their tags if those can be read.
+    fn walks(
+        &mut self,
+        tables: &Tables,
+        failover: &Failover,
+        options: &Options,
+        tags: Option<&Tags<'_>>,
+    ) {
+        let found = resilience::walk_all(&tables.topology, failover, &options.failures, tags);
+        self.verdicts.loop_free = Some(found.loops == 0);
+        self.errors.extend(PlanError::of_failures(&found));
+        self.failures = Some(found);
+    }
+
+    /// The lossless tags; whether what they refer to exists.
+    fn tags(&mut self, tables: &Tables, options: &Options) -> bool {
+        let wrong = shape::references(tables);
+        let sound = wrong.is_empty();
+        self.errors.extend(wrong);
+        if sound {
+            self.errors.extend(shape::priorities(tables));
+            self.errors.extend(shape::carrier(tables));
+            if options.budgets {
+                self.errors.extend(shape::budgets(tables));
+            }
+            self.behaviour(tables, options);
+        }
+        sound
+    }
+
+    /// What following packets shows.
+    fn behaviour(&mut self, tables: &Tables, options: &Options) {
+        let lookup = match Lookup::new(tables) {
+            Ok(lookup) => lookup,
+            Err(conflicts) => return self.errors.extend(conflicts),
+        };
+        let ports = Ports::new(&tables.topology);
+        let failover = tables.failover.as_ref();
+        let channels = failover.map(|failover| lossless::channels(failover, &lookup, &ports));
+        let channels = channels.unwrap_or_default();
+        let (mut graph, falls) = Dependencies::new(tables, &ports, &lookup, &channels);
+        self.errors.extend(falls);
+        let cycle = graph.shortest_cycle();
+        self.verdicts.cbd_free = Some(cycle.is_none());
+        let cycle = cycle.unwrap_or_default();
+        let mut described = graph.describe(&cycle);
+        let limits = graph.passed_limits();
+        if let Some(failover) = failover {
+            self.errors
+                .extend(lossless::within_switches(tables, &lookup));
+            let tags = Tags::new(tables, &lookup, &ports, &cycle);
+            self.walks(tables, failover, options, Some(&tags));
+            let found = self.failures.iter_mut();
+            described.causes = found.flat_map(|found| found.causes.drain(..)).collect();
+        }
+        if !cycle.is_empty() {
+            self.errors.push(PlanError::Cycle(described));
+        }
+        self.errors.extend(limits);
+        for promise in &tables.promises {
+            self.errors
+                .extend(replay::promise(tables, &lookup, promise).err());
+        }
+    }
 }

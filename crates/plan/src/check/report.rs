@@ -1,9 +1,12 @@
 //! What `check` reports, as data.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use super::error::{Fault, PlanError};
+use super::error::PlanError;
 use super::resilience::FailureReport;
+use crate::model::Tables;
 
 /// Resilience to failures, as far as a scheme claims any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,9 +28,27 @@ pub struct Resilience {
     pub loops: u64,
     /// How many packets were walked: sets that touch nothing on a walk are not walked again.
     pub walks: u64,
+    /// How many (set, source, destination) had a packet arrive that turned lossy on its way; `null` without lossless class.
+    pub lossy: Option<u64>,
+    /// The fewest lossless priorities by which these ways can be lossless without a cycle of buffers, as far as is known
+    /// (1 or 2); `null` without lossless class.
+    pub priorities_at_least: Option<u32>,
     /// The greatest hops of a walk over the fewest possible, both counted from host to host; `null` where
     /// nothing was walked.
     pub stretch_max: Option<f64>,
+}
+
+impl Resilience {
+    /// Of a plan that claims none: the packets that its forwarding drops, if that was `followed`, while nothing fails.
+    fn of_routes(errors: &[PlanError], followed: bool) -> Self {
+        let dropped = |error: &&PlanError| matches!(error, PlanError::BlackHole { .. });
+        Self {
+            sets_checked: u64::from(followed),
+            exhaustive: followed,
+            lost: errors.iter().filter(dropped).count() as u64,
+            ..Self::default()
+        }
+    }
 }
 
 impl From<FailureReport> for Resilience {
@@ -41,9 +62,20 @@ impl From<FailureReport> for Resilience {
             lost: found.lost,
             loops: found.loops,
             walks: found.walks,
+            lossy: found.lossy,
+            priorities_at_least: found.priorities_at_least,
             stretch_max: Some(found.stretch_max),
         }
     }
+}
+
+/// What was computed of a plan; `None` where it was not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdicts {
+    /// Whether the buffer dependency graph is acyclic.
+    pub(super) cbd_free: Option<bool>,
+    /// Whether no packet circulates.
+    pub(super) loop_free: Option<bool>,
 }
 
 /// The outcome of a check. `check --json` prints it.
@@ -51,11 +83,15 @@ impl From<FailureReport> for Resilience {
 pub struct CheckReport {
     /// Whether everything was shown.
     pub proven: bool,
-    /// Whether there is no cyclic buffer dependency, whatever the routing; `null` if the tables are too
-    /// broken to tell.
+    /// Whether there is no cyclic buffer dependency, whatever the routing; `null` if that was not computed.
     pub cbd_free: Option<bool>,
-    /// Whether the plan's own forwarding has no loop; `null` if the tables are too broken to tell.
+    /// Why `cbd_free` is `null`, if it is.
+    pub cbd_free_unknown: Option<&'static str>,
+    /// Whether no packet circulates: by the plan's own forwarding or, under every set of failures that was tried, by
+    /// its failover tables; `null` if that was not computed.
     pub loop_free: Option<bool>,
+    /// Lossless priorities that the plan's tags take.
+    pub lossless_priorities: usize,
     /// Resilience to failures.
     pub resilience: Resilience,
     /// The first error, in words.
@@ -65,47 +101,30 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// The report of a proven plan.
-    pub(crate) fn proven(failures: Option<FailureReport>) -> Self {
-        let nothing_failed = || Resilience {
-            exhaustive: true,
-            sets_checked: 1,
-            ..Resilience::default()
-        };
-        Self {
-            proven: true,
-            cbd_free: Some(true),
-            loop_free: Some(true),
-            resilience: failures.map_or_else(nothing_failed, Resilience::from),
-            counterexample: None,
-            seconds: 0.0,
-        }
-    }
-
-    /// The report of a refused plan.
-    pub(super) fn refused(errors: &[PlanError], failures: Option<FailureReport>) -> Self {
+    /// The report of what was found.
+    pub(super) fn new(
+        tables: &Tables,
+        errors: &[PlanError],
+        verdicts: Verdicts,
+        failures: Option<FailureReport>,
+    ) -> Self {
         let worst = errors.iter().min_by_key(|error| error.fault());
-        let unreadable = errors.iter().any(|e| e.fault() == Fault::Input)
-            || errors
-                .iter()
-                .any(|e| matches!(e, PlanError::Conflict { .. }));
-        let cyclic = errors.iter().any(|e| matches!(e, PlanError::Cycle(_)));
-        let circulates = errors.iter().any(|e| matches!(e, PlanError::Loop { .. }))
-            || failures.as_ref().is_some_and(|found| found.loops > 0);
-        let lost = errors
-            .iter()
-            .filter(|e| matches!(e, PlanError::BlackHole { .. }))
-            .count() as u64;
+        let priorities: BTreeSet<_> = tables.tagging.priorities.values().collect();
         Self {
-            proven: false,
-            cbd_free: (!unreadable).then_some(!cyclic),
-            loop_free: (!unreadable).then_some(!circulates),
+            proven: errors.is_empty(),
+            cbd_free: verdicts.cbd_free,
+            cbd_free_unknown: verdicts.cbd_free.is_none().then(|| {
+                if tables.has_tags() {
+                    "the tables are too broken to tell"
+                } else {
+                    "the plan has no lossless class"
+                }
+            }),
+            loop_free: verdicts.loop_free,
+            lossless_priorities: priorities.len(),
             resilience: match failures {
                 Some(found) => Resilience::from(found),
-                None => Resilience {
-                    lost,
-                    ..Resilience::default()
-                },
+                None => Resilience::of_routes(errors, verdicts.loop_free.is_some()),
             },
             counterexample: worst.map(ToString::to_string),
             seconds: 0.0,

@@ -14,7 +14,7 @@ use super::table::{
 };
 use super::ternary::Ternary;
 use super::{Claim, Destination, Failover, LabelKind, MOST_HOPS, Output, Target};
-use crate::PortSet;
+use crate::{PortSet, Tag};
 
 /// The `failover` part of a plan file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +100,9 @@ struct RuleEntry {
     /// The tree that the packet is on from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     set_tree: Option<u8>,
+    /// The lossless tag with which a lossless packet from a host leaves: its channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    channel: Option<Tag>,
 }
 
 /// Where a packet comes from.
@@ -398,6 +401,7 @@ impl From<RuleRef<'_>> for RuleEntry {
             to,
             set: Ternary::new(write.tag.value, write.tag.mask),
             set_tree: write.tree,
+            channel: write.channel,
         }
     }
 }
@@ -429,6 +433,7 @@ impl TryFrom<RuleEntry> for Rule {
                         mask: entry.set.mask(),
                     },
                     tree: entry.set_tree,
+                    channel: entry.channel,
                 },
             }
         };

@@ -11,6 +11,7 @@ use quantities::PortId;
 use super::mask::PortMask;
 use super::ternary::Ternary;
 use super::{Label, MOST_HOPS};
+use crate::model::Tag;
 
 /// Where a packet comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +113,9 @@ pub struct Write {
     pub tag: WriteTag,
     /// The tree that the packet is on from here.
     pub tree: Option<u8>,
+    /// The lossless tag with which a lossless packet leaves, whatever the tag rules say: its channel. Only rules for
+    /// packets from hosts give one.
+    pub channel: Option<Tag>,
 }
 
 impl Write {
@@ -124,6 +128,7 @@ impl Write {
                 mask: u32::MAX,
             },
             tree: None,
+            channel: None,
         }
     }
 

@@ -158,7 +158,7 @@ fn verdict(tables: Tables) -> Truth {
         Err(failure) => failure.errors,
     };
     let cycle = errors.iter().find_map(|error| match error {
-        PlanError::Cycle(cycle) => Some(cycle.0.len()),
+        PlanError::Cycle(cycle) => Some(cycle.buffers.len()),
         _ => None,
     });
     let has = |kind: fn(&PlanError) -> bool| errors.iter().any(kind);

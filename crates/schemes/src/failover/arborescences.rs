@@ -1,13 +1,17 @@
 //! Arc-disjoint spanning arborescences toward a root (Edmonds, by the construction in Lovász's proof).
 //!
 //! A tree takes an arc only if every switch can still be reached over as many arc-disjoint ways as trees remain
-//! to be built. Such an arc always exists; the one nearest to the root is taken, so that trees are shallow.
+//! to be built. Such an arc always exists; trees grow layer by layer, so that they are shallow. Within a layer
+//! switches come in random order and hang under the one that has the fewest below it, and no tree takes more than
+//! its share of the root's links, so that the load is spread over links.
 
 use std::collections::VecDeque;
 
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use topology::{ArcId, Fabric, SwitchId};
 
-/// Builds `count` arc-disjoint arborescences toward `root`: for each the arc by which every switch goes on.
+/// Builds `count` arc-disjoint arborescences toward `root`, at random: for each the arc by which every switch goes on.
 ///
 /// # Errors
 /// How many there are, if those are fewer.
@@ -15,6 +19,7 @@ pub fn arborescences(
     fabric: &Fabric,
     root: SwitchId,
     count: usize,
+    rng: &mut ChaCha8Rng,
 ) -> Result<Vec<Vec<Option<ArcId>>>, usize> {
     let mut flows = Flows::new(fabric, root);
     let live: Vec<SwitchId> = {
@@ -30,7 +35,7 @@ pub fn arborescences(
     }
     let mut trees = Vec::with_capacity(count);
     for remaining in (0..count).rev() {
-        trees.push(grow(fabric, &mut flows, root, remaining, live.len()));
+        trees.push(grow(fabric, &mut flows, root, remaining, rng));
     }
     Ok(trees)
 }
@@ -41,31 +46,66 @@ fn grow(
     flows: &mut Flows<'_>,
     root: SwitchId,
     remaining: usize,
-    live: usize,
+    rng: &mut ChaCha8Rng,
 ) -> Vec<Option<ArcId>> {
     let mut next = vec![None; fabric.switch_count()];
-    let mut order = vec![root];
-    let mut at = 0;
-    while order.len() < live {
-        let Some(&inner) = order.get(at) else { break };
-        at += 1;
-        for (outward, arc) in fabric.out_arcs(inner) {
-            // Packets go inward: from `arc.to` to `inner`.
-            let inward = fabric.reverse(outward);
-            let outer = arc.to;
-            if outer == root || next[outer.index()].is_some() || flows.used[inward.index()] {
-                continue;
+    let mut below = vec![0usize; fabric.switch_count()];
+    let free = |flows: &Flows<'_>| {
+        let inward = fabric.out(root).map(|out| fabric.reverse(out));
+        inward.filter(|arc| !flows.used[arc.index()]).count()
+    };
+    let share = free(flows).div_ceil(remaining + 1);
+    let mut reached = vec![root];
+    // What only the root's other links lead to comes last, whatever the share.
+    for most in [share, usize::MAX] {
+        let mut front = reached.clone();
+        while !front.is_empty() {
+            front.sort_unstable();
+            let mut fresh = Vec::new();
+            for switch in outside(fabric, &front, root, &next, rng) {
+                let mut inward: Vec<ArcId> = fabric
+                    .out_arcs(switch)
+                    .filter(|(id, arc)| {
+                        front.binary_search(&arc.to).is_ok() && !flows.used[id.index()]
+                    })
+                    .map(|(id, _)| id)
+                    .collect();
+                inward.shuffle(rng);
+                inward.sort_by_key(|&arc| below[fabric.arc(arc).to.index()]);
+                let fits = |&arc: &ArcId| {
+                    let full = fabric.arc(arc).to == root && below[root.index()] >= most;
+                    !full && flows.take(arc, remaining)
+                };
+                if let Some(arc) = inward.into_iter().find(fits) {
+                    next[switch.index()] = Some(arc);
+                    below[fabric.arc(arc).to.index()] += 1;
+                    fresh.push(switch);
+                }
             }
-            flows.used[inward.index()] = true;
-            if flows.at_most(outer, remaining) < remaining {
-                flows.used[inward.index()] = false;
-                continue;
-            }
-            next[outer.index()] = Some(inward);
-            order.push(outer);
+            reached.extend(&fresh);
+            front = fresh;
         }
     }
     next
+}
+
+/// The neighbours of a layer that are not in the tree, in random order.
+fn outside(
+    fabric: &Fabric,
+    front: &[SwitchId],
+    root: SwitchId,
+    next: &[Option<ArcId>],
+    rng: &mut ChaCha8Rng,
+) -> Vec<SwitchId> {
+    let around = front.iter().flat_map(|&inner| fabric.out_arcs(inner));
+    let mut outside: Vec<SwitchId> = around
+        .map(|(_, arc)| arc.to)
+        .filter(|&outer| outer != root && next[outer.index()].is_none())
+        .collect();
+    outside.sort_unstable();
+    outside.dedup();
+    outside.shuffle(rng);
+    outside
 }
 
 /// Arc-disjoint ways to the root over the arcs that no tree uses.
@@ -95,6 +135,14 @@ impl<'a> Flows<'a> {
             round: 0,
             queue: VecDeque::new(),
         }
+    }
+
+    /// Takes an arc for a tree, unless that leaves fewer than `remaining` ways from where it starts.
+    fn take(&mut self, arc: ArcId, remaining: usize) -> bool {
+        self.used[arc.index()] = true;
+        let leaves = self.at_most(self.fabric.arc(arc).from, remaining) >= remaining;
+        self.used[arc.index()] = leaves;
+        leaves
     }
 
     /// How many arc-disjoint ways there are from a switch to the root, counted up to `most`.
@@ -153,6 +201,7 @@ impl<'a> Flows<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
     use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize};
 
     #[test]
@@ -174,10 +223,11 @@ mod tests {
             (fat_tree.generate().expect("a valid fat-tree"), 2),
         ] {
             let fabric = Fabric::new(&topology);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
             for root in fabric.switch_ids() {
                 let degree = fabric.out(root).count();
                 let most = count.min(degree);
-                let trees = arborescences(&fabric, root, most).expect("trees");
+                let trees = arborescences(&fabric, root, most, &mut rng).expect("trees");
                 let mut used = vec![false; fabric.arcs().len()];
                 for tree in &trees {
                     for start in fabric.switch_ids() {
@@ -193,7 +243,7 @@ mod tests {
                         }
                     }
                 }
-                assert!(arborescences(&fabric, root, degree + 1).is_err());
+                assert!(arborescences(&fabric, root, degree + 1, &mut rng).is_err());
             }
         }
     }

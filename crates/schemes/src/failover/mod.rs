@@ -8,13 +8,19 @@
 //! | FCP | a number for the set of failures | [`sets`] |
 //! | EDST | the failed trees | [`packing`], [`trees`] (Algorithm 2) |
 //! | ADST | the failed trees | [`arborescences`], [`trees`] (Algorithm 3) |
+//! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`] (section 5.1) |
+//!
+//! Any of them can have lossless tags that rise ([`lossless`]).
 //!
 //! Every destination is planned by itself, with random numbers of its own, so that destinations are planned
 //! side by side and the tables do not depend on how many cores there are.
 
 mod arborescences;
+mod channels;
 mod compress;
 mod index;
+mod layering;
+mod lossless;
 mod options;
 mod packing;
 mod paths;
@@ -40,11 +46,13 @@ use topology::{Fabric, HostId, SwitchId, Topology};
 
 pub use arborescences::arborescences;
 pub use compress::{CompressError, Compressed, compress, equivalent};
+pub use lossless::{MOST_WALKS, Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
 pub use shallow::{Forest, shallow_pack};
 pub use trees::TreeSet;
 
+use crate::{SchemeError, TaggerOptions};
 use paths::Ways;
 
 /// Why there are no failover tables; each message says how to mend it.
@@ -117,6 +125,42 @@ pub enum FailoverError {
     /// Compression went wrong.
     #[error(transparent)]
     Compress(#[from] CompressError),
+    /// A plan without failover tables.
+    #[error(
+        "the plan has no failover tables, whose ways could be kept lossless; choose a failover scheme"
+    )]
+    NoTables,
+    /// More ways under failures than can be looked at.
+    #[error(
+        "packets have more than {most} ways under the failures that the tables survive; ask for a lower `--resilience`, or          route to switches (`--multipath 1`)"
+    )]
+    Walks {
+        /// How many can be.
+        most: u64,
+    },
+    /// A unit that no channel can hold.
+    #[error(
+        "the ways from `{source_switch}` to {destination} that begin with one link close a cycle of buffers by themselves, so no          channel can hold them; ask for a lower `--resilience`, another `--seed`, or `--lossless rising`"
+    )]
+    CyclicUnit {
+        /// Where they begin.
+        source_switch: String,
+        /// Where they end, in words.
+        destination: String,
+    },
+    /// More channels than can be numbered.
+    #[error(
+        "{needed} channels are needed, but at most {most} can be numbered; use `--lossless rising`"
+    )]
+    Channels {
+        /// Channels needed.
+        needed: usize,
+        /// Channels that there are.
+        most: usize,
+    },
+    /// The ways cannot have tags.
+    #[error(transparent)]
+    Tags(#[from] SchemeError),
 }
 
 /// A rule with the switch that it is for.
@@ -137,6 +181,46 @@ pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables
     provenance.seed = options.seed;
     provenance.options = options.describe();
     Ok(failover.into_tables(topology.clone(), provenance))
+}
+
+/// Computes failover tables whose packets can be lossless.
+///
+/// # Errors
+/// [`FailoverError`] if the options do not suit the topology, or the ways cannot have tags.
+pub fn lossless_failover(
+    topology: &Topology,
+    options: &FailoverOptions,
+    method: Method,
+    tagger: &TaggerOptions,
+) -> Result<Tables, FailoverError> {
+    // Rules that give channels tell destinations apart that others do not, so they are compressed with their channels.
+    let late = options.compress && matches!(method, Method::Channels(_));
+    let plain = FailoverOptions {
+        compress: options.compress && !late,
+        ..options.clone()
+    };
+    let mut tables = lossless(failover(topology, &plain)?, method, tagger)?;
+    if let (true, Some(failover)) = (late, &mut tables.failover) {
+        compress_all(failover)?;
+        let options = &mut tables.provenance.options;
+        options.insert("compress".to_owned(), late.to_string());
+    }
+    Ok(tables)
+}
+
+fn compress_all(failover: &mut Failover) -> Result<(), FailoverError> {
+    let compressed: Result<Vec<SwitchTable>, CompressError> = failover
+        .tables
+        .par_iter_mut()
+        .map(|table| {
+            let compressed = compress(table)?;
+            equivalent(table, &compressed.table)?;
+            *table = SwitchTable::default();
+            Ok(compressed.table)
+        })
+        .collect();
+    failover.tables = compressed?;
+    Ok(())
 }
 
 /// A topology with what every destination's planner needs of it.
@@ -193,7 +277,7 @@ impl<'a> Network<'a> {
             tables: vec![SwitchTable::default(); self.topology.switches().len()],
         };
         match options.scheme {
-            FailoverScheme::Plinko | FailoverScheme::MplsFrr => {
+            FailoverScheme::Plinko | FailoverScheme::MplsFrr | FailoverScheme::DfFi => {
                 self.gather(&mut failover.tables, |destination| {
                     resilient::plan(self, destination)
                 })?;
@@ -216,17 +300,7 @@ impl<'a> Network<'a> {
             }
         }
         if options.compress {
-            let compressed: Result<Vec<SwitchTable>, CompressError> = failover
-                .tables
-                .par_iter_mut()
-                .map(|table| {
-                    let compressed = compress(table)?;
-                    equivalent(table, &compressed.table)?;
-                    *table = SwitchTable::default();
-                    Ok(compressed.table)
-                })
-                .collect();
-            failover.tables = compressed?;
+            compress_all(&mut failover)?;
         }
         Ok(failover)
     }

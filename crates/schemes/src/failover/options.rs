@@ -17,6 +17,9 @@ pub enum FailoverScheme {
     Edst,
     /// Arc-disjoint spanning trees toward every destination.
     Adst,
+    /// Rules match the way that a packet has come, and no packet crosses a link twice in the same direction, so that it
+    /// can keep one lossless channel.
+    DfFi,
 }
 
 impl FailoverScheme {
@@ -29,6 +32,7 @@ impl FailoverScheme {
             Self::MplsFrr => "mpls-frr",
             Self::Edst => "edst",
             Self::Adst => "adst",
+            Self::DfFi => "df-fi",
         }
     }
 
@@ -36,7 +40,7 @@ impl FailoverScheme {
     #[must_use]
     pub const fn label(self) -> LabelKind {
         match self {
-            Self::Plinko => LabelKind::ReverseRoute,
+            Self::Plinko | Self::DfFi => LabelKind::ReverseRoute,
             Self::Fcp => LabelKind::FailureSet,
             Self::MplsFrr => LabelKind::RouteId,
             Self::Edst | Self::Adst => LabelKind::FailedTrees,

@@ -1,5 +1,7 @@
 //! The ways to one destination around given failures.
 
+use std::collections::VecDeque;
+
 use plan::failover::Element;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -106,11 +108,21 @@ impl<'a> Ways<'a> {
             .out_arcs(at)
             .filter(|(id, arc)| hops[arc.to.index()] == here - 1 && failures.spare(fabric, *id))
             .map(|(id, _)| id);
+        self.choose(failures, nearer)
+    }
+
+    /// One of several arcs, as the policy says.
+    fn choose(
+        &mut self,
+        failures: &Failures,
+        nearer: impl Iterator<Item = ArcId>,
+    ) -> Option<ArcId> {
         if self.policy == PathPolicy::FirstShortest {
-            return nearer.into_iter().next();
+            return { nearer }.next();
         }
         if self.policy == PathPolicy::Common && *failures != Failures::default() {
-            return nearer.min_by_key(|arc| mix(self.home ^ arc.index() as u64));
+            let home = self.home;
+            return nearer.min_by_key(|arc| mix(home ^ arc.index() as u64));
         }
         let mut chosen = None;
         // Reservoir sampling: every one of the arcs with the same probability.
@@ -134,6 +146,54 @@ impl<'a> Ways<'a> {
             let arc = self.step(at, failures, &hops)?;
             path.push(arc);
             at = self.fabric.arc(arc).to;
+        }
+        Some(path)
+    }
+}
+
+impl Ways<'_> {
+    /// A shortest path to the destination that crosses none of the given arcs; `None` if there is no way.
+    pub(super) fn shortest_beside(
+        &mut self,
+        from: SwitchId,
+        failures: &Failures,
+        crossed: &[ArcId],
+    ) -> Option<Vec<ArcId>> {
+        let path = self.shortest(from, failures)?;
+        if path.iter().all(|arc| !crossed.contains(arc)) {
+            return Some(path);
+        }
+        let fabric = self.fabric;
+        let open = |arc: ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
+        let mut hops = vec![UNREACHABLE; fabric.switch_count()];
+        let mut queue: VecDeque<SwitchId> = self.homes.iter().copied().collect();
+        for home in &self.homes {
+            hops[home.index()] = 0;
+        }
+        while let Some(at) = queue.pop_front() {
+            for (out, arc) in fabric.out_arcs(at) {
+                let far = arc.to;
+                let alive = !failures.switches.contains(&far);
+                if hops[far.index()] == UNREACHABLE && alive && open(fabric.reverse(out)) {
+                    hops[far.index()] = hops[at.index()] + 1;
+                    queue.push_back(far);
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut at = from;
+        if hops[at.index()] == UNREACHABLE {
+            return None;
+        }
+        while hops[at.index()] > 0 {
+            let here = hops[at.index()];
+            let nearer = fabric
+                .out_arcs(at)
+                .filter(|&(id, arc)| hops[arc.to.index()] == here - 1 && open(id))
+                .map(|(id, _)| id);
+            let arc = self.choose(failures, nearer)?;
+            path.push(arc);
+            at = fabric.arc(arc).to;
         }
         Some(path)
     }

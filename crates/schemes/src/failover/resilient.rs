@@ -7,7 +7,7 @@
 
 use indexmap::IndexMap;
 use plan::failover::{
-    Action, Destination, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
+    Action, Destination, LabelKind, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
 };
 use quantities::PortId;
 use topology::{ArcId, SwitchId};
@@ -136,10 +136,14 @@ impl Planner<'_> {
 
     /// Finds the way of a new route and makes its rules; a rule that drops if there is no way.
     fn complete(&mut self, mut route: Route) -> Option<Route> {
+        let crossed = self.crossed(&route);
         let common = (self.network.options.paths == PathPolicy::Common)
-            .then(|| self.most_common(route.at, &route.failures))
+            .then(|| self.most_common(route.at, &route.failures, &crossed))
             .flatten();
-        let path = common.or_else(|| self.ways.shortest(route.at, &route.failures));
+        let path = common.or_else(|| {
+            self.ways
+                .shortest_beside(route.at, &route.failures, &crossed)
+        });
         let Some(path) = path else {
             let rule = self.rule(&route.reverse, route.followed, PortMask::EMPTY, route.down);
             self.rules.push((route.at, rule(Action::Drop)));
@@ -151,6 +155,24 @@ impl Planner<'_> {
         self.count(&route.path);
         self.install(&route);
         Some(route)
+    }
+
+    /// The links that a packet which turns onto a route must not cross again (DF-FI): those that it has crossed.
+    fn crossed(&self, route: &Route) -> Vec<ArcId> {
+        let mut crossed = Vec::new();
+        if self.network.options.scheme != FailoverScheme::DfFi {
+            return crossed;
+        }
+        let fabric = &self.network.fabric;
+        let mut at = route.at;
+        for &port in &route.reverse {
+            let Some(back) = fabric.arc_at(at, PortId::new(u16::from(port))) else {
+                break;
+            };
+            crossed.push(fabric.reverse(back));
+            at = fabric.arc(back).to;
+        }
+        crossed
     }
 
     /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch after it.
@@ -204,7 +226,7 @@ impl Planner<'_> {
         down: PortMask,
     ) -> impl FnOnce(Action) -> Rule + use<> {
         let code = self.code;
-        let plinko = self.network.options.scheme == FailoverScheme::Plinko;
+        let plinko = self.network.options.scheme.label() == LabelKind::ReverseRoute;
         let reverse = if plinko {
             ReverseMatch::exact(reverse.iter().copied())
         } else {
@@ -225,13 +247,19 @@ impl Planner<'_> {
 
     /// The most common of the ways on from a switch that avoid the failures (Stephens15 section 4.5.3); of equally
     /// common ones the shortest.
-    fn most_common(&self, at: SwitchId, failures: &Failures) -> Option<Vec<ArcId>> {
+    fn most_common(
+        &self,
+        at: SwitchId,
+        failures: &Failures,
+        crossed: &[ArcId],
+    ) -> Option<Vec<ArcId>> {
         let fabric = &self.network.fabric;
         let mut best: Option<(&[ArcId], u32)> = None;
         for (path, &count) in &self.common[at.index()] {
             let better =
                 best.is_none_or(|(chosen, most)| (count, chosen.len()) > (most, path.len()));
-            if better && path.iter().all(|&arc| failures.spare(fabric, arc)) {
+            let open = |&arc: &ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
+            if better && path.iter().all(open) {
                 best = Some((path, count));
             }
         }

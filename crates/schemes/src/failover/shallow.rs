@@ -30,12 +30,14 @@ const ROUNDS: usize = 40;
 /// A round that lowers the sum of depths by less than one in so many is the last.
 const WORTH: i64 = 20;
 
-/// Packs `count` edge-disjoint spanning trees that are shallow; `None` if the graph has fewer.
+/// Packs `count` edge-disjoint spanning trees that are shallow, all around `root` or, without one, each around a node of
+/// its own; `None` if the graph has fewer.
 #[must_use]
 pub fn shallow_pack(
     nodes: usize,
     edges: &[(u32, u32)],
     count: u8,
+    root: Option<u32>,
     seed: u64,
 ) -> Option<Vec<Forest>> {
     if nodes == 0 || count == 0 {
@@ -53,7 +55,7 @@ pub fn shallow_pack(
     order.shuffle(&mut rng);
     at.iter_mut().for_each(|list| list.shuffle(&mut rng));
     let roots: Vec<u32> = (0..usize::from(count))
-        .map(|tree| order[tree % nodes])
+        .map(|tree| root.unwrap_or(order[tree % nodes]))
         .collect();
     let mut packing = Packing::new(nodes, edges, count);
     grow(&mut packing, &at, &roots);
@@ -74,28 +76,52 @@ pub fn shallow_pack(
     Some(trees.into_forests())
 }
 
-/// Grows all forests side by side, a node each in turn, nodes near the root first.
+/// Grows all forests side by side, a node each in turn, layer by layer; the nodes of a layer take turns too, so that none
+/// gets all of the next.
 fn grow(packing: &mut Packing, at: &[Vec<(u32, u32)>], roots: &[u32]) {
-    let mut fronts: Vec<VecDeque<(u32, usize)>> = roots
-        .iter()
-        .map(|&root| VecDeque::from([(root, 0)]))
-        .collect();
+    let mut fronts: Vec<Front> = roots.iter().map(|&root| Front::new(root)).collect();
     let mut growing = true;
     while growing {
         growing = false;
         for (forest, front) in (0u8..).zip(&mut fronts) {
-            while let Some((node, next)) = front.front_mut() {
-                let Some(&(far, edge)) = at[*node as usize].get(*next) else {
-                    front.pop_front();
-                    continue;
-                };
-                *next += 1;
-                if packing.place(edge as usize, forest) {
-                    front.push_back((far, 0));
-                    growing = true;
-                    break;
+            growing |= front.grow(packing, at, forest);
+        }
+    }
+}
+
+/// Where a forest grows: nodes, each with the place among its edges that comes next.
+struct Front {
+    layer: VecDeque<(u32, usize)>,
+    after: VecDeque<(u32, usize)>,
+}
+
+impl Front {
+    fn new(root: u32) -> Self {
+        Self {
+            layer: VecDeque::from([(root, 0)]),
+            after: VecDeque::new(),
+        }
+    }
+
+    /// Adds one node; `false` if there is none to add.
+    fn grow(&mut self, packing: &mut Packing, at: &[Vec<(u32, u32)>], forest: u8) -> bool {
+        loop {
+            let Some((node, next)) = self.layer.pop_front() else {
+                if self.after.is_empty() {
+                    return false;
                 }
+                std::mem::swap(&mut self.layer, &mut self.after);
+                continue;
+            };
+            let Some(&(far, edge)) = at[node as usize].get(next) else {
+                continue;
+            };
+            if packing.place(edge as usize, forest) {
+                self.layer.push_back((node, next + 1));
+                self.after.push_back((far, 0));
+                return true;
             }
+            self.layer.push_front((node, next + 1));
         }
     }
 }
@@ -464,7 +490,7 @@ mod tests {
             .map(|_| (rng.random_range(0..nodes), rng.random_range(0..nodes)))
             .filter(|(a, b)| a != b)
             .collect();
-        let trees = shallow_pack(60, &edges, 5, 1).expect("five trees");
+        let trees = shallow_pack(60, &edges, 5, None, 1).expect("five trees");
         let mut used = vec![false; edges.len()];
         for tree in &trees {
             for (node, &edge) in (0u32..).zip(&tree.edge) {
@@ -479,7 +505,7 @@ mod tests {
             let deepest = tree.depths().into_iter().max().unwrap_or(0);
             assert!(deepest <= 8, "{deepest}");
         }
-        assert!(shallow_pack(60, &edges, 10, 1).is_none());
+        assert!(shallow_pack(60, &edges, 10, None, 1).is_none());
     }
 
     #[test]

@@ -228,3 +228,46 @@ fn what_cannot_be_is_refused_with_words() {
     ];
     insta::assert_snapshot!(refusals.join("\n"));
 }
+
+/// Without failures the ways along disjoint trees use all links of a destination, not the first few.
+#[test]
+fn trees_spread_load_over_links() {
+    use plan::check::resilience::fold_ways;
+    use topology::generate::{Egft, EgftSize};
+
+    let size = EgftSize::Hosts {
+        hosts: 64,
+        ports: 16,
+        oversubscription: 1.0,
+    };
+    let cables = Cables::default();
+    let topology = Egft { size, cables }.generate().unwrap();
+    let fabric = Fabric::new(&topology);
+    for scheme in [FailoverScheme::Edst, FailoverScheme::Adst] {
+        let options = FailoverOptions {
+            trees: Some(2),
+            ..FailoverOptions::new(scheme)
+        };
+        let mut tables = failover(&topology, &options).unwrap().failover.unwrap();
+        tables.claim.failures = 0;
+        let ways = fold_ways(&topology, &tables, 1_000_000, Vec::new, |all, way| {
+            all.extend(way.arcs.iter().copied());
+        });
+        let mut load = vec![0u32; fabric.arcs().len()];
+        for arc in ways.unwrap().into_iter().flatten() {
+            load[arc.index()] += 1;
+        }
+        let most = load.iter().copied().max().unwrap();
+        let mean = f64::from(load.iter().sum::<u32>()) / load.len() as f64;
+        assert!(
+            f64::from(most) < 4.0 * mean,
+            "{scheme:?}: {most} over {mean}"
+        );
+        let idle = load.iter().filter(|&&load| load == 0).count();
+        assert!(
+            idle * 4 < load.len(),
+            "{scheme:?}: {idle} of {} idle",
+            load.len()
+        );
+    }
+}

@@ -7,6 +7,9 @@
 
 use plan::failover::{Action, Origin, PortMask, PortMatch, Rule, Ternary, Write, WriteTag};
 use quantities::PortId;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
 
 use super::arborescences::arborescences;
@@ -30,8 +33,8 @@ pub struct TreeSet {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// The tree of every arc: both arcs of an edge are in the same tree.
-    Edges(Vec<Option<u8>>),
+    /// By destination's switch, the tree of every arc: both arcs of an edge are in the same tree.
+    Edges(Vec<Vec<Option<u8>>>),
     /// Trees of their own toward every switch.
     Arcs,
 }
@@ -64,9 +67,8 @@ impl TreeSet {
             Kind::Edges(edge_disjoint(fabric, count, options.seed)?)
         } else {
             let roots: Vec<SwitchId> = fabric.edge_switches().collect();
-            use rayon::prelude::*;
             let fewer = roots.par_iter().filter_map(|&root| {
-                let found = arborescences(fabric, root, count).err()?;
+                let found = arborescences(fabric, root, count, &mut draw(options.seed, 0)).err()?;
                 Some((found, root))
             });
             if let Some((found, root)) = fewer.min() {
@@ -106,7 +108,7 @@ impl TreeSet {
             }
         }
         Self {
-            kind: Kind::Edges(owner),
+            kind: Kind::Edges(vec![owner; fabric.switch_count()]),
             count: trees.len(),
             default_tree: options.default_tree,
             marked: options.default_tree || options.mark_trees,
@@ -124,7 +126,7 @@ impl TreeSet {
     /// The rules of all switches for a destination at `home`.
     #[must_use]
     pub(super) fn rules(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Vec<Placed> {
-        let mut toward = self.toward(fabric, home);
+        let mut toward = self.toward(fabric, code, home);
         if self.default_tree {
             let next = self.shortest_tree(fabric, home, u64::from(code));
             toward.hops.push(tree_hops(fabric, &next, home));
@@ -168,13 +170,15 @@ impl TreeSet {
         usize::try_from(code).unwrap_or(0) % self.count.max(1)
     }
 
-    fn toward(&self, fabric: &Fabric, home: SwitchId) -> Toward {
+    fn toward(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Toward {
         match &self.kind {
             Kind::Arcs => {
-                let next = arborescences(fabric, home, self.count).unwrap_or_default();
+                let mut rng = draw(self.options.seed, u64::from(code));
+                let next = arborescences(fabric, home, self.count, &mut rng).unwrap_or_default();
                 Toward::of_arcs(fabric, home, next)
             }
-            Kind::Edges(owner) => {
+            Kind::Edges(owners) => {
+                let owner = &owners[home.index()];
                 let next: Vec<_> = (0..self.count)
                     .map(|tree| along(fabric, owner, tree, home))
                     .collect();
@@ -199,12 +203,19 @@ impl TreeSet {
     }
 }
 
-/// The tree of every arc, for edge-disjoint trees.
+/// Random numbers of a destination's own.
+fn draw(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    rng
+}
+
+/// By switch with hosts, the tree of every arc, for edge-disjoint trees that are shallow around that switch.
 fn edge_disjoint(
     fabric: &Fabric,
     count: usize,
     seed: u64,
-) -> Result<Vec<Option<u8>>, FailoverError> {
+) -> Result<Vec<Vec<Option<u8>>>, FailoverError> {
     let number = |switch: SwitchId| u32::try_from(switch.index()).unwrap_or(u32::MAX);
     let mut arcs: Vec<ArcId> = Vec::new();
     let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -217,32 +228,39 @@ fn edge_disjoint(
         }
     }
     let nodes = fabric.switch_count();
-    let pack = |count: usize| {
+    let pack = |count: usize, root: SwitchId| {
         let count = u8::try_from(count).unwrap_or(u8::MAX);
-        shallow_pack(nodes, &edges, count, seed)
+        let own = seed.wrapping_add(root.index() as u64);
+        shallow_pack(nodes, &edges, count, Some(number(root)), own)
     };
-    let Some(trees) = pack(count) else {
-        let found = (1..count)
-            .rev()
-            .find(|&fewer| pack(fewer).is_some())
-            .unwrap_or(0);
-        return Err(FailoverError::Trees {
+    let around = |root: SwitchId| {
+        if fabric.attachments(root).is_empty() {
+            return Some(Vec::new());
+        }
+        let mut owner = vec![None; fabric.arcs().len()];
+        for (tree, forest) in (0u8..).zip(&pack(count, root)?) {
+            for &edge in forest.edge.iter().filter(|&&edge| edge != u32::MAX) {
+                let arc = arcs[edge as usize];
+                owner[arc.index()] = Some(tree);
+                owner[fabric.reverse(arc).index()] = Some(tree);
+            }
+        }
+        Some(owner)
+    };
+    let switches: Vec<SwitchId> = fabric.switch_ids().collect();
+    let owners: Option<Vec<_>> = switches.into_par_iter().map(around).collect();
+    owners.ok_or_else(|| {
+        // How many there are does not depend on where they grow from.
+        let spans = |&fewer: &usize| pack(fewer, SwitchId::new(0)).is_some();
+        let found = (1..count).rev().find(spans).unwrap_or(0);
+        FailoverError::Trees {
             kind: "edge",
             asked: count,
             found,
             place: String::new(),
             resilience: found.saturating_sub(1),
-        });
-    };
-    let mut owner = vec![None; fabric.arcs().len()];
-    for (tree, forest) in (0u8..).zip(&trees) {
-        for &edge in forest.edge.iter().filter(|&&edge| edge != u32::MAX) {
-            let arc = arcs[edge as usize];
-            owner[arc.index()] = Some(tree);
-            owner[fabric.reverse(arc).index()] = Some(tree);
         }
-    }
-    Ok(owner)
+    })
 }
 
 /// The arcs of an edge-disjoint tree toward a switch.
@@ -427,6 +445,7 @@ impl Toward {
                     mask: failed,
                 },
                 tree: (marked && tree != Some(number(candidate))).then(|| number(candidate)),
+                channel: None,
             };
             let rule = Rule {
                 tag: Ternary::new(0, bit),
@@ -476,7 +495,7 @@ mod tests {
         let topology = jellyfish.generate().expect("a topology");
         let fabric = Fabric::new(&topology);
         let home = SwitchId::new(0);
-        let trees = arborescences(&fabric, home, 4).expect("four trees");
+        let trees = arborescences(&fabric, home, 4, &mut draw(1, 0)).expect("four trees");
         let toward = Toward::of_arcs(&fabric, home, trees);
         let mut forced = 0;
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {

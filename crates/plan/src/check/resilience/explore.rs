@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use topology::{HopSearch, SwitchId, UNREACHABLE};
 
-use super::walk::{Case, End, Lane, World};
+use super::lossless::{Pairs, host_ports};
+use super::walk::{Case, End, Hop, Lane, World};
 
 /// What walks have shown.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,22 @@ pub(super) struct Findings {
     pub(super) stretch: f64,
     /// The lost packet with the fewest failures.
     pub(super) first: Option<Case>,
+    /// Packets that arrived, but turned lossy.
+    pub(super) lossy: u64,
+    /// The one with the fewest failures.
+    pub(super) first_lossy: Option<Case>,
+    /// Of every wanted dependency of buffers, the walk with the fewest failures that has it.
+    pub(super) causes: Vec<Option<Case>>,
+    /// The links that arriving packets cross in a row, where there are lossless tags.
+    pub(super) pairs: Pairs,
+}
+
+/// The lesser of two cases.
+fn least(a: Option<Case>, b: Option<Case>) -> Option<Case> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Findings {
@@ -25,10 +42,18 @@ impl Findings {
             lost: self.lost.saturating_add(other.lost),
             loops: self.loops.saturating_add(other.loops),
             stretch: self.stretch.max(other.stretch),
-            first: match (self.first, other.first) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
+            first: least(self.first, other.first),
+            lossy: self.lossy.saturating_add(other.lossy),
+            first_lossy: least(self.first_lossy, other.first_lossy),
+            causes: match (self.causes.is_empty(), other.causes.is_empty()) {
+                (true, _) => other.causes,
+                (_, true) => self.causes,
+                _ => {
+                    let both = self.causes.into_iter().zip(other.causes);
+                    both.map(|(a, b)| least(a, b)).collect()
+                }
             },
+            pairs: self.pairs.and(&other.pairs),
         }
     }
 }
@@ -71,9 +96,16 @@ impl<'w> Judge<'w> {
     }
 
     /// Judges one walk.
-    pub(super) fn judge(&mut self, source: SwitchId, homes: &[SwitchId], failed: &[u32], end: End) {
+    pub(super) fn judge(
+        &mut self,
+        source: SwitchId,
+        homes: &[SwitchId],
+        failed: &[u32],
+        (end, way): (End, &[Hop]),
+    ) {
         self.findings.walks += 1;
         if let End::Delivered(hops) = end {
+            self.replay(source, failed, way);
             let hops = f64::from(hops) + 2.0;
             let least = f64::from(self.hops[source.index()]) + 2.0;
             if hops / least > self.findings.stretch {
@@ -91,21 +123,43 @@ impl<'w> Judge<'w> {
         } else {
             self.findings.lost += 1;
         }
+        let case = self.case(source, failed);
+        self.findings.first = least(self.findings.first.take(), Some(case));
+    }
+
+    fn case(&self, source: SwitchId, failed: &[u32]) -> Case {
         let mut sorted = failed.to_vec();
         sorted.sort_unstable();
-        let case = Case {
+        Case {
             failures: failed.len(),
             destination: self.destination,
             source,
             failed: sorted,
+        }
+    }
+
+    /// Replays the lossless tags along the way of a packet that arrives.
+    fn replay(&mut self, source: SwitchId, failed: &[u32], way: &[Hop]) {
+        let (Some(tags), Some(last)) = (self.world.tags, way.last()) else {
+            return;
         };
-        if self
-            .findings
-            .first
-            .as_ref()
-            .is_none_or(|first| case < *first)
-        {
-            self.findings.first = Some(case);
+        self.findings.pairs.add(self.world, way);
+        let destination = self.world.destination(self.destination);
+        let hosts = host_ports(&self.world.fabric, destination, last.switch);
+        let mut found = Vec::new();
+        let kept = tags.replay(&self.world.fabric, way, &hosts, |edge| found.push(edge));
+        if found.is_empty() && kept.is_ok() {
+            return;
+        }
+        let case = self.case(source, failed);
+        self.findings.causes.resize(tags.wanted(), None);
+        for edge in found {
+            let known = &mut self.findings.causes[edge];
+            *known = least(known.take(), Some(case.clone()));
+        }
+        if kept.is_err() {
+            self.findings.lossy += 1;
+            self.findings.first_lossy = least(self.findings.first_lossy.take(), Some(case));
         }
     }
 }
@@ -122,6 +176,8 @@ pub(super) struct Explorer<'w> {
     failed: Vec<u32>,
     /// Elements that are held up: the sets in which they fail are explored elsewhere.
     held: Vec<u32>,
+    /// The way of the last packet; kept for its room.
+    way: Vec<Hop>,
 }
 
 impl<'w> Explorer<'w> {
@@ -144,11 +200,15 @@ impl<'w> Explorer<'w> {
             most_walks,
             failed: Vec::new(),
             held: Vec::new(),
+            way: Vec::new(),
         }
     }
 
-    /// Explores every source; `None` if there are too many walks.
-    pub(super) fn all_sources(&mut self) -> Option<Findings> {
+    /// Explores every source and shows `see` the ways of packets that arrive; `None` if there are too many walks.
+    pub(super) fn all_sources(
+        &mut self,
+        see: &mut dyn FnMut(SwitchId, &[Hop]),
+    ) -> Option<Findings> {
         for &source in &self.world.sources {
             if self.homes.contains(&source) {
                 continue;
@@ -160,7 +220,7 @@ impl<'w> Explorer<'w> {
                     .push(u32::try_from(source.index()).unwrap_or(u32::MAX));
             }
             let before = self.judge.findings.walks;
-            self.explore(source);
+            self.explore(source, see);
             let walked = self.judge.findings.walks - before;
             if self.walks.fetch_add(walked, Ordering::Relaxed) + walked > self.most_walks {
                 return None;
@@ -169,19 +229,27 @@ impl<'w> Explorer<'w> {
         Some(std::mem::take(&mut self.judge.findings))
     }
 
-    fn explore(&mut self, source: SwitchId) {
+    fn explore(&mut self, source: SwitchId, see: &mut dyn FnMut(SwitchId, &[Hop])) {
         let mut examined = Vec::new();
-        let end = self.lane.walk(source, &self.failed, &mut examined);
+        let mut way = std::mem::take(&mut self.way);
+        let end = self
+            .lane
+            .walk_hops(source, &self.failed, &mut examined, &mut way);
+        if matches!(end, End::Delivered(_)) {
+            see(source, &way);
+        }
         examined.retain(|element| !self.held.contains(element));
         let left = self.most - u32::try_from(self.failed.len()).unwrap_or(u32::MAX);
-        self.judge.judge(source, &self.homes, &self.failed, end);
+        self.judge
+            .judge(source, &self.homes, &self.failed, (end, &way));
+        self.way = way;
         if left == 0 {
             return;
         }
         let held = self.held.len();
         for &element in &examined {
             self.failed.push(element);
-            self.explore(source);
+            self.explore(source, see);
             self.failed.pop();
             self.held.push(element);
         }

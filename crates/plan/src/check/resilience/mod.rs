@@ -10,6 +10,7 @@
 //! them at random, half of neighbouring links (Stephens15 section 4.7).
 
 mod explore;
+pub(super) mod lossless;
 mod sample;
 mod shape;
 mod survey;
@@ -18,12 +19,13 @@ mod walk;
 use explore::{Explorer, Findings};
 use rayon::prelude::*;
 use serde::Serialize;
-use topology::Topology;
+use topology::{ArcId, SwitchId, Topology};
 
 use crate::failover::{Element, Failover};
+use lossless::Tags;
 pub(super) use shape::shape;
 pub use survey::{Fate, Flow, Survey, TableWalk};
-use walk::World;
+use walk::{Hop, World};
 
 /// What the proof of failover tables is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -101,9 +103,20 @@ pub struct FailureReport {
     pub loops: u64,
     /// The greatest hops of a walk over the fewest possible, both counted from host to host.
     pub stretch_max: f64,
+    /// (set, source, destination) whose packet arrived, but turned lossy on its way; `None` without lossless tags.
+    pub lossy: Option<u64>,
+    /// The fewest priorities by which these ways can be lossless: 2 if the links cannot be put in an order that all of
+    /// them follow, else 1; `None` without lossless tags.
+    pub priorities_at_least: Option<u32>,
     /// The first packet that was lost.
     #[serde(skip)]
     pub first_lost: Option<LostPacket>,
+    /// The first packet that turned lossy.
+    #[serde(skip)]
+    pub first_lossy: Option<LostPacket>,
+    /// For every dependency of a cycle of buffers, which walk it comes from.
+    #[serde(skip)]
+    pub causes: Vec<String>,
 }
 
 /// Walks packets through failover tables under failures.
@@ -113,7 +126,18 @@ pub fn resilience(
     failover: &Failover,
     options: &FailureOptions,
 ) -> FailureReport {
-    let world = World::new(topology, failover);
+    walk_all(topology, failover, options, None)
+}
+
+/// The same, with the lossless tags that packets have on the way.
+pub(super) fn walk_all(
+    topology: &Topology,
+    failover: &Failover,
+    options: &FailureOptions,
+    tags: Option<&Tags<'_>>,
+) -> FailureReport {
+    let mut world = World::new(topology, failover);
+    world.tags = tags;
     let claimed = failover.claim.failures;
     let elements = world.elements();
     let most = u32::try_from(elements).unwrap_or(u32::MAX);
@@ -140,25 +164,31 @@ pub fn resilience(
             break;
         }
     }
-    report.take(&world, deepest);
     if !report.exhaustive {
         let drawn = sample::draw(topology, &world, wanted, options);
         report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
-        let findings = sample::walk_all(&world, &drawn);
-        report.take(&world, findings);
+        deepest = deepest.and(sample::walk_all(&world, &drawn));
     }
+    report.take(&world, deepest);
     report
 }
 
 impl FailureReport {
     fn take(&mut self, world: &World<'_>, findings: Findings) {
-        self.walks += findings.walks;
-        self.lost = self.lost.saturating_add(findings.lost);
-        self.loops = self.loops.saturating_add(findings.loops);
+        self.walks = findings.walks;
+        self.lost = findings.lost;
+        self.loops = findings.loops;
         self.stretch_max = self.stretch_max.max(findings.stretch);
-        if self.first_lost.is_none() {
-            self.first_lost = findings.first.map(|case| world.describe(&case));
-        }
+        self.first_lost = findings.first.map(|case| world.describe(&case));
+        let Some(tags) = world.tags else { return };
+        self.lossy = Some(findings.lossy);
+        let acyclic = findings.pairs.is_acyclic(world);
+        self.priorities_at_least = Some(if acyclic { 1 } else { 2 });
+        self.first_lossy = findings.first_lossy.map(|case| world.describe(&case));
+        let case = |edge: usize| findings.causes.get(edge).and_then(Option::as_ref);
+        let causes =
+            (0..tags.wanted()).map(|edge| lossless::cause(world, world.topology, case(edge)));
+        self.causes = causes.collect();
     }
 }
 
@@ -171,9 +201,55 @@ fn explore(world: &World<'_>, failures: u32, options: &FailureOptions) -> Option
         .map(|&destination| {
             let mut explorer =
                 Explorer::new(world, destination, failures, &walks, options.most_walks);
-            explorer.all_sources()
+            explorer.all_sources(&mut |_, _| {})
         })
         .try_reduce(Findings::default, |a, b| Some(a.and(b)))
+}
+
+/// The way of a packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// The switch that it enters the network at.
+    pub source: SwitchId,
+    /// The links that it crosses, each in its direction.
+    pub arcs: &'a [ArcId],
+}
+
+/// Shows the ways of all packets that arrive, under every set of as many failures as the tables claim to survive: one
+/// value for each destination, in their order. `None` if there are more than `most_walks` walks.
+pub fn fold_ways<T: Send>(
+    topology: &Topology,
+    failover: &Failover,
+    most_walks: u64,
+    start: impl Fn() -> T + Sync,
+    see: impl Fn(&mut T, Way<'_>) + Sync,
+) -> Option<Vec<T>> {
+    let world = World::new(topology, failover);
+    let most = u32::try_from(world.elements()).unwrap_or(u32::MAX);
+    let failures = failover.claim.failures.min(most);
+    let walks = std::sync::atomic::AtomicU64::new(0);
+    (0..failover.destinations.len())
+        .into_par_iter()
+        .map(|destination| {
+            let mut value = start();
+            let mut arcs = Vec::new();
+            let mut show = |source: SwitchId, hops: &[Hop]| {
+                arcs.clear();
+                let arc = |hop: &Hop| world.fabric.arc_at(hop.switch, hop.out?);
+                arcs.extend(hops.iter().filter_map(arc));
+                see(
+                    &mut value,
+                    Way {
+                        source,
+                        arcs: &arcs,
+                    },
+                );
+            };
+            let mut explorer = Explorer::new(&world, destination, failures, &walks, most_walks);
+            explorer.all_sources(&mut show)?;
+            Some(value)
+        })
+        .collect()
 }
 
 /// How many sets of at most so many of the elements there are.

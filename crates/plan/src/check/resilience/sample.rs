@@ -115,22 +115,23 @@ fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Finding
     let homes = lane.homes.clone();
     let mut judge = Judge::new(world, destination, &homes);
     let mut touched = Vec::new();
+    let mut way = Vec::new();
     for &source in world
         .sources
         .iter()
         .filter(|source| !homes.contains(source))
     {
         touched.clear();
-        let end = lane.walk(source, &[], &mut touched);
-        judge.judge(source, &homes, &[], end);
+        let end = lane.walk_hops(source, &[], &mut touched, &mut way);
+        judge.judge(source, &homes, &[], (end, &way));
         for failed in drawn {
             let (_, dead) = world.failed(failed);
             let same = failed.iter().all(|element| !touched.contains(element));
             if same || dead.contains(&source) {
                 continue;
             }
-            let end = lane.walk(source, failed, &mut Vec::new());
-            judge.judge(source, &homes, failed, end);
+            let end = lane.walk_hops(source, failed, &mut Vec::new(), &mut way);
+            judge.judge(source, &homes, failed, (end, &way));
         }
     }
     judge.findings

@@ -50,8 +50,9 @@ fn brute(topology: &Topology, failover: &Failover, most: usize) -> (u64, u64, u6
             let (_, dead) = world.failed(set);
             for &source in &world.sources {
                 if !homes.contains(&source) && !dead.contains(&source) {
-                    let end = lane.walk(source, set, &mut Vec::new());
-                    judge.judge(source, &homes, set, end);
+                    let mut way = Vec::new();
+                    let end = lane.walk_hops(source, set, &mut Vec::new(), &mut way);
+                    judge.judge(source, &homes, set, (end, &way));
                 }
             }
         }

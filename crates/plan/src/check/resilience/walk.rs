@@ -4,10 +4,12 @@ use quantities::PortId;
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
 use super::LostPacket;
+use super::lossless::{Tags, host_ports};
 use crate::failover::{
     Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, RuleRef,
     SwitchTable,
 };
+use crate::model::Tag;
 
 /// What stands behind a port.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,10 @@ pub(super) struct World<'a> {
     pub(super) failover: &'a Failover,
     pub(super) fabric: Fabric,
     pub(super) element: Element,
+    /// The lossless tags, if walks are to be replayed with them.
+    pub(super) tags: Option<&'a Tags<'a>>,
+    /// By arc: how many pairs of arcs come before its own, and last how many there are.
+    pub(super) pair_base: Vec<usize>,
     /// The switches that packets enter the network at.
     pub(super) sources: Vec<SwitchId>,
     /// What may fail, in rising order.
@@ -112,6 +118,17 @@ pub(super) struct Case {
     pub(super) failed: Vec<u32>,
 }
 
+/// A packet's passage through a switch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub(super) switch: SwitchId,
+    pub(super) origin: Origin,
+    /// The port by which it leaves; `None` at the destination, or where it is lost.
+    pub(super) out: Option<PortId>,
+    /// The lossless channel that a rule gave it.
+    pub(super) channel: Option<Tag>,
+}
+
 /// The state of a packet in a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Packet {
@@ -174,10 +191,18 @@ impl<'a> World<'a> {
         };
         elements.sort_unstable();
         elements.dedup();
+        let mut pair_base = vec![0];
+        let mut pairs = 0;
+        for arc in fabric.arcs() {
+            pairs += fabric.out(arc.to).count();
+            pair_base.push(pairs);
+        }
         Self {
             topology,
             failover,
             element,
+            tags: None,
+            pair_base,
             sources: fabric.edge_switches().collect(),
             elements,
             behind,
@@ -190,6 +215,11 @@ impl<'a> World<'a> {
     /// How many things may fail.
     pub(super) fn elements(&self) -> usize {
         self.elements.len()
+    }
+
+    /// How many pairs of an arc and one that leaves where it ends there are.
+    pub(super) fn pairs(&self) -> usize {
+        self.pair_base.last().copied().unwrap_or(0)
     }
 
     pub(super) fn destination(&self, at: usize) -> &Destination {
@@ -246,17 +276,29 @@ impl<'a> World<'a> {
     /// A case in words, walked once more.
     pub(super) fn describe(&self, case: &Case) -> LostPacket {
         let mut lane = Lane::new(self, case.destination);
-        let mut walk = Vec::new();
-        let mut note = |switch: SwitchId, origin: Origin, out: Option<PortId>| {
-            let name = &self.topology.switch(switch).name;
-            let came = match origin {
+        let mut hops = Vec::new();
+        let end = lane.walk_hops(case.source, &case.failed, &mut Vec::new(), &mut hops);
+        let mut way = &hops[..];
+        let mut what = end.describe();
+        if let (Some(tags), Some(last), End::Delivered(_)) = (self.tags, hops.last(), end) {
+            let hosts = host_ports(
+                &self.fabric,
+                self.destination(case.destination),
+                last.switch,
+            );
+            if let Err(lossy) = tags.replay(&self.fabric, &hops, &hosts, |_| {}) {
+                way = lossy.way(&hops);
+                what = tags.describe(&lossy);
+            }
+        }
+        let step = |hop: &Hop| {
+            let came = match hop.origin {
                 Origin::Port(port) => format!("{port}:"),
                 _ => String::new(),
             };
-            let left = out.map_or_else(String::new, |port| format!(":{port}"));
-            walk.push(format!("{came}{name}{left}"));
+            let left = hop.out.map_or_else(String::new, |port| format!(":{port}"));
+            format!("{came}{}{left}", self.topology.switch(hop.switch).name)
         };
-        let end = lane.follow(case.source, &case.failed, &mut Vec::new(), &mut note);
         let name = |&e: &u32| super::name(self.topology, self.element, e);
         LostPacket {
             pair: format!(
@@ -265,8 +307,8 @@ impl<'a> World<'a> {
                 self.destination(case.destination).describe(self.topology)
             ),
             failed: case.failed.iter().map(name).collect(),
-            walk,
-            end: end.describe(),
+            walk: way.iter().map(step).collect(),
+            end: what,
         }
     }
 }
@@ -289,17 +331,29 @@ impl<'w> Lane<'w> {
         failed: &[u32],
         examined: &mut Vec<u32>,
     ) -> End {
-        self.follow(source, failed, examined, &mut |_, _, _| {})
+        self.follow(source, failed, examined, &mut |_| {})
+    }
+
+    /// The same, telling the way.
+    pub(super) fn walk_hops(
+        &mut self,
+        source: SwitchId,
+        failed: &[u32],
+        examined: &mut Vec<u32>,
+        hops: &mut Vec<Hop>,
+    ) -> End {
+        hops.clear();
+        self.follow(source, failed, examined, &mut |hop| hops.push(hop))
     }
 
     /// Walks a packet and tells which links it crossed, and whether from their first end.
     pub(super) fn links(&mut self, source: SwitchId, failed: &[u32]) -> (End, Vec<(LinkId, bool)>) {
         let world = self.world;
         let mut links = Vec::new();
-        let mut note = |switch: SwitchId, _, out: Option<PortId>| {
-            if let Some(behind) = out.and_then(|port| world.behind(switch, port)) {
+        let mut note = |hop: Hop| {
+            if let Some(behind) = hop.out.and_then(|port| world.behind(hop.switch, port)) {
                 let first = world.topology.link(behind.link).a.node;
-                links.push((behind.link, first == NodeId::Switch(switch)));
+                links.push((behind.link, first == NodeId::Switch(hop.switch)));
             }
         };
         let end = self.follow(source, failed, &mut Vec::new(), &mut note);
@@ -311,7 +365,7 @@ impl<'w> Lane<'w> {
         source: SwitchId,
         failed: &[u32],
         examined: &mut Vec<u32>,
-        note: &mut impl FnMut(SwitchId, Origin, Option<PortId>),
+        note: &mut impl FnMut(Hop),
     ) -> End {
         let world = self.world;
         let reverse = world.failover.label == LabelKind::ReverseRoute;
@@ -326,9 +380,14 @@ impl<'w> Lane<'w> {
         let mut hops = 0u32;
         loop {
             let decided = self.decide(&mut packet, failed, examined);
-            note(packet.at, packet.origin, decided.ok());
+            note(Hop {
+                switch: packet.at,
+                origin: packet.origin,
+                out: decided.ok().map(|(out, _)| out),
+                channel: decided.ok().and_then(|(_, channel)| channel),
+            });
             let out = match decided {
-                Ok(out) => out,
+                Ok((out, _)) => out,
                 Err(End::Delivered(_)) => return End::Delivered(hops),
                 Err(end) => return end,
             };
@@ -352,13 +411,13 @@ impl<'w> Lane<'w> {
         }
     }
 
-    /// The port by which a packet leaves a switch.
+    /// The port by which a packet leaves a switch, and the lossless channel that it gets.
     fn decide(
         &mut self,
         packet: &mut Packet,
         failed: &[u32],
         examined: &mut Vec<u32>,
-    ) -> Result<PortId, End> {
+    ) -> Result<(PortId, Option<Tag>), End> {
         let world = self.world;
         let at = packet.at;
         let status = world.status(at, failed);
@@ -366,7 +425,7 @@ impl<'w> Lane<'w> {
             let port = PortId::new(u16::from(hop));
             if status.contains(port) {
                 examine(world, at, port, examined);
-                return Ok(port);
+                return Ok((port, None));
             }
             packet.forward.clear();
         }
@@ -392,7 +451,7 @@ impl<'w> Lane<'w> {
         examine(world, at, port, examined);
         write.apply(&mut packet.label);
         packet.forward.extend(rest.iter().rev());
-        Ok(port)
+        Ok((port, write.channel))
     }
 
     /// The action of the first rule that matches. It stays the first as long as the ports that it needs stay up

@@ -1,0 +1,150 @@
+//! Deadlock-free failure-identifying resilience (DF-FI, Stephens15 sections 5.1 and 5.4.1): every packet keeps the channel
+//! that its first switch gave it, and the ways of a channel's packets close no cycle of buffers, whatever has failed.
+//!
+//! A *unit* is what one rule of a first switch can tell apart: source switch, destination, first link. All ways of a unit
+//! share a channel. Units are put into channels in two ways, and the one that takes fewer channels is kept: cutting one
+//! cycle after another where it costs fewest units (DFSSSP), and cutting all at once by a feedback arc set (FAS-VC).
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use plan::Tables;
+use plan::Tag;
+use plan::check::resilience::fold_ways;
+use plan::failover::{Action, Failover, Origin, SwitchTable};
+use topology::{ArcId, Fabric, SwitchId};
+
+use super::FailoverError;
+use super::layering::{Links, at_least, fewest};
+use super::lossless::MOST_WALKS;
+use crate::cells::{Cells, Squares};
+use crate::{FIRST_TAG, Tagged, TaggerOptions};
+
+/// The ways of one unit.
+#[derive(Default)]
+struct Ways {
+    pairs: BTreeSet<u32>,
+    last: BTreeSet<ArcId>,
+}
+
+type Units = IndexMap<(SwitchId, ArcId), Ways, foldhash::fast::FixedState>;
+
+/// The most channels that tags can count.
+const MOST_CHANNELS: usize = 200;
+
+/// Puts every unit into a channel: the tables, whose rules for packets from hosts now give channels, and the tag rules; and how
+/// many channels there must be, as far as is known.
+pub(super) fn channels(
+    tables: &Tables,
+    fabric: &Fabric,
+    failover: Failover,
+    least: u8,
+    options: &TaggerOptions,
+) -> Result<(Failover, Tagged, usize), FailoverError> {
+    let links = Links::new(fabric);
+    let units = fold_ways(
+        &tables.topology,
+        &failover,
+        MOST_WALKS,
+        Units::default,
+        |units, way| {
+            let (Some(&first), Some(&last)) = (way.arcs.first(), way.arcs.last()) else {
+                return;
+            };
+            let unit = units.entry((way.source, first)).or_default();
+            unit.last.insert(last);
+            let pairs = way.arcs.windows(2);
+            unit.pairs
+                .extend(pairs.map(|pair| links.pair(pair[0], pair[1])));
+        },
+    );
+    let units = units.ok_or(FailoverError::Walks { most: MOST_WALKS })?;
+    let all = || units.iter().flat_map(IndexMap::values);
+    let sets: Vec<Vec<u32>> = all()
+        .map(|ways| ways.pairs.iter().copied().collect())
+        .collect();
+    if let Some(cyclic) = sets.iter().position(|unit| !links.is_acyclic(unit)) {
+        let keys = units.iter().enumerate();
+        let mut keys = keys.flat_map(|(at, units)| units.keys().map(move |key| (at, key)));
+        let (destination, source) = keys
+            .nth(cyclic)
+            .map_or((0, SwitchId::new(0)), |(at, key)| (at, key.0));
+        return Err(FailoverError::CyclicUnit {
+            source_switch: tables.topology.switch(source).name.clone(),
+            destination: failover.destinations[destination].describe(&tables.topology),
+        });
+    }
+    let (channel, count) = fewest(&links, &sets, usize::from(least));
+    if count > MOST_CHANNELS {
+        return Err(FailoverError::Channels {
+            needed: count,
+            most: MOST_CHANNELS,
+        });
+    }
+    let bound = at_least(&links, &sets, &channel).max(1);
+    let squares = Squares::new(fabric);
+    let mut levels: Vec<Cells> = vec![squares.empty(); count.max(1)];
+    among_hosts(fabric, &squares, &mut levels[0]);
+    for (ways, &channel) in all().zip(&channel) {
+        let cells = &mut levels[usize::from(channel)];
+        for &last in &ways.last {
+            cells.set(squares.to_hosts(last), channel);
+        }
+        for &pair in &ways.pairs {
+            let (arc, place) = links.split(pair);
+            cells.set(squares.through(arc, place), channel);
+        }
+    }
+    let mut numbered = channel.into_iter();
+    let chosen: Vec<IndexMap<(SwitchId, ArcId), u8>> = units
+        .into_iter()
+        .map(|units| units.into_keys().zip(numbered.by_ref()).collect())
+        .collect();
+    let failover = give(fabric, failover, &chosen);
+    let tagged = crate::tables(fabric, options, &levels)?;
+    Ok((failover, tagged, bound))
+}
+
+fn among_hosts(fabric: &Fabric, squares: &Squares<'_>, first: &mut Cells) {
+    for switch in fabric.edge_switches() {
+        if fabric.attachments(switch).len() > 1 {
+            first.set(squares.among_hosts(switch), 0);
+        }
+    }
+}
+
+/// Makes the rules for packets from hosts give channels.
+fn give(
+    fabric: &Fabric,
+    mut failover: Failover,
+    chosen: &[IndexMap<(SwitchId, ArcId), u8>],
+) -> Failover {
+    let codes: IndexMap<u32, usize> = (0..)
+        .zip(&failover.destinations)
+        .map(|(at, destination)| (destination.code, at))
+        .collect();
+    for (switch, table) in (0..).map(SwitchId::new).zip(&mut failover.tables) {
+        let mut given = SwitchTable::default();
+        for rule in table.iter() {
+            let mut rule = rule.to_rule();
+            let from_host = rule.reverse.count.as_exact() == Some(0);
+            let destination = rule
+                .destination
+                .as_exact()
+                .and_then(|code| codes.get(&code));
+            let out = rule.action.out().map(|(out, _)| out);
+            let first = out.and_then(|out| fabric.arc_at(switch, out));
+            if let (true, Some(&destination), Some(first)) = (from_host, destination, first) {
+                rule.origin = Origin::Host;
+                let channel = chosen[destination].get(&(switch, first));
+                if let Action::Forward { write, .. } = &mut rule.action {
+                    write.channel = channel.map(|&channel| Tag::new(FIRST_TAG.get() + channel));
+                }
+            }
+            given.push(rule);
+        }
+        given.shrink();
+        *table = given;
+    }
+    failover
+}
