@@ -125,6 +125,13 @@ impl FailoverOptions {
         usize::from(self.trees.unwrap_or(self.resilience.saturating_add(1)))
     }
 
+    /// Whether packets that meet more failures than are counted must be dropped by rules of their own. Otherwise no rule
+    /// matches them, which drops them too; but compression widens rules over whatever no rule matches, and a packet to
+    /// a failed switch would go round and round.
+    pub(super) fn drops_beyond(&self) -> bool {
+        self.compress && self.protect == Element::Switch
+    }
+
     pub(super) fn check(&self) -> Result<(), FailoverError> {
         let scheme = self.scheme.name();
         let refuse = |option, reason| {

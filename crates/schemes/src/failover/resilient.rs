@@ -55,6 +55,9 @@ pub(super) fn plan(
         }
         level = next;
     }
+    if network.options.drops_beyond() {
+        level.iter().for_each(|route| planner.end(route));
+    }
     let stack = network.options.stack;
     if planner.longest > usize::from(stack) {
         return Err(FailoverError::Stack {
@@ -130,6 +133,27 @@ impl Planner<'_> {
                 path: vec![],
             };
             next.extend(self.complete(start));
+            reverse.insert(0, byte(taken.in_port));
+        }
+    }
+
+    /// Drops what meets one more failure on a route of the last level whose packets have met a failed link to their
+    /// destination: where that is a failed switch, they may meet as many failures as it has links.
+    fn end(&mut self, route: &Route) {
+        if route.failures.links.is_empty() {
+            return;
+        }
+        let fabric = &self.network.fabric;
+        let mut reverse = route.reverse.clone();
+        for (hop, &arc) in route.path.iter().enumerate() {
+            let taken = fabric.arc(arc);
+            let (followed, down) = match hop {
+                0 => (route.followed, route.down),
+                _ => (route.number, PortMask::EMPTY),
+            };
+            let down = down.with(taken.out_port);
+            let rule = self.rule(&reverse, followed, PortMask::EMPTY, down);
+            self.rules.push((taken.from, rule(Action::Drop)));
             reverse.insert(0, byte(taken.in_port));
         }
     }

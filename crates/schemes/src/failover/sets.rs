@@ -141,11 +141,16 @@ impl Planner<'_> {
                 .get_index(set)
                 .map(|(failures, _)| failures.clone());
             let failures = failures.unwrap_or_default();
+            down = down.with(taken.out_port);
             if failures.links.len() + failures.switches.len() >= usize::from(options.resilience) {
+                // The destination may be a failed switch: then more of its links have failed than are counted.
+                if options.drops_beyond() && !failures.links.is_empty() {
+                    let up = PortMask::EMPTY;
+                    self.push(switch, arrived, PortMatch { up, down }, Action::Drop);
+                }
                 return;
             }
             let more = failures.and(fabric, arc, options.protect, &self.ways.homes);
-            down = down.with(taken.out_port);
             set = self.set(more);
         }
     }
