@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use p4gen::build::{self, BuildError, BuildFault, BuildOptions, BuildReport, TargetKind};
-use p4gen::entries::failover::DEFAULT_VERSION;
-use p4gen::entries::tofino::DevicePorts;
-use p4gen::targets::tofino::Estimate;
+use p4gen::build::{self, BuildError, BuildFault, BuildOptions, BuildReport};
+use p4gen::capabilities::{Architecture, Estimate};
+use p4gen::entries::DevicePorts;
+use p4gen::family::DEFAULT_VERSION;
+use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
 use plan::CheckedPlan;
 use serde::Serialize;
 
@@ -63,12 +64,13 @@ struct Figures<'a> {
 impl Build {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let plan = check::prove(check::load(&self.plan)?, terminal)?;
-        let target = match self.target {
-            TargetName::V1model => TargetKind::V1model,
-            TargetName::Tna => TargetKind::Tna,
-            TargetName::Tna2 => TargetKind::Tna2,
+        let target: &'static dyn Target = match self.target {
+            TargetName::V1model => &V1MODEL,
+            TargetName::Tna => &TNA,
+            TargetName::Tna2 => &TNA2,
         };
-        if self.device_ports.is_some() && target == TargetKind::V1model {
+        let software = target.capabilities().architecture == Architecture::V1model;
+        if self.device_ports.is_some() && software {
             return Err(Fault::input(
                 "--device-ports is for Tofino: BMv2 and the embedded switch have the plan's port numbers",
             ));
@@ -105,7 +107,7 @@ impl Build {
 /// A refusal of the target, or a place that cannot be written.
 pub(super) fn make(
     plan: &CheckedPlan,
-    target: TargetKind,
+    target: &'static dyn Target,
     directory: &str,
     terminal: &Terminal,
 ) -> Result<BuildReport, Fault> {
@@ -114,7 +116,7 @@ pub(super) fn make(
 
 fn make_with(
     plan: &CheckedPlan,
-    target: TargetKind,
+    target: &'static dyn Target,
     directory: &str,
     options: BuildOptions,
     terminal: &Terminal,

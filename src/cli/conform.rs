@@ -7,7 +7,7 @@ use conformance::{
     self, ConformError, ConformOptions, Conformance, Finding, FuzzOptions, Fuzzing, Verdict,
 };
 use controlplane::{ConfigFormat, Endpoint, Tls};
-use p4gen::targets::capabilities;
+use p4gen::targets;
 
 use super::fault::{Fault, Status};
 use super::push::runtime;
@@ -126,7 +126,11 @@ impl Conform {
                 seed: self.seed,
                 updates,
             }),
-            target: self.target.as_deref().and_then(capabilities::named),
+            target: self
+                .target
+                .as_deref()
+                .and_then(targets::named)
+                .map(|target| target.capabilities()),
         };
         let bar = terminal.progress("trying the server");
         let watched = bar.clone();

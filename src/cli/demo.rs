@@ -7,7 +7,8 @@ use std::path::Path;
 use ::plan::{ClassId, NewTag, PlanError, PortSet, Tables, TagRule};
 use clap::Args;
 use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
-use p4gen::build::{BuildDirectory, TargetKind};
+use p4gen::build::BuildDirectory;
+use p4gen::targets::V1MODEL;
 use schemes::TaggerOptions;
 use serde::Serialize;
 use topology::generate::{Cables, Clos};
@@ -117,8 +118,7 @@ impl Demo {
 
         terminal.say("\n4. The P4 program that every switch runs, and each switch's entries.");
         let place = format!("{}/build", self.output);
-        let (report, seconds) =
-            timed(|| build::make(&proven, TargetKind::V1model, &place, terminal));
+        let (report, seconds) = timed(|| build::make(&proven, &V1MODEL, &place, terminal));
         let report = report?;
         terminal.say(build::describe(&report, &place, seconds).trim_end());
         let directory = BuildDirectory::open(Path::new(&place)).input(&place)?;

@@ -14,7 +14,7 @@ use controlplane::{
     ChangeKind, Desired, Devices, PipelineChange, PushError, PushOptions, PushReport, Stop,
 };
 use indicatif::ProgressBar;
-use p4gen::targets::capabilities::Api;
+use p4gen::capabilities::Api;
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};

@@ -1,7 +1,8 @@
 //! `switchwright targets`: what every target can do.
 
 use clap::Args;
-use p4gen::targets::capabilities::{self, Capabilities};
+use p4gen::capabilities::{Capabilities, Pipeline};
+use p4gen::targets;
 use serde::Serialize;
 
 use super::fault::Fault;
@@ -20,7 +21,7 @@ struct Figures {
 impl Targets {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let figures = Figures {
-            targets: capabilities::ALL.to_vec(),
+            targets: targets::ALL.map(|target| target.capabilities()).to_vec(),
         };
         terminal.result(&figures, || describe(&figures.targets))
     }
@@ -34,7 +35,7 @@ fn describe(targets: &[&Capabilities]) -> String {
         row.extend(targets.iter().map(|target| of(target)));
         row
     };
-    let pipeline = |of: &'static dyn Fn(&capabilities::Pipeline) -> String| {
+    let pipeline = |of: &'static dyn Fn(&Pipeline) -> String| {
         move |target: &Capabilities| target.pipeline.as_ref().map_or_else(|| "-".to_owned(), of)
     };
     let rows = vec![

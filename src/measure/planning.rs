@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use p4gen::build::{self, BuildError, TargetKind};
+use p4gen::build::{self, BuildError};
+use p4gen::targets::V1MODEL;
 use plan::{CheckFailure, Tables, check};
 use quantities::Bytes;
 use schemes::failover::FailoverError;
@@ -167,7 +168,7 @@ pub fn measure(case: &PlanningCase, directory: &Path) -> Result<PlanningFigure, 
     let mut build_seconds = None;
     if case.build {
         let place = directory.join(case.name.replace([' ', '='], "-"));
-        let (built, seconds) = timed(|| build::build(&plan, TargetKind::V1model, &place, &|_| ()));
+        let (built, seconds) = timed(|| build::build(&plan, &V1MODEL, &place, &|_| ()));
         built?;
         build_seconds = Some(seconds);
     }

@@ -39,8 +39,8 @@ use bench::Bench;
 use controlplane::desired::{ConfigFormat, DesiredPipeline};
 use controlplane::{Endpoint, RemoteError};
 pub use fuzzing::{FuzzOptions, Fuzzing};
+use p4gen::capabilities::{Atomicity, Capabilities};
 use p4gen::program::p4info;
-use p4gen::targets::capabilities::{Atomicity, Capabilities};
 
 /// The program.
 pub const PROGRAM: &str = include_str!("conform.p4");
@@ -298,7 +298,7 @@ fn program() -> Result<DesiredPipeline, ConformError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use p4gen::targets::capabilities::{EMBEDDED, V1MODEL};
+    use p4gen::targets::{EMBEDDED, V1MODEL};
 
     #[test]
     fn what_a_target_has_not_is_no_failure_and_what_it_has_must_be_there() {
@@ -327,13 +327,13 @@ mod tests {
             report.hold_against(target);
             report
         };
-        let v1model = held(&V1MODEL);
+        let v1model = held(&V1MODEL.capabilities);
         assert!(v1model.conforms);
         assert_eq!(
             v1model.differs,
             ["it has what `a value set` tries, and a switch of target v1model is known to lack it"]
         );
-        let embedded = held(&EMBEDDED);
+        let embedded = held(&EMBEDDED.capabilities);
         assert!(!embedded.conforms);
         assert_eq!(embedded.count(Verdict::Fail), 2);
         assert_eq!(embedded.differs.len(), 2);

@@ -4,7 +4,8 @@
 //! atomicity by asking for the strongest that its target is known for, or that there is, and stepping down where it says
 //! UNIMPLEMENTED.
 
-use p4gen::targets::capabilities::{self, Capabilities};
+use p4gen::capabilities::Capabilities;
+use p4gen::targets;
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
@@ -58,7 +59,8 @@ impl Abilities {
     #[must_use]
     pub fn of(device: &Device, pipeline: &DesiredPipeline) -> Self {
         let named = pipeline.target;
-        let kinds = capabilities::ALL.iter().filter(|t| t.build == named.build);
+        let kinds = targets::ALL.iter();
+        let kinds = kinds.filter(|t| t.capabilities().build == named.build);
         let target = device.target.or((kinds.count() == 1).then_some(named));
         Self {
             atomicity: target.map_or(Atomicity::DataplaneAtomic, |t| t.atomicity.message()),

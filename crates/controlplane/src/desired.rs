@@ -8,8 +8,9 @@ use bfruntime::DEFAULT_PORT;
 use p4front::Files;
 use p4front::source::SourceMap;
 use p4gen::build::{BuildDirectory, ManifestError};
+use p4gen::capabilities::{Api, Capabilities};
 use p4gen::entries::{EntriesError, bfrt, write_request};
-use p4gen::targets::capabilities::{Api, Capabilities, V1MODEL};
+use p4gen::targets::V1MODEL;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::{P4InfoIndex, from_text};
@@ -223,7 +224,7 @@ impl DesiredPipeline {
         Ok(Self {
             program: name.clone(),
             name,
-            target: &V1MODEL,
+            target: &V1MODEL.capabilities,
             mark: None,
             info: P4InfoIndex::new(info)?,
             source,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use p4gen::targets::capabilities::{self, Api, Capabilities};
+use p4gen::capabilities::{Api, Capabilities};
+use p4gen::targets::{self, Target};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -102,7 +103,9 @@ pub enum DevicesError {
 }
 
 fn targets() -> String {
-    capabilities::ALL.map(|target| target.target).join(", ")
+    targets::ALL
+        .map(|target| target.capabilities().target)
+        .join(", ")
 }
 
 fn list(names: &[String]) -> String {
@@ -358,7 +361,8 @@ impl Entry {
         let role = self.role.clone().or_else(|| defaults.role.clone());
         let target = self.target.as_ref().or(defaults.target.as_ref());
         let target = target.map(|target| {
-            capabilities::named(target).ok_or_else(|| DevicesError::NoSuchTarget {
+            let found = targets::named(target).map(Target::capabilities);
+            found.ok_or_else(|| DevicesError::NoSuchTarget {
                 switch: name.to_owned(),
                 target: target.clone(),
             })
@@ -424,7 +428,7 @@ mod tests {
     fn plan() -> Wanted {
         Wanted {
             switches: vec![("leaf1".to_owned(), 0), ("spine1".to_owned(), 1)],
-            target: &capabilities::V1MODEL,
+            target: &targets::V1MODEL.capabilities,
             default_port: None,
         }
     }
@@ -467,7 +471,7 @@ mod tests {
     #[test]
     fn devices_over_bf_runtime_have_a_port_a_program_and_a_number() {
         let wanted = Wanted {
-            target: &capabilities::TNA,
+            target: &targets::TNA.capabilities,
             default_port: Some(50052),
             ..plan()
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use p4gen::targets::capabilities::Api;
+use p4gen::capabilities::Api;
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1::{self, write_request::Atomicity};
 

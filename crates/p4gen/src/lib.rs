@@ -1,7 +1,9 @@
 //! From a proven plan to what a target runs: program, entries, build directory.
 
 pub mod build;
+pub mod capabilities;
 pub mod entries;
+pub mod family;
 pub mod layout;
 pub mod program;
 pub mod targets;

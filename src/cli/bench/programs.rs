@@ -7,7 +7,8 @@ use netsim::embedded;
 use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
-use p4gen::build::{self, BuildDirectory, TargetKind};
+use p4gen::build::{self, BuildDirectory};
+use p4gen::targets::V1MODEL;
 use packetgen::{Traffic, TrafficSpec, traffic};
 use plan::check;
 use schemes::TaggerOptions;
@@ -107,7 +108,7 @@ fn build_fat_tree(directory: &Path) -> Result<(), Fault> {
     let tables = schemes::tagger(&topology.map_err(Fault::input)?, &TaggerOptions::default());
     let plan = check(tables.map_err(Fault::input)?, &check::Options::default());
     let plan = plan.map_err(Fault::input)?;
-    build::build(&plan, TargetKind::V1model, directory, &|_| ()).map_err(Fault::input)?;
+    build::build(&plan, &V1MODEL, directory, &|_| ()).map_err(Fault::input)?;
     Ok(())
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use p4exec::value::Bits;
 use p4exec::{Batch, Compiled, Executor, Update};
-use p4gen::build::{BuildOptions, TargetKind};
+use p4gen::build::{BuildOptions, Made};
 use p4gen::entries::SwitchEntries;
-use p4gen::layout::tofino::{PORTS_UP, STATUS_WORD_BITS, generator_port};
-use p4gen::targets::tofino;
+use p4gen::layout::{PORTS_UP, STATUS_WORD_BITS};
+use p4gen::targets::Target;
 use p4ir::ValidProgram;
 use plan::CheckedPlan;
 use quantities::{Nanos, PortId};
@@ -84,13 +84,16 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Fleet::of`]; what the target refuses.
-    pub fn of_tofino(plan: &CheckedPlan, target: TargetKind) -> Result<Self, NetworkError> {
-        let made = tofino::make(plan, target, &BuildOptions::default(), &|_| ());
-        let made = made.map_err(Box::new)?;
+    pub fn of_tofino(
+        plan: &CheckedPlan,
+        target: &'static dyn Target,
+    ) -> Result<Self, NetworkError> {
+        let options = BuildOptions::default();
+        let made = Made::new(plan, target, &options, &|_| ()).map_err(Box::new)?;
         let program = network::compile_generated(&made.program)?;
-        let entries = |switch: SwitchId| Ok(made.entries[switch.index()].clone());
-        let generator = generator_port(tofino::architecture(target));
-        let generator = Some(PortId::new(generator));
+        let entries = |switch: SwitchId| Ok(made.entries(switch).map_err(Box::new)?.into_owned());
+        let pipeline = target.capabilities().pipeline;
+        let generator = pipeline.map(|pipeline| PortId::new(pipeline.generator_port));
         Self::start(plan.topology().clone(), &program, entries, generator)
     }
 

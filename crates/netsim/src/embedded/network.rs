@@ -9,9 +9,11 @@ use p4exec::{BuildError, Interpreter};
 use p4front::source::{FileId, SourceError, SourceMap};
 use p4front::{Files, Options};
 use p4gen::build::{BuildDirectory, ManifestError};
-use p4gen::entries::{self, EntriesError, SwitchEntries, write_request};
-use p4gen::layout::{Layout, ProgramFeatures, edge_dscp};
+use p4gen::entries::{EntriesError, SwitchEntries, write_request};
+use p4gen::family::{EntrySource, ProgramFeatures};
+use p4gen::layout::{Layout, edge_dscp};
 use p4gen::program::{self, ProgramError};
+use p4gen::targets::V1MODEL;
 use p4ir::ValidProgram;
 use p4runtime::{NameError, P4InfoIndex};
 use plan::{CarrierKind, CheckedPlan, ClassId, NewTag};
@@ -145,17 +147,14 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] if there is no forwarding for the plan's routes.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
-        let generated = program::generate(&plan)?;
+        let features = ProgramFeatures::of(&plan);
+        let generated = program::generate(features, &V1MODEL.capabilities)?;
         let program = compile_generated(&generated)?;
-        let layout = Box::new(generated.layout());
-        let forwarding = match layout.features {
-            ProgramFeatures::Failover(_) => None,
-            ProgramFeatures::Tagger(_) => Some(Box::new(forwarding(
-                &plan,
-                plan.topology(),
-                Reroute::Converged,
-            )?)),
-        };
+        let layout = Box::new(generated.layout);
+        let forwarding = features
+            .routes()
+            .then(|| forwarding(&plan, plan.topology(), Reroute::Converged).map(Box::new))
+            .transpose()?;
         Ok(Self::start(
             plan,
             program,
@@ -180,12 +179,14 @@ impl Network {
     /// [`NetworkError::Routes`].
     pub fn after_failures(self, failed: &[LinkId], reroute: Reroute) -> Result<Self, NetworkError> {
         let topology = self.topology.with_failed_links(failed);
-        let source = match ProgramFeatures::of(&self.plan) {
-            ProgramFeatures::Failover(_) => self.source,
-            features @ ProgramFeatures::Tagger(_) => Source::Plan {
-                layout: Box::new(Layout::of(&features)),
+        let features = ProgramFeatures::of(&self.plan);
+        let source = if features.routes() {
+            Source::Plan {
+                layout: Box::new(features.layout(V1MODEL.capabilities.architecture)),
                 forwarding: Some(Box::new(forwarding(&self.plan, &topology, reroute)?)),
-            },
+            }
+        } else {
+            self.source
         };
         Ok(Self {
             topology,
@@ -255,17 +256,11 @@ impl Network {
                 let text = directory.read_text(&directory.switch(name)?.entries_txtpb())?;
                 Ok(write_request::read_text(name, &text, index)?)
             }
-            Source::Plan { layout, forwarding } => Ok(match forwarding {
-                Some(forwarding) => {
-                    entries::tagger::generate(&self.plan, layout, forwarding, switch)?
-                }
-                None => entries::failover::generate(
-                    &self.plan,
-                    layout,
-                    switch,
-                    entries::failover::DEFAULT_VERSION,
-                )?,
-            }),
+            Source::Plan { layout, forwarding } => {
+                let target = &V1MODEL.capabilities;
+                let source = EntrySource::new(&self.plan, target, layout, forwarding.as_deref());
+                Ok(ProgramFeatures::of(&self.plan).entries(&source, switch)?)
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use p4gen::build::TargetKind;
+use p4gen::targets::{Target, V1MODEL};
 use plan::{CarrierKind, RuleForm, Tables};
 use quantities::{BitRate, Metres};
 use schemes::{Algorithm, TaggerOptions};
@@ -191,10 +191,12 @@ pub enum TargetSpec {
     V1model,
 }
 
-impl From<TargetSpec> for TargetKind {
-    fn from(target: TargetSpec) -> Self {
-        match target {
-            TargetSpec::V1model => Self::V1model,
+impl TargetSpec {
+    /// The target that it names.
+    #[must_use]
+    pub fn target(self) -> &'static dyn Target {
+        match self {
+            Self::V1model => &V1MODEL,
         }
     }
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use p4gen::entries::{
-    self, ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
+    ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
 };
-use p4gen::layout::{Features, Layout, MatchKind, action, table};
+use p4gen::family::{EntrySource, Family, TaggerFeatures};
+use p4gen::layout::{Layout, MatchKind, action, table};
+use p4gen::targets::V1MODEL;
 use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
 use quantities::{PortId, Priority};
@@ -49,7 +51,7 @@ impl<'a> Routing<'a> {
     /// The entries as the build directory has them.
     pub(super) fn new(plan: &'a CheckedPlan, routed: Vec<SwitchEntries>, tags: bool) -> Self {
         Self {
-            layout: Layout::tagger(Features::of(plan)),
+            layout: TaggerFeatures::of(plan).layout(V1MODEL.capabilities.architecture),
             plan,
             tags,
             routed,
@@ -69,9 +71,10 @@ impl<'a> Routing<'a> {
         let failed: Vec<LinkId> = failed.iter().copied().collect();
         let topology = self.plan.topology().with_failed_links(&failed);
         let forwarding = Forwarding::new(&topology, &self.plan.tables().forwarding, reroute)?;
+        let target = &V1MODEL.capabilities;
+        let source = EntrySource::new(self.plan, target, &self.layout, Some(&forwarding));
         for switch in topology.switch_ids() {
-            self.routed[switch.index()] =
-                entries::tagger::generate(self.plan, &self.layout, &forwarding, switch)?;
+            self.routed[switch.index()] = TaggerFeatures::of(self.plan).entries(&source, switch)?;
         }
         Ok(())
     }

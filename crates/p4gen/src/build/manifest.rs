@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::directory::Digest;
-use crate::targets::capabilities::{self, Api, Capabilities};
+use crate::capabilities::{Api, Capabilities};
+use crate::targets::{self, ProgramFiles, SwitchFiles};
 
 /// File name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
@@ -43,18 +44,6 @@ pub struct Manifest {
     pub files: BTreeMap<String, Digest>,
 }
 
-/// Where the program is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProgramFiles {
-    /// The program's name, which says all that it depends on.
-    pub name: String,
-    /// The main file.
-    pub main: String,
-    /// P4Info, in text format.
-    pub p4info: String,
-}
-
 /// What a build was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,20 +54,6 @@ pub struct MadeFrom {
     pub plan: String,
     /// How the plan was made: scheme, options, seed, tool and version.
     pub provenance: Provenance,
-}
-
-/// The files of one switch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SwitchFiles {
-    /// The switch's name.
-    pub name: String,
-    /// P4Runtime device id.
-    pub device_id: u64,
-    /// Its directory.
-    pub directory: String,
-    /// How many entries it has: table entries, selector members and groups.
-    pub entries: u64,
 }
 
 impl Manifest {
@@ -210,7 +185,8 @@ impl BuildDirectory {
     /// [`ManifestError::Malformed`] for a target that there is not.
     pub fn target(&self) -> Result<&'static Capabilities, ManifestError> {
         let name = &self.manifest.target;
-        capabilities::named(name).ok_or_else(|| ManifestError::Malformed {
+        let found = targets::named(name).map(targets::Target::capabilities);
+        found.ok_or_else(|| ManifestError::Malformed {
             path: self.path.join(MANIFEST),
             reason: format!("there is no target `{name}`"),
         })
@@ -221,7 +197,7 @@ impl BuildDirectory {
     /// # Errors
     /// [`ManifestError::Target`].
     pub fn over_p4runtime(self) -> Result<Self, ManifestError> {
-        match capabilities::named(&self.manifest.target).map(|target| target.api) {
+        match targets::named(&self.manifest.target).map(|target| target.capabilities().api) {
             Some(api @ Api::BfRuntime) => Err(ManifestError::Target {
                 target: self.manifest.target,
                 directory: self.path,
@@ -281,32 +257,6 @@ impl BuildDirectory {
             name: name.to_owned(),
             directory: self.path.clone(),
         })
-    }
-}
-
-impl SwitchFiles {
-    /// Path of the `p4.v1.WriteRequest` in text format.
-    #[must_use]
-    pub fn entries_txtpb(&self) -> String {
-        format!("{}/entries.txtpb", self.directory)
-    }
-
-    /// Path of the entries as p4lang/tutorials has them.
-    #[must_use]
-    pub fn runtime_json(&self) -> String {
-        format!("{}/runtime.json", self.directory)
-    }
-
-    /// Path of the entries for BF Runtime.
-    #[must_use]
-    pub fn bfrt_json(&self) -> String {
-        format!("{}/bfrt.json", self.directory)
-    }
-
-    /// Path of the commands for `simple_switch_CLI`.
-    #[must_use]
-    pub fn commands_txt(&self) -> String {
-        format!("{}/commands.txt", self.directory)
     }
 }
 

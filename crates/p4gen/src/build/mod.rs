@@ -4,71 +4,44 @@
 //! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
 //! and a report. The directory appears complete or not at all.
 
-pub(crate) mod directory;
-pub(crate) mod failover_page;
-pub(crate) mod manifest;
-pub(crate) mod mininet;
-pub(crate) mod page;
-pub(crate) mod report;
+mod directory;
+mod manifest;
+mod page;
+mod report;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
+use plan::CheckedPlan;
+use rayon::prelude::*;
 use thiserror::Error;
+use topology::routes::RouteError;
+use topology::routes::forwarding::{Forwarding, Reroute};
+use topology::{SwitchId, Topology};
 
 pub use directory::{Digest, DirectoryError};
-pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError, SwitchFiles};
-pub use report::{BuildReport, FailoverReport, SwitchReport};
+pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError};
+pub use report::BuildReport;
 
-use directory::Staging;
-use plan::CheckedPlan;
-use topology::routes::RouteError;
+use directory::{Staging, file_name};
+use manifest::MadeFrom;
 
-use crate::entries::tofino::DevicePorts;
-use crate::entries::{EntriesError, Problem};
-use crate::program::ProgramError;
+use crate::capabilities::{Estimate, Refusal};
+use crate::entries::{DevicePorts, EntriesError, Problem, SwitchEntries};
+use crate::family::summary::{Source, SwitchReport};
+use crate::family::{DEFAULT_VERSION, EntrySource, ProgramFeatures};
+use crate::layout::TableSizes;
 use crate::program::p4info::P4InfoError;
-use crate::targets::capabilities::{self, Capabilities, Refusal};
-use crate::targets::{tofino, v1model};
+use crate::program::{self, Program, ProgramError};
+use crate::targets::{self, BuiltSwitch, ProgramFiles, SwitchFiles, Target, TargetError};
 
+/// The largest network that the report draws.
+const PICTURE_SWITCHES_MAX: usize = 400;
+/// Where the plan itself is kept.
+const PLAN: &str = "plan.json";
 /// The style sheet of report pages.
 pub const STYLE: &str = include_str!("../../templates/report.css");
-
-/// The switches that a plan can be built for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetKind {
-    /// v1model: BMv2's `simple_switch`, and the embedded switch.
-    V1model,
-    /// Tofino 1.
-    Tna,
-    /// Tofino 2.
-    Tna2,
-}
-
-impl TargetKind {
-    /// All targets.
-    pub const ALL: [Self; 3] = [Self::V1model, Self::Tna, Self::Tna2];
-
-    /// The name on the command line and in manifests.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::V1model => "v1model",
-            Self::Tna => "tna",
-            Self::Tna2 => "tna2",
-        }
-    }
-
-    /// What the target can do.
-    #[must_use]
-    pub const fn capabilities(self) -> &'static Capabilities {
-        match self {
-            Self::V1model => &capabilities::V1MODEL,
-            Self::Tna => &capabilities::TNA,
-            Self::Tna2 => &capabilities::TNA2,
-        }
-    }
-}
 
 /// Called with the number of switches that were just finished, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(usize) + Sync);
@@ -171,8 +144,17 @@ pub struct BuildOptions {
 impl Default for BuildOptions {
     fn default() -> Self {
         Self {
-            version: crate::entries::failover::DEFAULT_VERSION,
+            version: DEFAULT_VERSION,
             device_ports: DevicePorts::default(),
+        }
+    }
+}
+
+impl From<TargetError> for BuildError {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Entries(error) => error.into(),
+            TargetError::Json(error) => Self::Json(error),
         }
     }
 }
@@ -200,7 +182,7 @@ impl fmt::Display for Lines<'_> {
 /// [`BuildError`]; [`BuildError::fault`] tells whose it is.
 pub fn build(
     plan: &CheckedPlan,
-    target: TargetKind,
+    target: &'static dyn Target,
     directory: &Path,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
@@ -213,23 +195,267 @@ pub fn build(
 /// As [`build()`].
 pub fn build_with(
     plan: &CheckedPlan,
-    target: TargetKind,
+    target: &'static dyn Target,
     directory: &Path,
     options: &BuildOptions,
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
-    if plan.tables().failover.is_some() && plan.tables().has_tags() {
-        return Err(BuildError::Both(target.capabilities().target));
-    }
     let staging = Staging::beside(directory)?;
-    let report = match target {
-        TargetKind::V1model => v1model::build(plan, &staging, options, progress),
-        TargetKind::Tna | TargetKind::Tna2 => {
-            tofino::build(plan, target, &staging, options, progress)
-        }
-    }?;
+    let made = Made::new(plan, target, options, progress)?;
+    let report = made.write(&staging)?;
     staging.commit()?;
     Ok(report)
+}
+
+/// A program and the entries that go into it.
+pub struct Made<'a> {
+    plan: &'a CheckedPlan,
+    target: &'static dyn Target,
+    options: &'a BuildOptions,
+    progress: Progress<'a>,
+    /// Made of the plan's routes, where the program forwards by them.
+    forwarding: Option<Forwarding>,
+    /// The program.
+    pub program: Program,
+    /// What it takes of the target's pipeline, where there is one.
+    pub estimate: Option<Estimate>,
+    /// Of every switch, in topology order; none where tables have their size whatever the entries: then they are made when
+    /// they are wanted.
+    entries: Vec<SwitchEntries>,
+}
+
+impl<'a> Made<'a> {
+    /// The program and the entries of a plan, unless the target cannot hold them.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub fn new(
+        plan: &'a CheckedPlan,
+        target: &'static dyn Target,
+        options: &'a BuildOptions,
+        progress: Progress<'a>,
+    ) -> Result<Self, BuildError> {
+        let capabilities = target.capabilities();
+        if plan.tables().failover.is_some() && plan.tables().has_tags() {
+            return Err(BuildError::Both(capabilities.target));
+        }
+        let features = ProgramFeatures::of(plan);
+        refuse(capabilities.refusals(plan, &features.demands(plan)))?;
+        known_switches(plan, options)?;
+        let mut made = Self {
+            plan,
+            target,
+            options,
+            progress,
+            forwarding: forwarding(plan, features)?,
+            program: program::generate(features, capabilities)?,
+            estimate: None,
+            entries: Vec::new(),
+        };
+        if let Some(pipeline) = &capabilities.pipeline {
+            // Tables take stages: they are as large as the entries need.
+            made.entries = made.each_switch(|switch| made.make_entries(switch))?;
+            let sizes = made.entries.iter().map(SwitchEntries::sizes);
+            let need = sizes.fold(TableSizes::default(), TableSizes::max);
+            let layout = made.program.layout.clone().holding(&need);
+            let estimate = Estimate::of(&features.ingress(&layout, pipeline), pipeline);
+            refuse(capabilities.pipeline_refusals(&estimate))?;
+            made.estimate = Some(estimate);
+            made.program = program::generate_with(features, capabilities, layout)?;
+        }
+        Ok(made)
+    }
+
+    /// The entries of a switch.
+    ///
+    /// # Errors
+    /// [`BuildError`]: they do not fit the program, or the target.
+    pub fn entries(&self, switch: SwitchId) -> Result<Cow<'_, SwitchEntries>, BuildError> {
+        match self.entries.get(switch.index()) {
+            Some(entries) => Ok(Cow::Borrowed(entries)),
+            None => self.make_entries(switch).map(Cow::Owned),
+        }
+    }
+
+    fn make_entries(&self, switch: SwitchId) -> Result<SwitchEntries, BuildError> {
+        let source = EntrySource {
+            version: self.options.version,
+            device_ports: &self.options.device_ports,
+            ..EntrySource::new(
+                self.plan,
+                self.target.capabilities(),
+                &self.program.layout,
+                self.forwarding.as_ref(),
+            )
+        };
+        let entries = self.program.features.entries(&source, switch)?;
+        (self.progress)(1);
+        Ok(entries)
+    }
+
+    /// Does something for every switch, several at a time; of several errors always the first switch's is told.
+    fn each_switch<T: Send>(
+        &self,
+        of: impl Fn(SwitchId) -> Result<T, BuildError> + Sync,
+    ) -> Result<Vec<T>, BuildError> {
+        let ids: Vec<SwitchId> = self.plan.topology().switch_ids().collect();
+        let done: Vec<_> = ids.par_iter().map(|id| of(*id)).collect();
+        done.into_iter().collect()
+    }
+
+    fn write(&self, staging: &Staging) -> Result<BuildReport, BuildError> {
+        let files = ProgramFiles::of(&self.program);
+        let info = self.target.p4info(&self.program)?;
+        staging.make_dir("p4")?;
+        for file in self.program.files() {
+            staging.write(&format!("p4/{}", file.name), file.text.as_bytes())?;
+        }
+        let text = p4runtime::to_text(&info)?;
+        staging.write(&files.p4info, text.as_bytes())?;
+        let index = p4runtime::P4InfoIndex::new(info).map_err(BuildError::P4Info)?;
+        let build = targets::Build {
+            plan: self.plan,
+            program: &self.program,
+            index: &index,
+            files: &files,
+        };
+        let switches = self.each_switch(|switch| self.write_switch(&build, switch, staging))?;
+        for file in self.target.extra_files(&build, &switches)? {
+            if let Some((folder, _)) = file.path.rsplit_once('/') {
+                staging.make_dir(folder)?;
+            }
+            staging.write(&file.path, &file.bytes)?;
+        }
+        staging.write(PLAN, self.plan.tables().to_json().as_bytes())?;
+        let commands = self.target.commands(&build, &switches);
+        self.write_reports(staging, commands, files, switches)
+    }
+
+    fn write_switch(
+        &self,
+        build: &targets::Build<'_>,
+        switch: SwitchId,
+        staging: &Staging,
+    ) -> Result<BuiltSwitch, BuildError> {
+        let entries = self.entries(switch)?;
+        let report = SwitchReport::new(self.plan, switch, &entries);
+        self.refuse_too_many(switch, &report)?;
+        let files = SwitchFiles {
+            device_id: switch.index() as u64,
+            directory: format!("switches/{}", file_name(&report.name)),
+            entries: report.entries(),
+            name: report.name.clone(),
+        };
+        staging.make_dir(&files.directory)?;
+        for file in self.target.switch_files(build, &files, &entries)? {
+            staging.write(&file.path, &file.bytes)?;
+        }
+        Ok(BuiltSwitch { report, files })
+    }
+
+    fn refuse_too_many(&self, switch: SwitchId, report: &SwitchReport) -> Result<(), BuildError> {
+        let capabilities = self.target.capabilities();
+        let (plan, layout) = (self.plan, &self.program.layout);
+        let tables = report.tables.iter();
+        let mut refusals: Vec<Refusal> = tables
+            .filter_map(|(table, &entries)| {
+                let mend = self.program.features.mend(table);
+                capabilities.table_refusal(plan, switch, layout, (table, entries), mend)
+            })
+            .collect();
+        refusals.extend(capabilities.selector_refusal(plan, switch, layout, report.members));
+        refuse(refusals)
+    }
+
+    fn write_reports(
+        &self,
+        staging: &Staging,
+        commands: String,
+        program: ProgramFiles,
+        switches: Vec<BuiltSwitch>,
+    ) -> Result<BuildReport, BuildError> {
+        let (plan, capabilities) = (self.plan, self.target.capabilities());
+        let (reports, listed) = switches.into_iter().map(|s| (s.report, s.files)).unzip();
+        let report = BuildReport::new(
+            plan,
+            capabilities,
+            program.name.clone(),
+            self.options.version,
+            self.estimate.clone(),
+            reports,
+        );
+        staging.write("report.json", &json_file(&report)?)?;
+        let summary = self.program.features.summary(&Source {
+            plan,
+            switches: &report.switches,
+            resilience: &report.proof.resilience,
+            version: self.options.version,
+        });
+        let usage = page::Usage {
+            commands,
+            // `trace` runs what the front end builds for v1model.
+            trace: self.estimate.is_none(),
+        };
+        let page = page::render(plan, &report, summary, usage, &picture(plan.topology()))?;
+        staging.write("report.html", page.as_bytes())?;
+        let manifest = Manifest::new(
+            capabilities.target,
+            capabilities.priorities,
+            program,
+            MadeFrom {
+                topology: plan.topology().name().to_owned(),
+                plan: PLAN.to_owned(),
+                provenance: plan.tables().provenance.clone(),
+            },
+            listed,
+            staging.digests(),
+        );
+        staging.write_unlisted(MANIFEST, &json_file(&manifest)?)?;
+        Ok(report)
+    }
+}
+
+/// The plan's routes as next hops, for a program that forwards by them.
+fn forwarding(
+    plan: &CheckedPlan,
+    features: ProgramFeatures,
+) -> Result<Option<Forwarding>, RouteError> {
+    let routes = &plan.tables().forwarding;
+    let routed = features.routes();
+    let made = routed.then(|| Forwarding::new(plan.topology(), routes, Reroute::Converged));
+    made.transpose()
+}
+
+fn known_switches(plan: &CheckedPlan, options: &BuildOptions) -> Result<(), BuildError> {
+    let topology = plan.topology();
+    let known = |name: &str| topology.switches().iter().any(|switch| switch.name == name);
+    match options.device_ports.switches().find(|name| !known(name)) {
+        Some(name) => Err(BuildError::NoSuchSwitch(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn refuse(refusals: Vec<Refusal>) -> Result<(), BuildError> {
+    if refusals.is_empty() {
+        Ok(())
+    } else {
+        Err(BuildError::Refused(refusals))
+    }
+}
+
+/// A value as an indented JSON file.
+fn json_file<T: serde::Serialize>(value: &T) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// The network as SVG; empty where it has too many switches for a picture to show anything.
+fn picture(topology: &Topology) -> String {
+    if topology.switches().len() > PICTURE_SWITCHES_MAX {
+        return String::new();
+    }
+    topology.to_svg()
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use topology::import::{ImportOptions, import};
 use topology::{Endpoint, NodeId, SwitchId, Topology};
 
 use super::*;
+use crate::capabilities::Capabilities;
 use crate::entries::{commands, runtime_json, write_request};
-use crate::targets::tofino::Estimate;
+use crate::targets::{TNA, TNA2, V1MODEL};
 
 fn clos(options: &TaggerOptions) -> CheckedPlan {
     let clos = Clos {
@@ -29,7 +30,7 @@ fn clos(options: &TaggerOptions) -> CheckedPlan {
 }
 
 fn build_into(directory: &Path, plan: &CheckedPlan) -> BuildReport {
-    build(plan, TargetKind::V1model, directory, &|_| ()).expect("the build succeeds")
+    build(plan, &V1MODEL, directory, &|_| ()).expect("the build succeeds")
 }
 
 /// All files of a directory, by path.
@@ -119,7 +120,7 @@ fn a_foreign_directory_is_left_alone() {
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("precious"), "data").unwrap();
     let plan = clos(&TaggerOptions::default());
-    let error = build(&plan, TargetKind::V1model, &directory, &|_| ()).unwrap_err();
+    let error = build(&plan, &V1MODEL, &directory, &|_| ()).unwrap_err();
     assert_eq!(error.fault(), BuildFault::Input);
     assert_eq!(std::fs::read(directory.join("precious")).unwrap(), b"data");
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
@@ -232,9 +233,10 @@ fn what_the_target_lacks_is_refused_by_name() {
         priorities: 2,
         highest_port: 1,
         bitmap_bits: 3,
-        ..capabilities::V1MODEL
+        ..V1MODEL.capabilities
     };
-    let refusals = small.refusals(&plan);
+    let demands = ProgramFeatures::of(&plan).demands(&plan);
+    let refusals = small.refusals(&plan, &demands);
     assert_eq!(refusals.len(), 3);
     for refusal in &refusals {
         let text = refusal.to_string();
@@ -244,8 +246,11 @@ fn what_the_target_lacks_is_refused_by_name() {
         );
         assert!(refusal.need > refusal.limit, "{text}");
     }
-    assert!(capabilities::V1MODEL.refusals(&plan).is_empty());
+    assert!(V1MODEL.capabilities.refusals(&plan, &demands).is_empty());
 }
+
+/// What plans are built for.
+const TARGETS: [&dyn Target; 3] = [&V1MODEL, &TNA, &TNA2];
 
 /// A plan whose proof leaves out what today's switches have, for a Clos of two leaves.
 fn unbudgeted(hosts: u16, options: &TaggerOptions) -> CheckedPlan {
@@ -284,8 +289,8 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
     let many_priorities = unbudgeted(2, &bounces);
     let many_ports = unbudgeted(520, &exact);
     let wide = unbudgeted(40, &TaggerOptions::default());
-    for target in TargetKind::ALL {
-        let name = target.name();
+    for target in TARGETS {
+        let name = target.capabilities().target;
         let mut cases = vec![
             (
                 &many_priorities,
@@ -298,7 +303,7 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
                 "split the switch",
             ),
         ];
-        if target != TargetKind::V1model {
+        if target.capabilities().pipeline.is_some() {
             let words =
                 "it needs 43 bits of port bitmap (one per port, and bit 0), the target has 33";
             cases.push((&wide, words, "rules for exact ports"));
@@ -321,36 +326,30 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
 /// Stages and TCAM of both chips, for a program that is too large for them; software has neither.
 #[test]
 fn a_pipeline_refuses_what_its_stages_and_tcam_cannot_hold() {
-    use crate::layout::{Features, Room};
+    use crate::family::{Family, TaggerFeatures};
+    use crate::layout::table;
 
-    let features = Features {
+    let features = TaggerFeatures {
         carrier: CarrierKind::Dscp,
         class_shift: None,
         lossy: plan::TagCode::new(0),
         form: RuleForm::PortSets,
         port_bits: 33,
     };
-    for (target, stages, blocks) in [(TargetKind::Tna, 12, 288), (TargetKind::Tna2, 20, 480)] {
+    for (target, stages, blocks) in [(&TNA, 12, 288), (&TNA2, 20, 480)] {
         let capabilities = target.capabilities();
         let pipeline = capabilities.pipeline.expect("Tofino has one");
-        let refusals = |room: Room| {
-            let estimate = Estimate::of(&features, &room, &pipeline);
+        let refusals = |need: TableSizes| {
+            let layout = features.layout(capabilities.architecture).holding(&need);
+            let estimate = Estimate::of(&features.ingress(&layout, &pipeline), &pipeline);
             capabilities.pipeline_refusals(&estimate)
         };
-        assert!(refusals(Room::default()).is_empty());
-        let routes = Room {
-            ipv4_routes: 1 << 18,
-            ..Room::default()
-        };
-        let rules = Room {
-            tag_rules: 1 << 17,
-            ..Room::default()
-        };
-        for (room, mend) in [
-            (routes, "from one prefix"),
-            (rules, "fewer or narrower tag rules"),
+        assert!(refusals(TableSizes::default()).is_empty());
+        for (table, entries, mend) in [
+            (table::IPV4_ROUTE, 1 << 18, "from one prefix"),
+            (table::CLASSIFY, 1 << 17, "fewer or narrower tag rules"),
         ] {
-            let refused = refusals(room);
+            let refused = refusals(TableSizes::from([(table, entries)]));
             let of = |resource: &str| refused.iter().find(|r| r.resource == resource);
             for (resource, limit) in [("stages", stages), ("TCAM blocks", blocks)] {
                 let refusal = of(resource).unwrap_or_else(|| panic!("{resource}: {refused:?}"));
@@ -360,13 +359,13 @@ fn a_pipeline_refuses_what_its_stages_and_tcam_cannot_hold() {
                 );
                 let text = BuildError::Refused(vec![refusal.clone()]).to_string();
                 assert!(
-                    text.contains(target.name()) && text.contains(mend),
+                    text.contains(capabilities.target) && text.contains(mend),
                     "{text}"
                 );
             }
         }
     }
-    assert!(TargetKind::V1model.capabilities().pipeline.is_none());
+    assert!(V1MODEL.capabilities.pipeline.is_none());
 }
 
 #[test]
@@ -429,7 +428,7 @@ fn the_plan_in_the_directory_is_the_plan() {
 /// What a build for Tofino says of a switch, in v1model's words: read back, renamed, without the bits of ports.
 fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntries {
     use crate::entries::{EntryAction, bfrt};
-    use crate::layout::{action, table, tofino};
+    use crate::layout::{action, table};
 
     let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
     let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
@@ -443,15 +442,15 @@ fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntri
     assert_eq!(files.entries, count as u64, "{name}");
     entries
         .tables
-        .retain(|e| e.table != tofino::IN_PORT_BIT && e.table != tofino::OUT_PORT_BIT);
+        .retain(|e| e.table != table::IN_PORT_BIT && e.table != table::OUT_PORT_BIT);
     for entry in &mut entries.tables {
-        if entry.table == tofino::REWRITE {
+        if entry.table == table::INGRESS_REWRITE {
             entry.table = table::REWRITE.into();
         }
         if let EntryAction::Direct(call) = &mut entry.action {
             for (ours, theirs) in [
-                (action::SET_TAG, tofino::SET_TAG),
-                (action::SET_LOSSY_CODE, tofino::SET_LOSSY_CODE),
+                (action::SET_TAG, action::INGRESS_SET_TAG),
+                (action::SET_LOSSY_CODE, action::INGRESS_SET_LOSSY_CODE),
             ] {
                 if call.action == theirs {
                     call.action = ours.into();
@@ -475,14 +474,15 @@ fn a_plan_has_the_same_entries_on_every_target() {
                 ..TaggerOptions::default()
             };
             let plan = clos(&options);
-            let open = |target: TargetKind| {
-                let directory = place.path().join(target.name());
+            let open = |target: &'static dyn Target| {
+                let capabilities = target.capabilities();
+                let directory = place.path().join(capabilities.target);
                 let report = build(&plan, target, &directory, &|_| ()).unwrap();
-                assert_eq!(report.target, target.name());
-                assert_eq!(report.pipeline.is_some(), target != TargetKind::V1model);
+                assert_eq!(report.target, capabilities.target);
+                assert_eq!(report.pipeline.is_some(), capabilities.pipeline.is_some());
                 BuildDirectory::open(&directory).unwrap()
             };
-            let [v1model, tna, tna2] = TargetKind::ALL.map(open);
+            let [v1model, tna, tna2] = TARGETS.map(open);
             let info = v1model
                 .read_text(&v1model.manifest().program.p4info)
                 .unwrap();
@@ -518,13 +518,13 @@ fn device_ports_change_port_numbers_and_no_port_sets() {
     let json = serde_json::json!({ &name: map }).to_string();
     let text = |file: &str, options: &BuildOptions| {
         let directory = place.path().join(file);
-        build_with(&plan, TargetKind::Tna, &directory, options, &|_| ()).unwrap();
+        build_with(&plan, &TNA, &directory, options, &|_| ()).unwrap();
         let opened = BuildDirectory::open(&directory).unwrap();
         let path = opened.switch(&name).unwrap().bfrt_json();
         serde_json::from_str::<Value>(&opened.read_text(&path).unwrap()).unwrap()
     };
     let with = |json: &str| BuildOptions {
-        device_ports: crate::entries::tofino::DevicePorts::from_json(json).unwrap(),
+        device_ports: DevicePorts::from_json(json).unwrap(),
         ..BuildOptions::default()
     };
     let table = |file: &Value, name: &str| {
@@ -552,7 +552,7 @@ fn device_ports_change_port_numbers_and_no_port_sets() {
     assert_eq!(keys, wanted);
     let error = |json: &str| {
         let directory = place.path().join("wrong");
-        build_with(&plan, TargetKind::Tna, &directory, &with(json), &|_| ()).unwrap_err()
+        build_with(&plan, &TNA, &directory, &with(json), &|_| ()).unwrap_err()
     };
     assert_eq!(error(r#"{"nobody": {"1": 5}}"#).fault(), BuildFault::Input);
     let twice = serde_json::json!({ &name: { ports[0].to_string(): ports[1] } }).to_string();
@@ -564,13 +564,7 @@ fn device_ports_change_port_numbers_and_no_port_sets() {
 fn a_build_for_tofino_is_not_taken_for_one_over_p4runtime() {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("out");
-    build(
-        &clos(&TaggerOptions::default()),
-        TargetKind::Tna,
-        &directory,
-        &|_| (),
-    )
-    .unwrap();
+    build(&clos(&TaggerOptions::default()), &TNA, &directory, &|_| ()).unwrap();
     let opened = BuildDirectory::open(&directory).unwrap();
     assert!(opened.path("bfrt_load.py").is_file());
     let error = opened.over_p4runtime().unwrap_err();

@@ -17,7 +17,7 @@ use super::model::{
 };
 use super::resolve::{Resolved, ResolvedAction, ResolvedCall, entry_place, match_type, width};
 use super::{EntriesError, value_text};
-use crate::layout::tofino::{profile_of, selector_of};
+use crate::layout::{profile_of, selector_of};
 
 /// What `format` says.
 const FORMAT: &str = "switchwright-bfrt";

@@ -20,19 +20,18 @@ use p4runtime::{BytestringError, NameError, TextError};
 
 pub mod bfrt;
 pub mod commands;
-pub mod failover;
+mod device_ports;
 mod model;
 mod resolve;
 pub mod runtime_json;
-pub mod tagger;
 #[cfg(test)]
 mod tests;
-pub mod tofino;
-pub mod tofino_failover;
 pub mod value_text;
 pub mod write_request;
-mod writer;
+pub(crate) mod writer;
 
+pub use device_ports::DevicePorts;
+pub(crate) use device_ports::Ports;
 pub use model::{
     ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Name,
     Replica, SwitchEntries, TableEntry,

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use p4runtime::Bits;
 use quantities::PortId;
 
+use crate::layout::TableSizes;
+
 /// A control-plane name, as in P4Info. Static where the layout of our own programs gives it.
 pub type Name = Cow<'static, str>;
 
@@ -23,6 +25,22 @@ pub struct SwitchEntries {
     pub multicast_groups: Vec<MulticastGroup>,
     /// Clone sessions.
     pub clone_sessions: Vec<CloneSession>,
+}
+
+impl SwitchEntries {
+    /// How many entries each table gets, and the action selector members.
+    #[must_use]
+    pub fn sizes(&self) -> TableSizes {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let largest = self.groups.iter().map(|g| g.members.len()).max();
+        let mut sizes = TableSizes::default();
+        sizes.members = number(self.members.len());
+        sizes.group_members = number(largest.unwrap_or(0));
+        for entry in &self.tables {
+            sizes.add(&entry.table);
+        }
+        sizes
+    }
 }
 
 /// An entry of a table.

@@ -8,14 +8,14 @@ use super::model::{ActionCall, EntryAction, Key, MatchValue, SwitchEntries, Tabl
 use crate::layout::{Layout, Table};
 
 /// The entries of a switch in the making.
-pub(super) struct Writer<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) entries: SwitchEntries,
+pub(crate) struct Writer<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) entries: SwitchEntries,
 }
 
 impl<'a> Writer<'a> {
     /// Entries for a program with this layout.
-    pub(super) fn new(layout: &'a Layout, switch: &str) -> Self {
+    pub(crate) fn new(layout: &'a Layout, switch: &str) -> Self {
         Self {
             layout,
             entries: SwitchEntries {
@@ -25,13 +25,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn table(&self, name: &str) -> Result<&Table, Problem> {
+    pub(crate) fn table(&self, name: &str) -> Result<&Table, Problem> {
         self.layout
             .table(name)
             .ok_or_else(|| Problem::P4Info(format!("there is no table {name}")))
     }
 
-    pub(super) fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
+    pub(crate) fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
         let missing = || Problem::P4Info(format!("{name} has no key {field}"));
         let field = self.table(name)?.field(field).ok_or_else(missing)?;
         Bits::from_uint(value, field.bits.into()).map_err(|source| Problem::Value {
@@ -41,7 +41,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A ternary key; none where no bit counts.
-    pub(super) fn ternary(
+    pub(crate) fn ternary(
         &self,
         name: &str,
         field: &'static str,
@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         }))
     }
 
-    pub(super) fn exact(
+    pub(crate) fn exact(
         &self,
         name: &str,
         field: &'static str,
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
     }
 
     /// An action with values for its parameters, in order.
-    pub(super) fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
+    pub(crate) fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
         let missing = || Problem::P4Info(format!("there is no action {name}"));
         let action = self.layout.action(name).ok_or_else(missing)?;
         if action.params.len() != values.len() {
@@ -95,7 +95,19 @@ impl<'a> Writer<'a> {
         })
     }
 
-    pub(super) fn push(
+    /// An entry that does this.
+    pub(crate) fn add(
+        &mut self,
+        table: &'static str,
+        keys: Vec<Key>,
+        priority: Option<i32>,
+        call: ActionCall,
+    ) {
+        self.push(table, keys, priority, EntryAction::Direct(call));
+    }
+
+    /// An entry.
+    pub(crate) fn push(
         &mut self,
         table: &'static str,
         keys: Vec<Key>,
@@ -114,7 +126,7 @@ impl<'a> Writer<'a> {
 }
 
 /// A MAC address as a number.
-pub(super) fn number(mac: [u8; 6]) -> u128 {
+pub(crate) fn number(mac: [u8; 6]) -> u128 {
     mac.iter()
         .fold(0, |value, &byte| value << 8 | u128::from(byte))
 }

@@ -1,13 +1,13 @@
 
     @id(ID_ACTION_SET_INITIAL_CODE)
     action set_initial_code(@id(1) code_t code) {
-{{ v.code.set("meta", "code", 8) }}
+{%- let owner = "meta" %}{% let value = "code" %}{% let indent = "        " %}{% include "tagger/set_code.p4" %}
         meta.has_carrier = true;
     }
 
     @id(ID_ACTION_SET_EDGE_LOSSY)
     action set_edge_lossy() {
-{{ v.code.set("meta", "LOSSY_CODE", 8) }}
+{%- let owner = "meta" %}{% let value = "LOSSY_CODE" %}{% let indent = "        " %}{% include "tagger/set_code.p4" %}
         meta.has_carrier = true;
     }
 

@@ -16,8 +16,7 @@
 // switch matches the status of its own ports, so that a packet turns to a backup way at the switch
 // that sees the failure, with nothing but a lookup, and its header tells the next switches of it.
 //
-{{ v.label_doc }}
-{{ v.output_doc }}
+{%- include "failover/doc.p4" %}
 //
 // Port status is a register that every packet reads once, a bit for every port. Where a port goes
 // down, the packet generator of its pipe sends a packet at once, without the control plane: it comes
@@ -38,14 +37,14 @@
 //     between them and the device's, which have nine bits.
 //   - Broadcast and multicast frames are dropped. An ARP request of a host is answered here, with
 //     the other host's own address.
-//   - The fabric must carry frames that are longer by the header: 14 bytes{{ v.hop_bytes }}.
+//   - The fabric must carry frames that are longer by the header: 14 bytes{% if v.routes || v.reverse %}, and one for every hop{% endif %}.
 //   - Everything is done in ingress, and packets pass egress by.
 
 #include <core.p4>
 #include <{{ v.architecture }}.p4>
 #include "headers.p4"
 
-typedef bit<32> port_set_t;       // bit p stands for port p{{ v.high_doc }}
+typedef bit<32> port_set_t;       // bit p stands for port p{% if v.wide %}, and in `high` ones for port 32 + p{% endif %}
 
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = {{ v.generator_port }};
@@ -57,16 +56,25 @@ struct headers_t {
     pktgen_port_down_header_t port_down;
     ethernet_t   ethernet;
     shim_t       shim;
-{{- v.stacks }}
+{%- if v.routes %}
+    {{ v.stack_type }} forward;
+{%- endif %}
+{%- if v.reverse %}
+    hop_t        arrived;          // the port that the packet came by, before the others
+    {{ v.stack_type }} reverse;
+{%- endif %}
     arp_ipv4_t   arp;
-{{- v.flow_headers }}
+{%- include "failover/flow_headers.p4" %}
 }
 
 struct ingress_metadata_t {
     bool         malformed;
 
     // Ports that stay up, all but where one has just gone down; and ports that are up.
-{{- v.status_fields }}
+{%- for high in v.words %}
+    port_set_t   stays_up{{ high }};
+    port_set_t   port_status{{ high }};
+{%- endfor %}
 
     // Where the packet comes from.
     bool         from_host;
@@ -76,7 +84,23 @@ struct ingress_metadata_t {
     // ARP.
     ipv4_addr_t  arp_difference;   // of sender and target address
     ipv4_addr_t  asked;            // the address that a request asks for; 0: none
-{{- v.metadata }}
+{%- include "failover/reverse_metadata.p4" %}
+{%- if v.multipath %}
+
+    // The flow. The ports are zero where the packet has none, or is a later fragment.
+    l4_port_t    l4_src_port;
+    l4_port_t    l4_dst_port;
+    bit<16>      flow_hash;
+    bit<16>      ways;             // routings to choose from; 0: one
+{%- endif %}
+{%- if !v.reverse %}
+
+    // Bits that the header gets.
+    bit<24>      set;
+{%- if v.trees %}
+    bit<8>       set_tree;
+{%- endif %}
+{%- endif %}
 
     // What is decided.
     bool         decided;
@@ -103,13 +127,33 @@ parser ingress_parser(packet_in packet,
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
         meta.malformed = false;
-{{- v.status_start }}
+{%- for high in v.words %}
+        meta.stays_up{{ high }} = 0xffffffff;
+        meta.port_status{{ high }} = 0;
+{%- endfor %}
         meta.from_host = false;
         meta.version = 0;
         meta.came_from = 0;
         meta.arp_difference = 0;
         meta.asked = 0;
-{{- v.metadata_start }}
+{%- if v.reverse %}
+        meta.reverse_hops = 0;
+{%- for hop in 0..v.stack %}
+        meta.rev_{{ hop }} = 0;
+{%- endfor %}
+{%- endif %}
+{%- if v.multipath %}
+        meta.l4_src_port = 0;
+        meta.l4_dst_port = 0;
+        meta.flow_hash = 0;
+        meta.ways = 0;
+{%- endif %}
+{%- if !v.reverse %}
+        meta.set = 0;
+{%- if v.trees %}
+        meta.set_tree = 0;
+{%- endif %}
+{%- endif %}
         meta.decided = false;
         meta.by_route = 0;
         meta.in_fabric = 0;
@@ -131,14 +175,71 @@ parser ingress_parser(packet_in packet,
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
             ETHERTYPE_ARP:  parse_arp;
-{{- v.flow_select }}
+{%- include "failover/flow_select.p4" %}
             default: accept;
         }
     }
 
     state parse_shim {
         packet.extract(headers.shim);
-{{ v.parse_routes }}
+{%- if v.reverse %}
+        transition select(headers.shim.forward_hops) {
+            0: parse_reverse;
+{%- if v.routes %}
+{%- for count in 1..=v.stack %}
+            {{ count }}: parse_forward_{{ count }};
+{%- endfor %}
+{%- endif %}
+            default: malformed;
+        }
+    }
+{%- else %}
+        transition select(headers.shim.forward_hops, headers.shim.reverse_hops) {
+            (0, 0): accept;
+{%- if v.routes %}
+{%- for count in 1..=v.stack %}
+            ({{ count }}, 0): parse_forward_{{ count }};
+{%- endfor %}
+{%- endif %}
+            default: malformed;
+        }
+    }
+{%- endif %}
+{%- if v.routes %}
+{%- for count in 1..=v.stack %}
+
+    state parse_forward_{{ count }} {
+{%- for hop in 0..count %}
+        packet.extract(headers.forward[{{ hop }}]);
+{%- endfor %}
+        transition {{ v.after_forward }};
+    }
+{%- endfor %}
+{%- endif %}
+{%- if v.reverse %}
+
+    state parse_reverse {
+        transition select(headers.shim.reverse_hops) {
+            0: accept;
+{%- for count in 1..=v.stack %}
+            {{ count }}: parse_reverse_{{ count }};
+{%- endfor %}
+            default: malformed;
+        }
+    }
+{%- for count in 1..=v.stack %}
+
+    state parse_reverse_{{ count }} {
+{%- for hop in 0..count %}
+        packet.extract(headers.reverse[{{ hop }}]);
+{%- if hop + 1 < v.stack %}
+        meta.rev_{{ hop + 1 }} = headers.reverse[{{ hop }}].port;
+{%- endif %}
+{%- endfor %}
+        transition accept;
+    }
+{%- endfor %}
+{%- endif %}
 
     // A count that cannot be true.
     state malformed {
@@ -150,14 +251,47 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.arp);
         transition accept;
     }
-{{- v.flow_states }}
+{%- if v.multipath %}
+
+    state parse_ipv4 {
+        packet.extract(headers.ipv4);
+        transition select(headers.ipv4.ihl, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (5, 0, PROTOCOL_TCP):  parse_l4;
+            (5, 0, PROTOCOL_UDP):  parse_l4;
+            (5, 0, PROTOCOL_SCTP): parse_l4;
+            default: accept;
+        }
+    }
+
+    state parse_ipv6 {
+        packet.extract(headers.ipv6);
+        transition select(headers.ipv6.next_header) {
+            PROTOCOL_TCP:  parse_l4;
+            PROTOCOL_UDP:  parse_l4;
+            PROTOCOL_SCTP: parse_l4;
+            default: accept;
+        }
+    }
+
+    state parse_l4 {
+        packet.extract(headers.l4);
+        meta.l4_src_port = headers.l4.src_port;
+        meta.l4_dst_port = headers.l4.dst_port;
+        transition accept;
+    }
+{%- endif %}
 }
 
 // -------------------------------------------------------------------------------------------------
 // Ingress
 // -------------------------------------------------------------------------------------------------
 
-{{ v.pragmas }}control ingress(inout headers_t headers,
+{% if v.reverse && v.has_clots %}
+{%- for hop in 0..v.stack -%}
+@do_not_use_clot("ingress", "headers.reverse[{{ hop }}].port")
+{% endfor %}
+{%- endif -%}
+control ingress(inout headers_t headers,
                 inout ingress_metadata_t meta,
                 in ingress_intrinsic_metadata_t intrinsic,
                 in ingress_intrinsic_metadata_from_parser_t from_parser,
@@ -179,7 +313,12 @@ parser ingress_parser(packet_in packet,
 
     // --- Port status --------------------------------------------------------------------------------
 
-{{ v.status_action }}
+    @id(ID_ACTION_TAKE_DOWN)
+    action take_down(@id(1) port_set_t others{% if v.wide %}, @id(2) port_set_t others_high{% endif %}) {
+{%- for high in v.words %}
+        meta.stays_up{{ high }} = others{{ high }};
+{%- endfor %}
+    }
 
     // The port that has gone down -> the bits of all the others.
     @id(ID_TABLE_PORT_DOWN)
@@ -194,8 +333,18 @@ parser ingress_parser(packet_in packet,
         const default_action = NoAction();
         size = HOST_PORT_SIZE;
     }
+{%- for high in v.words %}
 
-{{ v.status_registers }}
+    // One cell. Every packet reads it, and one from the generator takes a port away.
+    Register<port_set_t, bit<1>>(1, 0xffffffff) ports_up{{ high }};
+
+    RegisterAction<port_set_t, bit<1>, port_set_t>(ports_up{{ high }}) look{{ high }} = {
+        void apply(inout port_set_t up, out port_set_t now) {
+            up = up & meta.stays_up{{ high }};
+            now = up;
+        }
+    };
+{%- endfor %}
 
     action to_other_pipes(MulticastGroupId_t group) {
         for_tm.mcast_grp_a = group;
@@ -278,7 +427,7 @@ parser ingress_parser(packet_in packet,
             NoAction;
         }
         const default_action = NoAction();
-        size = {{ v.room.security }};
+        size = {{ v.sizes.security }};
     }
 
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
@@ -340,7 +489,7 @@ parser ingress_parser(packet_in packet,
             @defaultonly NoAction;
         }
         const default_action = NoAction();
-        size = {{ v.room.neighbors }};
+        size = {{ v.sizes.neighbors }};
     }
 
     // --- Encap/MPath: the header, the virtual destination, and which of its routings ----------------
@@ -364,7 +513,15 @@ parser ingress_parser(packet_in packet,
     action encapsulate(@id(1) bit<16> destination) {
         push_shim(destination);
     }
-{{- v.flow_action }}
+{%- if v.multipath %}
+
+    // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
+    @id(ID_ACTION_ENCAPSULATE_FLOW)
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
+        push_shim(destination);
+        meta.ways = ways;
+    }
+{%- endif %}
 
     @id(ID_ACTION_UNKNOWN_DESTINATION)
     action unknown_destination() {
@@ -379,14 +536,104 @@ parser ingress_parser(packet_in packet,
         }
         actions = {
             encapsulate;
-{{- v.flow_choice }}
+{%- if v.multipath %}
+            encapsulate_flow;
+{%- endif %}
             @defaultonly unknown_destination;
         }
         const default_action = unknown_destination();
-        size = {{ v.room.destinations }};
+        size = {{ v.sizes.destinations }};
     }
-{{- v.flow_tables }}
-{{- v.src_forward }}
+{%- if v.multipath %}
+
+    // The flow: addresses, and ports where the packet has them; zeros for what it has not.
+    Hash<bit<16>>(HashAlgorithm_t.CRC32) ipv4_flow;
+    Hash<bit<16>>(HashAlgorithm_t.CRC32) ipv6_flow;
+    Hash<bit<16>>(HashAlgorithm_t.CRC32) other_flow;
+
+    action hash_ipv4_flow() {
+        meta.flow_hash = ipv4_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
+                                         96w0, headers.ipv4.src_addr, 96w0, headers.ipv4.dst_addr,
+                                         headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
+    }
+
+    action hash_ipv6_flow() {
+        meta.flow_hash = ipv6_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
+                                         headers.ipv6.src_addr, headers.ipv6.dst_addr,
+                                         headers.ipv6.next_header, meta.l4_src_port,
+                                         meta.l4_dst_port });
+    }
+
+    action hash_other_flow() {
+        meta.flow_hash = other_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
+                                          128w0, 128w0, 8w0, 16w0, 16w0 });
+    }
+
+    @id(ID_ACTION_TAKE_WAY)
+    action take_way(@id(1) bit<16> path) {
+        headers.shim.destination = headers.shim.destination + path;
+        headers.shim.multipath = path[7:0];
+    }
+
+    // The hash modulo the number of ways. A table: an ALU does not divide.
+    @id(ID_TABLE_WAY)
+    table way {
+        key = {
+            meta.ways      : exact @id(1) @name("ways");
+            meta.flow_hash : ternary @id(2) @name("flow_hash");
+        }
+        actions = {
+            take_way;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = {{ v.sizes.ways }};
+    }
+{%- endif %}
+{%- if v.routes %}
+
+    // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
+
+    @id(ID_ACTION_FOLLOW)
+    action follow(@id(1) PortId_t port) {
+        for_tm.ucast_egress_port = port;
+        meta.by_route = 1;
+        meta.decided = true;
+    }
+
+    // The port is down: the whole forward route is void.
+    @id(ID_ACTION_ABANDON)
+    action abandon() {
+{%- for hop in 0..v.stack %}
+        headers.forward[{{ hop }}].setInvalid();
+{%- endfor %}
+        headers.shim.forward_hops = 0;
+    }
+
+    @id(ID_ACTION_NO_SUCH_PORT)
+    action no_such_port() {
+        drop_because((drop_index_t)DROP_NO_SUCH_PORT);
+    }
+
+    @id(ID_TABLE_SRC_FORWARD)
+    table src_forward {
+        key = {
+            meta.version            : exact @id(1) @name("version");
+            headers.forward[0].port : exact @id(2) @name("next_hop");
+            meta.port_status        : ternary @id(3) @name("port_status");
+{%- if v.wide %}
+            meta.port_status_high : ternary @id({{ v.status_high_id }}) @name("port_status_high");
+{%- endif %}
+        }
+        actions = {
+            follow;
+            abandon;
+            @defaultonly no_such_port;
+        }
+        const default_action = no_such_port();
+        size = {{ v.sizes.next_hops }};
+    }
+{%- endif %}
 
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
@@ -407,7 +654,9 @@ parser ingress_parser(packet_in packet,
             headers.shim.destination  : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
             meta.port_status          : ternary @id(4) @name("port_status");
-{{- v.status_key }}
+{%- if v.wide %}
+            meta.port_status_high : ternary @id({{ v.status_high_id }}) @name("port_status_high");
+{%- endif %}
         }
         actions = {
             deliver;
@@ -415,13 +664,12 @@ parser ingress_parser(packet_in packet,
             @defaultonly NoAction;
         }
         const default_action = NoAction();
-        size = {{ v.room.local_hosts }};
+        size = {{ v.sizes.local_hosts }};
     }
 
     // --- ResFwd: destination, what the header says of failures, and the status of the ports ----------
 
-    // To the next switch. {{ v.send_doc }}
-{{- v.send_actions }}
+{% include "failover/sends.p4" %}
 
     @id(ID_ACTION_NO_WAY)
     action no_way() {
@@ -442,16 +690,18 @@ parser ingress_parser(packet_in packet,
             headers.shim.destination : ternary @id(2) @name("destination");
             meta.came_from : ternary @id(3) @name("came_from");
             meta.port_status : ternary @id(4) @name("port_status");
-{{- v.status_key }}
-{{- v.label_keys }}
+{%- if v.wide %}
+            meta.port_status_high : ternary @id({{ v.status_high_id }}) @name("port_status_high");
+{%- endif %}
+{%- include "failover/label_keys.p4" %}
         }
         actions = {
-{{- v.send_choices }}
+{%- include "failover/send_choices.p4" %}
             no_way;
             @defaultonly no_rule;
         }
         const default_action = no_rule();
-        size = {{ v.room.rules }};
+        size = {{ v.sizes.rules }};
     }
 
     // A rule may name a port without asking for its status. The ports that are up:
@@ -467,7 +717,9 @@ parser ingress_parser(packet_in packet,
         key = {
             for_tm.ucast_egress_port : exact @id(1) @name("port");
             meta.port_status         : ternary @id(4) @name("port_status");
-{{- v.status_key }}
+{%- if v.wide %}
+            meta.port_status_high : ternary @id({{ v.status_high_id }}) @name("port_status_high");
+{%- endif %}
         }
         actions = {
             alive;
@@ -476,8 +728,17 @@ parser ingress_parser(packet_in packet,
         const default_action = dead_port();
         size = HOST_PORT_SIZE;
     }
-{{- v.set_bits_action }}
-{{- v.src_update }}
+{%- if !v.reverse %}
+
+    // The other half of what a rule does to the header.
+    action set_bits() {
+        headers.shim.resilience = headers.shim.resilience | meta.set;
+{%- if v.trees %}
+        headers.shim.tree = headers.shim.tree | meta.set_tree;
+{%- endif %}
+    }
+{%- endif %}
+{%- include "failover/src_update.p4" %}
 
     // --- IslandOut: hosts never see the header -----------------------------------------------------
 
@@ -485,7 +746,17 @@ parser ingress_parser(packet_in packet,
     action decapsulate() {
         headers.ethernet.ether_type = headers.shim.ether_type;
         headers.shim.setInvalid();
-{{- v.drop_routes }}
+{%- if v.routes %}
+{%- for hop in 0..v.stack %}
+        headers.forward[{{ hop }}].setInvalid();
+{%- endfor %}
+{%- endif %}
+{%- if v.reverse %}
+        headers.arrived.setInvalid();
+{%- for hop in 0..v.stack %}
+        headers.reverse[{{ hop }}].setInvalid();
+{%- endfor %}
+{%- endif %}
     }
 
     @id(ID_TABLE_ISLAND_OUT)
@@ -505,11 +776,21 @@ parser ingress_parser(packet_in packet,
         for_tm.bypass_egress = 1;
         meta.arp_difference = headers.arp.sender_ip ^ headers.arp.target_ip;
         island_in.apply();
-{{- v.apply_flow_hash }}
+{%- if v.multipath %}
+        if (headers.ipv4.isValid()) {
+            hash_ipv4_flow();
+        } else if (headers.ipv6.isValid()) {
+            hash_ipv6_flow();
+        } else {
+            hash_other_flow();
+        }
+{%- endif %}
         if (headers.port_down.isValid()) {
             port_down.apply();
         }
-{{- v.apply_status }}
+{%- for high in v.words %}
+        meta.port_status{{ high }} = look{{ high }}.execute(0);
+{%- endfor %}
         arp_request.apply();
 
         // Admit.
@@ -532,7 +813,11 @@ parser ingress_parser(packet_in packet,
                                     drop_because((drop_index_t)DROP_GROUP);
                                 } else {
                                     encap.apply();
-{{- v.apply_way }}
+{%- if v.multipath %}
+                                    if (meta.ways != 0) {
+                                        way.apply();
+                                    }
+{%- endif %}
                                 }
                             }
                         }
@@ -543,10 +828,21 @@ parser ingress_parser(packet_in packet,
                     drop_because((drop_index_t)DROP_NO_SHIM);
                 } else if (headers.shim.hop_limit == 0) {
                     drop_because((drop_index_t)DROP_TTL);
-{{- v.too_long }}
+{%- if v.reverse %}
+                } else if (headers.shim.reverse_hops == {{ v.stack }}) {
+                    drop_because((drop_index_t)DROP_TOO_LONG);
+{%- endif %}
                 } else {
                     headers.shim.hop_limit = headers.shim.hop_limit - 1;
-{{- v.arrive }}
+{%- if v.reverse %}
+                    meta.reverse_hops = headers.shim.reverse_hops + 1;
+                    meta.rev_0 = (bit<8>)meta.came_from;
+{%- endif %}
+{%- if v.routes %}
+                    if (headers.shim.forward_hops != 0) {
+                        src_forward.apply();
+                    }
+{%- endif %}
                 }
             } else {
                 drop_because((drop_index_t)DROP_UNKNOWN_PORT);
@@ -562,8 +858,12 @@ parser ingress_parser(packet_in packet,
                         }
                     }
                 }
-{{- v.apply_set_bits }}
-{{- v.apply_src_update }}
+{%- if !v.reverse %}
+                set_bits();
+{%- endif %}
+{%- if v.routes || v.reverse %}
+                src_update.apply();
+{%- endif %}
             }
         }
         if (meta.dropped) {

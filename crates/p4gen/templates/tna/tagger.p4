@@ -21,7 +21,7 @@
 // it never causes a PAUSE, and it leaves with the lossy tag, so it stays lossy. A packet without a
 // carrier is lossy too.
 //
-{{ v.port_doc }}
+{%- include "tagger/port_doc.p4" %}
 //
 // `classify` and `rewrite` are looked up side by side once the output port is known. Egress gets what
 // the carrier shall hold in a bridged header of {{ v.bridge_bytes }} and writes it: it looks nothing up.
@@ -39,17 +39,14 @@
 #include <core.p4>
 #include <{{ v.architecture }}.p4>
 #include "headers.p4"
-
-{{ v.tag_types }}
-
-{{ v.port_types }}
+{% include "tagger/types.p4" %}
 
 // From ingress to egress: what the carrier shall hold when the packet leaves.
 header bridge_t {
     @padding
     bit<{{ v.bridge_padding }}> padding;
     bit<1>       has_carrier;
-{{ v.code.fields() }}
+{%- include "tagger/code_fields.p4" %}
 }
 
 struct headers_t {
@@ -65,7 +62,7 @@ struct headers_t {
 
 struct ingress_metadata_t {
     // What the carrier held on arrival.
-{{ v.code.fields() }}
+{%- include "tagger/code_fields.p4" %}
     bool         has_carrier;
 {%- block carrier_metadata %}{% endblock %}
     bool         malformed;
@@ -109,7 +106,7 @@ parser ingress_parser(packet_in packet,
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
-{{ v.code.set("meta", "LOSSY_CODE", 8) }}
+{%- let owner = "meta" %}{% let value = "LOSSY_CODE" %}{% let indent = "        " %}{% include "tagger/set_code.p4" %}
         meta.has_carrier = false;
 {%- block carrier_start %}{% endblock %}
         meta.malformed = false;
@@ -403,7 +400,45 @@ control ingress(inout headers_t headers,
         size = {{ v.ecmp_groups }};
     }
 {% block edge_tables %}{% endblock %}
-{{ v.port_tables }}    // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
+{% if v.sets %}    // --- Ports as one-hot bitmaps ------------------------------------------------------------------
+
+    @id(ID_ACTION_SET_IN_PORT)
+    action set_in_port(@id(1) port_key_t bits) {
+        meta.in_port = bits;
+    }
+
+    @id(ID_TABLE_IN_PORT_BIT)
+    table in_port_bit {
+        key = {
+            intrinsic.ingress_port : exact @id(1) @name("port");
+        }
+        actions = {
+            set_in_port;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = HOST_PORT_SIZE;
+    }
+
+    @id(ID_ACTION_SET_OUT_PORT)
+    action set_out_port(@id(1) port_key_t bits) {
+        meta.out_port = bits;
+    }
+
+    @id(ID_TABLE_OUT_PORT_BIT)
+    table out_port_bit {
+        key = {
+            for_tm.ucast_egress_port : exact @id(1) @name("port");
+        }
+        actions = {
+            set_out_port;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = HOST_PORT_SIZE;
+    }
+
+{% endif %}    // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
 
     @id(ID_ACTION_SET_PRIORITIES)
     action set_priorities(@id(1) priority_t ing_prio, @id(2) priority_t eg_prio) {
@@ -423,7 +458,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {
-{{ v.tag_keys }}
+{%- include "tagger/tag_keys.p4" %}
         }
         actions = {
             set_priorities;
@@ -437,16 +472,16 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_SET_TAG)
     action set_tag(@id(1) tag_t tag) {
-        headers.bridge.{{ v.code.tag() }} = tag;
-{%- if v.code.is_split() %}
+        headers.bridge.{% if v.split %}tag{% else %}code{% endif %} = tag;
+{%- if v.split %}
         headers.bridge.has_carrier = 1;
 {%- endif %}
     }
 
     @id(ID_ACTION_SET_LOSSY_CODE)
     action set_lossy_code() {
-{{ v.code.set("headers.bridge", "LOSSY_CODE", 8) }}
-{%- if v.code.is_split() %}
+{%- let owner = "headers.bridge" %}{% let value = "LOSSY_CODE" %}{% let indent = "        " %}{% include "tagger/set_code.p4" %}
+{%- if v.split %}
         headers.bridge.has_carrier = 1;
 {%- endif %}
     }
@@ -454,7 +489,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_REWRITE)
     table rewrite {
         key = {
-{{ v.tag_keys }}
+{%- include "tagger/tag_keys.p4" %}
         }
         actions = {
             set_tag;
@@ -467,7 +502,7 @@ control ingress(inout headers_t headers,
     apply {
         headers.bridge.setValid();
         headers.bridge.has_carrier = 0;
-{{ v.code.set("headers.bridge", "LOSSY_CODE", 8) }}
+{%- let owner = "headers.bridge" %}{% let value = "LOSSY_CODE" %}{% let indent = "        " %}{% include "tagger/set_code.p4" %}
 {%- block read_carrier %}{% endblock %}
         meta.arp_difference = headers.arp.sender_ip ^ headers.arp.target_ip;
         host_port.apply();
@@ -513,11 +548,22 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- block edge_apply %}{% endblock %}
                     if (meta.has_carrier) {
-{%- if !v.code.is_split() %}
+{%- if !v.split %}
                         headers.bridge.has_carrier = 1;
 {%- endif %}
-{{ v.port_code }}
-{%- if v.code.is_split() %}
+{%- if v.sets %}
+                        in_port_bit.apply();
+                        out_port_bit.apply();
+                        // A port outside the bitmap leaves no bit, and a key without a bit would match
+                        // every set.
+                        if (meta.in_port == 0 || meta.out_port == 0) {
+{%- let owner = "meta" %}{% let value = "LOSSY_CODE" %}{% let indent = "                            " %}{% include "tagger/set_code.p4" %}
+                        }
+{%- else %}
+                        meta.in_port  = intrinsic.ingress_port;
+                        meta.out_port = for_tm.ucast_egress_port;
+{%- endif %}
+{%- if v.split %}
                         headers.bridge.class_bits = meta.class_bits;
 {%- else %}
                         headers.bridge.code = meta.code;

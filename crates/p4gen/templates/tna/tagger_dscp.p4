@@ -13,17 +13,17 @@
 {% endblock %}
 {%- block read_carrier %}
         if (headers.ipv4.isValid()) {
-{{ v.code.set("meta", "headers.ipv4.dscp", 12) }}
+{%- let owner = "meta" %}{% let value = "headers.ipv4.dscp" %}{% let indent = "            " %}{% include "tagger/set_code.p4" %}
             meta.has_carrier = true;
         } else if (headers.ipv6.isValid()) {
-{{ v.code.set("meta", "headers.ipv6.dscp", 12) }}
+{%- let owner = "meta" %}{% let value = "headers.ipv6.dscp" %}{% let indent = "            " %}{% include "tagger/set_code.p4" %}
             meta.has_carrier = true;
         }
 {%- endblock %}
 {%- block write_tag %}
             if (headers.ipv4.isValid()) {
-                headers.ipv4.dscp = {{ v.code.get("headers.bridge") }};
+                headers.ipv4.dscp = {% if v.split %}headers.bridge.class_bits ++ headers.bridge.tag{% else %}headers.bridge.code{% endif %};
             } else {
-                headers.ipv6.dscp = {{ v.code.get("headers.bridge") }};
+                headers.ipv6.dscp = {% if v.split %}headers.bridge.class_bits ++ headers.bridge.tag{% else %}headers.bridge.code{% endif %};
             }
 {%- endblock %}

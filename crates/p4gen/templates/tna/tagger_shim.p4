@@ -30,7 +30,7 @@
 {%- endblock %}
 {%- block read_carrier %}
         if (headers.shim.isValid()) {
-{{ v.code.set("meta", "headers.shim.lossless_tag", 12) }}
+{%- let owner = "meta" %}{% let value = "headers.shim.lossless_tag" %}{% let indent = "            " %}{% include "tagger/set_code.p4" %}
             meta.has_carrier = true;
         }
 {%- include "tna/read_dscp.p4" %}
@@ -79,6 +79,6 @@
 {%- endblock %}
 {%- block egress_tables %}{% include "tna/host_port_out.p4" %}{% endblock %}
 {%- block write_tag %}
-            headers.shim.lossless_tag = {{ v.code.get("headers.bridge") }};
+            headers.shim.lossless_tag = {% if v.split %}headers.bridge.class_bits ++ headers.bridge.tag{% else %}headers.bridge.code{% endif %};
             host_port_out.apply();
 {%- endblock %}

@@ -12,7 +12,7 @@
 {%- endblock %}
 {%- block read_carrier %}
         if (headers.vlan.isValid()) {
-{{ v.code.set("meta", "headers.vlan.vid", 12) }}
+{%- let owner = "meta" %}{% let value = "headers.vlan.vid" %}{% let indent = "            " %}{% include "tagger/set_code.p4" %}
             meta.has_carrier = true;
         }
 {%- include "tna/read_dscp.p4" %}
@@ -36,6 +36,6 @@
 {%- endblock %}
 {%- block egress_tables %}{% include "tna/host_port_out.p4" %}{% endblock %}
 {%- block write_tag %}
-            headers.vlan.vid = {{ v.code.get("headers.bridge") }};
+            headers.vlan.vid = {% if v.split %}headers.bridge.class_bits ++ headers.bridge.tag{% else %}headers.bridge.code{% endif %};
             host_port_out.apply();
 {%- endblock %}

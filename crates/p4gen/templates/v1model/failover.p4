@@ -16,8 +16,7 @@
 // switch matches the status of its own ports, so that a packet turns to a backup way at the switch
 // that sees the failure, with nothing but a lookup, and its header tells the next switches of it.
 //
-{{ v.label_doc }}
-{{ v.output_doc }}
+{%- include "failover/doc.p4" %}
 //
 // Versions: ingress at the edge stamps a packet with a version, and every table that forwards matches
 // it. A new plan is installed beside the old one, then the stamps change (`island_in`), then the old
@@ -34,7 +33,7 @@
 //     `port_status` carries the status, kept up to date over P4Runtime by `switchwright agent`.
 //   - Broadcast and multicast frames are dropped. An ARP request of a host is answered here, with
 //     the other host's own address.
-//   - The fabric must carry frames that are longer by the header: 14 bytes{{ v.hop_bytes }}.
+//   - The fabric must carry frames that are longer by the header: 14 bytes{% if v.routes || v.reverse %}, and one for every hop{% endif %}.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -45,9 +44,14 @@ typedef bit<{{ v.port_bits }}> port_set_t;       // bit p stands for port p
 struct headers_t {
     ethernet_t   ethernet;
     shim_t       shim;
-{{- v.stacks }}
+{%- if v.routes %}
+    {{ v.stack_type }} forward;
+{%- endif %}
+{%- if v.reverse %}
+    {{ v.stack_type }} reverse;
+{%- endif %}
     arp_ipv4_t   arp;
-{{- v.flow_headers }}
+{%- include "failover/flow_headers.p4" %}
 }
 
 struct metadata_t {
@@ -60,7 +64,19 @@ struct metadata_t {
     bool         from_host;
     bit<8>       version;          // that its tables belong to
     port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
-{{- v.metadata }}
+{%- if v.routes %}
+    bit<8>       unread;           // hops of the forward route that are still to be parsed
+{%- endif %}
+{%- include "failover/reverse_metadata.p4" %}
+{%- if v.multipath %}
+
+    // The flow, where the packet has such fields: its routing is chosen by them.
+    ipv6_addr_t   flow_src;
+    ipv6_addr_t   flow_dst;
+    ip_protocol_t flow_protocol;
+    l4_port_t     flow_src_port;
+    l4_port_t     flow_dst_port;
+{%- endif %}
 
     // What is decided.
     bool         decided;
@@ -84,20 +100,103 @@ parser packet_parser(packet_in packet,
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
             ETHERTYPE_ARP:  parse_arp;
-{{- v.flow_select }}
+{%- include "failover/flow_select.p4" %}
             default: accept;
         }
     }
 
     state parse_shim {
         packet.extract(headers.shim);
-{{ v.parse_routes }}
+        verify(
+{%- if v.routes %}headers.shim.forward_hops <= {{ v.stack }}{% else %}headers.shim.forward_hops == 0{% endif %}
+               && {% if v.reverse %}headers.shim.reverse_hops <= {{ v.stack }}{% else %}headers.shim.reverse_hops == 0{% endif %}, error.RouteCount);
+{%- if v.routes %}
+        meta.unread = headers.shim.forward_hops;
+        transition select(headers.shim.forward_hops) {
+            0: {{ v.after_forward }};
+            default: parse_forward;
+        }
+    }
+
+    state parse_forward {
+        packet.extract(headers.forward.next);
+        meta.unread = meta.unread - 1;
+        transition select(meta.unread) {
+            0: {{ v.after_forward }};
+            default: parse_forward;
+        }
+    }
+{%- else %}
+        transition {{ v.after_forward }};
+    }
+{%- endif %}
+{%- if v.reverse %}
+
+    // One state a hop, so that every hop has its own place in the key. This switch's port comes
+    // before them.
+    state parse_reverse {
+        transition select(headers.shim.reverse_hops) {
+            0: accept;
+            default: parse_reverse_1;
+        }
+    }
+{%- for hop in 1..v.stack %}
+
+    state parse_reverse_{{ hop }} {
+        packet.extract(headers.reverse.next);
+        meta.rev_{{ hop }} = headers.reverse.last.port;
+        transition select(headers.shim.reverse_hops) {
+            {{ hop }}: accept;
+            default: parse_reverse_{{ hop + 1 }};
+        }
+    }
+{%- endfor %}
+
+    state parse_reverse_{{ v.stack }} {
+        packet.extract(headers.reverse.next);
+        transition accept;
+    }
+{%- endif %}
 
     state parse_arp {
         packet.extract(headers.arp);
         transition accept;
     }
-{{- v.flow_states }}
+{%- if v.multipath %}
+
+    state parse_ipv4 {
+        packet.extract(headers.ipv4);
+        meta.flow_src = (ipv6_addr_t)headers.ipv4.src_addr;
+        meta.flow_dst = (ipv6_addr_t)headers.ipv4.dst_addr;
+        meta.flow_protocol = headers.ipv4.protocol;
+        transition select(headers.ipv4.ihl, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (5, 0, PROTOCOL_TCP):  parse_l4;
+            (5, 0, PROTOCOL_UDP):  parse_l4;
+            (5, 0, PROTOCOL_SCTP): parse_l4;
+            default: accept;
+        }
+    }
+
+    state parse_ipv6 {
+        packet.extract(headers.ipv6);
+        meta.flow_src = headers.ipv6.src_addr;
+        meta.flow_dst = headers.ipv6.dst_addr;
+        meta.flow_protocol = headers.ipv6.next_header;
+        transition select(headers.ipv6.next_header) {
+            PROTOCOL_TCP:  parse_l4;
+            PROTOCOL_UDP:  parse_l4;
+            PROTOCOL_SCTP: parse_l4;
+            default: accept;
+        }
+    }
+
+    state parse_l4 {
+        packet.extract(headers.l4);
+        meta.flow_src_port = headers.l4.src_port;
+        meta.flow_dst_port = headers.l4.dst_port;
+        transition accept;
+    }
+{%- endif %}
 }
 
 control verify_checksums(inout headers_t headers, inout metadata_t meta) {
@@ -252,7 +351,18 @@ control ingress(inout headers_t headers,
     action encapsulate(@id(1) bit<16> destination) {
         push_shim(destination, 0);
     }
-{{- v.flow_action }}
+{%- if v.multipath %}
+
+    // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
+    @id(ID_ACTION_ENCAPSULATE_FLOW)
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
+        bit<16> path;
+        hash(path, HashAlgorithm.crc32, 16w0,
+             { headers.ethernet.src_addr, headers.ethernet.dst_addr, meta.flow_src, meta.flow_dst,
+               meta.flow_protocol, meta.flow_src_port, meta.flow_dst_port }, ways);
+        push_shim(destination + path, (bit<8>)path);
+    }
+{%- endif %}
 
     @id(ID_ACTION_UNKNOWN_DESTINATION)
     action unknown_destination() {
@@ -267,13 +377,53 @@ control ingress(inout headers_t headers,
         }
         actions = {
             encapsulate;
-{{- v.flow_choice }}
+{%- if v.multipath %}
+            encapsulate_flow;
+{%- endif %}
             @defaultonly unknown_destination;
         }
         const default_action = unknown_destination();
         size = ENCAP_SIZE;
     }
-{{- v.src_forward }}
+{%- if v.routes %}
+
+    // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
+
+    @id(ID_ACTION_FOLLOW)
+    action follow(@id(1) port_id_t port) {
+        standard_metadata.egress_spec = port;
+        meta.by_route = 1;
+        meta.decided = true;
+    }
+
+    // The port is down: the whole forward route is void.
+    @id(ID_ACTION_ABANDON)
+    action abandon() {
+        headers.forward.pop_front({{ v.stack }});
+        headers.shim.forward_hops = 0;
+    }
+
+    @id(ID_ACTION_NO_SUCH_PORT)
+    action no_such_port() {
+        drop_because(DROP_NO_SUCH_PORT);
+    }
+
+    @id(ID_TABLE_SRC_FORWARD)
+    table src_forward {
+        key = {
+            meta.version            : exact @id(1) @name("version");
+            headers.forward[0].port : exact @id(2) @name("next_hop");
+            meta.port_status        : ternary @id(3) @name("port_status");
+        }
+        actions = {
+            follow;
+            abandon;
+            @defaultonly no_such_port;
+        }
+        const default_action = no_such_port();
+        size = SRC_FORWARD_SIZE;
+    }
+{%- endif %}
 
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
@@ -307,8 +457,7 @@ control ingress(inout headers_t headers,
 
     // --- ResFwd: destination, what the header says of failures, and the status of the ports ----------
 
-    // To the next switch. {{ v.send_doc }}
-{{- v.send_actions }}
+{% include "failover/sends.p4" %}
 
     @id(ID_ACTION_NO_WAY)
     action no_way() {
@@ -327,17 +476,17 @@ control ingress(inout headers_t headers,
             headers.shim.destination : ternary @id(2) @name("destination");
             meta.came_from : ternary @id(3) @name("came_from");
             meta.port_status : ternary @id(4) @name("port_status");
-{{- v.label_keys }}
+{%- include "failover/label_keys.p4" %}
         }
         actions = {
-{{- v.send_choices }}
+{%- include "failover/send_choices.p4" %}
             no_way;
             @defaultonly no_rule;
         }
         const default_action = no_rule();
-        size = {{ v.rules }};
+        size = {{ v.sizes.rules }};
     }
-{{- v.src_update }}
+{%- include "failover/src_update.p4" %}
 
     apply {
         // Admit.
@@ -376,12 +525,22 @@ control ingress(inout headers_t headers,
             if (headers.shim.hop_limit == 0) {
                 drop_because(DROP_TTL);
             }
-{{- v.arrive }}
+{%- if v.reverse %}
+            if (headers.shim.reverse_hops == {{ v.stack }}) {
+                drop_because(DROP_TOO_LONG);
+            }
+            meta.reverse_hops = headers.shim.reverse_hops + 1;
+            meta.rev_0 = (bit<8>)standard_metadata.ingress_port;
+{%- endif %}
         }
         headers.shim.hop_limit = headers.shim.hop_limit - 1;
 
         // Decide.
-{{- v.apply_src_forward }}
+{%- if v.routes %}
+        if (headers.shim.forward_hops != 0) {
+            src_forward.apply();
+        }
+{%- endif %}
         if (!meta.decided) {
             local_host.apply();
         }
@@ -391,7 +550,10 @@ control ingress(inout headers_t headers,
                 drop_because(DROP_DEAD_PORT);
             }
         }
-{{- v.apply_src_update }}
+{%- if v.routes || v.reverse %}
+
+        src_update.apply();
+{%- endif %}
     }
 }
 
@@ -409,7 +571,12 @@ control egress(inout headers_t headers,
     action decapsulate() {
         headers.ethernet.ether_type = headers.shim.ether_type;
         headers.shim.setInvalid();
-{{- v.drop_routes }}
+{%- if v.routes %}
+        headers.forward.pop_front({{ v.stack }});
+{%- endif %}
+{%- if v.reverse %}
+        headers.reverse.pop_front({{ v.stack }});
+{%- endif %}
     }
 
     @id(ID_TABLE_ISLAND_OUT)

@@ -20,7 +20,7 @@
 // it never causes a PAUSE, and it leaves with the lossy tag, so it stays lossy. A packet without a
 // carrier is lossy too.
 //
-{{ v.port_doc }}
+{%- include "tagger/port_doc.p4" %}
 //
 // Restrictions, and why:
 //   - BMv2 knows one priority, the egress queue (standard_metadata.priority, with
@@ -37,10 +37,7 @@
 #include <core.p4>
 #include <v1model.p4>
 #include "headers.p4"
-
-{{ v.tag_types }}
-
-{{ v.port_types }}
+{% include "tagger/types.p4" %}
 
 struct headers_t {
     ethernet_t   ethernet;
@@ -342,7 +339,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_CLASSIFY)
     table classify {
         key = {
-{{ v.tag_keys }}
+{%- include "tagger/tag_keys.p4" %}
         }
         actions = {
             set_priorities;
@@ -407,7 +404,18 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- block edge_apply %}{% endblock %}
                     if (meta.has_carrier) {
-{{ v.port_code }}
+{%- if v.sets %}
+                        meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
+                        meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
+                        // A number beyond the bitmap, which only a CPU port has, leaves no bit, and a
+                        // key without a bit would match every set.
+                        if (meta.in_port == 0 || meta.out_port == 0) {
+                            meta.code = LOSSY_CODE;
+                        }
+{%- else %}
+                        meta.in_port  = standard_metadata.ingress_port;
+                        meta.out_port = standard_metadata.egress_spec;
+{%- endif %}
                         classify.apply();
                     }
                     standard_metadata.priority = meta.eg_prio;
@@ -436,7 +444,7 @@ control egress(inout headers_t headers,
 
     @id(ID_ACTION_SET_TAG)
     action set_tag(@id(1) tag_t tag) {
-        {{ v.tag_target }} = tag;
+        meta.code{% if v.split %}[{{ v.tag_top }}:0]{% endif %} = tag;
     }
 
     @id(ID_ACTION_SET_LOSSY_CODE)
@@ -447,7 +455,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_REWRITE)
     table rewrite {
         key = {
-{{ v.tag_keys }}
+{%- include "tagger/tag_keys.p4" %}
         }
         actions = {
             set_tag;

@@ -37,9 +37,9 @@
     }
 {%- endblock %}
 {%- block read_ipv4 %}
-{% include "common/read_dscp_ipv4.p4" %}{% endblock %}
+        meta.dscp = headers.ipv4.dscp;{% endblock %}
 {%- block read_ipv6 %}
-{% include "common/read_dscp_ipv6.p4" %}{% endblock %}
+        meta.dscp = headers.ipv6.dscp;{% endblock %}
 {%- block edge_tables %}{% include "common/edge_class.p4" %}
     // The lossless tag is written by egress.
     action push_shim() {

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use p4gen::entries::{SwitchEntries, commands, tagger};
-use p4gen::layout::{Features, Layout};
+use p4gen::entries::{SwitchEntries, commands};
+use p4gen::family::{EntrySource, ProgramFeatures};
 use p4gen::program;
+use p4gen::targets::V1MODEL;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::{P4InfoIndex, from_text};
 use plan::{CarrierKind, CheckedPlan};
@@ -114,7 +115,8 @@ fn plan(carrier: CarrierKind) -> CheckedPlan {
 
 /// Compiles the plan's program; its P4Info is p4c's own.
 fn compile(plan: &CheckedPlan, folder: &Path) -> P4InfoIndex {
-    let program = program::generate(plan).expect("the templates render");
+    let features = ProgramFeatures::of(plan);
+    let program = program::generate(features, &V1MODEL.capabilities).expect("the templates render");
     for file in program.files() {
         std::fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
     }
@@ -150,12 +152,15 @@ fn the_command_line_takes_every_line() {
         let plan = plan(carrier);
         let folder = tempfile::tempdir().expect("a folder");
         let info = compile(&plan, folder.path());
-        let layout = Layout::tagger(Features::of(&plan));
+        let features = ProgramFeatures::of(&plan);
+        let layout = features.layout(V1MODEL.capabilities.architecture);
         let topology = plan.topology();
         let forwarding = Forwarding::new(topology, &plan.tables().forwarding, Reroute::Converged);
         let forwarding = forwarding.expect("the policy fits, or there were no plan");
+        let target = &V1MODEL.capabilities;
+        let source = EntrySource::new(&plan, target, &layout, Some(&forwarding));
         for id in topology.switch_ids().step_by(4) {
-            let entries = tagger::generate(&plan, &layout, &forwarding, id).expect("entries");
+            let entries = features.entries(&source, id).expect("entries");
             let switch = Switch::start(&folder.path().join("program.json"));
             let commands = commands::write(&entries, &info).expect("entries fit the program");
             let answer = switch.run(&commands);

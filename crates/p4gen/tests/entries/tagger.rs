@@ -7,9 +7,11 @@ use std::net::IpAddr;
 
 use p4gen::entries::runtime_json::{self, ProgramFiles};
 use p4gen::entries::{
-    ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry, commands, tagger, write_request,
+    ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry, commands, write_request,
 };
-use p4gen::layout::{self, Features, Layout, MatchKind, action, table};
+use p4gen::family::{EntrySource, Family, TaggerFeatures};
+use p4gen::layout::{self, Layout, MatchKind, action, table};
+use p4gen::targets::V1MODEL;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::p4::config::v1::{
     Action, ActionProfile, ActionRef, MatchField, P4Info, Preamble, Table, action::Param,
@@ -165,16 +167,30 @@ fn forwarding(plan: &CheckedPlan) -> Forwarding {
         .expect("the policy fits, or there were no plan")
 }
 
+fn layout_of(plan: &CheckedPlan) -> Layout {
+    TaggerFeatures::of(plan).layout(V1MODEL.capabilities.architecture)
+}
+
+fn entries_of(
+    plan: &CheckedPlan,
+    layout: &Layout,
+    forwarding: &Forwarding,
+    switch: SwitchId,
+) -> SwitchEntries {
+    let source = EntrySource::new(plan, &V1MODEL.capabilities, layout, Some(forwarding));
+    let entries = TaggerFeatures::of(plan).entries(&source, switch);
+    entries.expect("what was checked fits")
+}
+
 /// Calls `look` on every switch of every plan.
 fn for_each_switch(
     look: impl Fn(&CheckedPlan, &Forwarding, SwitchId, &SwitchEntries, &P4InfoIndex),
 ) {
     for plan in plans() {
-        let layout = Layout::tagger(Features::of(&plan));
+        let layout = layout_of(&plan);
         let (info, forwarding) = (p4info(&layout), forwarding(&plan));
         for switch in plan.topology().switch_ids() {
-            let entries = tagger::generate(&plan, &layout, &forwarding, switch)
-                .expect("what was checked fits");
+            let entries = entries_of(&plan, &layout, &forwarding, switch);
             look(&plan, &forwarding, switch, &entries, &info);
         }
     }
@@ -239,7 +255,7 @@ fn arg(call: &ActionCall, name: &str) -> u64 {
 
 /// The fields over which a tag rule is looked up, as the program computes them.
 fn tag_packet(
-    features: &Features,
+    features: &TaggerFeatures,
     code: TagCode,
     in_port: PortId,
     out_port: PortId,
@@ -272,7 +288,7 @@ fn tag_packet(
 #[test]
 fn tables_do_what_the_plan_says() {
     for_each_switch(|plan, _, switch, entries, _| {
-        let features = Features::of(plan);
+        let features = TaggerFeatures::of(plan);
         let (tagging, carrier) = (plan.tagging(), plan.carrier());
         let ports: Vec<PortId> = plan
             .topology()
@@ -321,7 +337,7 @@ fn classified(entries: &SwitchEntries, packet: &[(&str, Bits)]) -> (Priority, Pr
 }
 
 fn rewritten(
-    features: &Features,
+    features: &TaggerFeatures,
     entries: &SwitchEntries,
     packet: &[(&str, Bits)],
     code: TagCode,
@@ -413,12 +429,12 @@ fn hosts_face_their_gateway() {
                 let [_, _, mac @ ..] = arg(direct(entry), "gateway_mac").to_be_bytes();
                 assert_eq!(mac, topology.port_mac(switch, port));
             }
-            if Features::of(plan).has_edge() {
+            if TaggerFeatures::of(plan).has_edge() {
                 let out = lookup(entries, table::HOST_PORT_OUT, &packet);
                 assert_eq!(out.is_some(), entry.is_some());
             }
         }
-        if Features::of(plan).has_edge() {
+        if TaggerFeatures::of(plan).has_edge() {
             for (class, spec) in (0..).map(ClassId::new).zip(&plan.tagging().classes) {
                 let dscp = Bits::from_uint(layout::edge_dscp(class), 6).expect("a code point");
                 let call = lookup(entries, table::EDGE_CLASS, &[("dscp", dscp)]).map(direct);
@@ -466,14 +482,13 @@ fn neighbouring_layers_look_at_different_bits() {
     .generate()
     .expect("a fat-tree");
     let plan = checked(schemes::tagger(&tree, &TaggerOptions::default()).expect("tags"));
-    let layout = Layout::tagger(Features::of(&plan));
+    let layout = layout_of(&plan);
     let forwarding = forwarding(&plan);
     let shift = |layer| {
         let switch = tree
             .switch_ids()
             .find(|&s| tree.switch(s).layer == Some(layer));
-        let entries = tagger::generate(&plan, &layout, &forwarding, switch.expect("a layer"));
-        let entries = entries.expect("what was checked fits").tables;
+        let entries = entries_of(&plan, &layout, &forwarding, switch.expect("a layer")).tables;
         let calls = entries
             .iter()
             .filter(|e| e.table == table::IPV4_ROUTE)
@@ -503,9 +518,8 @@ fn a_leaf_needs_few_rules_whatever_its_radix() {
             ..TaggerOptions::default()
         };
         let plan = checked(schemes::tagger(&clos, &options).expect("tags"));
-        let layout = Layout::tagger(Features::of(&plan));
-        let entries = tagger::generate(&plan, &layout, &forwarding(&plan), SwitchId::new(0));
-        let entries = entries.expect("what was checked fits");
+        let layout = layout_of(&plan);
+        let entries = entries_of(&plan, &layout, &forwarding(&plan), SwitchId::new(0));
         for name in [table::CLASSIFY, table::REWRITE] {
             let rules = entries
                 .tables

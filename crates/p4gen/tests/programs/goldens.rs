@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
-use p4gen::layout::{
-    self, Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind,
-    ProgramFeatures, Room,
-};
-use p4gen::program::{Program, generate_for, generate_tofino, generate_tofino_failover, p4info};
+use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
+use p4gen::layout::{self, Layout, MatchKind};
+use p4gen::program::{Program, generate, p4info};
+use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
 use p4ir::ValidProgram;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
@@ -44,15 +43,15 @@ fn failover_programs() -> Vec<FailoverFeatures> {
 }
 
 /// Every carrier in both port modes, and one program with class bits in each mode.
-fn tagger_programs() -> Vec<Features> {
-    let mut features: Vec<Features> = Vec::new();
+fn tagger_programs() -> Vec<TaggerFeatures> {
+    let mut features: Vec<TaggerFeatures> = Vec::new();
     for carrier in CarrierKind::ALL {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 33)] {
             let mut classes = vec![None];
             if carrier == CarrierKind::Dscp {
                 classes.push(Some(3));
             }
-            features.extend(classes.into_iter().map(|class_shift| Features {
+            features.extend(classes.into_iter().map(|class_shift| TaggerFeatures {
                 carrier,
                 class_shift,
                 lossy: TagCode::new(if carrier == CarrierKind::VlanVid {
@@ -68,39 +67,31 @@ fn tagger_programs() -> Vec<Features> {
     features
 }
 
-/// The programs for v1model: taggers and failover.
-fn goldens() -> Vec<(String, Program)> {
+/// The programs of both families for a target, by name.
+fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Program)> {
     let taggers = tagger_programs().into_iter().map(ProgramFeatures::from);
     let failover = failover_programs().into_iter().map(ProgramFeatures::from);
-    taggers
-        .chain(failover)
-        .map(|f| {
-            let program = generate_for(&f).expect("the templates render");
-            (f.program_name(), program)
-        })
-        .collect()
+    taggers.chain(failover).map(|features| {
+        let program = generate(features, target.capabilities()).expect("the templates render");
+        (features.program_name(), program)
+    })
 }
+
+/// The programs for v1model.
+fn goldens() -> Vec<(String, Program)> {
+    programs_for(&V1MODEL).collect()
+}
+
+/// Tofino 1 and 2.
+const CHIPS: [&dyn Target; 2] = [&TNA, &TNA2];
 
 /// The programs for Tofino 1 and 2, in a folder for each.
 fn tofino_goldens() -> Vec<(String, Program)> {
-    [Architecture::Tna, Architecture::T2na]
-        .into_iter()
-        .flat_map(|architecture| {
-            let taggers = tagger_programs().into_iter().map(move |features| {
-                let program = generate_tofino(&features, architecture, &Room::default());
-                (features.program_name(), program)
-            });
-            let failover = failover_programs().into_iter().map(move |features| {
-                let room = FailoverRoom::default();
-                let program = generate_tofino_failover(&features, architecture, &room);
-                (features.program_name(), program)
-            });
-            taggers.chain(failover).map(move |(name, program)| {
-                let name = format!("{}/{name}", architecture.name());
-                (name, program.expect("the templates render"))
-            })
-        })
-        .collect()
+    let in_folder = |chip: &'static dyn Target| {
+        let folder = chip.capabilities().include;
+        programs_for(chip).map(move |(name, program)| (format!("{folder}/{name}"), program))
+    };
+    CHIPS.into_iter().flat_map(in_folder).collect()
 }
 
 #[test]
@@ -132,7 +123,7 @@ fn no_golden_is_left_over() {
         .collect();
     wanted.sort();
     let mut present = Vec::new();
-    let folders = [Architecture::Tna, Architecture::T2na].map(|a| format!("{}/", a.name()));
+    let folders = CHIPS.map(|chip| format!("{}/", chip.capabilities().include));
     for folder in std::iter::once(String::new()).chain(folders) {
         let entries = std::fs::read_dir(generated().join(&folder)).expect("the folder exists");
         for entry in entries {
@@ -222,7 +213,8 @@ fn p4test_takes_every_golden_without_a_warning() {
 }
 
 /// What the entries are written against is what the compiler makes of the text.
-fn assert_layout_matches(name: &str, layout: &Layout, info: &P4Info) {
+fn assert_layout_matches(name: &str, program: &Program, info: &P4Info) {
+    let layout = &program.layout;
     let id_and_name = |p: &Option<Preamble>| {
         let p = p.as_ref().expect("every object has a preamble");
         (p.id, p.name.clone())
@@ -299,10 +291,11 @@ fn assert_layout_matches(name: &str, layout: &Layout, info: &P4Info) {
         assert_eq!(params, wanted_params, "{name}: {}", wanted.name);
         assert_eq!(names[&wanted.id], wanted.name, "{name}");
     }
-    assert_counters_and_selector(name, layout, info);
+    assert_counters_and_selector(name, program, info);
 }
 
-fn assert_counters_and_selector(name: &str, layout: &Layout, info: &P4Info) {
+fn assert_counters_and_selector(name: &str, program: &Program, info: &P4Info) {
+    let layout: &Layout = &program.layout;
     let id_and_name = |p: &Option<Preamble>| {
         let p = p.as_ref().expect("every object has a preamble");
         (p.id, p.name.clone())
@@ -313,7 +306,7 @@ fn assert_counters_and_selector(name: &str, layout: &Layout, info: &P4Info) {
         .map(|c| id_and_name(&c.preamble).1)
         .collect();
     let mut wanted = vec![layout::DROP_COUNTER];
-    if let ProgramFeatures::Tagger(_) = layout.features {
+    if let ProgramFeatures::Tagger(_) = program.features {
         wanted.extend([layout::INGRESS_CLASS_COUNTER, layout::EGRESS_CLASS_COUNTER]);
         let selector = &info.action_profiles[0];
         let wanted = (layout.selector_id, layout::ECMP_SELECTOR.to_owned());
@@ -357,7 +350,7 @@ fn by_id<'a, L, I>(
 fn layout_is_what_our_front_end_says_in_p4info() {
     for (name, program) in goldens() {
         let info = p4info::of(&program).expect("our own program compiles");
-        assert_layout_matches(&name, &program.layout(), &info);
+        assert_layout_matches(&name, &program, &info);
     }
 }
 
@@ -378,7 +371,7 @@ fn layout_is_what_p4c_says_in_p4info() {
         );
         let text = std::fs::read_to_string(&path).expect("p4c wrote P4Info");
         let info: P4Info = p4runtime::from_text(&text).expect("p4c's P4Info is read");
-        assert_layout_matches(&name, &program.layout(), &info);
+        assert_layout_matches(&name, &program, &info);
     }
 }
 

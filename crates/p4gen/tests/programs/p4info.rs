@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use p4gen::layout::{Architecture, Room};
-use p4gen::layout::{FailoverFeatures, Features, HeaderState, MatchKind};
-use p4gen::program::{Program, generate_for, generate_tofino, p4info};
+use p4gen::capabilities::Capabilities;
+use p4gen::family::{FailoverFeatures, HeaderState, TaggerFeatures};
+use p4gen::layout::MatchKind;
+use p4gen::program::{Program, generate, p4info};
+use p4gen::targets::{TNA, TNA2, V1MODEL};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::{P4InfoIndex, to_text};
@@ -19,21 +21,18 @@ fn programs() -> Vec<Program> {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 65)] {
             let class_shift = (carrier == CarrierKind::Dscp).then_some(3);
             let lossy = TagCode::new(0);
-            let features = Features {
+            let features = TaggerFeatures {
                 carrier,
                 class_shift,
                 lossy,
                 form,
                 port_bits,
             };
-            programs.push(generate_for(&features.into()).expect("the templates render"));
+            let program = generate(features, &V1MODEL.capabilities);
+            programs.push(program.expect("the templates render"));
         }
     }
-    for state in [
-        HeaderState::ReverseRoute,
-        HeaderState::Tag,
-        HeaderState::Trees,
-    ] {
+    for state in HeaderState::ALL {
         for source_routes in [false, true] {
             let features = FailoverFeatures {
                 state,
@@ -43,7 +42,8 @@ fn programs() -> Vec<Program> {
                 multipath: source_routes,
                 rules: 1 << 20,
             };
-            programs.push(generate_for(&features.into()).expect("the templates render"));
+            let program = generate(features, &V1MODEL.capabilities);
+            programs.push(program.expect("the templates render"));
         }
     }
     programs
@@ -126,23 +126,23 @@ fn the_text_is_what_p4c_writes() {
 }
 
 /// Programs for Tofino 1, and one for Tofino 2.
-fn tofino_programs() -> Vec<Program> {
+fn tofino_programs() -> Vec<(Program, &'static Capabilities)> {
     let mut programs = Vec::new();
     for carrier in CarrierKind::ALL {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
-            let features = Features {
+            let features = TaggerFeatures {
                 carrier,
                 class_shift: None,
                 lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
                 form,
                 port_bits: if form == RuleForm::Exact { 9 } else { 32 },
             };
-            let architecture = match (carrier, form) {
-                (CarrierKind::Dscp, RuleForm::PortSets) => Architecture::T2na,
-                _ => Architecture::Tna,
+            let target = match (carrier, form) {
+                (CarrierKind::Dscp, RuleForm::PortSets) => &TNA2.capabilities,
+                _ => &TNA.capabilities,
             };
-            let program = generate_tofino(&features, architecture, &Room::default());
-            programs.push(program.expect("the templates render"));
+            let program = generate(features, target).expect("the templates render");
+            programs.push((program, target));
         }
     }
     programs
@@ -150,17 +150,14 @@ fn tofino_programs() -> Vec<Program> {
 
 /// What the open compiler for Tofino writes for a program, in P4Runtime's own terms; `None` without it (see
 /// `tofino.rs` for how it is found). P4Info is written long before the program, whose compilation is ended.
-fn of_barefoot(program: &Program, folder: &Path) -> Option<P4Info> {
+fn of_barefoot(program: &Program, target: &Capabilities, folder: &Path) -> Option<P4Info> {
     let name = std::env::var_os("P4C_BAREFOOT").unwrap_or_else(|| "p4c-barefoot".into());
     for file in program.files() {
         std::fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
     }
-    let chip = match program.architecture {
-        Architecture::T2na => "tofino2",
-        _ => "tofino",
-    };
+    let chip = target.pipeline.map_or("", |pipeline| pipeline.chip);
     let mut command = Command::new(name);
-    command.args(["--target", chip, "--arch", program.architecture.name()]);
+    command.args(["--target", chip, "--arch", target.include]);
     let includes = std::env::var_os("P4C_BAREFOOT_INCLUDE");
     for include in includes.iter().flat_map(std::env::split_paths) {
         command.arg("-I").arg(include);
@@ -202,15 +199,15 @@ fn of_barefoot(program: &Program, folder: &Path) -> Option<P4Info> {
 /// Entity by entity: everything but port metadata, which is no entity of P4Runtime's.
 #[test]
 fn tofinos_is_what_its_compiler_writes() {
-    for program in tofino_programs() {
+    for (program, target) in tofino_programs() {
         let folder = tempfile::tempdir().expect("a folder");
         let ours = p4info::of(&program).expect("our own program compiles");
         let layout = P4InfoIndex::new(ours.clone()).expect("ids and names are unique");
-        for table in program.layout().tables {
+        for table in program.layout.tables {
             let found = layout.table(table.name).expect("a table of the layout");
             assert_eq!(found.id(), table.id, "{}", table.name);
         }
-        let Some(theirs) = of_barefoot(&program, folder.path()) else {
+        let Some(theirs) = of_barefoot(&program, target, folder.path()) else {
             println!("compared with the layout alone: p4c-barefoot is not installed");
             continue;
         };

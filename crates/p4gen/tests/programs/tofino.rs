@@ -12,13 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use p4gen::build::TargetKind;
-use p4gen::layout::tofino::profile_of;
-use p4gen::layout::{
-    Architecture, FailoverFeatures, FailoverRoom, Features, HeaderState, Layout, MatchKind, Room,
-};
-use p4gen::program::{Program, generate_tofino, generate_tofino_failover};
-use p4gen::targets::tofino::Estimate;
+use p4gen::capabilities::{Capabilities, Estimate, Pipeline};
+use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
+use p4gen::layout::{Layout, MatchKind, profile_of, table};
+use p4gen::program::{Program, generate_with};
+use p4gen::targets::{TNA, TNA2};
 use plan::{CarrierKind, RuleForm, TagCode};
 use serde_json::Value;
 
@@ -26,38 +24,39 @@ use serde_json::Value;
 const SCHEMA_WAIT: Duration = Duration::from_secs(600);
 const PROGRAM_WAIT: Duration = Duration::from_secs(3600);
 
-/// A program of either family, with the room that it has.
-enum Family {
-    Tagger(Features, Room),
-    Failover(FailoverFeatures, FailoverRoom),
-}
-
 /// A program with what it is compiled for.
 struct Case {
     name: String,
-    family: Family,
-    target: TargetKind,
+    features: ProgramFeatures,
+    layout: Layout,
+    target: &'static Capabilities,
 }
 
 impl Case {
-    fn new(
+    fn new(features: impl Into<ProgramFeatures>, target: &'static Capabilities) -> Self {
+        let features = features.into();
+        Self {
+            name: format!("{}-{}", features.program_name(), target.target),
+            features,
+            layout: features.layout(target.architecture),
+            target,
+        }
+    }
+
+    fn tagger(
         carrier: CarrierKind,
         form: RuleForm,
         class_shift: Option<u8>,
-        target: TargetKind,
+        target: &'static Capabilities,
     ) -> Self {
-        let features = Features {
+        let features = TaggerFeatures {
             carrier,
             class_shift,
             lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
             form,
             port_bits: if form == RuleForm::Exact { 9 } else { 32 },
         };
-        Self {
-            name: format!("{}-{}", features.program_name(), target.name()),
-            family: Family::Tagger(features, Room::default()),
-            target,
-        }
+        Self::new(features, target)
     }
 
     fn failover(
@@ -65,7 +64,7 @@ impl Case {
         source_routes: bool,
         multipath: bool,
         stack: u8,
-        target: TargetKind,
+        target: &'static Capabilities,
     ) -> Self {
         let features = FailoverFeatures {
             state,
@@ -75,50 +74,42 @@ impl Case {
             multipath,
             rules: 16_384,
         };
-        Self {
-            name: format!("{}-{}", features.program_name(), target.name()),
-            family: Family::Failover(features, FailoverRoom::default()),
-            target,
-        }
+        Self::new(features, target)
     }
 
-    fn architecture(&self) -> (Architecture, &'static str) {
-        match self.target {
-            TargetKind::Tna2 => (Architecture::T2na, "tofino2"),
-            _ => (Architecture::Tna, "tofino"),
+    /// The same with a table of this size.
+    fn sized(mut self, name: &str, size: u32) -> Self {
+        for table in self.layout.tables.iter_mut().filter(|t| t.name == name) {
+            table.size = size;
         }
+        self.name += &format!(" with {size} entries in {name}");
+        self
+    }
+
+    fn pipeline(&self) -> Pipeline {
+        self.target.pipeline.expect("Tofino has one")
     }
 
     fn program(&self) -> Program {
-        let (architecture, _) = self.architecture();
-        let program = match &self.family {
-            Family::Tagger(features, room) => generate_tofino(features, architecture, room),
-            Family::Failover(features, room) => {
-                generate_tofino_failover(features, architecture, room)
-            }
-        };
+        let program = generate_with(self.features, self.target, self.layout.clone());
         program.expect("the templates render")
     }
 
     fn estimate(&self) -> Estimate {
-        let pipeline = self.target.capabilities().pipeline;
-        let pipeline = pipeline.expect("Tofino has one");
-        match &self.family {
-            Family::Tagger(features, room) => Estimate::of(features, room, &pipeline),
-            Family::Failover(features, room) => Estimate::of_failover(features, room, &pipeline),
-        }
+        let pipeline = self.pipeline();
+        Estimate::of(&self.features.ingress(&self.layout, &pipeline), &pipeline)
     }
 }
 
 /// Every carrier in both port modes, and with class bits, and every kind of failover program, for both.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for target in [TargetKind::Tna, TargetKind::Tna2] {
+    for target in [&TNA.capabilities, &TNA2.capabilities] {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
             for carrier in CarrierKind::ALL {
-                cases.push(Case::new(carrier, form, None, target));
+                cases.push(Case::tagger(carrier, form, None, target));
             }
-            cases.push(Case::new(CarrierKind::Dscp, form, Some(3), target));
+            cases.push(Case::tagger(CarrierKind::Dscp, form, Some(3), target));
         }
         for (state, source_routes, multipath) in [
             (HeaderState::Tag, false, false),
@@ -162,14 +153,14 @@ impl Compiler {
     }
 
     fn start(&self, case: &Case, at: &Path) -> Compilation {
-        let (architecture, chip) = case.architecture();
+        let chip = case.pipeline().chip;
         let program = case.program();
         for file in program.files() {
             std::fs::write(at.join(&file.name), &file.text).expect("a writable directory");
         }
         let log = std::fs::File::create(at.join("log")).expect("a writable directory");
         let mut command = Command::new(&self.p4c);
-        command.args(["--target", chip, "--arch", architecture.name()]);
+        command.args(["--target", chip, "--arch", case.target.include]);
         for include in &self.includes {
             command.arg("-I").arg(include);
         }
@@ -187,14 +178,14 @@ impl Compiler {
         Compilation {
             child: command.spawn().expect("the compiler starts"),
             at: at.to_owned(),
-            name: program.name,
-            layout: program.layout(),
+            name: program.name(),
+            layout: program.layout,
         }
     }
 
     /// Assembles what was compiled.
     fn assemble(&self, case: &Case, compilation: &Compilation) {
-        let (_, chip) = case.architecture();
+        let chip = case.pipeline().chip;
         let output = Command::new(&self.assembler)
             .args(["--target", chip, "-o", "out/pipe"])
             .arg(compilation.assembly())
@@ -426,26 +417,12 @@ fn only() -> String {
 
 /// Programs whose tables do not fit one stage.
 fn large() -> Vec<Case> {
-    let mut case = Case::new(CarrierKind::Dscp, RuleForm::PortSets, None, TargetKind::Tna);
-    case.family = match case.family {
-        Family::Tagger(features, room) => Family::Tagger(
-            features,
-            Room {
-                ipv4_routes: 12_288,
-                ..room
-            },
-        ),
-        other => other,
-    };
-    case.name = "tagger-dscp-sets32-tna with 12,288 routes".to_owned();
-    let mut cases = vec![case];
-    for (target, rules, stack) in [(TargetKind::Tna, 4096, 8), (TargetKind::Tna2, 16_384, 8)] {
-        let mut case = Case::failover(HeaderState::ReverseRoute, true, true, stack, target);
-        if let Family::Failover(_, room) = &mut case.family {
-            room.rules = rules;
-        }
-        case.name += &format!(" with {rules} rules");
-        cases.push(case);
-    }
-    cases
+    let (tna, tna2) = (&TNA.capabilities, &TNA2.capabilities);
+    let plinko = |target| Case::failover(HeaderState::ReverseRoute, true, true, 8, target);
+    vec![
+        Case::tagger(CarrierKind::Dscp, RuleForm::PortSets, None, tna)
+            .sized(table::IPV4_ROUTE, 12_288),
+        plinko(tna).sized(table::RES_FORWARD, 4096),
+        plinko(tna2).sized(table::RES_FORWARD, 16_384),
+    ]
 }

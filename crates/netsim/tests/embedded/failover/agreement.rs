@@ -1,7 +1,7 @@
 //! The executed program against the tables: the same failures, the same packets, the same ways.
 
 use netsim::embedded::{Arrival, Fleet, Trail, TrailEnd};
-use p4gen::build::TargetKind;
+use p4gen::targets::TNA;
 use plan::check::resilience::{Survey, TableWalk};
 use plan::failover::Target;
 use plan::{CheckedPlan, failover::Failover};
@@ -210,6 +210,6 @@ fn the_executed_program_does_what_the_tables_say() {
 
 #[test]
 fn the_program_for_tofino_does_what_the_tables_say() {
-    let count = compare_all(|plan| Fleet::of_tofino(plan, TargetKind::Tna).unwrap());
+    let count = compare_all(|plan| Fleet::of_tofino(plan, &TNA).unwrap());
     println!("{count:?}");
 }

@@ -3,7 +3,9 @@
 
 use netsim::embedded::{Fleet, Trail, TrailEnd};
 use p4gen::entries::SwitchEntries;
+use p4gen::family::{EntrySource, ProgramFeatures};
 use p4gen::layout::{action, table};
+use p4gen::targets::V1MODEL;
 use schemes::failover::{FailoverOptions, FailoverScheme};
 use topology::generate::{Cables, FatTree};
 use topology::{HostId, SwitchId, Topology};
@@ -54,11 +56,16 @@ fn no_packet_sees_a_mixture_of_two_plans() {
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let (old, new) = (plan(&topology, &options(1)), plan(&topology, &options(2)));
-    let layout = p4gen::program::generate(&old).unwrap().layout();
-    assert_eq!(layout, p4gen::program::generate(&new).unwrap().layout());
+    let target = &V1MODEL.capabilities;
+    let layout = |plan| ProgramFeatures::of(plan).layout(target.architecture);
+    assert_eq!(layout(&old), layout(&new));
+    let layout = layout(&old);
     let entries = |plan, version| -> Vec<SwitchEntries> {
-        let of =
-            |switch| p4gen::entries::failover::generate(plan, &layout, switch, version).unwrap();
+        let source = EntrySource {
+            version,
+            ..EntrySource::new(plan, target, &layout, None)
+        };
+        let of = |switch| ProgramFeatures::of(plan).entries(&source, switch).unwrap();
         topology.switch_ids().map(of).collect()
     };
     let (olds, news) = (entries(&old, 1), entries(&new, 2));

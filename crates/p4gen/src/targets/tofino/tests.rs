@@ -6,8 +6,10 @@ use schemes::failover::{FailoverOptions, FailoverScheme, failover};
 use serde_json::Value;
 use topology::generate::{Cables, Clos};
 
-use crate::build::{BuildDirectory, BuildFault, BuildOptions, TargetKind, build, build_with};
-use crate::entries::write_request;
+use crate::build::{BuildDirectory, BuildFault, BuildOptions, build, build_with};
+use crate::entries::{DevicePorts, write_request};
+use crate::family::ProgramFeatures;
+use crate::targets::{TNA, TNA2, Target, V1MODEL};
 
 /// A failover plan of a small network.
 fn failover_plan(options: &FailoverOptions) -> CheckedPlan {
@@ -31,7 +33,7 @@ fn failover_of_bfrt(
     layout: &crate::layout::Layout,
 ) -> crate::entries::SwitchEntries {
     use crate::entries::{EntryAction, MatchValue, bfrt};
-    use crate::layout::{action, table, tofino};
+    use crate::layout::{action, table};
 
     let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
     let index = P4InfoIndex::new(p4runtime::from_text(&info).unwrap()).unwrap();
@@ -40,18 +42,18 @@ fn failover_of_bfrt(
     let (mut entries, program) = bfrt::read(name, &text, &index).unwrap();
     assert_eq!(program, "failover");
     assert_eq!(files.entries, entries.tables.len() as u64, "{name}");
-    let own = [tofino::PORT_DOWN, tofino::PORT_ALIVE, tofino::WAY];
+    let own = [table::PORT_DOWN, table::PORT_ALIVE, table::WAY];
     entries.tables.retain(|e| !own.contains(&e.table.as_ref()));
     for entry in &mut entries.tables {
-        if entry.table == tofino::ISLAND_OUT {
+        if entry.table == table::INGRESS_ISLAND_OUT {
             entry.table = table::ISLAND_OUT.into();
         }
         for key in &mut entry.keys {
-            assert_ne!(key.field, tofino::STATUS_HIGH);
-            if let (tofino::STATUS, MatchValue::Ternary { value, mask }) =
+            assert_ne!(key.field, "port_status_high");
+            if let ("port_status", MatchValue::Ternary { value, mask }) =
                 (key.field.as_ref(), &mut key.value)
             {
-                let field = layout.table(&entry.table).unwrap().field(tofino::STATUS);
+                let field = layout.table(&entry.table).unwrap().field("port_status");
                 let width = u32::from(field.unwrap().bits);
                 for bits in [value, mask] {
                     *bits = p4runtime::Bits::from_uint(bits.to_u128().unwrap(), width).unwrap();
@@ -59,7 +61,7 @@ fn failover_of_bfrt(
             }
         }
         if let EntryAction::Direct(call) = &mut entry.action {
-            if call.action == tofino::DECAPSULATE {
+            if call.action == action::INGRESS_DECAPSULATE {
                 call.action = action::DECAPSULATE.into();
             }
             if call.action == action::FROM_FABRIC {
@@ -89,18 +91,20 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
         FailoverOptions::new(FailoverScheme::Adst),
     ] {
         let plan = failover_plan(&options);
-        let open = |target: TargetKind| {
-            let directory = place.path().join(target.name());
+        let open = |target: &'static dyn Target| {
+            let capabilities = target.capabilities();
+            let directory = place.path().join(capabilities.target);
             let report = build(&plan, target, &directory, &|_| ()).unwrap();
             assert!(report.failover.is_some());
-            assert_eq!(report.pipeline.is_some(), target != TargetKind::V1model);
+            assert_eq!(report.pipeline.is_some(), capabilities.pipeline.is_some());
             BuildDirectory::open(&directory).unwrap()
         };
-        let [v1model, tna, tna2] = TargetKind::ALL.map(open);
+        let targets: [&dyn Target; 3] = [&V1MODEL, &TNA, &TNA2];
+        let [v1model, tna, tna2] = targets.map(open);
         assert!(tna.path("bfrt_ports.py").is_file());
         let program = v1model.read_text(&v1model.manifest().program.p4info);
         let index = P4InfoIndex::new(p4runtime::from_text(&program.unwrap()).unwrap()).unwrap();
-        let layout = crate::program::generate(&plan).unwrap().layout();
+        let layout = ProgramFeatures::of(&plan).layout(V1MODEL.capabilities.architecture);
         for switch in &v1model.manifest().switches {
             let name = &switch.name;
             let text = v1model.read_text(&switch.entries_txtpb()).unwrap();
@@ -123,7 +127,7 @@ fn what_no_chip_holds_is_refused_with_a_way_out() {
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let plan = failover_plan(&deep);
-    let error = build(&plan, TargetKind::Tna, &place.path().join("out"), &|_| ()).unwrap_err();
+    let error = build(&plan, &TNA, &place.path().join("out"), &|_| ()).unwrap_err();
     assert_eq!(error.fault(), BuildFault::Target);
     let text = error.to_string();
     assert!(
@@ -139,15 +143,17 @@ fn device_ports_of_a_failover_plan_are_outside_and_the_generators_is_refused() {
     let plan = failover_plan(&FailoverOptions::new(FailoverScheme::MplsFrr));
     let name = plan.topology().switches()[0].name.clone();
     let with = |device: u16| BuildOptions {
-        device_ports: crate::entries::tofino::DevicePorts::from_json(
+        device_ports: DevicePorts::from_json(
             &serde_json::json!({ &name: { "1": device } }).to_string(),
         )
         .unwrap(),
         ..BuildOptions::default()
     };
     let directory = place.path().join("out");
-    let make = |target, device| build_with(&plan, target, &directory, &with(device), &|_| ());
-    make(TargetKind::Tna, 132).unwrap();
+    let make = |target: &'static dyn Target, device| {
+        build_with(&plan, target, &directory, &with(device), &|_| ())
+    };
+    make(&TNA, 132).unwrap();
     let opened = BuildDirectory::open(&directory).unwrap();
     let path = opened.switch(&name).unwrap().bfrt_json();
     let file: Value = serde_json::from_str(&opened.read_text(&path).unwrap()).unwrap();
@@ -165,7 +171,8 @@ fn device_ports_of_a_failover_plan_are_outside_and_the_generators_is_refused() {
     assert_eq!(of_port_1("port_down")["data"]["others"], "0xfffffffd");
     assert_eq!(of_port_1("port_alive")["key"]["port_status"]["mask"], "0x2");
     assert!(of_port_1("island_in").is_object());
-    for (target, device) in [(TargetKind::Tna, 68 + 128), (TargetKind::Tna2, 6 + 256)] {
+    let cases: [(&dyn Target, u16); 2] = [(&TNA, 68 + 128), (&TNA2, 6 + 256)];
+    for (target, device) in cases {
         let error = make(target, device).unwrap_err();
         assert_eq!(error.fault(), BuildFault::Input, "{error}");
         assert!(error.to_string().contains("--device-ports"), "{error}");

@@ -1,0 +1,199 @@
+//! The text of the `failover` programs: what the templates read. P4 stands in the templates; here is what it depends on.
+
+use askama::Template;
+
+use super::tables::{STATUS_HIGH_ID, send_params};
+use super::{FailoverFeatures, HeaderState, MOST_SWITCHES, names};
+use crate::capabilities::{Capabilities, Pipeline};
+use crate::family::STAMP;
+use crate::layout::{Layout, ids, table};
+
+/// The multicast group that takes port-down packets of the first pipe to the others; those of the others follow.
+const PORT_DOWN_GROUP: u16 = 1;
+
+/// What the templates read.
+struct View {
+    title: String,
+    stamp: &'static str,
+    generator: &'static str,
+    architecture: &'static str,
+    /// Whether it is for Tofino.
+    tna: bool,
+    port_down_group: u16,
+    generator_port: u16,
+    has_clots: bool,
+    most_switches: u8,
+    status_high_id: u32,
+    sizes: Sizes,
+    port_bits: u16,
+    /// Endings of the names of the port status's registers.
+    words: Vec<&'static str>,
+    /// Whether it has two.
+    wide: bool,
+    /// Whether rules put out routes.
+    routes: bool,
+    /// Whether the header keeps the way that packets have come.
+    reverse: bool,
+    /// Whether it tells trees.
+    trees: bool,
+    multipath: bool,
+    stack: u8,
+    /// The type of a stack of hops, as wide as the types around it.
+    stack_type: String,
+    /// The parser's state after the forward route.
+    after_forward: &'static str,
+    sends: Vec<Send>,
+    updates: Vec<Update>,
+}
+
+/// Most entries of tables.
+struct Sizes {
+    security: u32,
+    neighbors: u32,
+    destinations: u32,
+    local_hosts: u32,
+    next_hops: u32,
+    rules: u32,
+    ways: u32,
+}
+
+impl Sizes {
+    fn of(layout: &Layout) -> Self {
+        Self {
+            security: layout.size(table::SECURITY),
+            neighbors: layout.size(table::NEIGHBOR),
+            destinations: layout.size(table::ENCAP),
+            local_hosts: layout.size(table::LOCAL_HOST),
+            next_hops: layout.size(table::SRC_FORWARD),
+            rules: layout.size(table::RES_FORWARD),
+            ways: layout.size(table::WAY),
+        }
+    }
+}
+
+/// The action that sends a packet on and leaves it so many hops for the switches after.
+struct Send {
+    id: String,
+    name: String,
+    rest: u8,
+    /// Types and names.
+    params: Vec<(String, &'static str)>,
+    /// As wide as the text before the first parameter.
+    indent: String,
+}
+
+impl Send {
+    fn new(features: &FailoverFeatures, tna: bool, rest: u8) -> Self {
+        let full = names::send(rest.into()).unwrap_or_default();
+        let name = full.trim_start_matches("ingress.").to_owned();
+        let port = if tna { "PortId_t" } else { "port_id_t" };
+        let kind = |(param, bits)| match param {
+            "port" => (port.to_owned(), param),
+            _ => (format!("bit<{bits}>"), param),
+        };
+        Self {
+            id: match rest {
+                0 => "ID_ACTION_SEND".to_owned(),
+                rest => format!("0x{:08X}", ids::SEND + u32::from(rest)),
+            },
+            params: send_params(features, rest).into_iter().map(kind).collect(),
+            indent: " ".repeat("    action (".len() + name.len()),
+            name,
+            rest,
+        }
+    }
+}
+
+/// An action that changes the routes in the header as the packet leaves.
+struct Update {
+    name: &'static str,
+    pops: bool,
+    pushes: bool,
+    /// Of (follows its forward route, comes from a switch), those for which it is done.
+    keys: &'static [&'static str],
+}
+
+impl Update {
+    fn all(features: &FailoverFeatures) -> Vec<Self> {
+        let update = |name, pops, pushes, keys| Self {
+            name,
+            pops,
+            pushes,
+            keys,
+        };
+        match (features.source_routes, features.keeps_reverse()) {
+            (true, true) => vec![
+                update("pop", true, false, &["(1, 0)"]),
+                update("push", false, true, &["(0, 1)"]),
+                update("pop_and_push", true, true, &["(1, 1)"]),
+            ],
+            (true, false) => vec![update("pop", true, false, &["(1, 0)", "(1, 1)"])],
+            (false, true) => vec![update("push", false, true, &["(0, 1)"])],
+            (false, false) => Vec::new(),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "v1model/failover.p4", escape = "none")]
+struct V1modelProgram {
+    v: View,
+}
+
+#[derive(Template)]
+#[template(path = "tna/failover.p4", escape = "none")]
+struct TofinoProgram {
+    v: View,
+}
+
+/// The program's text, with tables as large as the layout says.
+pub(super) fn render(
+    features: &FailoverFeatures,
+    target: &Capabilities,
+    layout: &Layout,
+) -> Result<String, askama::Error> {
+    let v = view(features, target.include, target.pipeline.as_ref(), layout);
+    if v.tna {
+        TofinoProgram { v }.render()
+    } else {
+        V1modelProgram { v }.render()
+    }
+}
+
+fn view(
+    features: &FailoverFeatures,
+    architecture: &'static str,
+    pipeline: Option<&Pipeline>,
+    layout: &Layout,
+) -> View {
+    let tna = pipeline.is_some();
+    let words = ["", "_high"].into_iter().take(features.status_words());
+    let reverse = features.keeps_reverse();
+    View {
+        title: features.program_name(),
+        stamp: STAMP,
+        generator: env!("CARGO_PKG_VERSION"),
+        architecture,
+        tna,
+        port_down_group: PORT_DOWN_GROUP,
+        generator_port: pipeline.map_or(0, |p| p.generator_port),
+        has_clots: pipeline.is_some_and(|p| p.has_clots),
+        most_switches: MOST_SWITCHES,
+        status_high_id: STATUS_HIGH_ID,
+        sizes: Sizes::of(layout),
+        port_bits: features.port_bits,
+        words: words.collect(),
+        wide: features.status_words() > 1,
+        routes: features.source_routes,
+        reverse,
+        trees: features.state == HeaderState::Trees,
+        multipath: features.multipath,
+        stack: features.stack,
+        stack_type: format!("{:12}", format!("hop_t[{}]", features.stack)),
+        after_forward: if reverse { "parse_reverse" } else { "accept" },
+        sends: (0..=features.most_rest())
+            .map(|rest| Send::new(features, tna, rest))
+            .collect(),
+        updates: Update::all(features),
+    }
+}

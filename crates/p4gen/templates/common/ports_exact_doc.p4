@@ -1,1 +1,0 @@
-// Ports match exactly: one entry for every (tag, in port, out port) that stays lossless.

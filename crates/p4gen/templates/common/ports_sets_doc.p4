@@ -1,2 +1,0 @@
-// Ports match as sets: a port is a one-hot bitmap, matched ternary with value 0 on every bit OUTSIDE
-// the set. So "port in S" is one TCAM entry whatever the size of S.

@@ -1,1 +1,0 @@
-        meta.dscp = headers.ipv4.dscp;

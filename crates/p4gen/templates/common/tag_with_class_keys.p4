@@ -1,4 +1,0 @@
-            meta.code[{{ tag_top }}:0] : exact @id(1) @name("tag");
-            meta.in_port   : {{ port_match }} @id(2) @name("in_port");
-            meta.out_port  : {{ port_match }} @id(3) @name("out_port");
-            meta.code[{{ code_top }}:{{ tag_bits }}] : ternary @id(4) @name("class");

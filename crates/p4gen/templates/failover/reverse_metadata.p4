@@ -1,0 +1,8 @@
+{%- if v.reverse %}
+
+    // The reverse route, this switch's port first; places beyond its end are zero.
+    bit<8>       reverse_hops;
+{%- for hop in 0..v.stack %}
+    bit<8>       rev_{{ hop }};
+{%- endfor %}
+{%- endif %}

@@ -1,0 +1,3 @@
+{%- for send in v.sends %}
+            {{ send.name }};
+{%- endfor %}

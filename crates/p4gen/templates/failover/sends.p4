@@ -1,0 +1,43 @@
+    // To the next switch. {% if v.reverse %}Nothing else changes: the reverse route grows by itself.
+{%- else if v.trees %}Trees keep the bits of `keep` and get those of `set`: failed trees, and the
+    // tree that the packet is on from here.
+{%- else %}The number keeps the bits of `keep` and gets those of `set`.
+{%- endif %}
+{%- for send in v.sends %}
+{%- if !loop.first %}
+{% endif %}
+    @id({{ send.id }})
+    action {{ send.name }}(
+{%- for (kind, name) in send.params -%}
+@id({{ loop.index }}) {{ kind }} {{ name }}
+{%- if !loop.last %},{% if loop.index % 3 == 0 %}
+{{ send.indent }}{% else %} {% endif %}{% endif %}
+{%- endfor %}) {
+{%- if v.tna %}
+        for_tm.ucast_egress_port = port;
+{%- if !v.reverse %}
+        headers.shim.resilience = headers.shim.resilience & keep;
+        meta.set = set;
+{%- endif %}
+{%- if v.trees %}
+        headers.shim.tree = headers.shim.tree & keep_tree;
+        meta.set_tree = set_tree;
+{%- endif %}
+{%- else %}
+        standard_metadata.egress_spec = port;
+{%- if !v.reverse %}
+        headers.shim.resilience = (headers.shim.resilience & keep) | set;
+{%- endif %}
+{%- if v.trees %}
+        headers.shim.tree = (headers.shim.tree & keep_tree) | set_tree;
+{%- endif %}
+{%- endif %}
+{%- if send.rest > 0 %}
+        headers.shim.forward_hops = {{ send.rest }};
+{%- endif %}
+{%- for hop in 0..send.rest %}
+        headers.forward[{{ hop }}].setValid();
+        headers.forward[{{ hop }}].port = hop_{{ hop + 1 }};
+{%- endfor %}
+    }
+{%- endfor %}

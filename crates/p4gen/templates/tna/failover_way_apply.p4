@@ -1,4 +1,0 @@
-
-                                    if (meta.ways != 0) {
-                                        way.apply();
-                                    }
