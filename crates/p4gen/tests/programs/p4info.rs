@@ -54,7 +54,7 @@ fn the_layout_is_what_the_program_says() {
     for program in programs() {
         let info = p4info::of(&program).expect("our own program compiles");
         let index = P4InfoIndex::new(info).expect("ids and names are unique");
-        let layout = program.layout();
+        let layout = &program.layout;
         for table in &layout.tables {
             let found = index.table(table.name).expect("a table of the layout");
             assert_eq!(found.id(), table.id, "{}", table.name);
@@ -203,7 +203,7 @@ fn tofinos_is_what_its_compiler_writes() {
         let folder = tempfile::tempdir().expect("a folder");
         let ours = p4info::of(&program).expect("our own program compiles");
         let layout = P4InfoIndex::new(ours.clone()).expect("ids and names are unique");
-        for table in program.layout.tables {
+        for table in &program.layout.tables {
             let found = layout.table(table.name).expect("a table of the layout");
             assert_eq!(found.id(), table.id, "{}", table.name);
         }
