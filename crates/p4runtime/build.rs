@@ -1,4 +1,4 @@
-//! Compiles `proto/` without protoc: protox parses, prost-build writes the Rust types, tonic-prost-build the service, and the
+//! Compiles `proto/` without protoc: protox parses, prost-build writes the Rust types, tonic-prost-build the service (with feature `grpc`), and the
 //! descriptors are kept for the text format and the drift test.
 
 use std::error::Error;
@@ -29,6 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .boxed(".p4.v1.DirectCounterEntry.table_entry")
         .boxed(".p4.v1.DirectMeterEntry.table_entry")
         .include_file("messages.rs");
-    tonic_prost_build::configure().compile_fds_with_config(descriptors, config)?;
+    let grpc = std::env::var_os("CARGO_FEATURE_GRPC").is_some();
+    tonic_prost_build::configure()
+        .build_client(grpc)
+        .build_server(grpc)
+        .compile_fds_with_config(descriptors, config)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
+//! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
@@ -11,6 +12,7 @@
 mod crates;
 mod references;
 mod tidy;
+mod wasm;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let done = match task.as_str() {
         "test" => test(&root),
         "tidy" => tidy::run(&root),
+        "wasm" => wasm::check(&root),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
                 &root,
@@ -30,7 +33,7 @@ fn main() -> ExitCode {
         }),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, bless, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, bless, fuzz, differ"
         )),
     };
     match done {
@@ -67,6 +70,11 @@ fn test(root: &Path) -> Result<(), String> {
         ],
         &[],
     )?;
+    if let Err(why) = wasm::install(root) {
+        println!("xtask: skipped the check for WebAssembly: {why}");
+    } else {
+        wasm::check(root)?;
+    }
     cargo(root, &["test", "--workspace", "--locked"], &[])
 }
 

@@ -1,7 +1,7 @@
 //! The device with a shared buffer: packets wait for their port, and PFC frames end here.
 
 use p4exec::Executor;
-use p4exec::compile::prefetch;
+use p4exec::prefetch;
 use quantities::{Nanos, PortId};
 use wire::pfc;
 

@@ -7,30 +7,54 @@ use std::sync::Arc;
 use p4ir::ValidProgram;
 use thiserror::Error;
 
+#[cfg(feature = "jit")]
 use crate::compile::Compiled;
 use crate::exec::Executor;
 use crate::interp::Interpreter;
 use crate::state::BuildError;
 
+/// The fastest executor of this build.
+#[cfg(feature = "jit")]
+pub type FastestExecutor = Compiled;
+
+/// The fastest executor of this build.
+#[cfg(not(feature = "jit"))]
+pub type FastestExecutor = Interpreter;
+
+/// Storage of one packet in a [`FastestExecutor`].
+#[cfg(feature = "jit")]
+pub type FastestFrame = Vec<u64>;
+
+/// Storage of one packet in a [`FastestExecutor`].
+#[cfg(not(feature = "jit"))]
+pub type FastestFrame = Vec<crate::value::Bits>;
+
 /// Which executor runs a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExecutorKind {
     /// The reference interpreter, [`Interpreter`].
+    #[cfg_attr(not(feature = "jit"), default)]
     Interp,
-    /// Machine code, [`Compiled`].
+    /// Machine code.
+    #[cfg(feature = "jit")]
     #[default]
     Compile,
 }
 
 impl ExecutorKind {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Interp, Self::Compile];
+    /// All that this build has.
+    pub const ALL: [Self; if cfg!(feature = "jit") { 2 } else { 1 }] = [
+        Self::Interp,
+        #[cfg(feature = "jit")]
+        Self::Compile,
+    ];
 
     /// The name by which a command line calls it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Interp => "interp",
+            #[cfg(feature = "jit")]
             Self::Compile => "compile",
         }
     }
@@ -42,10 +66,15 @@ impl fmt::Display for ExecutorKind {
     }
 }
 
-/// There is no executor of this name.
+/// This build has no executor of this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no executor `{0}`; use `interp` or `compile`")]
+#[error("there is no executor `{}`; use {}", .0, names())]
 pub struct UnknownExecutor(String);
+
+fn names() -> String {
+    let names = ExecutorKind::ALL.iter().map(|kind| format!("`{kind}`"));
+    names.collect::<Vec<_>>().join(" or ")
+}
 
 impl FromStr for ExecutorKind {
     type Err = UnknownExecutor;
@@ -63,6 +92,7 @@ pub fn executor(
 ) -> Result<Box<dyn Executor + Send>, BuildError> {
     Ok(match kind {
         ExecutorKind::Interp => Box::new(Interpreter::new(program)?),
+        #[cfg(feature = "jit")]
         ExecutorKind::Compile => Box::new(Compiled::new(program)?),
     })
 }

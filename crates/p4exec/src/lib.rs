@@ -1,12 +1,22 @@
 //! Executors of `p4ir` programs and the state they run on: values, tables, externs, the reference
-//! interpreter.
+//! interpreter, and with feature `jit` (on by default) the executor that compiles to machine code.
+
+#![cfg_attr(
+    not(feature = "jit"),
+    allow(
+        dead_code,
+        reason = "compiled code alone looks at some insides of tables and state"
+    )
+)]
 
 pub mod bitio;
+#[cfg(feature = "jit")]
 pub mod compile;
 pub mod exec;
 pub mod externs;
 pub mod interp;
 pub mod kind;
+pub mod limits;
 mod path;
 pub mod ports;
 pub mod state;
@@ -17,9 +27,15 @@ pub mod trace;
 pub mod v1model;
 pub mod value;
 
-pub use compile::{Compiled, Object};
+#[cfg(feature = "jit")]
+pub use compile::{Compiled, Object, prefetch};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
-pub use kind::{ExecutorKind, executor};
+pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};
+
+/// A hint to the processor's cache, which this build does not give: it takes an instruction of machine code.
+#[cfg(not(feature = "jit"))]
+#[inline]
+pub fn prefetch<T: ?Sized>(_: &T) {}

@@ -1,6 +1,6 @@
 //! Frames that lie somewhere until they are taken up again: short ones side by side, each in a cache line of its own.
 
-use p4exec::compile::prefetch;
+use p4exec::prefetch;
 
 /// Bytes of a frame that needs no memory of its own: a line of the processor's cache.
 pub const LINE: usize = 64;

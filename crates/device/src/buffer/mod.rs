@@ -25,7 +25,7 @@ mod waits;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use p4exec::compile::prefetch;
+use p4exec::prefetch;
 use quantities::{Bytes, Nanos, PortId, Priority};
 use wire::pfc;
 

@@ -1,6 +1,6 @@
 //! Where waiting packets lie: slots that are used again, strung into queues.
 
-use p4exec::compile::prefetch;
+use p4exec::prefetch;
 
 use super::frames::Frames;
 

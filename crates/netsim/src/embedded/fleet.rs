@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use p4exec::value::Bits;
-use p4exec::{Batch, Compiled, Executor, Update};
+use p4exec::{Batch, Executor, FastestExecutor, Update};
 use p4gen::build::{BuildOptions, Made};
 use p4gen::entries::SwitchEntries;
 use p4gen::layout::{PORTS_UP, STATUS_WORD_BITS};
@@ -62,7 +62,7 @@ pub struct Trail {
 pub struct Fleet {
     topology: Topology,
     /// They share the machine code.
-    switches: Vec<Compiled>,
+    switches: Vec<FastestExecutor>,
     /// For Tofino: the port from which the packet generator says that one is down.
     generator: Option<PortId>,
 }
@@ -115,7 +115,7 @@ impl Fleet {
         entries: impl Fn(SwitchId) -> Result<SwitchEntries, NetworkError>,
         generator: Option<PortId>,
     ) -> Result<Self, NetworkError> {
-        let program = Compiled::new(Arc::clone(program))?;
+        let program = FastestExecutor::new(Arc::clone(program))?;
         let mut switches = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
             let mut executor = program.sibling()?;
@@ -246,7 +246,7 @@ impl Fleet {
 }
 
 /// What Tofino's program is told: the control plane that all ports are up, the generator which of them are down.
-fn say_down(executor: &mut Compiled, generator: PortId, ports: Vec<PortId>) {
+fn say_down(executor: &mut FastestExecutor, generator: PortId, ports: Vec<PortId>) {
     let state = executor.state_mut();
     for name in [PORTS_UP.to_owned(), format!("{PORTS_UP}_high")] {
         if let Some(register) = state.extern_named(&name) {

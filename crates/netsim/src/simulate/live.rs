@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use device::buffer::{Buffer, BufferConfig, CLASSES};
 use device::deadlock::Deadlock;
-use p4exec::Compiled;
+use p4exec::FastestExecutor;
 use quantities::{Nanos, PortId, Priority};
 
 use super::flow::{Flow, HEAD};
@@ -46,7 +46,7 @@ pub struct Live<'a> {
     network: &'a Network,
     scenario: &'a Scenario,
     routing: Routing<'a>,
-    first: Compiled,
+    first: FastestExecutor,
     acts: Vec<Act>,
     failed: BTreeSet<LinkId>,
     /// By host: where it is plugged in.
@@ -88,7 +88,7 @@ impl<'a> Live<'a> {
     }
 
     /// A switch's executor with the entries that it is to have now.
-    pub fn executor(&self, switch: SwitchId) -> Result<Compiled, SimulateError> {
+    pub fn executor(&self, switch: SwitchId) -> Result<FastestExecutor, SimulateError> {
         setup::executor(&self.first, &self.routing, switch)
     }
 
@@ -97,7 +97,7 @@ impl<'a> Live<'a> {
         &mut self,
         now: u64,
         number: usize,
-    ) -> Result<(Happening, Vec<(SwitchId, Compiled)>), SimulateError> {
+    ) -> Result<(Happening, Vec<(SwitchId, FastestExecutor)>), SimulateError> {
         let topology = self.network.plan().topology();
         let (scenario, failed) = (self.scenario, &mut self.failed);
         let mut before = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use device::Device;
 use device::buffer::{Buffer, BufferConfig, ETHERNET_OVERHEAD};
-use p4exec::{Compiled, Executor as _};
+use p4exec::{Executor as _, FastestExecutor};
 use plan::{ClassId, propagation};
 use quantities::{BitRate, Nanos, PortId, Priority};
 use topology::routes::forwarding::Reroute;
@@ -51,7 +51,7 @@ pub(super) struct Cast<'a> {
     pub(super) routing: Routing<'a>,
     pub(super) acts: Vec<Act>,
     /// The first switch's executor, of which others are made.
-    pub(super) first: Compiled,
+    pub(super) first: FastestExecutor,
     /// By switch.
     pub(super) buffers: Vec<BufferConfig>,
     pub(super) hosts: Vec<Nic>,
@@ -76,7 +76,7 @@ pub(super) fn cast<'a>(
     let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
     let flows = flows(network, scenario, &mut routing)?;
     let acts = acts(topology, scenario, &mut routing)?;
-    let first = Compiled::new(Arc::clone(network.program()))?;
+    let first = FastestExecutor::new(Arc::clone(network.program()))?;
     let mut buffers = Vec::with_capacity(topology.switches().len());
     for id in topology.switch_ids() {
         let mut config = buffers::of_plan(plan, &scenario.switches, scenario.rate, id, longest)?;
@@ -140,10 +140,10 @@ pub(super) fn world(
 
 /// A switch's executor with the entries that it is to have now.
 pub(super) fn executor(
-    first: &Compiled,
+    first: &FastestExecutor,
     routing: &Routing<'_>,
     switch: SwitchId,
-) -> Result<Compiled, SimulateError> {
+) -> Result<FastestExecutor, SimulateError> {
     let mut executor = first.sibling()?;
     install(executor.state_mut(), &routing.entries(switch)?)?;
     Ok(executor)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use device::buffer::{Frames, PauseEdge, Refusal};
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use device::{Bench, Device, DeviceDrop};
-use p4exec::Compiled;
+use p4exec::{FastestExecutor, FastestFrame};
 use quantities::{Nanos, PortId, Priority};
 use topology::{Link, NodeId};
 
@@ -104,7 +104,7 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) end: u64,
     calendar: Calendar<What>,
-    pub(super) switches: Vec<Device<Compiled>>,
+    pub(super) switches: Vec<Device<FastestExecutor>>,
     /// By switch and port.
     pub(super) cables: Vec<Vec<Option<Far>>>,
     timers: Vec<u64>,
@@ -119,7 +119,7 @@ pub(super) struct World {
     made: Vec<u8>,
     /// What all switches work with, one after the other.
     bench: Bench,
-    storage: Vec<u64>,
+    storage: FastestFrame,
     pub(super) sample: u64,
     observe: bool,
     pub(super) trace: Trace,
@@ -136,7 +136,7 @@ pub(super) struct World {
 /// What makes a world.
 pub(super) struct Parts {
     pub(super) end: u64,
-    pub(super) switches: Vec<Device<Compiled>>,
+    pub(super) switches: Vec<Device<FastestExecutor>>,
     pub(super) cables: Vec<Vec<Option<Far>>>,
     pub(super) hosts: Hosts,
     pub(super) uplinks: Vec<Far>,
@@ -384,8 +384,9 @@ impl World {
             match end.node {
                 NodeId::Switch(switch) => {
                     let device = &mut self.switches[switch.index()];
-                    let flushed =
-                        |d: &Device<Compiled>| d.buffer().map_or(0, |b| b.counters().flushed);
+                    let flushed = |d: &Device<FastestExecutor>| {
+                        d.buffer().map_or(0, |b| b.counters().flushed)
+                    };
                     let before = flushed(device);
                     device.set_link_up(now, end.port, up);
                     self.losses.link_down += flushed(device) - before;
@@ -454,7 +455,7 @@ impl World {
 
     /// Looks for deadlocks that have become certain.
     pub(super) fn look(&mut self) {
-        let holds = |d: &Device<Compiled>| d.buffer().is_some_and(|b| b.holds_back());
+        let holds = |d: &Device<FastestExecutor>| d.buffer().is_some_and(|b| b.holds_back());
         if !self.switches.iter().any(holds) {
             return;
         }
@@ -490,7 +491,7 @@ fn on_cable(frames: &mut Frames, far: &Far, bytes: &[u8], padding: u32) -> What 
 
 /// The buffers with the numbers of their switches.
 fn numbered(
-    switches: &[Device<Compiled>],
+    switches: &[Device<FastestExecutor>],
 ) -> impl Iterator<Item = (usize, &device::buffer::Buffer)> {
     let buffers = switches.iter().enumerate();
     buffers.filter_map(|(number, device)| Some((number, device.buffer()?)))

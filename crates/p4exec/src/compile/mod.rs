@@ -43,7 +43,7 @@ mod plan;
 mod runtime;
 mod site;
 
-pub use codegen::{Listing, MAX_INSTRUCTIONS, MAX_STACK_BYTES};
+pub use codegen::Listing;
 pub use jit::prefetch;
 pub use object::Object;
 

@@ -56,6 +56,10 @@ impl Interpreter {
         let architecture = || BuildError::Architecture(program.main.type_name.clone());
         let info = ProgramInfo::new(&program).ok_or_else(architecture)?;
         support::check(&program)?;
+        Self::of(program, Arc::new(info))
+    }
+
+    fn of(program: Arc<ValidProgram>, info: Arc<ProgramInfo>) -> Result<Self, BuildError> {
         let state = RuntimeState::new(Arc::clone(&program))?;
         let storage = program
             .layout()
@@ -65,10 +69,27 @@ impl Interpreter {
             .collect();
         Ok(Self {
             program,
-            info: Arc::new(info),
+            info,
             state,
             storage,
         })
+    }
+
+    /// Another switch of the same program, with the program's initial state.
+    ///
+    /// # Errors
+    /// As [`Interpreter::new`].
+    pub fn sibling(&self) -> Result<Self, BuildError> {
+        Self::of(Arc::clone(&self.program), Arc::clone(&self.info))
+    }
+
+    /// Exchanges the storage of the packet under way, which means nothing between packets, with that of another switch of the
+    /// same program. One of another length (an empty one, at first) is made to fit.
+    pub fn swap_frame(&mut self, frame: &mut Vec<Bits>) {
+        if frame.len() != self.storage.len() {
+            frame.clone_from(&self.storage);
+        }
+        std::mem::swap(&mut self.storage, frame);
     }
 
     /// What is known of the program's metadata.

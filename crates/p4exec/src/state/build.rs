@@ -18,6 +18,7 @@ use crate::externs::counter::{CounterArray, CounterCell, CounterKind};
 use crate::externs::hash::{HashAlgorithm, Hashers};
 use crate::externs::meter::{Meter, MeterArray, MeterKind};
 use crate::externs::register::RegisterArray;
+use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
 use crate::tables::{
     ActionCall, ActionProfile, ActionSpec, EntryAction, EntryOptions, EntryPriority, FieldMatch,
     KeyField, MatchKind, NewEntry, Table, TableSpec,
@@ -73,7 +74,7 @@ pub enum BuildError {
     /// Too much code.
     #[error(
         "compiled, the program needs {need} instructions or more; the limit is {}; run it on `interp`",
-        crate::compile::MAX_INSTRUCTIONS
+        MAX_INSTRUCTIONS
     )]
     CodeSize {
         /// Instructions of the code generator when it gave up.
@@ -82,7 +83,7 @@ pub enum BuildError {
     /// Too much stack.
     #[error(
         "compiled, the program needs {need} bytes of stack; the limit is {}; run it on `interp`",
-        crate::compile::MAX_STACK_BYTES
+        MAX_STACK_BYTES
     )]
     StackBytes {
         /// Bytes along the deepest calls.

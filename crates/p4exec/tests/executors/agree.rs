@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use p4exec::{Batch, Compiled, Executor, ExecutorKind, Outputs, TraceEvent, executor};
+use p4exec::{Batch, Compiled, Executor, ExecutorKind, Interpreter, Outputs, TraceEvent, executor};
 use quantities::{Nanos, PortId};
 
 use super::packet_path::{configured, program};
@@ -67,6 +67,31 @@ fn tracing_changes_nothing() {
         }
         assert_eq!((a.sent, a.dropped), (b.sent, b.dropped), "{packet:?}");
     }
+}
+
+/// Two switches of one program that take turns with one frame, beside two that have their own.
+macro_rules! take_turns {
+    ($executor:ident) => {{
+        let mut own = [(); 2].map(|()| $executor::new(program()).unwrap());
+        let first = $executor::new(program()).unwrap();
+        let mut shared = [(); 2].map(|()| first.sibling().unwrap());
+        let mut frame = Vec::new();
+        for (n, packet) in packets().iter().enumerate() {
+            let [mut expected, mut out] = [(); 2].map(|()| Outputs::default());
+            own[n % 2].process(Nanos::new(0), packet, PortId::new(1), &mut expected);
+            let switch = &mut shared[n % 2];
+            switch.swap_frame(&mut frame);
+            switch.process(Nanos::new(0), packet, PortId::new(1), &mut out);
+            switch.swap_frame(&mut frame);
+            assert_eq!((out.sent, out.dropped), (expected.sent, expected.dropped));
+        }
+    }};
+}
+
+#[test]
+fn siblings_may_share_a_frame() {
+    take_turns!(Interpreter);
+    take_turns!(Compiled);
 }
 
 #[test]

@@ -35,6 +35,7 @@ use super::jit::{Helper, field};
 use super::object::{self, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
 use super::plan::{Part, PartKey, Plan};
 use super::site::Site;
+use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
 use crate::state::{BuildError, ControlState};
 use crate::v1model::ProgramInfo;
 
@@ -146,12 +147,6 @@ pub(super) fn compile<'p>(
         ..Object::new(functions, unit.symbols)
     })
 }
-
-/// Instructions of Cranelift's IR that a program may come to.
-pub const MAX_INSTRUCTIONS: usize = 1 << 21;
-
-/// Bytes of stack that compiled code may take, helpers left out.
-pub const MAX_STACK_BYTES: u64 = 1 << 19;
 
 /// What a function takes on the stack.
 #[derive(Debug, Default)]
