@@ -95,7 +95,7 @@ const BANS: &[Ban] = &[
     },
     Ban {
         within: &[
-            "crates/p4front/src/bmv2json",
+            "crates/bmv2json/src",
             "crates/p4front/src/lex",
             "crates/p4front/src/lib.rs",
             "crates/p4front/src/lower",

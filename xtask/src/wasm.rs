@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that a web page needs; what they depend on is checked with them.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "switchwright-p4ir",
     "switchwright-p4front",
+    "switchwright-bmv2json",
     "switchwright-p4exec",
     "switchwright-device",
     "switchwright-plan",

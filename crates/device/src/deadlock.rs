@@ -1,4 +1,4 @@
-//! Deadlock, detected and not guessed.
+//! Detection of deadlocks: queues that can never move again, whatever happens elsewhere.
 //!
 //! A queue that is paused waits for an input port and class of the next switch; that one may go on when
 //! enough of the packets charged to it have left; and they wait in queues of that switch. So the set of

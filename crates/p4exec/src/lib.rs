@@ -12,11 +12,15 @@
 pub mod bitio;
 #[cfg(feature = "jit")]
 pub mod compile;
+mod drop_reason;
 pub mod exec;
 pub mod externs;
+mod forward;
+pub mod info;
 pub mod interp;
 pub mod kind;
 pub mod limits;
+pub mod names;
 mod path;
 pub mod ports;
 pub mod state;

@@ -10,31 +10,17 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use p4ir::ValidProgram;
 use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
 use crate::externs::digest::Digest;
+use crate::forward::{
+    EgressMetadata, IngressMetadata, StandardMetadata, enter_egress, enter_ingress,
+};
 use crate::state::{Replica, RuntimeState};
 use crate::trace::{Fields, TraceEvent, Tracer};
-use crate::v1model::{DROP_PORT, ProgramInfo, instance_type};
+use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
 use crate::value::Bits;
-
-/// Passes through ingress and egress that one received packet may cause.
-pub const MAX_PASSES: u32 = 4096;
-
-/// Steps of blocks that all passes of one received packet may come to, loops counted once.
-const PACKET_STEPS: u64 = 1 << 26;
-
-/// Passes that are always granted.
-const LEAST_PASSES: u32 = 64;
-
-/// Passes that one packet of a program may cause: the fewer the dearer its blocks are.
-pub(crate) fn passes(program: &ValidProgram) -> u32 {
-    let affordable = PACKET_STEPS / program.steps().max(1);
-    let affordable = u32::try_from(affordable).unwrap_or(MAX_PASSES);
-    affordable.clamp(LEAST_PASSES, MAX_PASSES)
-}
 
 /// What a program asked for while a block ran.
 #[derive(Clone, Debug, Default)]
@@ -77,8 +63,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) length: usize,
 }
 
-/// A tracer, lent for one block.
-pub(crate) type Lent<'t> = Option<&'t mut dyn Tracer>;
+/// A tracer for one block, if the packet is traced.
+pub(crate) type MaybeTracer<'t> = Option<&'t mut dyn Tracer>;
 
 /// Runs the blocks of one program on its own storage and state. Leaves are those of the layout.
 pub(crate) trait Engine {
@@ -98,13 +84,25 @@ pub(crate) trait Engine {
     fn save(&self) -> Self::Snapshot;
     fn restore(&mut self, saved: &Self::Snapshot);
     /// Runs the parser; the error it ended with and the bits it took.
-    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize);
+    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: MaybeTracer<'a>) -> (u32, usize);
     /// Verifies checksums and runs ingress.
-    fn ingress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason>;
+    fn ingress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason>;
     /// Runs egress.
-    fn egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason>;
+    fn egress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason>;
     /// Computes checksums and writes headers and payload.
-    fn deparse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Vec<u8>, DropReason>;
+    fn deparse<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Vec<u8>, DropReason>;
 }
 
 /// A packet waiting for ingress.
@@ -151,7 +149,7 @@ enum Job<S> {
 /// One received packet's way through the switch, with all that comes of it.
 pub(crate) struct Path<'a, E: Engine> {
     engine: &'a mut E,
-    info: Arc<ProgramInfo>,
+    info: Arc<V1ModelInfo>,
     now: Nanos,
     out: &'a mut dyn Sink,
     tracer: Option<&'a mut dyn Tracer>,
@@ -161,7 +159,7 @@ pub(crate) struct Path<'a, E: Engine> {
 /// Takes a packet all the way.
 pub(crate) fn run<'a, E: Engine>(
     engine: &'a mut E,
-    info: Arc<ProgramInfo>,
+    info: Arc<V1ModelInfo>,
     now: Nanos,
     packet: &[u8],
     ingress_port: PortId,
@@ -183,7 +181,7 @@ pub(crate) fn run<'a, E: Engine>(
 /// Takes a packet on from the end of ingress, which ran outside.
 pub(crate) fn resume_after_ingress<E: Engine>(
     engine: &mut E,
-    info: Arc<ProgramInfo>,
+    info: Arc<V1ModelInfo>,
     now: Nanos,
     job: &IngressJob,
     parsed: usize,
@@ -205,7 +203,7 @@ pub(crate) fn resume_after_ingress<E: Engine>(
 /// Takes a unicast packet on from the end of its first egress, which ran outside.
 pub(crate) fn resume_after_egress<E: Engine>(
     engine: &mut E,
-    info: Arc<ProgramInfo>,
+    info: Arc<V1ModelInfo>,
     pass: Pass<'_>,
     (port, rid): (PortId, u16),
     requests: Requests,
@@ -262,12 +260,6 @@ impl<E: Engine> Path<'_, E> {
         leaf.map_or(0, |leaf| self.engine.get(leaf))
     }
 
-    fn set(&mut self, leaf: Option<usize>, value: u64) {
-        if let Some(leaf) = leaf {
-            self.engine.set(leaf, value);
-        }
-    }
-
     /// Zeroes user and standard metadata and sets the kept fields.
     fn reset_metadata(&mut self, preserved: &[(usize, Bits)]) {
         self.engine.zero(self.info.metadata.clone());
@@ -299,12 +291,14 @@ impl<E: Engine> Path<'_, E> {
         self.reset_metadata(&job.preserved);
         let info = Arc::clone(&self.info);
         let standard = &info.standard;
-        self.set(standard.ingress_port, u64::from(job.port.get()));
-        self.set(standard.packet_length, job.bytes.len() as u64);
-        self.set(standard.instance_type, job.instance_type);
-        if job.instance_type == instance_type::NORMAL {
-            self.set(standard.ingress_global_timestamp, self.now.get() / 1000);
-        }
+        let received = job.instance_type == instance_type::NORMAL;
+        let packet = IngressMetadata {
+            port: u64::from(job.port.get()),
+            length: job.bytes.len() as u64,
+            time: received.then_some(self.now.get() / 1000),
+        };
+        enter_ingress(self, standard, packet);
+        self.set_field(standard.instance_type, job.instance_type);
         if let Some(leaf) = info.port_status {
             let width = self.engine.leaf_width(leaf);
             let status = self.engine.state_mut().port_status(width);
@@ -321,8 +315,8 @@ impl<E: Engine> Path<'_, E> {
             parsed: 0,
             length: bytes.len(),
         };
-        let (error, parsed) = self.engine.parse(pass, lend(&mut self.tracer));
-        self.set(self.info.standard.parser_error, u64::from(error));
+        let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
+        self.set_field(self.info.standard.parser_error, u64::from(error));
         parsed
     }
 
@@ -342,7 +336,7 @@ impl<E: Engine> Path<'_, E> {
             parsed,
             length,
         };
-        let requests = match self.engine.ingress(pass, lend(&mut self.tracer)) {
+        let requests = match self.engine.ingress(pass, reborrow(&mut self.tracer)) {
             Ok(requests) => requests,
             Err(reason) => return self.discard(reason),
         };
@@ -432,7 +426,7 @@ impl<E: Engine> Path<'_, E> {
         let preserved = self.preserved(kept);
         self.reset_metadata(&[]);
         let ingress_port = self.info.standard.ingress_port;
-        self.set(ingress_port, u64::from(job.port.get()));
+        self.set_field(ingress_port, u64::from(job.port.get()));
         let parsed = self.parse(&job.bytes);
         self.reset_metadata(&preserved);
         let clone = EgressJob {
@@ -458,22 +452,21 @@ impl<E: Engine> Path<'_, E> {
         });
         self.engine.restore(&job.leaves);
         let info = Arc::clone(&self.info);
-        let standard = &info.standard;
-        self.set(standard.instance_type, kind);
-        self.set(standard.egress_port, u64::from(port.get()));
-        self.set(standard.egress_rid, u64::from(rid));
-        self.set(standard.egress_spec, 0);
-        self.set(standard.packet_length, job.length as u64);
-        self.set(standard.enq_timestamp, self.now.get() / 1000);
-        self.set(standard.egress_global_timestamp, self.now.get() / 1000);
-
+        let packet = EgressMetadata {
+            port: u64::from(port.get()),
+            instance_type: kind,
+            length: job.length as u64,
+            time: self.now.get() / 1000,
+        };
+        enter_egress(self, &info.standard, packet);
+        self.set_field(info.standard.egress_rid, u64::from(rid));
         let pass = Pass {
             now: self.now,
             bytes: &job.bytes,
             parsed: job.parsed,
             length: job.length,
         };
-        let requests = match self.engine.egress(pass, lend(&mut self.tracer)) {
+        let requests = match self.engine.egress(pass, reborrow(&mut self.tracer)) {
             Ok(requests) => requests,
             Err(reason) => return self.discard(reason),
         };
@@ -493,7 +486,7 @@ impl<E: Engine> Path<'_, E> {
         if self.get(self.info.standard.egress_spec) == DROP_PORT {
             return self.discard(DropReason::Egress);
         }
-        let mut bytes = match self.engine.deparse(pass, lend(&mut self.tracer)) {
+        let mut bytes = match self.engine.deparse(pass, reborrow(&mut self.tracer)) {
             Ok(bytes) => bytes,
             Err(reason) => return self.discard(reason),
         };
@@ -556,7 +549,26 @@ impl<E: Engine> Path<'_, E> {
     }
 }
 
-/// Lends a tracer for a shorter time.
-pub(crate) fn lend<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> Lent<'t> {
+impl<E: Engine> StandardMetadata for Path<'_, E> {
+    type Field = Option<usize>;
+    type Value = u64;
+
+    fn constant(&mut self, value: u64) -> u64 {
+        value
+    }
+
+    fn field(&mut self, field: Option<usize>) -> u64 {
+        self.get(field)
+    }
+
+    fn set_field(&mut self, field: Option<usize>, value: u64) {
+        if let Some(leaf) = field {
+            self.engine.set(leaf, value);
+        }
+    }
+}
+
+/// The same tracer for a shorter time.
+pub(crate) fn reborrow<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> MaybeTracer<'t> {
     tracer.as_mut().map(|t| &mut **t as &mut dyn Tracer)
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use p4ir::{ExprKind, Place, Program, Projection, Tna, Type, TypeId, ValidProgram, VarId};
 
 use crate::bitio::BitWriter;
-use crate::path::passes;
-use crate::v1model::{NamedLeaf, Walk};
+use crate::limits::passes;
+use crate::names::{NamedLeaf, Walk};
 use crate::value::Bits;
 
 /// A direction of the pipeline.

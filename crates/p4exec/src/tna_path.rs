@@ -7,11 +7,12 @@ use std::rc::Rc;
 use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{DropReason, OutputMetadata, Sink};
-use crate::path::{Engine, Lent, Pass, Requests, lend};
+use crate::names::NamedLeaf;
+use crate::path::{Engine, MaybeTracer, Pass, Requests, reborrow};
 use crate::state::Replica;
 use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo};
 use crate::trace::{Fields, TraceEvent, Tracer};
-use crate::v1model::{NamedLeaf, instance_type};
+use crate::v1model::instance_type;
 
 /// Bits of `drop_ctl`.
 const DROP: u64 = 1;
@@ -20,13 +21,13 @@ const NO_MIRROR: u64 = 4;
 /// Runs what Tofino has besides v1model's blocks.
 pub(crate) trait TnaEngine: Engine {
     /// Runs the egress parser; the error it ended with and the bits it took.
-    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize);
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: MaybeTracer<'a>) -> (u32, usize);
     /// Runs a deparser: the packet, and what it asked for.
     fn deparse_asking<'a>(
         &'a mut self,
         gress: Gress,
         pass: Pass<'a>,
-        tracer: Lent<'a>,
+        tracer: MaybeTracer<'a>,
     ) -> Result<(Vec<u8>, Requests), DropReason>;
 }
 
@@ -173,7 +174,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         let mut bytes = info.ingress_prefix(port.get(), now, job.resubmitted.as_deref());
         bytes.extend_from_slice(&job.packet);
         let mut pass = self.pass(&bytes, length);
-        let (error, parsed) = self.engine.parse(pass, lend(&mut self.tracer));
+        let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(info.ingress_prefix_bits());
         let flag = self.judge(error, info.ingress_takes_errors)?;
         self.set(fields.parser_err, flag);
@@ -181,12 +182,12 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         if self.get(fields.ucast_egress_port) == 0 {
             self.set(fields.ucast_egress_port, NO_PORT);
         }
-        self.engine.ingress(pass, lend(&mut self.tracer))?;
+        self.engine.ingress(pass, reborrow(&mut self.tracer))?;
         if self.tracer.is_some() {
             let fields = self.fields(&info.ingress_names);
             self.trace(|| TraceEvent::EndOfIngress { fields });
         }
-        let tracer = lend(&mut self.tracer);
+        let tracer = reborrow(&mut self.tracer);
         let (packet, requests) = self.engine.deparse_asking(Gress::Ingress, pass, tracer)?;
         self.after_ingress(job, packet.into(), requests)
     }
@@ -318,17 +319,17 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         let prefix = bytes.len() * 8;
         bytes.extend_from_slice(&job.packet);
         let mut pass = self.pass(&bytes, job.packet.len());
-        let (error, parsed) = self.engine.parse_egress(pass, lend(&mut self.tracer));
+        let (error, parsed) = self.engine.parse_egress(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(prefix);
         let flag = self.judge(error, info.egress_takes_errors)?;
         self.set(fields.parser_err, flag);
         self.set(fields.global_tstamp, now);
-        self.engine.egress(pass, lend(&mut self.tracer))?;
+        self.engine.egress(pass, reborrow(&mut self.tracer))?;
         if self.tracer.is_some() {
             let fields = self.fields(&info.egress_names);
             self.trace(|| TraceEvent::EndOfEgress { port, fields });
         }
-        let tracer = lend(&mut self.tracer);
+        let tracer = reborrow(&mut self.tracer);
         let (packet, requests) = self.engine.deparse_asking(Gress::Egress, pass, tracer)?;
         let drop_ctl = self.get(fields.drop_ctl);
         if drop_ctl & NO_MIRROR == 0 {

@@ -2,7 +2,7 @@
 
 use quantities::PortId;
 
-use crate::exec::DropReason;
+use crate::drop_reason::DropReason;
 use crate::tables::{EntryHandle, EntryPriority, FieldMatch, MemberId};
 use crate::value::Bits;
 

@@ -1,8 +1,5 @@
-//! What executors know of a program besides its code: its blocks, where the fields of the standard
-//! metadata lie, which user metadata is preserved or has a meaning outside, and how leaves are
-//! called. What is known of Tofino's metadata is in [`crate::tna`].
-//!
-//! v1model's user metadata fields get a meaning by annotation:
+//! What executors know of the headers and metadata of a program for v1model: where the fields of the standard metadata lie, and which
+//! user metadata is preserved or has a meaning outside. User metadata fields get a meaning by annotation:
 //!
 //! * `@field_list(i, ...)`: kept by the clones, resubmissions and recirculations that name `i`.
 //! * `@switchwright("ing_prio")`, `@switchwright("eg_prio")`: the packet's ingress and egress
@@ -14,12 +11,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use p4ir::{
-    Annotation, AnnotationValue, ControlId, LeafKind, ParserId, Program, RecordKind, Type, TypeId,
-    V1Model, ValidProgram, VarId,
+    Annotation, AnnotationValue, LeafKind, Program, Type, TypeId, V1Model, ValidProgram, VarId,
 };
 
-use crate::path::passes;
-use crate::tna::TnaInfo;
+use crate::limits::passes;
+use crate::names::{NamedLeaf, Walk};
 
 /// The port that means "drop" in `egress_spec`.
 pub const DROP_PORT: u64 = 511;
@@ -40,62 +36,54 @@ pub mod instance_type {
     pub const RESUBMITTED: u64 = 6;
 }
 
-/// A leaf with the name a person would call it by.
-#[derive(Clone, Debug)]
-pub struct NamedLeaf {
-    /// E.g. `meta.tag`, `hdr.ipv4.dscp`, `standard_metadata.egress_spec`.
-    pub name: String,
-    /// Its index in the layout.
-    pub leaf: usize,
-    /// For a header field: the leaf of the header's validity.
-    pub valid: Option<usize>,
-}
-
-/// The fields of `standard_metadata_t` that the switch itself reads and writes.
-#[derive(Clone, Debug, Default)]
+/// The fields of `standard_metadata_t` that the switch itself reads and writes: by default their leaves, as far as the program's
+/// metadata has them.
+#[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
-pub struct StandardFields {
-    pub ingress_port: Option<usize>,
-    pub egress_spec: Option<usize>,
-    pub egress_port: Option<usize>,
-    pub instance_type: Option<usize>,
-    pub packet_length: Option<usize>,
-    pub enq_timestamp: Option<usize>,
-    pub ingress_global_timestamp: Option<usize>,
-    pub egress_global_timestamp: Option<usize>,
-    pub mcast_grp: Option<usize>,
-    pub egress_rid: Option<usize>,
-    pub checksum_error: Option<usize>,
-    pub parser_error: Option<usize>,
-    pub priority: Option<usize>,
+pub struct StandardFields<T = Option<usize>> {
+    pub ingress_port: T,
+    pub egress_spec: T,
+    pub egress_port: T,
+    pub instance_type: T,
+    pub packet_length: T,
+    pub enq_timestamp: T,
+    pub ingress_global_timestamp: T,
+    pub egress_global_timestamp: T,
+    pub mcast_grp: T,
+    pub egress_rid: T,
+    pub checksum_error: T,
+    pub parser_error: T,
+    pub priority: T,
 }
 
-/// The blocks of a program, as they are run one after the other.
-#[derive(Clone, Debug)]
-pub struct Blocks {
-    /// Of ingress.
-    pub parser: ParserId,
-    /// v1model's checksum verification and ingress; Tofino's ingress.
-    pub ingress: Vec<ControlId>,
-    /// Only Tofino has them: the ingress deparser and the egress parser.
-    pub between: Option<(ControlId, ParserId)>,
-    /// Egress.
-    pub egress: Vec<ControlId>,
-    /// v1model's checksum computation and deparser; Tofino's egress deparser.
-    pub deparser: Vec<ControlId>,
+impl StandardFields {
+    /// The same fields as something else than their leaves.
+    pub(crate) fn map<T>(&self, mut f: impl FnMut(Option<usize>) -> T) -> StandardFields<T> {
+        StandardFields {
+            ingress_port: f(self.ingress_port),
+            egress_spec: f(self.egress_spec),
+            egress_port: f(self.egress_port),
+            instance_type: f(self.instance_type),
+            packet_length: f(self.packet_length),
+            enq_timestamp: f(self.enq_timestamp),
+            ingress_global_timestamp: f(self.ingress_global_timestamp),
+            egress_global_timestamp: f(self.egress_global_timestamp),
+            mcast_grp: f(self.mcast_grp),
+            egress_rid: f(self.egress_rid),
+            checksum_error: f(self.checksum_error),
+            parser_error: f(self.parser_error),
+            priority: f(self.priority),
+        }
+    }
 }
 
-/// See the module documentation.
+/// What is known of the headers and metadata of a program for v1model.
 #[derive(Clone, Debug)]
-pub struct ProgramInfo {
-    /// What is run.
-    pub blocks: Blocks,
-    /// For Tofino; then there is no standard metadata, and none of what follows but names.
-    pub tna: Option<TnaInfo>,
+pub struct V1ModelInfo {
     /// Passes through ingress and egress that one packet may cause.
     pub passes: u32,
     /// The variables of headers, user and standard metadata.
-    pub kept_vars: Vec<VarId>,
+    pub kept_vars: [VarId; 3],
     /// Standard metadata.
     pub standard: StandardFields,
     /// All leaves of the headers.
@@ -116,113 +104,8 @@ pub struct ProgramInfo {
     pub port_status: Option<usize>,
 }
 
-/// Walks a variable's type and visits every leaf with its name and the annotations above it.
-pub(crate) struct Walk<'p> {
-    program: &'p ValidProgram,
-    next: usize,
-    valid: Option<usize>,
-    pub(crate) names: Vec<NamedLeaf>,
-    annotated: Vec<(usize, &'p Annotation)>,
-}
-
-impl<'p> Walk<'p> {
-    pub(crate) fn new(program: &'p ValidProgram) -> Self {
-        Self {
-            program,
-            next: 0,
-            valid: None,
-            names: Vec::new(),
-            annotated: Vec::new(),
-        }
-    }
-
-    /// All leaves of a variable.
-    pub(crate) fn variable(&mut self, var: VarId, name: &str) -> Range<usize> {
-        self.next = self.program.layout().base(var) as usize;
-        let start = self.next;
-        self.visit(self.program.vars[var].ty, name, &[]);
-        start..self.next
-    }
-
-    fn leaf(&mut self, name: String, annotations: &[&'p Annotation]) {
-        self.names.push(NamedLeaf {
-            name,
-            leaf: self.next,
-            valid: self.valid,
-        });
-        self.annotated
-            .extend(annotations.iter().map(|a| (self.next, *a)));
-        self.next += 1;
-    }
-
-    fn visit(&mut self, ty: TypeId, name: &str, annotations: &[&'p Annotation]) {
-        let program = self.program;
-        match &program.types[ty] {
-            Type::Record { kind, fields, .. } => {
-                let outer = self.valid;
-                if *kind == RecordKind::Header {
-                    self.valid = None;
-                    let leaf = self.next;
-                    self.leaf(format!("{name}.$valid$"), &[]);
-                    self.valid = Some(leaf);
-                }
-                for field in fields {
-                    let mut inherited = annotations.to_vec();
-                    inherited.extend(&field.annotations);
-                    let name = inner_name(name, &field.name);
-                    self.visit(field.ty, &name, &inherited);
-                }
-                self.valid = outer;
-            }
-            Type::Stack { element, size } => {
-                self.leaf(format!("{name}.nextIndex"), &[]);
-                for i in 0..*size {
-                    self.visit(*element, &format!("{name}[{i}]"), annotations);
-                }
-            }
-            _ => self.leaf(name.to_owned(), annotations),
-        }
-    }
-}
-
-impl ProgramInfo {
-    /// What is known of a program; `None` if it is neither for v1model nor for Tofino.
-    #[must_use]
-    pub fn new(program: &ValidProgram) -> Option<Self> {
-        match program.v1model() {
-            Some(view) => Some(Self::of_v1model(program, view)),
-            None => Self::of_tna(program),
-        }
-    }
-
-    fn of_tna(program: &ValidProgram) -> Option<Self> {
-        let view = program.tna()?;
-        let mut walk = Walk::new(program);
-        let tna = TnaInfo::new(program, &view, &mut walk);
-        Some(Self {
-            blocks: Blocks {
-                parser: view.ingress.parser,
-                ingress: vec![view.ingress.control],
-                between: Some((view.ingress.deparser, view.egress.parser)),
-                egress: vec![view.egress.control],
-                deparser: vec![view.egress.deparser],
-            },
-            passes: tna.passes,
-            tna: Some(tna),
-            kept_vars: Vec::new(),
-            standard: StandardFields::default(),
-            headers: 0..0,
-            metadata: 0..0,
-            standard_metadata: 0..0,
-            names: walk.names,
-            field_lists: BTreeMap::new(),
-            ing_prio: None,
-            eg_prio: None,
-            port_status: None,
-        })
-    }
-
-    fn of_v1model(program: &ValidProgram, view: V1Model) -> Self {
+impl V1ModelInfo {
+    pub(crate) fn new(program: &ValidProgram, view: &V1Model) -> Self {
         let mut walk = Walk::new(program);
         let headers = walk.variable(view.headers, "hdr");
         let metadata = walk.variable(view.metadata, "meta");
@@ -248,20 +131,12 @@ impl ProgramInfo {
                 .map(|(leaf, _)| *leaf)
         };
         Self {
+            passes: passes(program),
             standard: standard_fields(program, view.standard_metadata),
             ing_prio: role("ing_prio"),
             eg_prio: role("eg_prio"),
             port_status: role("port_status"),
-            blocks: Blocks {
-                parser: view.parser,
-                ingress: vec![view.verify_checksum, view.ingress],
-                between: None,
-                egress: vec![view.egress],
-                deparser: vec![view.compute_checksum, view.deparser],
-            },
-            tna: None,
-            passes: passes(program),
-            kept_vars: vec![view.headers, view.metadata, view.standard_metadata],
+            kept_vars: [view.headers, view.metadata, view.standard_metadata],
             headers,
             metadata,
             standard_metadata,
@@ -276,17 +151,6 @@ impl ProgramInfo {
         [&self.headers, &self.metadata, &self.standard_metadata].map(Range::clone)
     }
 }
-
-/// The name of a field inside something; where names get very long, without what is outside.
-fn inner_name(outer: &str, field: &str) -> String {
-    if outer.len() + field.len() > LONG_NAME {
-        return field.chars().take(LONG_NAME).collect();
-    }
-    format!("{outer}.{field}")
-}
-
-/// Bytes of names that are shown whole.
-const LONG_NAME: usize = 1024;
 
 fn list_index(value: &AnnotationValue) -> Option<u64> {
     match value {

@@ -12,7 +12,6 @@
 
 pub mod annotations;
 pub mod ast;
-pub mod bmv2json;
 pub mod diag;
 mod disk;
 pub mod lex;

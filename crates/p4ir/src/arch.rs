@@ -4,7 +4,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::Program;
 use crate::entity::{ControlId, ExprId, ExternId, ParserId, VarId};
-use crate::expr::{Const, ExprKind};
+
+/// The architectures that executors run, each by the include file that declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Architecture {
+    /// `v1model.p4`, of BMv2's `simple_switch`.
+    V1Model,
+    /// `tna.p4`, of Tofino 1.
+    Tna,
+    /// `t2na.p4`, of Tofino 2.
+    T2na,
+}
+
+impl Architecture {
+    /// The architecture of a program, by the names that its include file declares.
+    #[must_use]
+    pub fn declared(has: impl Fn(&str) -> bool) -> Option<Self> {
+        if has("IngressDeparserT") && has("ingress_intrinsic_metadata_for_tm_t") {
+            // Only Tofino 2 has a third thread.
+            Some(if has("GhostT") { Self::T2na } else { Self::Tna })
+        } else {
+            has("V1Switch").then_some(Self::V1Model)
+        }
+    }
+
+    /// Its name in P4Info and on command lines.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1Model => "v1model",
+            Self::Tna => "tna",
+            Self::T2na => "t2na",
+        }
+    }
+
+    /// The type of the package `main`.
+    #[must_use]
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::V1Model => "V1Switch",
+            Self::Tna | Self::T2na => "Switch",
+        }
+    }
+
+    /// Whether it is Tofino's, 1 or 2.
+    #[must_use]
+    pub const fn is_tofino(self) -> bool {
+        match self {
+            Self::V1Model => false,
+            Self::Tna | Self::T2na => true,
+        }
+    }
+
+    /// Bits between Tofino's ingress intrinsic metadata and the packet, `PORT_METADATA_SIZE`; 0 where there are none.
+    #[must_use]
+    pub const fn port_metadata_bits(self) -> u32 {
+        match self {
+            Self::V1Model => 0,
+            Self::Tna => 64,
+            Self::T2na => 192,
+        }
+    }
+}
 
 /// A constructor argument of a package.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +104,13 @@ impl Package {
     /// The argument of a constructor parameter.
     pub fn arg(&self, name: &str) -> Option<&ArgValue> {
         self.args.iter().find(|a| a.name == name).map(|a| &a.value)
+    }
+
+    fn parser(&self, name: &str) -> Option<ParserId> {
+        match self.arg(name)? {
+            ArgValue::Parser(id) => Some(*id),
+            _ => None,
+        }
     }
 
     fn control(&self, name: &str) -> Option<ControlId> {
@@ -94,55 +162,59 @@ pub struct Tna {
     pub ingress: Gress,
     /// Behind it.
     pub egress: Gress,
-    /// Bits between the ingress intrinsic metadata and the packet: 64 on Tofino 1, 192 on Tofino 2.
+    /// Bits between the ingress intrinsic metadata and the packet.
     pub port_metadata_bits: u32,
 }
 
+/// The blocks of `main`, by architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipeline {
+    /// Of `V1Switch`.
+    V1Model(V1Model),
+    /// Of the first pipeline of `Switch`.
+    Tofino(Tna),
+}
+
 impl Program {
-    /// The pipeline of a program for `tna.p4` or `t2na.p4`, or `None` if `main` is not a `Switch` of a `Pipeline` with
-    /// all six blocks.
-    pub fn tna(&self) -> Option<Tna> {
-        if self.main.type_name != "Switch" {
+    /// The pipeline of a program, or `None` if the architecture is not known or `main` does not have all its blocks.
+    #[must_use]
+    pub fn pipeline(&self) -> Option<Pipeline> {
+        let architecture = self.architecture?;
+        if self.main.type_name != architecture.package() {
             return None;
         }
+        match architecture {
+            Architecture::V1Model => self.v1model().map(Pipeline::V1Model),
+            Architecture::Tna | Architecture::T2na => {
+                let bits = architecture.port_metadata_bits();
+                self.tofino(bits).map(Pipeline::Tofino)
+            }
+        }
+    }
+
+    fn tofino(&self, port_metadata_bits: u32) -> Option<Tna> {
         let ArgValue::Package(pipe) = self.main.arg("pipe0")? else {
-            return None;
-        };
-        let parser = |name| match pipe.arg(name)? {
-            ArgValue::Parser(id) => Some(*id),
-            _ => None,
-        };
-        let ArgValue::Value(size) = self.main.arg("PORT_METADATA_SIZE")? else {
-            return None;
-        };
-        let ExprKind::Const(Const::Bits(size)) = &self.exprs.get(*size)?.kind else {
             return None;
         };
         Some(Tna {
             ingress: Gress {
-                parser: parser("ingress_parser")?,
+                parser: pipe.parser("ingress_parser")?,
                 control: pipe.control("ingress")?,
                 deparser: pipe.control("ingress_deparser")?,
             },
             egress: Gress {
-                parser: parser("egress_parser")?,
+                parser: pipe.parser("egress_parser")?,
                 control: pipe.control("egress")?,
                 deparser: pipe.control("egress_deparser")?,
             },
-            port_metadata_bits: u32::try_from(size).ok()?,
+            port_metadata_bits,
         })
     }
 
-    /// The v1model view, or `None` if `main` is not a `V1Switch` with all six blocks over shared variables.
-    pub fn v1model(&self) -> Option<V1Model> {
+    /// The six blocks, if they share their variables.
+    fn v1model(&self) -> Option<V1Model> {
         let main = &self.main;
-        if main.type_name != "V1Switch" {
-            return None;
-        }
-        let parser = match main.arg("p")? {
-            ArgValue::Parser(id) => *id,
-            _ => return None,
-        };
+        let parser = main.parser("p")?;
         let params = &self.parsers.get(parser)?.params;
         let view = V1Model {
             parser,

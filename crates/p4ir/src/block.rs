@@ -9,6 +9,7 @@ use crate::entity::{
     ActionId, ControlId, ExprId, ExternId, ParserId, StateId, TableId, TypeId, ValueSetId, VarId,
 };
 use crate::expr::Const;
+use crate::externs::ExternType;
 use crate::stmt::{Assign, Block};
 use crate::{Program, Span};
 
@@ -500,8 +501,8 @@ pub struct Control {
 pub struct ExternInstance {
     /// Control-plane name.
     pub name: String,
-    /// Name of the extern type, e.g. `counter`, `action_selector`.
-    pub type_name: String,
+    /// What it is.
+    pub ty: ExternType,
     /// Type arguments.
     pub type_args: Vec<TypeId>,
     /// Constructor arguments in declaration order, with the parameter's name.

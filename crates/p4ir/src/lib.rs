@@ -120,13 +120,13 @@
 //! # Externs
 //!
 //! Extern objects are instances ([`ExternInstance`]) with compile-time constructor arguments. Calls
-//! name method and arguments in declaration order, each [`ExternArg`] by its direction; an argument of
+//! name a callee ([`ExternCallee`]) that was resolved when the program was made, and arguments in declaration order, each [`ExternArg`] by its direction; an argument of
 //! aggregate type is given as the list of its scalar leaves ([`ExternArg::Fields`]), header
 //! fields in order, validity left out. Names and argument orders are those of the architecture's `.p4` file.
 //!
 //! # The packet path of v1model
 //!
-//! [`Program::v1model`] gives the six blocks. Lowering makes all six use the same three variables for
+//! [`Program::pipeline`] gives the six blocks. Lowering makes all six use the same three variables for
 //! headers, user metadata and standard metadata, so nothing is copied between blocks. Per packet, an
 //! executor does what BMv2's `simple_switch` does:
 //!
@@ -155,7 +155,7 @@
 //!
 //! # The packet path of Tofino
 //!
-//! [`Program::tna`] gives two parsers, two controls and two deparsers. The three blocks of ingress share variables (one for
+//! [`Program::pipeline`] gives two parsers, two controls and two deparsers. The three blocks of ingress share variables (one for
 //! each type that the architecture passes), and so do the three of egress; ingress and egress share nothing. Lowering has
 //! put the externs of `tna.p4` in terms of those of v1model (see `p4front`'s `lower/tna.rs`): what is left of them in the IR are the
 //! functions `mirror`, `resubmit_with` and `digest`, which deparsers call. Per packet:
@@ -176,6 +176,7 @@ mod arch;
 mod block;
 mod entity;
 mod expr;
+mod externs;
 mod layout;
 pub mod limits;
 mod stmt;
@@ -183,7 +184,7 @@ mod text;
 mod types;
 mod valid;
 
-pub use arch::{ArgValue, Gress, Package, PackageArg, Tna, V1Model};
+pub use arch::{Architecture, ArgValue, Gress, Package, PackageArg, Pipeline, Tna, V1Model};
 pub use block::{
     Action, ActionScope, Annotation, AnnotationValue, Control, DefaultAction, Direction, Entry,
     ExternInstance, Function, Key, KeySet, MatchKind, Param, Parser, SelectCase, SelectMatch,
@@ -195,6 +196,7 @@ pub use entity::{
     TypeId, ValueSetId, VarId,
 };
 pub use expr::{BinaryOp, Const, Expr, ExprKind, Place, Projection, UnaryOp};
+pub use externs::{ExternCallee, ExternFunction, ExternMethod, ExternType};
 pub use layout::{Layout, Leaf, LeafKind};
 pub use num_bigint::{BigInt, BigUint};
 pub use stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind, SwitchCase};
@@ -245,6 +247,8 @@ pub struct Program {
     pub value_sets: Arena<ValueSetId, ValueSet>,
     /// Extern objects.
     pub externs: Arena<ExternId, ExternInstance>,
+    /// What the program is made for, if it is one that is known; [`Program::pipeline`] says whether `main` keeps to it.
+    pub architecture: Option<Architecture>,
     /// The instantiation `main`.
     pub main: Package,
 }

@@ -28,6 +28,13 @@ pub enum Limit {
     NameBytes,
 }
 
+/// Bits of the widest type, and the longest shift of an `int` by a distance known when the program is compiled: keeps a hostile
+/// program from asking for gigabytes.
+pub const MAX_BITS: u32 = 65_536;
+
+/// Elements of the longest array of counters, meters or registers: each costs memory as soon as the program runs.
+pub const MAX_ELEMENTS: u64 = 1 << 26;
+
 impl Limit {
     /// The most that is accepted.
     pub const fn most(self) -> u64 {

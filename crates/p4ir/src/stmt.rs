@@ -7,6 +7,7 @@ use crate::entity::{
     ActionId, ControlId, ExprId, ExternId, FunctionId, ParserId, TableId, TypeId, VarId,
 };
 use crate::expr::{Const, Place};
+use crate::externs::ExternCallee;
 
 /// Statements run in order.
 pub type Block = Vec<Stmt>;
@@ -65,13 +66,11 @@ pub enum ExternArg {
     Omitted,
 }
 
-/// A call to an extern function (`object` is `None`) or method.
+/// A call to an extern function or method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternCall {
-    /// The object whose method is called.
-    pub object: Option<ExternId>,
-    /// Name of function or method.
-    pub name: String,
+    /// What is called.
+    pub callee: ExternCallee,
     /// Type arguments, inferred or given, of the function or method itself.
     pub type_args: Vec<TypeId>,
     /// Arguments in declaration order.

@@ -65,7 +65,7 @@ impl Printer<'_, '_, '_> {
             writeln!(
                 self.out,
                 "extern {id} {}<{}>({}) {}",
-                object.type_name,
+                object.ty.name(),
                 types.join(", "),
                 args.join(", "),
                 object.name
@@ -462,7 +462,8 @@ impl Printer<'_, '_, '_> {
                 text
             }
             StmtKind::Extern(call) => {
-                let object = call.object.map_or(String::new(), |id| format!("{id}."));
+                let object = call.callee.object();
+                let object = object.map_or(String::new(), |id| format!("{id}."));
                 let args: Vec<_> = call.args.iter().map(|a| self.extern_arg(a)).collect();
                 let result = call
                     .result
@@ -471,7 +472,7 @@ impl Printer<'_, '_, '_> {
                 let types: Vec<_> = call.type_args.iter().map(|t| self.type_name(*t)).collect();
                 format!(
                     "extern {object}{}<{}>({}){result}",
-                    call.name,
+                    call.callee.name(),
                     types.join(", "),
                     args.join(", ")
                 )

@@ -41,7 +41,7 @@ pub fn compile(path: &Path, options: &Options) -> Result<Arc<ValidProgram>, Prog
     let read = |e: &dyn fmt::Display| ProgramError::Read(format!("{}: {e}", path.display()));
     if path.extension().is_some_and(|e| e == "json") {
         let text = std::fs::read_to_string(path).map_err(|e| read(&e))?;
-        let program = p4front::bmv2json::read(&text);
+        let program = bmv2json::read(&text);
         return program
             .map(Arc::new)
             .map_err(|e| ProgramError::Compile(format!("{}: {e}", path.display())));

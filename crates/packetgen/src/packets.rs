@@ -13,8 +13,8 @@ use p4exec::tna::INGRESS_METADATA_BITS;
 use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
 use p4ir::{
-    BinaryOp, Block, Callee, Const, ExprId, ExprKind, KeySet, ParserId, Place, Projection,
-    SelectMatch, StmtKind, Target, Transition, Type, TypeId, ValidProgram, VarId,
+    BinaryOp, Block, Callee, Const, ExprId, ExprKind, KeySet, ParserId, Pipeline, Place,
+    Projection, SelectMatch, StmtKind, Target, Transition, Type, TypeId, ValidProgram, VarId,
 };
 
 use crate::{Choices, Pool};
@@ -60,13 +60,13 @@ impl PacketMaker {
     /// A packet made by the parser's states, and a payload.
     pub fn well_formed(&self, pool: &Pool, choices: &mut Choices<'_>) -> Vec<u8> {
         // What Tofino lays before a packet for the parser is not part of it.
-        let (parser, before) = match (self.program.v1model(), self.program.tna()) {
-            (Some(view), _) => (view.parser, 0),
-            (None, Some(view)) => {
+        let (parser, before) = match self.program.pipeline() {
+            Some(Pipeline::V1Model(view)) => (view.parser, 0),
+            Some(Pipeline::Tofino(view)) => {
                 let bits = INGRESS_METADATA_BITS + view.port_metadata_bits as usize;
                 (view.ingress.parser, bits / 8)
             }
-            (None, None) => return choices.bytes(64),
+            None => return choices.bytes(64),
         };
         let mut walk = Walk {
             program: &self.program,

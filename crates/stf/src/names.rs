@@ -1,7 +1,7 @@
 //! Finding tables, actions, keys and objects by the names case files use: whole, or the end of one.
 
 use p4exec::RuntimeState;
-use p4ir::{ActionId, ExternId, TableId, ValueSetId};
+use p4ir::{ActionId, ExternId, ExternType, TableId, ValueSetId};
 
 /// The one of `names` that equals `wanted`, or else the only one that ends with it.
 fn find<T>(names: impl Iterator<Item = (T, String)>, wanted: &str) -> Result<T, String> {
@@ -42,14 +42,18 @@ pub(crate) fn action(state: &RuntimeState, table: TableId, name: &str) -> Result
     find(names, name).map_err(|e| format!("action: {e} in table `{}`", program.tables[table].name))
 }
 
-pub(crate) fn object(state: &RuntimeState, kinds: &[&str], name: &str) -> Result<ExternId, String> {
+pub(crate) fn object(
+    state: &RuntimeState,
+    types: &[ExternType],
+    name: &str,
+) -> Result<ExternId, String> {
     let program = state.program();
-    let of_kind = program
+    let of_type = program
         .externs
         .iter()
-        .filter(|(_, e)| kinds.contains(&e.type_name.as_str()));
-    find(of_kind.map(|(id, e)| (id, e.name.clone())), name)
-        .map_err(|e| format!("{}: {e}", kinds[0]))
+        .filter(|(_, e)| types.contains(&e.ty));
+    find(of_type.map(|(id, e)| (id, e.name.clone())), name)
+        .map_err(|e| format!("{}: {e}", types[0].name()))
 }
 
 pub(crate) fn value_set(state: &RuntimeState, name: &str) -> Result<ValueSetId, String> {

@@ -14,7 +14,7 @@ use p4exec::tables::{
 };
 use p4exec::value::Bits;
 use p4exec::{Executor, Outputs, RuntimeState, Update};
-use p4ir::{ExternId, TableId};
+use p4ir::{ExternId, ExternType, TableId};
 use quantities::{Bytes, Nanos, PortId};
 
 use crate::case::{
@@ -257,8 +257,8 @@ impl Run<'_> {
     }
 
     fn profile(&self, name: &str) -> Result<(ExternId, TableId), String> {
-        let kinds = ["action_selector", "action_profile"];
-        let id = names::object(self.state(), &kinds, name)?;
+        let types = [ExternType::ActionSelector, ExternType::ActionProfile];
+        let id = names::object(self.state(), &types, name)?;
         let mut tables = self.state().program().tables.iter();
         match tables.find(|(_, t)| t.implementation == Some(id)) {
             Some((table, _)) => Ok((id, table)),
@@ -380,7 +380,7 @@ impl Run<'_> {
     }
 
     fn object(&mut self, statement: &Statement) -> Result<(), String> {
-        let find = |kind: &'static str, name: &str| names::object(self.state(), &[kind], name);
+        let find = |ty: ExternType, name: &str| names::object(self.state(), &[ty], name);
         match statement {
             Statement::CounterRead { counter, index } => self
                 .counter_cell(counter, &CellName::Index(*index))
@@ -391,7 +391,7 @@ impl Run<'_> {
                 packets,
                 bytes,
             } => {
-                let counter = find("counter", counter)?;
+                let counter = find(ExternType::Counter, counter)?;
                 let value = CounterCell {
                     packets: *packets,
                     bytes: Bytes::new(*bytes),
@@ -447,7 +447,7 @@ impl Run<'_> {
                 index,
                 value,
             } => {
-                let register = find("register", register)?;
+                let register = find(ExternType::Register, register)?;
                 let width = self.state().register(register).map_err(show)?.width;
                 let value = Bits::from_biguint(width, &value.value);
                 self.apply(Update::SetRegister {
@@ -457,7 +457,7 @@ impl Run<'_> {
                 })
             }
             Statement::RegisterReset { register } => {
-                let register = find("register", register)?;
+                let register = find(ExternType::Register, register)?;
                 let array = self.state().register(register).map_err(show)?;
                 let (size, value) = (array.size(), Bits::zero(array.width));
                 (0..size).try_for_each(|index| {
@@ -469,7 +469,7 @@ impl Run<'_> {
                 })
             }
             Statement::MeterGetRates { meter, index } => {
-                let id = find("meter", meter)?;
+                let id = find(ExternType::Meter, meter)?;
                 let size = self.state().meter(id).map_err(show)?.cells.len();
                 if *index < size {
                     Ok(())
@@ -482,7 +482,7 @@ impl Run<'_> {
                 index,
                 rates,
             } => {
-                let meter = find("meter", meter)?;
+                let meter = find(ExternType::Meter, meter)?;
                 let config = Some(meter_config(rates)?);
                 let size = self.state().meter(meter).map_err(show)?.cells.len();
                 let mut cells = match index {
@@ -505,13 +505,13 @@ impl Run<'_> {
         let state = self.state();
         match cell {
             CellName::Index(index) => {
-                let id = names::object(state, &["counter"], name)?;
+                let id = names::object(state, &[ExternType::Counter], name)?;
                 let cells = &state.counter(id).map_err(show)?.cells;
                 let missing = || format!("counter `{name}` has {} cells", cells.len());
                 cells.get(*index).copied().ok_or_else(missing)
             }
             CellName::Entry(entry) => {
-                let id = names::object(state, &["direct_counter"], name)?;
+                let id = names::object(state, &[ExternType::DirectCounter], name)?;
                 let known = self.entries.get(entry);
                 let (table, handle) =
                     known.ok_or_else(|| format!("no entry was called `{entry}`"))?;
@@ -531,7 +531,7 @@ impl Run<'_> {
     }
 
     fn register_cell(&self, name: &str, index: usize) -> Result<Bits, String> {
-        let id = names::object(self.state(), &["register"], name)?;
+        let id = names::object(self.state(), &[ExternType::Register], name)?;
         let array = self.state().register(id).map_err(show)?;
         let missing = || format!("register `{name}` has {} cells", array.size());
         array.read(index).cloned().ok_or_else(missing)

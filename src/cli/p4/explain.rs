@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use p4exec::compile::Listing;
-use p4exec::v1model::{ProgramInfo, leaf_width};
+use p4exec::info::ProgramInfo;
+use p4exec::v1model::leaf_width;
 use p4front::diag::Diagnostics;
 use p4front::lex::{Token, TokenKind};
 use p4front::source::SourceMap;
@@ -218,7 +219,7 @@ fn storage(program: &p4ir::ValidProgram) -> String {
     let Some(info) = ProgramInfo::new(program) else {
         return text;
     };
-    for named in &info.names {
+    for named in info.names() {
         let kind = leaves[named.leaf].kind;
         let what = match kind {
             LeafKind::Bits {
@@ -236,7 +237,7 @@ fn storage(program: &p4ir::ValidProgram) -> String {
         };
         let _ = writeln!(text, "{:6}  {:12}  {}", named.leaf, what, named.name);
     }
-    let own: usize = info.names.len();
+    let own = info.names().count();
     let _ = writeln!(
         text,
         "{:6}  locals, parameters and temporaries",
@@ -272,7 +273,7 @@ fn tables(program: &p4ir::ValidProgram) -> String {
         }
         for direct in &table.direct {
             let instance = &program.externs[*direct];
-            let _ = writeln!(text, "  direct   {} {}", instance.type_name, instance.name);
+            let _ = writeln!(text, "  direct   {} {}", instance.ty.name(), instance.name);
         }
         let kind = match (
             table.needs_priority(),

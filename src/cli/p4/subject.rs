@@ -93,7 +93,7 @@ impl Source {
         };
         if self.is_json() {
             let text = terminal::read(&self.program.to_string_lossy())?;
-            let program = p4front::bmv2json::read(&text).input(self.program.display())?;
+            let program = bmv2json::read(&text).input(self.program.display())?;
             return Ok(Subject {
                 program: Arc::new(program),
                 info: p4info.map(index).transpose()?,

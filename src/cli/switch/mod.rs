@@ -242,7 +242,7 @@ impl Switch {
                 loaded.map_err(|refusal| Fault::input(format!("{name}: {refusal}")))?;
             }
             Start::Json(text) => {
-                let program = p4front::bmv2json::read(&text).input(&name)?;
+                let program = bmv2json::read(&text).input(&name)?;
                 let executor = engine.handle().build(Arc::new(program)).input(&name)?;
                 engine.handle().replace(executor).input(&name)?;
             }

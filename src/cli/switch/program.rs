@@ -20,7 +20,7 @@ pub(super) enum Start {
 /// A file that cannot be read or does not compile.
 pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
     let text = terminal::read(path)?;
-    if p4front::bmv2json::is_json(&text) {
+    if bmv2json::is_json(&text) {
         return Ok(Start::Json(text));
     }
     let mut map = SourceMap::new();

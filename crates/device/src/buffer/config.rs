@@ -1,4 +1,4 @@
-//! What a shared-buffer switch is told: ports, thresholds, schedulers, marking; and why it refuses.
+//! Configuration of a shared-buffer switch: ports, thresholds, schedulers, marking; and why one is refused.
 
 use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};

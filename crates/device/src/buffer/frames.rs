@@ -1,4 +1,4 @@
-//! Frames that lie somewhere until they are taken up again: short ones side by side, each in a cache line of its own.
+//! Storage of frames by number: short ones side by side, each in a cache line of its own.
 
 use p4exec::prefetch;
 

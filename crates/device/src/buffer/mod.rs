@@ -38,7 +38,7 @@ pub use frames::{Frames, LINE};
 pub use pause::PauseEdge;
 pub use waits::{Held, HeldBack, Resume, Snapshot, Wait};
 
-use pause::{Heard, Timer};
+use pause::{ReceivedPause, Timer};
 use schedule::Turn;
 use store::{Fifo, Put, Store};
 
@@ -157,7 +157,7 @@ struct Port {
     classes: [Class; CLASSES],
     /// What the next PFC frame is to say; `None` in all if there is nothing to say.
     say: pfc::Repr,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<ReceivedPause>,
 }
 
 /// See the module documentation.

@@ -1,4 +1,4 @@
-//! Priority Flow Control: saying stop and go on, hearing them, and the timers of both.
+//! Priority Flow Control: sending and obeying pause frames, and the timers of both.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::{Buffer, Wire, bit};
 
 /// A PFC frame that was received and will be acted on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct ReceivedPause {
     at: Nanos,
     times: [Option<Quanta>; CLASSES],
 }
@@ -97,7 +97,7 @@ impl Buffer {
             return;
         }
         let at = Nanos::new(now.get().saturating_add(port.config.reaction.get()));
-        port.heard.push_back(Heard {
+        port.heard.push_back(ReceivedPause {
             at,
             times: frame.times,
         });

@@ -1,4 +1,4 @@
-//! Where waiting packets lie: slots that are used again, strung into queues.
+//! Storage of waiting packets: slots that are used again, linked into queues.
 
 use p4exec::prefetch;
 

@@ -1,4 +1,4 @@
-//! Who waits for whom: what a switch tells the deadlock detector.
+//! Which queues wait for which: what a switch tells the deadlock detector.
 
 use quantities::{Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};

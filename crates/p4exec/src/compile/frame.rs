@@ -13,7 +13,8 @@ use std::ops::Range;
 use p4ir::{Entity as _, LeafKind, Type, TypeId, ValidProgram, VarId};
 use serde::{Deserialize, Serialize};
 
-use crate::v1model::{ProgramInfo, leaf_width};
+use crate::info::ProgramInfo;
+use crate::v1model::leaf_width;
 use crate::value::Bits;
 
 /// One leaf in the frame.
@@ -145,7 +146,7 @@ impl FrameLayout {
             };
             per_type.insert(id, words);
         }
-        let first = &info.kept_vars;
+        let first = info.kept_vars();
         let rest = program.vars.keys().filter(|var| !first.contains(var));
         let mut slots = vec![Slot::new(0, LeafKind::Bool); layout.leaves().len()];
         let mut bases = vec![0; program.vars.len()];

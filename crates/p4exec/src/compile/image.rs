@@ -119,7 +119,7 @@ fn draw(
     state: &RuntimeState,
     control: &ControlState,
 ) -> Option<()> {
-    let entries = table.few().entries()?;
+    let entries = table.small().entries()?;
     let length = entries.first().map_or(0, |(entry, _)| entry.len());
     words.extend([0, 0]);
     // Worst first, so that the last match is the winner.

@@ -1,4 +1,4 @@
-//! The border between Rust and compiled code: the one file of this crate with `unsafe`.
+//! Calls of compiled code, and the helpers that it calls: the one file of this crate with `unsafe`.
 //!
 //! Compiled code is called with a [`Ctx`] and the frame, and calls back through [`Helper`]s. What
 //! makes this sound: [`Session::run`] is the only caller; it fills the `Ctx` with pointers that live
@@ -24,6 +24,7 @@ use super::runtime::{Runtime, WideOp};
 use super::site::Site;
 use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
+use crate::forward::Way;
 use crate::path::Pass;
 use crate::state::{ExternState, RuntimeState};
 
@@ -186,38 +187,19 @@ pub(super) enum BlockKind {
 }
 
 /// How the function of all blocks ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub(super) enum Way {
-    /// The packet is written.
-    Sent,
-    /// It was aborted.
-    Aborted,
-    /// Ingress dropped it.
-    DroppedInIngress,
-    /// Egress dropped it.
-    DroppedInEgress,
-    /// It asked for something, or goes to a group, when ingress ended.
-    AfterIngress,
-    /// It asked for something when egress ended.
-    AfterEgress,
-}
-
-impl Way {
-    fn from_code(code: u64) -> Self {
-        use Way::*;
-        let all = [
-            Sent,
-            Aborted,
-            DroppedInIngress,
-            DroppedInEgress,
-            AfterIngress,
-            AfterEgress,
-        ];
-        all.into_iter()
-            .find(|way| *way as u64 == code)
-            .unwrap_or(Aborted)
-    }
+fn way_of_code(code: u64) -> Way {
+    use Way::*;
+    let all = [
+        Sent,
+        Aborted,
+        DroppedInIngress,
+        DroppedInEgress,
+        AfterIngress,
+        AfterEgress,
+    ];
+    all.into_iter()
+        .find(|way| *way as u64 == code)
+        .unwrap_or(Aborted)
 }
 
 impl Code {
@@ -339,7 +321,7 @@ impl<'a> Session<'a> {
         out.reserve(room + 8 + pass.bytes.len());
         let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
         let (ended, end) = self.run_block(whole, pass, start);
-        let way = Way::from_code(ended.code);
+        let way = way_of_code(ended.code);
         if way == Way::Sent {
             // SAFETY: as in `run_deparser`.
             unsafe {

@@ -47,7 +47,7 @@ pub use codegen::Listing;
 pub use jit::prefetch;
 pub use object::Object;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,17 +55,21 @@ use p4ir::ValidProgram;
 use quantities::{Nanos, PortId, Priority};
 
 use crate::exec::{Batch, Departure, DropReason, Executor, OutputMetadata, Outputs, Sink};
+use crate::forward::{
+    Blocks, EgressMetadata, IngressMetadata, StandardMetadata, Step, Way, enter_ingress, forward,
+};
+use crate::info::{ArchitectureInfo, ProgramInfo};
 use crate::interp::Interpreter;
-use crate::path::{self, Engine, IngressJob, Lent, Pass, Requests};
+use crate::path::{self, Engine, IngressJob, MaybeTracer, Pass, Requests};
 use crate::state::{BuildError, RuntimeState};
 use crate::tna::Gress;
 use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
-use crate::v1model::{DROP_PORT, ProgramInfo, instance_type};
+use crate::v1model::{DROP_PORT, StandardFields, V1ModelInfo, instance_type};
 use crate::value::Bits;
 use frame::FrameLayout;
 use image::Images;
-use jit::{BlockKind, Cells, Code, Session, Way};
+use jit::{BlockKind, Cells, Code, Session};
 use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
@@ -98,20 +102,9 @@ pub struct Compiled {
 type Cell = Option<(usize, u64)>;
 
 /// The fields that the switch itself reads and writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Fields {
-    ingress_port: Cell,
-    egress_spec: Cell,
-    egress_port: Cell,
-    instance_type: Cell,
-    packet_length: Cell,
-    enq_timestamp: Cell,
-    ingress_time: Cell,
-    egress_time: Cell,
-    mcast_grp: Cell,
-    egress_rid: Cell,
-    parser_error: Cell,
-    priority: Cell,
+    standard: StandardFields<Cell>,
     ing_prio: Cell,
     eg_prio: Cell,
 }
@@ -125,20 +118,11 @@ impl Fields {
                 (slot.word as usize, mask)
             })
         };
-        let standard = &info.standard;
+        let Some(info) = info.v1model() else {
+            return Self::default();
+        };
         Self {
-            ingress_port: cell(standard.ingress_port),
-            egress_spec: cell(standard.egress_spec),
-            egress_port: cell(standard.egress_port),
-            instance_type: cell(standard.instance_type),
-            packet_length: cell(standard.packet_length),
-            enq_timestamp: cell(standard.enq_timestamp),
-            ingress_time: cell(standard.ingress_global_timestamp),
-            egress_time: cell(standard.egress_global_timestamp),
-            mcast_grp: cell(standard.mcast_grp),
-            egress_rid: cell(standard.egress_rid),
-            parser_error: cell(standard.parser_error),
-            priority: cell(standard.priority),
+            standard: info.standard.map(cell),
             ing_prio: cell(info.ing_prio),
             eg_prio: cell(info.eg_prio),
         }
@@ -322,19 +306,24 @@ impl Executor for Compiled {
 
     fn process_batch(&mut self, now: Nanos, packets: &[(PortId, &[u8])], out: &mut Batch) {
         let mut machine = self.machine();
-        let info = machine.info;
+        let info = match &machine.info.architecture {
+            ArchitectureInfo::V1Model(info) => info,
+            ArchitectureInfo::Tofino(info) => {
+                for (arrival, (port, packet)) in packets.iter().enumerate() {
+                    out.arrival = arrival as u32;
+                    tna_path::run(&mut machine, info, now, packet, *port, out, None);
+                }
+                return;
+            }
+        };
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
-            if let Some(tna) = &info.tna {
-                tna_path::run(&mut machine, tna, now, packet, *port, out, None);
-                continue;
-            }
             // A later packet is on its way to the cache while this one is processed.
             let later = packets
                 .get(arrival + AHEAD)
                 .and_then(|(_, packet)| packet.first().copied());
             std::hint::black_box(later);
-            machine.forward(now, packet, *port, out);
+            machine.forward(info, now, packet, *port, out);
         }
     }
 
@@ -352,7 +341,7 @@ impl Executor for Compiled {
 struct Machine<'a> {
     session: Session<'a>,
     fields: &'a Fields,
-    info: &'a Arc<ProgramInfo>,
+    info: &'a ProgramInfo,
     out_room: Option<usize>,
     /// The same, if all blocks are one function.
     in_one: Option<usize>,
@@ -360,71 +349,32 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     /// Takes a packet all the way, on the short way as long as it asks for nothing special.
-    fn forward(&mut self, now: Nanos, bytes: &[u8], port: PortId, out: &mut Batch) {
+    fn forward(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        bytes: &[u8],
+        port: PortId,
+        out: &mut Batch,
+    ) {
         let mut pass = Pass {
             now,
             bytes,
             parsed: 0,
             length: bytes.len(),
         };
-        self.enter(now, bytes.len(), port);
+        self.enter(info, now, bytes.len(), port);
+        let start = out.bytes.len();
+        let (way, forwarded);
         if let Some(room) = self.in_one {
-            return self.forward_in_one(pass, port, room, out);
+            (way, pass.parsed) = self.session.run_whole(pass, &mut out.bytes, room);
+            forwarded = self.session.forwarded();
+        } else {
+            (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
         }
-        let (error, parsed) = self.run_parser(pass);
-        pass.parsed = parsed;
-        let fields = self.fields;
-        set(self.frame(), fields.parser_error, u64::from(error));
-        if let Err(reason) = self.block(BlockKind::Ingress, pass) {
-            return out.dropped(reason);
-        }
-        if self.session.runtime.scratch.requested || get(self.frame(), fields.mcast_grp) != 0 {
-            let requests = self.take_requests();
-            let info = Arc::clone(self.info);
-            let job = IngressJob::received(bytes, port);
-            return path::resume_after_ingress(self, info, now, &job, pass.parsed, requests, out);
-        }
-        let frame = self.frame();
-        let egress_spec = get(frame, fields.egress_spec);
-        if egress_spec == DROP_PORT {
-            return out.dropped(DropReason::Ingress);
-        }
-        let rid = get(frame, fields.egress_rid) as u16;
-        let port = PortId::new(egress_spec as u16);
-        self.enter_egress(now, bytes.len(), port, rid);
-        if let Err(reason) = self.block(BlockKind::Egress, pass) {
-            return out.dropped(reason);
-        }
-        if self.session.runtime.scratch.requested {
-            let requests = self.take_requests();
-            let info = Arc::clone(self.info);
-            return path::resume_after_egress(self, info, pass, (port, rid), requests, out);
-        }
-        if get(self.frame(), fields.egress_spec) == DROP_PORT {
-            return out.dropped(DropReason::Egress);
-        }
-        let start = out.bytes.len();
-        if let Err(reason) = self.write_packet(pass, &mut out.bytes) {
-            out.bytes.truncate(start);
-            return out.dropped(reason);
-        }
-        let metadata = self.output_metadata(rid);
-        out.sent.push(Departure {
-            arrival: out.arrival,
-            port,
-            range: start..out.bytes.len(),
-            metadata,
-        });
-    }
-
-    /// The same where all blocks are one function.
-    fn forward_in_one(&mut self, mut pass: Pass<'_>, port: PortId, room: usize, out: &mut Batch) {
-        let start = out.bytes.len();
-        let (way, parsed) = self.session.run_whole(pass, &mut out.bytes, room);
-        pass.parsed = parsed;
         match way {
             Way::Sent => {
-                let (port, rid) = self.session.forwarded();
+                let (port, rid) = forwarded;
                 let metadata = self.output_metadata(rid);
                 out.sent.push(Departure {
                     arrival: out.arrival,
@@ -440,18 +390,33 @@ impl Machine<'_> {
             Way::DroppedInIngress => out.dropped(DropReason::Ingress),
             Way::DroppedInEgress => out.dropped(DropReason::Egress),
             Way::AfterIngress => {
-                let requests = self.take_requests();
-                let info = Arc::clone(self.info);
-                let job = IngressJob::received(pass.bytes, port);
-                path::resume_after_ingress(self, info, pass.now, &job, parsed, requests, out);
+                let (info, requests) = (Arc::clone(info), self.take_requests());
+                let job = IngressJob::received(bytes, port);
+                path::resume_after_ingress(self, info, now, &job, pass.parsed, requests, out);
             }
             Way::AfterEgress => {
-                let requests = self.take_requests();
-                let info = Arc::clone(self.info);
-                let forwarded = self.session.forwarded();
+                let (info, requests) = (Arc::clone(info), self.take_requests());
                 path::resume_after_egress(self, info, pass, forwarded, requests, out);
             }
         }
+    }
+
+    /// The short way with a function for each block: how it ended, and the port and replica number with which the packet left ingress.
+    #[inline(never)]
+    fn run_blocks(&mut self, pass: &mut Pass<'_>, out: &mut Vec<u8>) -> (Way, (PortId, u16)) {
+        let fields = self.fields;
+        let mut steps = Steps {
+            machine: self,
+            pass: *pass,
+            out,
+            forwarded: (PortId::new(0), 0),
+        };
+        let way = match forward(&mut steps, &fields.standard) {
+            Step::Continue(()) => Way::Sent,
+            Step::Break(way) => way,
+        };
+        *pass = steps.pass;
+        (way, steps.forwarded)
     }
 
     fn frame(&mut self) -> &mut [u64] {
@@ -459,31 +424,22 @@ impl Machine<'_> {
     }
 
     /// Clears headers and metadata and fills in what a received packet enters with.
-    fn enter(&mut self, now: Nanos, length: usize, port: PortId) {
+    fn enter(&mut self, info: &V1ModelInfo, now: Nanos, length: usize, port: PortId) {
         let fields = self.fields;
         let kept = self.session.runtime.layout.kept;
         let frame = self.frame();
         frame[..kept].fill(0);
-        set(frame, fields.ingress_port, u64::from(port.get()));
-        set(frame, fields.packet_length, length as u64);
-        set(frame, fields.ingress_time, now.get() / 1000);
-        if let Some(leaf) = self.info.port_status {
+        let packet = IngressMetadata {
+            port: u64::from(port.get()),
+            length: length as u64,
+            time: Some(now.get() / 1000),
+        };
+        enter_ingress(&mut FrameFields(frame), &fields.standard, packet);
+        if let Some(leaf) = info.port_status {
             let slot = self.session.runtime.layout.slot(leaf);
             let status = self.session.runtime.state.port_status(slot.width);
             slot.write(self.frame(), &status);
         }
-    }
-
-    fn enter_egress(&mut self, now: Nanos, length: usize, port: PortId, rid: u16) {
-        let fields = self.fields;
-        let frame = self.frame();
-        set(frame, fields.instance_type, instance_type::NORMAL);
-        set(frame, fields.egress_port, u64::from(port.get()));
-        set(frame, fields.egress_rid, u64::from(rid));
-        set(frame, fields.egress_spec, 0);
-        set(frame, fields.packet_length, length as u64);
-        set(frame, fields.enq_timestamp, now.get() / 1000);
-        set(frame, fields.egress_time, now.get() / 1000);
     }
 
     /// Runs the parser; its error, and the bits it took.
@@ -558,7 +514,7 @@ impl Machine<'_> {
         let frame = &*self.session.runtime.frame;
         let class = |cell: Cell| cell.map(|(word, _)| Priority::new(frame[word].min(255) as u8));
         OutputMetadata {
-            queue: get(frame, fields.priority) as u8,
+            queue: get(frame, fields.standard.priority) as u8,
             ing_prio: class(fields.ing_prio),
             eg_prio: class(fields.eg_prio),
             instance_type: instance_type::NORMAL as u32,
@@ -567,8 +523,116 @@ impl Machine<'_> {
     }
 }
 
+/// The standard metadata in a frame.
+struct FrameFields<'f>(&'f mut [u64]);
+
+impl StandardMetadata for FrameFields<'_> {
+    type Field = Cell;
+    type Value = u64;
+
+    fn constant(&mut self, value: u64) -> u64 {
+        value
+    }
+
+    fn field(&mut self, field: Cell) -> u64 {
+        get(self.0, field)
+    }
+
+    fn set_field(&mut self, field: Cell, value: u64) {
+        set(self.0, field, value);
+    }
+}
+
+/// The steps of [`forward`] with a function for each block.
+struct Steps<'s, 'm, 'p> {
+    machine: &'s mut Machine<'m>,
+    pass: Pass<'p>,
+    out: &'s mut Vec<u8>,
+    /// The port and replica number with which the packet left ingress.
+    forwarded: (PortId, u16),
+}
+
+impl Steps<'_, '_, '_> {
+    fn block(&mut self, kind: BlockKind) -> Step {
+        match self.machine.session.run(kind, self.pass).code {
+            0 => Step::Continue(()),
+            _ => Step::Break(Way::Aborted),
+        }
+    }
+}
+
+impl StandardMetadata for Steps<'_, '_, '_> {
+    type Field = Cell;
+    type Value = u64;
+
+    fn constant(&mut self, value: u64) -> u64 {
+        value
+    }
+
+    fn field(&mut self, field: Cell) -> u64 {
+        get(self.machine.frame(), field)
+    }
+
+    fn set_field(&mut self, field: Cell, value: u64) {
+        set(self.machine.frame(), field, value);
+    }
+}
+
+impl Blocks for Steps<'_, '_, '_> {
+    fn parse(&mut self) -> ControlFlow<Way, u64> {
+        let (error, parsed) = self.machine.run_parser(self.pass);
+        self.pass.parsed = parsed;
+        ControlFlow::Continue(u64::from(error))
+    }
+
+    fn ingress(&mut self) -> Step {
+        self.block(BlockKind::Ingress)
+    }
+
+    fn passed_on(&mut self, port: u64, rid: u64) -> EgressMetadata<u64> {
+        self.forwarded = (PortId::new(port as u16), rid as u16);
+        EgressMetadata {
+            port: u64::from(port as u16),
+            instance_type: instance_type::NORMAL,
+            length: self.pass.length as u64,
+            time: self.pass.now.get() / 1000,
+        }
+    }
+
+    fn egress(&mut self) -> Step {
+        self.block(BlockKind::Egress)
+    }
+
+    fn deparse(&mut self) -> Step {
+        let start = self.out.len();
+        match self.machine.write_packet(self.pass, self.out) {
+            Ok(()) => Step::Continue(()),
+            Err(reason) => {
+                self.out.truncate(start);
+                self.machine.session.runtime.scratch.abort = Some(reason);
+                Step::Break(Way::Aborted)
+            }
+        }
+    }
+
+    fn leave_if_requested(&mut self, way: Way) -> Step {
+        self.leave_if(self.machine.session.runtime.scratch.requested.into(), way)
+    }
+
+    fn leave_if(&mut self, value: u64, way: Way) -> Step {
+        match value {
+            0 => Step::Continue(()),
+            _ => Step::Break(way),
+        }
+    }
+
+    fn leave_if_dropped(&mut self, port: u64, way: Way) -> Step {
+        self.leave_if((port == DROP_PORT).into(), way)
+    }
+}
+
 impl TnaEngine for Machine<'_> {
-    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> (u32, usize) {
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, _: MaybeTracer<'a>) -> (u32, usize) {
         let ended = self.session.run(BlockKind::EgressParser, pass);
         self.refuse_requests();
         (ended.code as u32, ended.parsed)
@@ -578,7 +642,7 @@ impl TnaEngine for Machine<'_> {
         &'a mut self,
         gress: Gress,
         pass: Pass<'a>,
-        _: Lent<'a>,
+        _: MaybeTracer<'a>,
     ) -> Result<(Vec<u8>, Requests), DropReason> {
         let kind = match gress {
             Gress::Ingress => BlockKind::IngressDeparser,
@@ -633,21 +697,33 @@ impl Engine for Machine<'_> {
         self.frame()[..saved.len()].copy_from_slice(saved);
     }
 
-    fn parse<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> (u32, usize) {
+    fn parse<'a>(&'a mut self, pass: Pass<'a>, _: MaybeTracer<'a>) -> (u32, usize) {
         self.run_parser(pass)
     }
 
-    fn ingress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Requests, DropReason> {
+    fn ingress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        _: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason> {
         self.block(BlockKind::Ingress, pass)?;
         Ok(self.take_requests())
     }
 
-    fn egress<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Requests, DropReason> {
+    fn egress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        _: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason> {
         self.block(BlockKind::Egress, pass)?;
         Ok(self.take_requests())
     }
 
-    fn deparse<'a>(&'a mut self, pass: Pass<'a>, _: Lent<'a>) -> Result<Vec<u8>, DropReason> {
+    fn deparse<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        _: MaybeTracer<'a>,
+    ) -> Result<Vec<u8>, DropReason> {
         let mut bytes = Vec::new();
         self.write_packet(pass, &mut bytes)?;
         Ok(bytes)

@@ -8,9 +8,9 @@ use p4ir::{
     SwitchCase, TypeId, ValidProgram,
 };
 
-use super::codegen::MANY_WORDS;
 use super::frame::FrameLayout;
-use crate::v1model::{ProgramInfo, leaf_width};
+use crate::info::ProgramInfo;
+use crate::v1model::leaf_width;
 
 /// A callable that is called more than once is copied to its callers up to this many statements.
 const INLINE: usize = 40;
@@ -18,6 +18,9 @@ const INLINE: usize = 40;
 /// A block of more statements is cut into pieces: the time that the code generator takes for one function grows faster
 /// than the function.
 const LARGE: usize = 1000;
+
+/// Aggregates of more words are copied and cleared by a helper.
+pub(super) const MANY_WORDS: u32 = 48;
 
 /// Statements of a piece, unless one alone has more.
 const PIECE: usize = 200;
@@ -27,7 +30,7 @@ const MANY_CASES: usize = 64;
 
 /// Code that gets a function of its own.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part<'p> {
+pub(super) enum Outlined<'p> {
     Callable(Callee),
     /// Statements in a row out of a large block.
     Piece(&'p [Stmt]),
@@ -62,7 +65,7 @@ pub(super) enum PartKey {
     At(usize),
 }
 
-impl Part<'_> {
+impl Outlined<'_> {
     pub(super) fn key(self) -> PartKey {
         match self {
             Self::Callable(callee) => PartKey::Callable(callee),

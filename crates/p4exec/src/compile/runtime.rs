@@ -12,13 +12,14 @@ use crate::exec::DropReason;
 use crate::externs::digest::Digest;
 use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
+use crate::info::ProgramInfo;
 use crate::interp::MAX_ROUNDS;
 use crate::path::Requests;
 use crate::state::{
     ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
-use crate::v1model::{ProgramInfo, enum_member, leaf_width};
+use crate::v1model::{enum_member, leaf_width};
 use crate::value::Bits;
 
 /// What blocks leave behind besides storage and state; its memory is kept from packet to packet.
@@ -287,9 +288,11 @@ impl Runtime<'_> {
     }
 
     fn kept_leaves(&self, leaves: &[u64]) -> Vec<usize> {
-        let outlives = |leaf: &usize| {
-            self.info.metadata.contains(leaf) || self.info.standard_metadata.contains(leaf)
+        let Some(info) = self.info.v1model() else {
+            return Vec::new();
         };
+        let outlives =
+            |leaf: &usize| info.metadata.contains(leaf) || info.standard_metadata.contains(leaf);
         leaves
             .iter()
             .filter_map(|leaf| usize::try_from(*leaf).ok())
@@ -298,7 +301,8 @@ impl Runtime<'_> {
     }
 
     fn field_list(&self, list: u64) -> Vec<usize> {
-        let list = self.info.field_lists.get(&list);
+        let info = self.info.v1model();
+        let list = info.and_then(|info| info.field_lists.get(&list));
         list.cloned().unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
 //! Calls of v1model's extern functions and methods, and of what those of Tofino become.
 
 use p4ir::{
-    Const, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type, TypeId,
-    ValidProgram,
+    Const, ExprId, ExprKind, ExternArg, ExternCall, ExternCallee, ExternFunction, ExternId,
+    ExternMethod, Place, Span, Type, TypeId,
 };
 
 use super::machine::{Flow, Machine};
@@ -15,53 +15,6 @@ use crate::state::{ExternState, hash_algorithm};
 use crate::trace::TraceEvent;
 use crate::v1model::{DROP_PORT, enum_member, scalar_width};
 use crate::value::Bits;
-
-/// Functions of v1model, and those that Tofino's deparsers call.
-const FUNCTIONS: &[&str] = &[
-    "assert",
-    "assume",
-    "clone",
-    "clone3",
-    "clone_preserving_field_list",
-    "digest",
-    "hash",
-    "log_msg",
-    "mark_to_drop",
-    "mirror",
-    "random",
-    "recirculate",
-    "recirculate_preserving_field_list",
-    "resubmit",
-    "resubmit_preserving_field_list",
-    "resubmit_with",
-    "truncate",
-    "update_checksum",
-    "update_checksum_with_payload",
-    "verify_checksum",
-    "verify_checksum_with_payload",
-];
-
-/// Methods of v1model, by the type of their object.
-const METHODS: &[(&str, &str)] = &[
-    ("counter", "count"),
-    ("direct_counter", "count"),
-    ("meter", "execute_meter"),
-    ("direct_meter", "read"),
-    ("register", "read"),
-    ("register", "write"),
-    ("Checksum16", "get"),
-];
-
-/// Whether [`Machine::call_extern`] knows a call.
-pub(super) fn known(program: &ValidProgram, call: &ExternCall) -> bool {
-    match call.object {
-        None => FUNCTIONS.contains(&call.name.as_str()),
-        Some(id) => {
-            let type_name = program.externs[id].type_name.as_str();
-            METHODS.contains(&(type_name, call.name.as_str()))
-        }
-    }
-}
 
 /// The arguments of a call by position.
 struct Args<'c>(&'c [ExternArg]);
@@ -93,12 +46,12 @@ impl<'c> Args<'c> {
 
 impl Machine<'_> {
     pub(super) fn call_extern(&mut self, call: &ExternCall, span: Span) -> Flow {
-        match call.object {
-            Some(id) => {
-                self.call_method(id, call);
+        match &call.callee {
+            ExternCallee::Method(id, method) => {
+                self.call_method(*id, method, call);
                 Flow::Next
             }
-            None => self.call_function(call, span),
+            ExternCallee::Function(function) => self.call_function(function, call, span),
         }
     }
 
@@ -111,47 +64,53 @@ impl Machine<'_> {
         usize::try_from(self.number(args, index)).unwrap_or(usize::MAX)
     }
 
-    fn call_function(&mut self, call: &ExternCall, span: Span) -> Flow {
+    fn call_function(&mut self, function: &ExternFunction, call: &ExternCall, span: Span) -> Flow {
         let args = Args(&call.args);
-        match call.name.as_str() {
-            "assert" | "assume" => return self.check_assertion(&args, span),
-            "clone" => self.request_clone(&args, Vec::new()),
-            "clone3" => {
+        match function {
+            ExternFunction::Assert | ExternFunction::Assume => {
+                return self.check_assertion(&args, span);
+            }
+            ExternFunction::Clone => self.request_clone(&args, Vec::new()),
+            ExternFunction::Clone3 => {
                 let kept = self.places_read(args.data(2));
                 self.request_clone(&args, kept);
             }
-            "clone_preserving_field_list" => {
+            ExternFunction::ClonePreservingFieldList => {
                 let kept = self.field_list(&args, 2);
                 self.request_clone(&args, kept);
             }
-            "resubmit" => self.requests.resubmit = Some(self.places_read(args.data(0))),
-            "resubmit_preserving_field_list" => {
+            ExternFunction::Resubmit => {
+                self.requests.resubmit = Some(self.places_read(args.data(0)))
+            }
+            ExternFunction::ResubmitPreservingFieldList => {
                 self.requests.resubmit = Some(self.field_list(&args, 0));
             }
-            "recirculate" => self.requests.recirculate = Some(self.places_read(args.data(0))),
-            "recirculate_preserving_field_list" => {
+            ExternFunction::Recirculate => {
+                self.requests.recirculate = Some(self.places_read(args.data(0)))
+            }
+            ExternFunction::RecirculatePreservingFieldList => {
                 self.requests.recirculate = Some(self.field_list(&args, 0));
             }
-            "truncate" => self.requests.truncate_to(self.index(&args, 0)),
-            "digest" => self.digest(call, &args),
-            "mirror" => {
+            ExternFunction::Truncate => self.requests.truncate_to(self.index(&args, 0)),
+            ExternFunction::Digest => self.digest(call, &args),
+            ExternFunction::Mirror => {
                 let (session, header) =
                     (self.number(&args, 0), self.data_bytes(args.data(1), false));
                 self.requests.mirrors.push((session as u32, header));
             }
-            "resubmit_with" => {
+            ExternFunction::ResubmitWith => {
                 self.requests.resubmit_with = Some(self.data_bytes(args.data(0), false));
             }
-            "hash" => self.hash_into(&args),
-            "log_msg" => self.log(&args),
-            "mark_to_drop" => self.mark_to_drop(args.place(0)),
-            "random" => self.random_into(&args),
-            "verify_checksum" => self.verify_checksum(&args, false),
-            "verify_checksum_with_payload" => self.verify_checksum(&args, true),
-            "update_checksum" => self.update_checksum(&args, false),
-            "update_checksum_with_payload" => self.update_checksum(&args, true),
-            // `known` was asked about every call when the interpreter was built.
-            _ => {}
+            ExternFunction::Hash => self.hash_into(&args),
+            ExternFunction::LogMsg => self.log(&args),
+            ExternFunction::MarkToDrop => self.mark_to_drop(args.place(0)),
+            ExternFunction::Random => self.random_into(&args),
+            ExternFunction::VerifyChecksum => self.verify_checksum(&args, false),
+            ExternFunction::VerifyChecksumWithPayload => self.verify_checksum(&args, true),
+            ExternFunction::UpdateChecksum => self.update_checksum(&args, false),
+            ExternFunction::UpdateChecksumWithPayload => self.update_checksum(&args, true),
+            // Refused when the interpreter was built.
+            ExternFunction::Other(_) => {}
         }
         Flow::Next
     }
@@ -172,9 +131,11 @@ impl Machine<'_> {
 
     /// The leaves a deprecated data argument reads: `clone3` and its like keep those fields.
     fn places_read(&self, data: &[ExprId]) -> Vec<usize> {
-        let outlives = |leaf: &usize| {
-            self.info.metadata.contains(leaf) || self.info.standard_metadata.contains(leaf)
+        let Some(info) = self.info.v1model() else {
+            return Vec::new();
         };
+        let outlives =
+            |leaf: &usize| info.metadata.contains(leaf) || info.standard_metadata.contains(leaf);
         data.iter()
             .filter_map(|expr| match &self.program.exprs[*expr].kind {
                 ExprKind::Read(place) => self.locate(place).map(|at| at.leaf),
@@ -186,20 +147,21 @@ impl Machine<'_> {
 
     fn field_list(&self, args: &Args<'_>, index: usize) -> Vec<usize> {
         let list = self.number(args, index);
-        self.info
-            .field_lists
-            .get(&list)
-            .cloned()
-            .unwrap_or_default()
+        let info = self.info.v1model();
+        let list = info.and_then(|info| info.field_lists.get(&list));
+        list.cloned().unwrap_or_default()
     }
 
     /// `standard_metadata` is the argument, or, in the old form without one, understood.
     fn mark_to_drop(&mut self, place: Option<&Place>) {
-        let base = self.info.standard_metadata.start;
+        let Some(info) = self.info.v1model() else {
+            return;
+        };
+        let base = info.standard_metadata.start;
         let moved = place
             .and_then(|p| self.locate(p))
             .map_or(base, |at| at.leaf);
-        let standard = &self.info.standard;
+        let standard = &info.standard;
         for (leaf, value) in [(standard.egress_spec, DROP_PORT), (standard.mcast_grp, 0)] {
             if let Some(leaf) = leaf {
                 let leaf = leaf - base + moved;
@@ -263,7 +225,8 @@ impl Machine<'_> {
         let given = self.eval(checksum);
         let computed = Bits::from_u64(given.width(), self.hash(algorithm, &data));
         if computed != given
-            && let Some(leaf) = self.info.standard.checksum_error
+            && let Some(info) = self.info.v1model()
+            && let Some(leaf) = info.standard.checksum_error
         {
             self.storage[leaf] = Bits::from_bool(true);
         }
@@ -319,17 +282,16 @@ impl Machine<'_> {
         self.trace(|| TraceEvent::Log(text));
     }
 
-    fn call_method(&mut self, id: ExternId, call: &ExternCall) {
+    fn call_method(&mut self, id: ExternId, method: &ExternMethod, call: &ExternCall) {
         let args = Args(&call.args);
-        let type_name = self.program.externs[id].type_name.as_str();
-        match (type_name, call.name.as_str()) {
-            ("counter", "count") => {
+        match method {
+            ExternMethod::Count => {
                 let (index, length) = (self.index(&args, 0), self.length);
                 if let Some(ExternState::Counter(counter)) = self.state.data.extern_mut(id) {
                     counter.count(index, length);
                 }
             }
-            ("meter", "execute_meter") => {
+            ExternMethod::ExecuteMeter => {
                 let (index, now, length) = (self.index(&args, 0), self.now, self.length);
                 if let Some(ExternState::Meter(meter)) = self.state.data.extern_mut(id)
                     && let Some(colour) = meter.execute(index, now, length)
@@ -338,14 +300,14 @@ impl Machine<'_> {
                     self.store_place(place, colour_bits(colour));
                 }
             }
-            ("direct_meter", "read") => {
+            ExternMethod::ReadDirectMeter => {
                 let known = self.colours.iter().find(|(known, _)| *known == id);
                 let colour = known.map_or(Colour::Green, |(_, colour)| *colour);
                 if let Some(place) = args.place(0) {
                     self.store_place(place, colour_bits(colour));
                 }
             }
-            ("register", "read") => {
+            ExternMethod::ReadRegister => {
                 let index = self.index(&args, 1);
                 let value = match self.state.extern_state(id) {
                     Some(ExternState::Register(register)) => register.read(index).cloned(),
@@ -355,7 +317,7 @@ impl Machine<'_> {
                     self.store_leaves(place, &value);
                 }
             }
-            ("register", "write") => {
+            ExternMethod::WriteRegister => {
                 let index = self.index(&args, 0);
                 let value = args.data(1).iter().fold(Bits::zero(0), |joined, expr| {
                     joined.concat(&self.eval(*expr))
@@ -364,15 +326,16 @@ impl Machine<'_> {
                     register.write(index, &value);
                 }
             }
-            ("Checksum16", "get") => {
+            ExternMethod::GetChecksum16 => {
                 let data = self.data_bytes(args.data(0), false);
                 let sum = self.hash(HashAlgorithm::Csum16, &data);
                 if let Some(place) = &call.result {
                     self.store_place(place, Bits::from_u64(16, sum));
                 }
             }
-            // Direct counters count when their table is applied.
-            _ => {}
+            // Entries count when their table is applied.
+            ExternMethod::CountDirect => {}
+            ExternMethod::Other(_) => {}
         }
     }
 

@@ -7,10 +7,11 @@ use super::MAX_ROUNDS;
 use crate::bitio::{BitWriter, read_bits};
 use crate::exec::DropReason;
 use crate::externs::meter::Colour;
+use crate::info::ProgramInfo;
 use crate::path::Requests;
 use crate::state::RuntimeState;
 use crate::trace::{TraceEvent, Tracer};
-use crate::v1model::{ProgramInfo, leaf_width};
+use crate::v1model::leaf_width;
 use crate::value::Bits;
 
 /// Where control goes after a statement.

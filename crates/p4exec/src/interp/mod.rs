@@ -27,16 +27,17 @@ use p4ir::ValidProgram;
 use quantities::{Nanos, PortId};
 
 use crate::exec::{DropReason, Executor, Outputs};
-use crate::path::{self, Engine, Lent, Pass, Requests};
+use crate::info::{ArchitectureInfo, ProgramInfo};
+use crate::path::{self, Engine, MaybeTracer, Pass, Requests};
 use crate::state::{BuildError, RuntimeState};
 use crate::tna::Gress;
 use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
-use crate::v1model::{ProgramInfo, leaf_width};
+use crate::v1model::leaf_width;
 use crate::value::Bits;
 use machine::Machine;
 
-pub use crate::path::MAX_PASSES;
+pub use crate::limits::MAX_PASSES;
 
 /// Loop rounds and states of cyclic parsers per pass.
 pub const MAX_ROUNDS: u64 = p4ir::limits::ROUNDS;
@@ -111,13 +112,18 @@ impl Interpreter {
         tracer: Option<&'a mut dyn Tracer>,
     ) {
         let info = Arc::clone(&self.info);
-        if let Some(tna) = &info.tna {
-            return tna_path::run(self, tna, now, packet, ingress_port, out, tracer);
+        match &info.architecture {
+            ArchitectureInfo::V1Model(info) => {
+                let info = Arc::clone(info);
+                path::run(self, info, now, packet, ingress_port, out, tracer);
+            }
+            ArchitectureInfo::Tofino(info) => {
+                tna_path::run(self, info, now, packet, ingress_port, out, tracer);
+            }
         }
-        path::run(self, info, now, packet, ingress_port, out, tracer);
     }
 
-    fn machine<'m>(&'m mut self, pass: Pass<'m>, tracer: Lent<'m>) -> Machine<'m> {
+    fn machine<'m>(&'m mut self, pass: Pass<'m>, tracer: MaybeTracer<'m>) -> Machine<'m> {
         let mut machine = Machine::new(
             &self.program,
             &self.info,
@@ -204,28 +210,40 @@ impl Engine for Interpreter {
         }
     }
 
-    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize) {
+    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: MaybeTracer<'a>) -> (u32, usize) {
         let parser = self.info.blocks.parser;
         let mut machine = self.machine(pass, tracer);
         let error = machine.run_top_parser(parser);
         (error, machine.parsed_bits())
     }
 
-    fn ingress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason> {
+    fn ingress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason> {
         let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
         machine.run_top_controls(&info.blocks.ingress)?;
         Ok(machine.take_requests())
     }
 
-    fn egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Requests, DropReason> {
+    fn egress<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Requests, DropReason> {
         let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
         machine.run_top_controls(&info.blocks.egress)?;
         Ok(machine.take_requests())
     }
 
-    fn deparse<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> Result<Vec<u8>, DropReason> {
+    fn deparse<'a>(
+        &'a mut self,
+        pass: Pass<'a>,
+        tracer: MaybeTracer<'a>,
+    ) -> Result<Vec<u8>, DropReason> {
         let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);
         machine.run_top_controls(&info.blocks.deparser)?;
@@ -234,7 +252,7 @@ impl Engine for Interpreter {
 }
 
 impl TnaEngine for Interpreter {
-    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: Lent<'a>) -> (u32, usize) {
+    fn parse_egress<'a>(&'a mut self, pass: Pass<'a>, tracer: MaybeTracer<'a>) -> (u32, usize) {
         let Some((_, parser)) = self.info.blocks.between else {
             return (0, 0);
         };
@@ -247,7 +265,7 @@ impl TnaEngine for Interpreter {
         &'a mut self,
         gress: Gress,
         pass: Pass<'a>,
-        tracer: Lent<'a>,
+        tracer: MaybeTracer<'a>,
     ) -> Result<(Vec<u8>, Requests), DropReason> {
         let info = Arc::clone(&self.info);
         let mut machine = self.machine(pass, tracer);

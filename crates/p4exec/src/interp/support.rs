@@ -1,8 +1,7 @@
 //! Finds out, before any packet comes, whether the interpreter knows every extern a program calls.
 
-use p4ir::{Block, ExternCall, StmtKind, ValidProgram};
+use p4ir::{Block, ExternCall, ExternCallee, ExternFunction, ExternMethod, StmtKind, ValidProgram};
 
-use super::externs;
 use crate::state::BuildError;
 
 /// Refuses a program that calls an extern this executor lacks.
@@ -25,7 +24,7 @@ pub(super) fn check(program: &ValidProgram) -> Result<(), BuildError> {
 fn check_block(program: &ValidProgram, block: &Block) -> Result<(), BuildError> {
     for stmt in block {
         match &stmt.kind {
-            StmtKind::Extern(call) if !externs::known(program, call) => {
+            StmtKind::Extern(call) if !is_known(&call.callee) => {
                 return Err(BuildError::UnsupportedExtern(called_name(program, call)));
             }
             StmtKind::If { then, other, .. } => {
@@ -51,9 +50,19 @@ fn check_block(program: &ValidProgram, block: &Block) -> Result<(), BuildError> 
     Ok(())
 }
 
+const fn is_known(callee: &ExternCallee) -> bool {
+    !matches!(
+        callee,
+        ExternCallee::Function(ExternFunction::Other(_))
+            | ExternCallee::Method(_, ExternMethod::Other(_))
+    )
+}
+
 fn called_name(program: &ValidProgram, call: &ExternCall) -> String {
-    match call.object {
-        Some(id) => format!("{}.{}", program.externs[id].type_name, call.name),
-        None => call.name.clone(),
+    match &call.callee {
+        ExternCallee::Method(id, method) => {
+            format!("{}.{}", program.externs[*id].ty.name(), method.name())
+        }
+        ExternCallee::Function(function) => function.name().to_owned(),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use p4ir::{
-    ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance, KeySet,
-    Type, TypeId, ValidProgram, ValueSet,
+    ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance,
+    ExternType, KeySet, Type, TypeId, ValidProgram, ValueSet,
 };
 use quantities::Nanos;
 use thiserror::Error;
@@ -223,10 +223,10 @@ fn cells(program: &ValidProgram, instance: &ExternInstance) -> Result<usize, Bui
 fn check_state_bytes(program: &ValidProgram) -> Result<(), BuildError> {
     let mut need: u64 = 0;
     for instance in program.externs.values() {
-        let cell = match instance.type_name.as_str() {
-            "counter" => size_of::<CounterCell>() as u64,
-            "meter" => size_of::<Meter>() as u64,
-            "register" => {
+        let cell = match &instance.ty {
+            ExternType::Counter => size_of::<CounterCell>() as u64,
+            ExternType::Meter => size_of::<Meter>() as u64,
+            ExternType::Register => {
                 let ty = instance.type_args.first();
                 Bits::bytes(ty.map_or(0, |ty| register_width(program, *ty)))
             }
@@ -288,18 +288,18 @@ fn build_extern(
         let state = ProfileState { profile, algorithm };
         (ExternConfig::Profile(Box::new(state)), ExternState::None)
     };
-    Ok(match instance.type_name.as_str() {
-        "counter" => {
+    Ok(match &instance.ty {
+        ExternType::Counter => {
             let size = cells(program, instance)?;
             let counter = CounterArray::new(name, counter_kind(kind(1)), size);
             (array(size), ExternState::Counter(counter))
         }
-        "meter" => {
+        ExternType::Meter => {
             let size = cells(program, instance)?;
             let meter = MeterArray::new(name, meter_kind(kind(1)), size);
             (array(size), ExternState::Meter(meter))
         }
-        "register" => {
+        ExternType::Register => {
             let width = instance
                 .type_args
                 .first()
@@ -314,30 +314,43 @@ fn build_extern(
             }
             (array(size), ExternState::Register(register))
         }
-        "action_profile" => profile(
+        ExternType::ActionProfile => profile(
             ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
             HashAlgorithm::Crc16,
         ),
-        "action_selector" => profile(
+        ExternType::ActionSelector => profile(
             ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
             kind(0)
                 .and_then(hash_algorithm)
                 .unwrap_or(HashAlgorithm::Crc16),
         ),
-        "direct_counter" => {
+        ExternType::DirectCounter => {
             let kind = counter_kind(kind(0));
             (ExternConfig::DirectCounter(kind), ExternState::None)
         }
-        "direct_meter" => {
+        ExternType::DirectMeter => {
             let kind = meter_kind(kind(0));
             (ExternConfig::DirectMeter(kind), ExternState::None)
         }
         // What Tofino programs make of these is written out in the program.
-        "Checksum16" | "Checksum" | "ParserCounter" | "ParserPriority" | "CRCPolynomial"
-        | "Hash" | "Random" | "RegisterAction" | "Mirror" | "Resubmit" | "Digest" => {
-            (ExternConfig::Stateless, ExternState::None)
+        ExternType::Checksum16
+        | ExternType::Checksum
+        | ExternType::ParserCounter
+        | ExternType::ParserPriority
+        | ExternType::CrcPolynomial
+        | ExternType::Hash
+        | ExternType::Random
+        | ExternType::RegisterAction
+        | ExternType::Mirror
+        | ExternType::Resubmit
+        | ExternType::Digest => (ExternConfig::Stateless, ExternState::None),
+        ExternType::RegisterAction2
+        | ExternType::RegisterAction3
+        | ExternType::RegisterAction4
+        | ExternType::Other(_) => {
+            let name = instance.ty.name().to_owned();
+            return Err(BuildError::UnsupportedExtern(name));
         }
-        other => return Err(BuildError::UnsupportedExtern(other.to_owned())),
     })
 }
 
@@ -450,8 +463,7 @@ fn build_table(program: &ValidProgram, table: &p4ir::Table) -> Result<Table, Bui
 }
 
 fn is_profile(program: &ValidProgram, id: ExternId) -> bool {
-    let type_name = &program.externs[id].type_name;
-    type_name == "action_profile" || type_name == "action_selector"
+    program.externs[id].ty.holds_actions()
 }
 
 fn action_call(program: &ValidProgram, action: p4ir::ActionId, args: &[Const]) -> ActionCall {

@@ -1,6 +1,6 @@
 //! Changes of the control part as a whole or not at all, and their replay on another copy.
 
-use p4ir::{Entity as _, ExternId, TableId, ValueSetId};
+use p4ir::{Entity as _, ExternId, ExternType, TableId, ValueSetId};
 
 use super::control::{ControlState, no_such};
 use super::data::DataOp;
@@ -8,7 +8,7 @@ use super::replication::{CloneSession, Copies, Replica};
 use super::update::{EntryRef, Update};
 use super::{ExternConfig, StateError};
 use crate::tables::profile::{Group, Member};
-use crate::tables::table::Side;
+use crate::tables::table::RareOptions;
 use crate::tables::{
     ActionCall, EntryAction, EntryHandle, EntryOptions, FieldMatch, GroupId, GroupMember, MemberId,
     NewEntry, PackedAction, PackedKey, Slot,
@@ -17,11 +17,11 @@ use crate::tables::{
 /// A change of something there are few of: what was in a place, and what is.
 #[derive(Clone, Debug)]
 enum Change {
-    Side {
+    RareOptions {
         table: usize,
         slot: Slot,
-        old: Option<Box<Side>>,
-        new: Option<Box<Side>>,
+        old: Option<Box<RareOptions>>,
+        new: Option<Box<RareOptions>>,
     },
     Default {
         table: usize,
@@ -69,14 +69,14 @@ impl Change {
             if forward { new } else { old }.clone()
         }
         match self {
-            Self::Side {
+            Self::RareOptions {
                 table,
                 slot,
                 old,
                 new,
             } => {
                 let side = choose(old, new, forward);
-                control.table_at(*table).set_side(*slot, side);
+                control.table_at(*table).set_rare(*slot, side);
             }
             Self::Default { table, old, new } => {
                 let row = choose(old, new, forward);
@@ -388,7 +388,7 @@ impl Transaction<'_> {
                 index,
                 value,
             } => {
-                self.check_index(counter, index, "counter")?;
+                self.check_index(counter, index, &ExternType::Counter)?;
                 self.delta.data.push(DataOp::Counter(counter, index, value));
                 Ok(())
             }
@@ -397,7 +397,7 @@ impl Transaction<'_> {
                 index,
                 config,
             } => {
-                self.check_index(meter, index, "meter")?;
+                self.check_index(meter, index, &ExternType::Meter)?;
                 self.delta.data.push(DataOp::Meter(meter, index, config));
                 Ok(())
             }
@@ -406,7 +406,7 @@ impl Transaction<'_> {
                 index,
                 marked,
             } => {
-                self.check_index(meter, index, "meter")?;
+                self.check_index(meter, index, &ExternType::Meter)?;
                 self.delta.data.push(DataOp::Marked(meter, index, marked));
                 Ok(())
             }
@@ -415,7 +415,7 @@ impl Transaction<'_> {
                 index,
                 value,
             } => {
-                self.check_index(register, index, "register")?;
+                self.check_index(register, index, &ExternType::Register)?;
                 self.delta
                     .data
                     .push(DataOp::Register(register, index, value));
@@ -495,7 +495,7 @@ impl Transaction<'_> {
         let (slot, fresh) = table.put(key, action, is_const);
         let at = self.delta.words.len();
         self.delta.words.extend_from_slice(table.record(slot));
-        let side = table.make_side(options, action);
+        let side = table.make_rare(options, action);
         self.control.count_reference(index, action.row()[0], true);
         self.delta.ops.push(Op::Insert {
             table: index as u32,
@@ -504,7 +504,7 @@ impl Transaction<'_> {
             at,
         });
         if side.is_some() {
-            self.change(Change::Side {
+            self.change(Change::RareOptions {
                 table: index,
                 slot,
                 old: None,
@@ -609,8 +609,8 @@ impl Transaction<'_> {
         let at = self.delta.words.len();
         let table = self.control.table_at(index);
         let kept = table.options_of(slot);
-        let side = table.make_side(options.unwrap_or(&kept), action);
-        let old_side = table.side_of(slot);
+        let side = table.make_rare(options.unwrap_or(&kept), action);
+        let old_side = table.rare_of(slot);
         self.delta.words.extend_from_slice(table.action_row(slot));
         let words = self.delta.words.len() - at;
         self.delta.words.extend_from_slice(action.row());
@@ -623,7 +623,7 @@ impl Transaction<'_> {
             at,
         });
         if old_side.is_some() || side.is_some() {
-            self.change(Change::Side {
+            self.change(Change::RareOptions {
                 table: index,
                 slot,
                 old: old_side,
@@ -647,9 +647,9 @@ impl Transaction<'_> {
         self.control.table(id)?.check_writable(handle)?;
         let (index, slot) = (id.index(), handle.0);
         let table = self.control.table_at(index);
-        let old = table.side_of(slot);
+        let old = table.rare_of(slot);
         if old.is_some() {
-            self.change(Change::Side {
+            self.change(Change::RareOptions {
                 table: index,
                 slot,
                 old,
@@ -720,11 +720,11 @@ impl Transaction<'_> {
         &self,
         id: ExternId,
         index: usize,
-        what: &'static str,
+        ty: &'static ExternType,
     ) -> Result<(), StateError> {
         let instance = self.control.program.externs.get(id);
         match (self.control.extern_config(id), instance) {
-            (Some(ExternConfig::Array { size }), Some(own)) if own.type_name == what => {
+            (Some(ExternConfig::Array { size }), Some(own)) if own.ty == *ty => {
                 if index < *size {
                     return Ok(());
                 }
@@ -734,7 +734,7 @@ impl Transaction<'_> {
                     size: *size,
                 })
             }
-            _ => Err(no_such(what, id)),
+            _ => Err(no_such(ty.name(), id)),
         }
     }
 

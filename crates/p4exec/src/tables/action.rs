@@ -7,8 +7,9 @@ use std::fmt;
 
 use p4ir::{ActionId, Entity as _};
 
-use super::entry::{ActionCall, ActionSpec, EntryAction, TableError, WeightedCall};
-use super::profile::{GroupId, MemberId};
+use super::entry::{
+    ActionCall, ActionSpec, EntryAction, GroupId, MemberId, TableError, WeightedCall,
+};
 use crate::value::Bits;
 
 /// What an action row is about.

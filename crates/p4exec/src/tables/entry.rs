@@ -8,10 +8,17 @@ use thiserror::Error;
 
 use super::Slot;
 use super::key::{FieldMatch, KeyError, KeyField};
-use super::profile::{GroupId, MemberId};
 use crate::externs::counter::CounterCell;
 use crate::externs::meter::MeterConfig;
 use crate::value::Bits;
+
+/// A member of an action profile, numbered by the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberId(pub u32);
+
+/// A group of an action profile, numbered by the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u32);
 
 /// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -191,7 +191,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Few homes, so that runs are long and wrap around.
+        /// SmallTable homes, so that runs are long and wrap around.
         #[test]
         fn an_index_is_a_set(steps in proptest::collection::vec((any::<bool>(), 0u32..40), 1..300)) {
             let hash = |v: u32| (v % 5) << 29 | (v % 3);

@@ -15,8 +15,10 @@
 //! if and only if their words and ranks are.
 
 use super::key::{FieldMatch, KeyError, KeyField, MatchKind, canonical_field};
-use super::lpm;
 use crate::value::Bits;
+
+/// The widest field that longest-prefix match takes, in bits.
+pub(super) const MAX_PREFIX_WIDTH: u32 = 128;
 
 /// What an entry's stored key consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +130,9 @@ impl KeyLayout {
         let form = match lpm.as_slice() {
             _ if priority => KeyForm::Masked,
             [] => KeyForm::Exact,
-            [field] if fields[*field].width <= lpm::MAX_WIDTH => KeyForm::Prefix { field: *field },
+            [field] if fields[*field].width <= MAX_PREFIX_WIDTH => {
+                KeyForm::Prefix { field: *field }
+            }
             _ => KeyForm::Masked,
         };
         Self::with_form(fields, form)

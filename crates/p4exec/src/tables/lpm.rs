@@ -12,15 +12,12 @@
 use super::Slot;
 use super::arena::Arena;
 use super::hash::{HashIndex, hash_words};
-use super::layout::KeyLayout;
-
-/// The widest field the tree takes, in bits.
-pub(crate) const MAX_WIDTH: u32 = 128;
+use super::layout::{KeyLayout, MAX_PREFIX_WIDTH};
 
 /// Bits a node decides.
 const STRIDE: u32 = 6;
 /// Nodes on the longest path.
-const MAX_DEPTH: usize = (MAX_WIDTH / STRIDE) as usize + 1;
+const MAX_DEPTH: usize = (MAX_PREFIX_WIDTH / STRIDE) as usize + 1;
 
 /// In [`Node::results`]: the node is a leaf.
 const LEAF: u32 = 1 << 31;
@@ -380,7 +377,7 @@ impl LpmIndex {
         if self.width == 0 {
             0
         } else {
-            value << (MAX_WIDTH - self.width)
+            value << (MAX_PREFIX_WIDTH - self.width)
         }
     }
 

@@ -4,7 +4,8 @@
 //! most bits in common, if those are enough to tell the entries of both apart, and else begins a
 //! group of its own.
 
-use super::tuple_space::MOST;
+/// The most tuples.
+pub(super) const MAX_TUPLES: usize = 1024;
 
 /// Masks searched under the bits they all have.
 #[derive(Clone, Debug)]
@@ -19,11 +20,11 @@ pub(super) fn ones(mask: &[u64]) -> u32 {
     mask.iter().map(|word| word.count_ones()).sum()
 }
 
-/// What [`healthy`] demands while masks are few.
+/// What [`tells_apart`] demands while masks are few.
 pub(super) const STRICT: u64 = 1024;
 
 /// Whether so many bits tell so many entries apart: `demand` sixteenths of a value per entry.
-pub(super) const fn healthy(bits: u32, places: usize, demand: u64) -> bool {
+pub(super) const fn tells_apart(bits: u32, places: usize, demand: u64) -> bool {
     bits >= 59 || (1u64 << bits) * 16 >= (places as u64).saturating_mul(demand)
 }
 
@@ -39,14 +40,18 @@ pub(super) fn groups(masks: &[(usize, Box<[u64]>)]) -> Vec<Group> {
         4097..=8192 => STRICT / 16,
         _ => STRICT / 1024,
     };
-    let most = if masks.len() > 8192 { MOST / 4 } else { MOST };
+    let most = if masks.len() > 8192 {
+        MAX_TUPLES / 4
+    } else {
+        MAX_TUPLES
+    };
     let mut groups: Vec<Group> = Vec::new();
     for (places, mask) in masks {
         let full = groups.len() >= most;
         let mut best: Option<(u32, usize)> = None;
         for (index, group) in groups.iter().enumerate() {
             let bits = common(&group.mask, mask);
-            let fits = full || healthy(bits, group.places + places, demand);
+            let fits = full || tells_apart(bits, group.places + places, demand);
             if fits && best.is_none_or(|(top, _)| bits > top) {
                 best = Some((bits, index));
             }

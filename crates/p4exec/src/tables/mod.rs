@@ -16,7 +16,6 @@ pub mod action;
 mod arena;
 pub mod entry;
 mod exact;
-mod few;
 mod hash;
 pub mod key;
 pub mod layout;
@@ -26,19 +25,20 @@ mod packing;
 pub mod profile;
 mod records;
 pub(crate) mod revision;
-mod shelf;
+mod slot_map;
+mod small_table;
 pub mod table;
 mod tuple;
 mod tuple_space;
 
 pub use action::{ActionWord, PackedAction, RowKind};
 pub use entry::{
-    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, NewEntry,
-    TableError, TableSpec, WeightedCall,
+    ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, GroupId,
+    MemberId, NewEntry, TableError, TableSpec, WeightedCall,
 };
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
-pub use profile::{ActionProfile, GroupId, GroupMember, MemberId};
+pub use profile::{ActionProfile, GroupMember};
 pub use table::{EntryView, Table};
 
 /// The place of an entry in its table. Slots of deleted entries are used again.

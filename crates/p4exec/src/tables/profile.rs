@@ -9,18 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use quantities::PortId;
 use thiserror::Error;
 
-use super::entry::ActionCall;
+use super::entry::{ActionCall, GroupId, MemberId};
 use super::revision::Revision;
-use super::shelf::Shelf;
+use super::slot_map::SlotMap;
 use crate::ports::PortSet;
-
-/// A member of an action profile, numbered by the control plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MemberId(pub u32);
-
-/// A group of an action profile, numbered by the control plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupId(pub u32);
 
 /// A member's place in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,8 +230,8 @@ pub struct ActionProfile {
     members: BTreeMap<MemberId, Member>,
     groups: BTreeMap<GroupId, Group>,
     /// The rows of the members, and the groups, as packets find them.
-    rows: Shelf<Box<[u64]>>,
-    picks: Shelf<Picks>,
+    rows: SlotMap<Box<[u64]>>,
+    picks: SlotMap<Picks>,
     /// How many places in groups, and how many entries, name a member.
     member_uses: BTreeMap<MemberId, (usize, usize)>,
     /// How many entries name a group.
@@ -258,8 +250,8 @@ impl ActionProfile {
             size,
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
-            rows: Shelf::default(),
-            picks: Shelf::default(),
+            rows: SlotMap::default(),
+            picks: SlotMap::default(),
             member_uses: BTreeMap::new(),
             group_uses: BTreeMap::new(),
             revision: Revision::new(),

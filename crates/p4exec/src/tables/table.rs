@@ -10,13 +10,13 @@ use super::entry::{
     TableSpec, WeightedCall,
 };
 use super::exact::ExactIndex;
-use super::few::Few;
 use super::key::{FieldMatch, MatchKind};
 use super::layout::{KeyForm, KeyLayout, PackedKey};
 use super::lpm::LpmIndex;
 use super::profile::Choice;
 use super::records::{self, Records};
 use super::revision::Revision;
+use super::small_table::SmallTable;
 use super::tuple_space::TupleSpace;
 use crate::ports::PortSet;
 
@@ -42,7 +42,7 @@ pub(crate) struct OneShot {
 
 /// What few entries have, kept beside the records.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Side {
+pub(crate) struct RareOptions {
     controller_metadata: Vec<u8>,
     idle_timeout: Nanos,
     one_shot: Option<OneShot>,
@@ -54,12 +54,12 @@ pub struct Table {
     spec: TableSpec,
     layout: KeyLayout,
     index: Index,
-    few: Few,
+    small: SmallTable,
     /// Changes with what lookups find.
     revision: Revision,
     records: Records,
     /// By slot; only as long as the last slot that has one.
-    sides: Vec<Option<Box<Side>>>,
+    rare: Vec<Option<Box<RareOptions>>>,
     default_row: Option<Vec<u64>>,
     /// Argument words of the longest action.
     arg_words: usize,
@@ -94,9 +94,9 @@ impl Table {
             records: Records::new(layout.stored_words(), arg_words),
             layout,
             index,
-            few: Few::default(),
+            small: SmallTable::default(),
             revision: Revision::new(),
-            sides: Vec::new(),
+            rare: Vec::new(),
             default_row: None,
             arg_words,
             key: PackedKey::default(),
@@ -157,8 +157,13 @@ impl Table {
             Index::Lpm(index) => index.bytes(),
             Index::Tuples(index) => index.bytes(),
         };
-        let sides: usize = self.sides.iter().flatten().map(|_| size_of::<Side>()).sum();
-        index + self.records.bytes() + self.sides.capacity() * 8 + sides
+        let rare: usize = self
+            .rare
+            .iter()
+            .flatten()
+            .map(|_| size_of::<RareOptions>())
+            .sum();
+        index + self.records.bytes() + self.rare.capacity() * 8 + rare
     }
 
     /// Hash tables that a lookup that hits nothing asks: one, unless the key is masked.
@@ -239,7 +244,7 @@ impl Table {
     /// The row that a hash value picks from the one-shot set of a slot; `None` if no member lives.
     #[must_use]
     pub fn one_shot_row(&self, slot: Slot, hash: u64, ports: &PortSet) -> Option<&[u64]> {
-        let one_shot = self.side(slot)?.one_shot.as_ref()?;
+        let one_shot = self.rare(slot)?.one_shot.as_ref()?;
         let index = one_shot.choice.pick(hash, ports)?;
         Some(&one_shot.rows[index])
     }
@@ -250,15 +255,15 @@ impl Table {
         slot: Slot,
         ports: &'a PortSet,
     ) -> impl Iterator<Item = (u32, &'a [u64])> {
-        let one_shot = self.side(slot).and_then(|side| side.one_shot.as_ref());
+        let one_shot = self.rare(slot).and_then(|side| side.one_shot.as_ref());
         one_shot.into_iter().flat_map(|set| {
             let live = set.choice.live(ports);
             live.map(|(index, weight)| (weight, &*set.rows[index]))
         })
     }
 
-    fn side(&self, slot: Slot) -> Option<&Side> {
-        self.sides.get(slot as usize)?.as_deref()
+    fn rare(&self, slot: Slot) -> Option<&RareOptions> {
+        self.rare.get(slot as usize)?.as_deref()
     }
 
     fn fail<T>(&self, make: impl FnOnce(String) -> TableError) -> Result<T, TableError> {
@@ -390,11 +395,11 @@ impl Table {
     }
 
     /// The side record of an entry: nothing if there is nothing to keep.
-    pub(crate) fn make_side(
+    pub(crate) fn make_rare(
         &self,
         options: &EntryOptions,
         action: &PackedAction,
-    ) -> Option<Box<Side>> {
+    ) -> Option<Box<RareOptions>> {
         let is_set = action
             .row
             .first()
@@ -408,7 +413,7 @@ impl Table {
         if plain && one_shot.is_none() {
             return None;
         }
-        Some(Box::new(Side {
+        Some(Box::new(RareOptions {
             controller_metadata: options.controller_metadata.clone(),
             idle_timeout: options.idle_timeout,
             one_shot,
@@ -426,9 +431,9 @@ impl Table {
         calls.iter().map(pack).collect()
     }
 
-    /// What [`Table::make_side`] keeps, given back as options.
+    /// What [`Table::make_rare`] keeps, given back as options.
     pub(crate) fn options_of(&self, slot: Slot) -> EntryOptions {
-        let side = self.side(slot);
+        let side = self.rare(slot);
         EntryOptions {
             controller_metadata: side.map_or_else(Vec::new, |s| s.controller_metadata.clone()),
             idle_timeout: side.map_or(Nanos::default(), |s| s.idle_timeout),
@@ -565,19 +570,23 @@ impl Table {
     }
 
     /// Replaces the side record of a slot and returns the old one.
-    pub(crate) fn set_side(&mut self, slot: Slot, side: Option<Box<Side>>) -> Option<Box<Side>> {
+    pub(crate) fn set_rare(
+        &mut self,
+        slot: Slot,
+        side: Option<Box<RareOptions>>,
+    ) -> Option<Box<RareOptions>> {
         let at = slot as usize;
-        if at >= self.sides.len() {
+        if at >= self.rare.len() {
             side.as_ref()?;
-            self.sides.resize(at + 1, None);
+            self.rare.resize(at + 1, None);
         }
         self.revision = Revision::new();
-        std::mem::replace(&mut self.sides[at], side)
+        std::mem::replace(&mut self.rare[at], side)
     }
 
     /// The side record of a slot.
-    pub(crate) fn side_of(&self, slot: Slot) -> Option<Box<Side>> {
-        self.sides.get(slot as usize)?.clone()
+    pub(crate) fn rare_of(&self, slot: Slot) -> Option<Box<RareOptions>> {
+        self.rare.get(slot as usize)?.clone()
     }
 
     /// Replaces the default row and returns the old one.
@@ -615,8 +624,8 @@ impl Table {
             .and_then(|()| self.check_insert(&key, &action, new.is_const));
         let result = packed.map(|()| {
             let (slot, _) = self.put(&key, &action, new.is_const);
-            let side = self.make_side(&new.options, &action);
-            self.set_side(slot, side);
+            let side = self.make_rare(&new.options, &action);
+            self.set_rare(slot, side);
             EntryHandle(slot)
         });
         self.key = key;
@@ -634,8 +643,8 @@ impl Table {
     ) -> Result<EntryHandle, TableError> {
         self.check_insert(key, action, false)?;
         let (slot, _) = self.put(key, action, false);
-        let side = self.make_side(&EntryOptions::default(), action);
-        self.set_side(slot, side);
+        let side = self.make_rare(&EntryOptions::default(), action);
+        self.set_rare(slot, side);
         Ok(EntryHandle(slot))
     }
 
@@ -656,9 +665,9 @@ impl Table {
             slot: handle.0,
         }
         .action();
-        let side = self.make_side(&self.options_of(handle.0), &packed);
+        let side = self.make_rare(&self.options_of(handle.0), &packed);
         self.set_row(handle.0, &packed.row);
-        self.set_side(handle.0, side);
+        self.set_rare(handle.0, side);
         Ok(old)
     }
 
@@ -673,7 +682,7 @@ impl Table {
             slot: handle.0,
         }
         .to_entry();
-        self.set_side(handle.0, None);
+        self.set_rare(handle.0, None);
         self.take(handle.0);
         Ok(entry)
     }
@@ -683,7 +692,7 @@ impl Table {
         let slots: Vec<Slot> = self.records.iter_from(0).collect();
         for slot in slots {
             if !self.records.is_const(slot) {
-                self.set_side(slot, None);
+                self.set_rare(slot, None);
                 self.take(slot);
             }
         }
@@ -788,14 +797,14 @@ impl Table {
     }
 
     /// The entries, if they are compared one and all.
-    pub(crate) const fn few(&self) -> &Few {
-        &self.few
+    pub(crate) const fn small(&self) -> &SmallTable {
+        &self.small
     }
 
     /// The winning entry for dense words (see [`KeyLayout::densify`]).
     #[inline]
     pub(crate) fn lookup_dense(&self, key: &[u64]) -> Option<Slot> {
-        match self.few.lookup(key) {
+        match self.small.lookup(key) {
             Some(found) => found,
             None => self.lookup_index(key),
         }
@@ -815,7 +824,7 @@ impl Table {
     /// Whether a lookup takes no longer than remembering its answer would.
     #[inline]
     pub(crate) const fn is_quick(&self) -> bool {
-        !matches!(self.few, Few::Many) || matches!(self.index, Index::Exact(_))
+        !matches!(self.small, SmallTable::Indexed) || matches!(self.index, Index::Exact(_))
     }
 
     /// What lookups find, and the actions that those entries name, depends on this and the key alone.
@@ -826,7 +835,7 @@ impl Table {
 
     fn entries_changed(&mut self) {
         self.revision = Revision::new();
-        self.few = Few::new(&self.layout, &self.records);
+        self.small = SmallTable::new(&self.layout, &self.records);
     }
 
     fn index_insert(&mut self, slot: Slot) {

@@ -20,15 +20,13 @@ use smallvec::SmallVec;
 
 use super::hash::hash_masked;
 use super::layout::{KeyLayout, low_ones};
-use super::merge;
+use super::merge::{self, MAX_TUPLES};
 use super::records::Records;
 use super::tuple::{Best, Tuple};
 use super::{Slot, WordMap};
 
 /// Tuples up to which nothing is merged.
 const FEW: usize = 12;
-/// The most tuples.
-pub(super) const MOST: usize = 1024;
 /// Entries of one hash that make a merged tuple suspicious.
 const CROWD: usize = 12;
 /// Range fields of an entry that may be cut in two, each doubling its places.
@@ -199,10 +197,11 @@ impl TupleSpace {
 
     /// The tuple for a mask that is new: one under whose mask it may go without harm, else its own.
     fn tuple_for(&mut self, mask: &[u64]) -> u32 {
-        let full = self.order.len() >= MOST;
+        let full = self.order.len() >= MAX_TUPLES;
         let within = |own: &[u64]| own.iter().zip(mask).all(|(o, m)| o & m == *o);
-        let fits =
-            |t: &Tuple| full || merge::healthy(merge::ones(&t.mask), t.places() + 1, merge::STRICT);
+        let fits = |t: &Tuple| {
+            full || merge::tells_apart(merge::ones(&t.mask), t.places() + 1, merge::STRICT)
+        };
         let place = self
             .order
             .iter()
@@ -305,7 +304,7 @@ impl TupleSpace {
                 fresh[*id] && tuple.masks > 1 && tuple.crowding() > CROWD / 2
             };
             let bad: Vec<usize> = (0..groups.len()).filter(crowded).collect();
-            if bad.is_empty() || groups.len() + bad.len() > MOST {
+            if bad.is_empty() || groups.len() + bad.len() > MAX_TUPLES {
                 break;
             }
             // Cut the crowded groups in two and lay only their entries anew.
@@ -328,7 +327,7 @@ impl TupleSpace {
             .sort_unstable_by_key(|(reach, id)| (std::cmp::Reverse(*reach), *id));
         // Once they are so many, only crowding is a reason to try again.
         let next = (self.order.len() * 2).max(FEW);
-        self.limit = if next > MOST { usize::MAX } else { next };
+        self.limit = if next > MAX_TUPLES { usize::MAX } else { next };
         self.check_at = (self.places * 2).max(1024);
     }
 

@@ -184,8 +184,7 @@ impl Build {
 
     pub(crate) fn call(name: &str, args: Vec<ExternArg>) -> Stmt {
         stmt(StmtKind::Extern(ExternCall {
-            object: None,
-            name: name.into(),
+            callee: ExternCallee::Function(ExternFunction::from_name(name)),
             type_args: vec![],
             args,
             result: None,
@@ -327,6 +326,7 @@ impl Build {
             name: name.into(),
             value,
         };
+        self.p.architecture = Some(Architecture::V1Model);
         self.p.main = Package {
             type_name: "V1Switch".into(),
             args: vec![

@@ -28,7 +28,7 @@ pub(crate) fn with_selector(kind: MatchKind) -> Arc<ValidProgram> {
     let (size, width) = (b.number(32, 16), b.number(32, 16));
     let instance = |type_name: &str, args| ExternInstance {
         name: type_name.into(),
-        type_name: type_name.into(),
+        ty: ExternType::from_name(type_name),
         type_args: vec![],
         args,
         annotations: vec![],

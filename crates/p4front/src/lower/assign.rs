@@ -14,12 +14,12 @@ pub(super) struct LValue<'a> {
     pub(super) place: Place,
     /// Type of `place`.
     pub(super) whole: Ty,
-    pub(super) part: Part<'a>,
+    pub(super) part: Selection<'a>,
 }
 
 /// Which bits of the place.
 #[derive(Clone, Debug)]
-pub(super) enum Part<'a> {
+pub(super) enum Selection<'a> {
     All,
     Bits {
         hi: u32,
@@ -36,9 +36,9 @@ impl LValue<'_> {
     /// Type of what is assigned.
     pub(super) fn ty(&self) -> Ty {
         match &self.part {
-            Part::All => self.whole.clone(),
-            Part::Bits { hi, lo } => Ty::bit(hi - lo + 1),
-            Part::Moving { width, .. } => Ty::bit(*width),
+            Selection::All => self.whole.clone(),
+            Selection::Bits { hi, lo } => Ty::bit(hi - lo + 1),
+            Selection::Moving { width, .. } => Ty::bit(*width),
         }
     }
 }
@@ -67,7 +67,7 @@ impl<'a> Lowerer<'a> {
                     let lo = self.bit_index(v, whole, low.at.span)?;
                     return self.narrow(inner, lo + width - 1, lo, e.at.span);
                 }
-                if !matches!(inner.part, Part::All) {
+                if !matches!(inner.part, Selection::All) {
                     self.error(
                         "unsupported",
                         e.at.span,
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a> {
                     return None;
                 }
                 Some(LValue {
-                    part: Part::Moving {
+                    part: Selection::Moving {
                         low: low_value,
                         width,
                     },
@@ -92,7 +92,7 @@ impl<'a> Lowerer<'a> {
                     } => Some(LValue {
                         place,
                         whole: value.ty,
-                        part: Part::All,
+                        part: Selection::All,
                     }),
                     Val::Poison => None,
                     Val::Place { .. } => {
@@ -114,9 +114,9 @@ impl<'a> Lowerer<'a> {
 
     fn narrow(&mut self, inner: LValue<'a>, hi: u32, lo: u32, span: Span) -> Option<LValue<'a>> {
         let base = match inner.part {
-            Part::All => 0,
-            Part::Bits { lo, .. } => lo,
-            Part::Moving { .. } => {
+            Selection::All => 0,
+            Selection::Bits { lo, .. } => lo,
+            Selection::Moving { .. } => {
                 self.error(
                     "unsupported",
                     span,
@@ -126,7 +126,7 @@ impl<'a> Lowerer<'a> {
             }
         };
         Some(LValue {
-            part: Part::Bits {
+            part: Selection::Bits {
                 hi: hi + base,
                 lo: lo + base,
             },
@@ -137,7 +137,7 @@ impl<'a> Lowerer<'a> {
     /// Saves where an lvalue is, in front of statement `mark`: what follows may change what it is computed from.
     pub(super) fn fix(&mut self, l: &mut LValue<'a>, mark: usize, span: Span) {
         self.freeze(&mut l.place, mark, span);
-        if let Part::Moving { low, .. } = &mut l.part {
+        if let Selection::Moving { low, .. } = &mut l.part {
             self.spill(low, mark, span);
         }
     }
@@ -220,9 +220,9 @@ impl<'a> Lowerer<'a> {
     pub(super) fn load(&mut self, l: &LValue<'a>, span: Span) -> Elab<'a> {
         let whole = Elab::place(l.whole.clone(), l.place.clone(), false);
         match &l.part {
-            Part::All => whole,
-            Part::Bits { hi, lo } => self.slice_value(whole, *hi, *lo, span),
-            Part::Moving { low, width } => self.moving_slice(whole, low.clone(), *width, span),
+            Selection::All => whole,
+            Selection::Bits { hi, lo } => self.slice_value(whole, *hi, *lo, span),
+            Selection::Moving { low, width } => self.moving_slice(whole, low.clone(), *width, span),
         }
     }
 
@@ -250,11 +250,11 @@ impl<'a> Lowerer<'a> {
             self.freeze(&mut l.place, mark, span);
         }
         match l.part {
-            Part::All => {
+            Selection::All => {
                 self.store(&l.place, &l.whole, value, span);
                 self.exclude_siblings(&l.place, span);
             }
-            Part::Bits { hi, lo } => {
+            Selection::Bits { hi, lo } => {
                 let value = self.scalar(&value, span);
                 self.emit(
                     StmtKind::AssignSlice {
@@ -266,7 +266,7 @@ impl<'a> Lowerer<'a> {
                     span,
                 );
             }
-            Part::Moving { low, width } => {
+            Selection::Moving { low, width } => {
                 self.store_moving(&l.place, &l.whole, low, width, value, span)
             }
         }

@@ -2,17 +2,20 @@
 //! calls to externs of the architecture.
 
 use num_traits::ToPrimitive;
-use p4ir::{ExprKind as IrExpr, ExternArg, ExternCall, ExternId, Place, Projection, StmtKind};
+use p4ir::{
+    ExprKind as IrExpr, ExternArg, ExternCall, ExternCallee, ExternFunction, ExternId,
+    ExternMethod, ExternType, Place, Projection, StmtKind,
+};
 
-use super::assign::Part;
+use super::assign::Selection;
 use super::call::ArgVal;
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
 use crate::diag::{Diagnostic, closest};
 use crate::source::Span;
-use crate::types::fold::MAX_BITS;
 use crate::types::{RecordKind, Ty};
+use p4ir::limits::MAX_BITS;
 
 impl<'a> Lowerer<'a> {
     /// `minSizeInBits()` and its kin.
@@ -256,7 +259,7 @@ impl<'a> Lowerer<'a> {
             (self.temp(&ty, span), ty)
         } else {
             match self.lvalue(header) {
-                Some(l) if matches!(l.part, Part::All) => (l.place, l.whole),
+                Some(l) if matches!(l.part, Selection::All) => (l.place, l.whole),
                 Some(_) => {
                     self.error("type", header.at.span, "a slice cannot be extracted");
                     return;
@@ -510,7 +513,7 @@ impl<'a> Lowerer<'a> {
                 ArgVal::Value(v) => self.extern_in(v, span),
                 ArgVal::Ref(l, now) => {
                     let place = match (&l.part, &now) {
-                        (Part::All, None) => l.place.clone(),
+                        (Selection::All, None) => l.place.clone(),
                         _ => {
                             let temp = self.temp(&ty, span);
                             let old = now.unwrap_or_else(|| self.load(&l, span));
@@ -525,7 +528,7 @@ impl<'a> Lowerer<'a> {
         }
         if let Some(id) = object
             && &*proto.name.name == "read"
-            && self.ir.externs[id].type_name == "register"
+            && self.ir.externs[id].ty == ExternType::Register
             && let Some(cell) = tys.first().map(|t| self.infer.resolve(t))
             && !Self::is_scalar(&cell)
             && self.v1model()
@@ -549,9 +552,16 @@ impl<'a> Lowerer<'a> {
         let to = (place.as_ref(), &result);
         let meant = self.tna() && self.tna_call(object, &proto.name.name, &args, to, tys, span);
         if !meant {
+            let name = &proto.name.name;
+            let callee = match object {
+                Some(id) => {
+                    let method = ExternMethod::of(&self.ir.externs[id].ty, name);
+                    ExternCallee::Method(id, method)
+                }
+                None => ExternCallee::Function(ExternFunction::from_name(name)),
+            };
             let call = ExternCall {
-                object,
-                name: proto.name.to_string(),
+                callee,
                 type_args,
                 args,
                 result: place.clone(),

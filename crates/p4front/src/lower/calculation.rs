@@ -4,7 +4,9 @@
 //! checksum whose own header is invalid; so do programs made here, as those read from its JSON. (The data of `hash` are
 //! copied before the call, by p4c too: there undefined values stay undefined.)
 
-use p4ir::{ExprKind, ExternArg, ExternCall, Place, Projection, RecordKind, StmtKind, Type};
+use p4ir::{
+    ExprKind, ExternArg, ExternCall, ExternCallee, Place, Projection, RecordKind, StmtKind, Type,
+};
 
 use super::Lowerer;
 use crate::source::Span;
@@ -12,13 +14,6 @@ use crate::source::Span;
 /// Headers that one checksum looks at; beyond this all are taken to be valid, to keep the program small.
 const MAX_HEADERS: usize = 4;
 
-/// The functions that this is about.
-const CHECKSUMS: [&str; 4] = [
-    "verify_checksum",
-    "verify_checksum_with_payload",
-    "update_checksum",
-    "update_checksum_with_payload",
-];
 /// The positions of their data, and of the checksum.
 const DATA: usize = 1;
 const CHECKSUM: usize = 2;
@@ -26,10 +21,11 @@ const CHECKSUM: usize = 2;
 impl Lowerer<'_> {
     /// Emits the call of an extern function or method.
     pub(super) fn emit_extern(&mut self, call: ExternCall, span: Span) {
-        if call.object.is_some()
-            || !CHECKSUMS.contains(&&*call.name)
-            || !(self.v1model() || self.tna())
-        {
+        let checksum = match &call.callee {
+            ExternCallee::Function(function) => function.is_checksum(),
+            ExternCallee::Method(..) => false,
+        };
+        if !checksum || self.ir.architecture.is_none() {
             return self.emit(StmtKind::Extern(call), span);
         }
         let checksum = call.args.get(CHECKSUM);

@@ -6,14 +6,15 @@ use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 use p4ir::TypeId;
 
-use super::limits::Room;
+use super::limits::TypeSize;
 use super::value::{Elab, Val};
 use super::{Body, BodyKind, Declared, Entity, Lowerer, Role, Scope};
 use crate::ast::{self, DeclKind, TypeKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
-use crate::types::fold::{MAX_BITS, wrap};
+use crate::types::fold::wrap;
 use crate::types::{EnumTy, Extent, FieldTy, NewTy, Record, RecordKind, Ty, Types};
+use p4ir::limits::MAX_BITS;
 
 impl<'a> Lowerer<'a> {
     /// What a top-level declaration stands for; elaborated on first use.
@@ -318,7 +319,7 @@ impl<'a> Lowerer<'a> {
 
     fn tuple(&mut self, all: &'a [ast::Type], span: Span) -> Ty {
         let mut fields = Vec::new();
-        let mut room = Room::default();
+        let mut room = TypeSize::default();
         for t in all {
             let ty = self.ty(t);
             if !self.takes(&mut room, &ty, span) {
@@ -341,7 +342,7 @@ impl<'a> Lowerer<'a> {
 
     /// Type arguments as written; `None` (reported) if they are too large together.
     fn type_args(&mut self, args: &'a [ast::Type], span: Span) -> Option<Vec<Ty>> {
-        let mut room = Room::default();
+        let mut room = TypeSize::default();
         let mut tys = Vec::with_capacity(args.len());
         for arg in args {
             let ty = self.ty(arg);
@@ -451,7 +452,7 @@ impl<'a> Lowerer<'a> {
                 for i in 0..c.fields.len() {
                     s.field_annotations(c, i);
                 }
-                let mut room = Room::default();
+                let mut room = TypeSize::default();
                 let mut fields = Vec::with_capacity(c.fields.len());
                 for (index, f) in c.fields.iter().enumerate() {
                     let ty = s.field_ty(kind, f);

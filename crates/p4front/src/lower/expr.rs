@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use p4ir::{ExprKind as IrExpr, Projection};
 
-use super::limits::Room;
+use super::limits::TypeSize;
 use super::value::{Elab, Val};
 use super::{Entity, Lowerer};
 use crate::ast::{self, ExprKind};
@@ -82,7 +82,7 @@ impl<'a> Lowerer<'a> {
         let Some(width) = literal.width else {
             return Elab::new(Ty::Int, Val::Int(literal.value.clone()));
         };
-        if width.bits > crate::types::fold::MAX_BITS || (width.signed && width.bits == 0) {
+        if width.bits > p4ir::limits::MAX_BITS || (width.signed && width.bits == 0) {
             return self.misplaced(span, "this width is not legal");
         }
         let ty = Ty::Bits {
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a> {
         };
         let want = want.map(|t| self.infer.resolve(t));
         let mut values: Vec<Elab<'a>> = Vec::with_capacity(items.len());
-        let mut room = Room::default();
+        let mut room = TypeSize::default();
         for (i, item) in given.iter().enumerate() {
             let hint = Self::want_component(want.as_ref(), i, None);
             self.push_component(&mut values, item, hint);
@@ -181,7 +181,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Whether the last of some components has room beside the others.
-    fn takes_last(&mut self, room: &mut Room, values: &[Elab<'a>], span: Span) -> bool {
+    fn takes_last(&mut self, room: &mut TypeSize, values: &[Elab<'a>], span: Span) -> bool {
         match values.last() {
             Some(last) => self.takes_in_list(room, &last.ty, span),
             None => true,
@@ -198,7 +198,7 @@ impl<'a> Lowerer<'a> {
         let want = want.map(|t| self.infer.resolve(t));
         let mut values = Vec::with_capacity(fields.len());
         let mut names: IndexSet<ast::Symbol> = IndexSet::with_capacity(fields.len());
-        let mut room = Room::default();
+        let mut room = TypeSize::default();
         for field in fields {
             if names.contains(&field.name.name) {
                 self.error(

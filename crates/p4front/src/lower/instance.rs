@@ -1,8 +1,8 @@
 //! Objects that exist when the program starts: externs, parsers, controls; and applying the latter two.
 
-use p4ir::{Assign, Block, Callee, ExternInstance, Place, StmtKind, VarKind};
+use p4ir::{Assign, Block, Callee, ExternInstance, ExternType, Place, StmtKind, VarKind};
 
-use super::assign::Part;
+use super::assign::Selection;
 use super::call::{ArgVal, Passing};
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Entity, Lowerer, Role};
@@ -10,7 +10,7 @@ use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
-use crate::types::fold::MAX_ELEMENTS;
+use p4ir::limits::MAX_ELEMENTS;
 
 /// A parser or control that was instantiated. Its body is elaborated where it is first applied.
 pub(super) struct BlockInstance<'a> {
@@ -195,22 +195,26 @@ impl<'a> Lowerer<'a> {
                 (p.name.to_string(), self.scalar(&v, span))
             })
             .collect();
+        let tna = self.tna();
         let mut instance = ExternInstance {
             name,
-            type_name: type_name.to_string(),
+            ty: if tna {
+                ExternType::of_tna(type_name)
+            } else {
+                ExternType::from_name(type_name)
+            },
             type_args: targs.iter().map(|t| self.ir_ty(t)).collect(),
             args: ir_args,
             annotations: self.annotations(annotations),
             span: self.span(span),
         };
-        let tna = self.tna();
-        if tna {
-            self.tna_instance(&mut instance, &values);
+        if tna && instance.ty == ExternType::ActionSelector {
+            self.tna_selector(&mut instance, &values);
         }
         let id = self.ir.externs.push(instance);
         self.facts.extern_instance(id, targs, annotations);
         if tna {
-            self.tna_made(id, type_name, targs, &values, span);
+            self.tna_made(id, targs, &values, span);
         }
         Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
     }
@@ -412,7 +416,7 @@ impl<'a> Lowerer<'a> {
         let whole = |value: &ArgVal<'a>| match value {
             ArgVal::Ref(l, now) => {
                 let is_member = self.enclosing_union(&l.place).is_some();
-                matches!(l.part, Part::All) && now.is_none() && !is_member
+                matches!(l.part, Selection::All) && now.is_none() && !is_member
             }
             _ => true,
         };

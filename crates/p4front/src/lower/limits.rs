@@ -22,9 +22,9 @@ pub(super) struct Spent {
 
 /// What the components of a type take while it is made.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct TypeSize {
     words: u64,
-    told: bool,
+    reported: bool,
 }
 
 impl Lowerer<'_> {
@@ -85,13 +85,13 @@ impl Lowerer<'_> {
 
     /// Whether type arguments are not too large together; if they are, that was told.
     pub(super) fn all_fit(&mut self, targs: &[Ty], span: Span) -> bool {
-        let mut room = Room::default();
+        let mut room = TypeSize::default();
         targs.iter().all(|ty| self.takes(&mut room, ty, span))
     }
 
     /// Whether the value of a type fits beside the other items of a list, which may become a list of any length: only
     /// the program as a whole bounds it.
-    pub(super) fn takes_in_list(&mut self, room: &mut Room, ty: &Ty, span: Span) -> bool {
+    pub(super) fn takes_in_list(&mut self, room: &mut TypeSize, ty: &Ty, span: Span) -> bool {
         let Extent { words, depth } = ty.extent();
         room.words = room.words.saturating_add(words);
         let nodes = self.spent.nodes.saturating_add(room.words);
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a type fits beside the other components of the type that is being made; if not, that was told.
-    pub(super) fn takes(&mut self, room: &mut Room, ty: &Ty, span: Span) -> bool {
+    pub(super) fn takes(&mut self, room: &mut TypeSize, ty: &Ty, span: Span) -> bool {
         let Extent { words, depth } = ty.extent();
         room.words = room.words.saturating_add(words);
         let all = Extent {
@@ -116,8 +116,8 @@ impl Lowerer<'_> {
         match all.check() {
             Ok(()) => true,
             Err(exceeded) => {
-                if !room.told {
-                    room.told = true;
+                if !room.reported {
+                    room.reported = true;
                     self.exceed(exceeded, span);
                 }
                 false

@@ -41,7 +41,7 @@ use std::rc::Rc;
 use indexmap::IndexSet;
 use num_bigint::BigInt;
 
-use p4ir::{Place, StmtKind, TypeId, Var, VarId, VarKind};
+use p4ir::{Architecture, Place, StmtKind, TypeId, Var, VarId, VarKind};
 
 use crate::ast::{self, NodeId, Symbol};
 use crate::diag::{Diagnostic, Diagnostics, closest};
@@ -210,6 +210,7 @@ const MAX_DEPTH: u32 = 200;
 pub(crate) fn lower<'a>(program: &'a ast::Program, map: &'a SourceMap) -> Lowered<'a> {
     let mut lowerer = Lowerer::new(program, map);
     lowerer.collect();
+    lowerer.ir.architecture = Architecture::declared(|name| lowerer.globals.contains_key(name));
     lowerer.main();
     let ir = lowerer.ir.clone();
     let facts = lowerer.facts.clone();
@@ -454,7 +455,7 @@ impl<'a> Lowerer<'a> {
 
     /// Whether the program is made for v1model, whose rules then hold too.
     fn v1model(&self) -> bool {
-        self.globals.contains_key("V1Switch")
+        self.ir.architecture == Some(Architecture::V1Model)
     }
 
     /// All names that could have been meant, in order.

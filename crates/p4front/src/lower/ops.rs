@@ -349,7 +349,7 @@ impl<'a> Lowerer<'a> {
             };
         };
         let ty = Ty::Bits {
-            width: wa.saturating_add(wb).min(fold::MAX_BITS),
+            width: wa.saturating_add(wb).min(p4ir::limits::MAX_BITS),
             signed,
         };
         if let (Val::Int(x), Val::Int(y)) = (&a.val, &b.val) {

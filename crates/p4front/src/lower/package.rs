@@ -22,9 +22,6 @@ impl<'a> Lowerer<'a> {
                 ..
             })) => {
                 self.ir.main = *package;
-                if self.tna() {
-                    self.tna_main();
-                }
             }
             Some(Entity::Value(_) | Entity::Poison) => {}
             _ => self.report(

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Block, Const, DefaultAction, ExternId, Key, MatchKind, Place, Table,
-    TableAction, TableId,
+    ActionScope, Assign, Block, Const, DefaultAction, ExternId, ExternType, Key, MatchKind, Place,
+    Table, TableAction, TableId,
 };
 
 use super::call::Passing;
@@ -654,10 +654,10 @@ impl<'a> Lowerer<'a> {
             let PropertyValue::Expr(e) = &property.value else {
                 continue;
             };
-            let wanted: &[&str] = match &*property.name.name {
-                "implementation" => &["action_profile", "action_selector"],
-                "counters" => &["direct_counter"],
-                "meters" => &["direct_meter"],
+            let wanted: &[ExternType] = match &*property.name.name {
+                "implementation" => &[ExternType::ActionProfile, ExternType::ActionSelector],
+                "counters" => &[ExternType::DirectCounter],
+                "meters" => &[ExternType::DirectMeter],
                 _ => continue,
             };
             if let Some(id) = self.property_object(property, e, wanted) {
@@ -692,7 +692,7 @@ impl<'a> Lowerer<'a> {
         &mut self,
         property: &'a ast::TableProperty,
         e: &'a ast::Expr,
-        wanted: &[&str],
+        wanted: &[ExternType],
     ) -> Option<ExternId> {
         let value = match &e.kind {
             // An object made on the spot is called as the property is annotated.
@@ -717,22 +717,14 @@ impl<'a> Lowerer<'a> {
             }
             return None;
         };
-        let kind = &self.ir.externs[id].type_name;
-        let of_v1model = matches!(
-            kind.as_str(),
-            "counter"
-                | "meter"
-                | "register"
-                | "direct_counter"
-                | "direct_meter"
-                | "action_profile"
-                | "action_selector"
-        );
-        if of_v1model && !wanted.contains(&kind.as_str()) {
+        let given = &self.ir.externs[id].ty;
+        if given.is_managed() && !wanted.contains(given) {
+            let names: Vec<&str> = wanted.iter().map(ExternType::name).collect();
             let text = format!(
-                "`{}` must be {}, not `{kind}`",
+                "`{}` must be {}, not `{}`",
                 property.name,
-                wanted.join(" or ")
+                names.join(" or "),
+                given.name()
             );
             self.error("table", e.at.span, text);
             return None;

@@ -16,27 +16,17 @@ use std::collections::HashMap;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive as _;
 use p4ir::{
-    ArgValue, Assign, BinaryOp, Callee, Const, ExprId, ExprKind, ExternArg, ExternCall, ExternId,
-    ExternInstance, PackageArg, Place, StmtKind, Type, UnaryOp,
+    Architecture, Assign, BinaryOp, Callee, Const, ExprId, ExprKind, ExternArg, ExternCall,
+    ExternCallee, ExternFunction, ExternId, ExternInstance, ExternMethod, ExternType, Place,
+    StmtKind, Type, UnaryOp,
 };
 
 use super::value::{Elab, Object, Val};
-use super::{BodyKind, Entity, FunctionInstance, Lowerer};
+use super::{BodyKind, FunctionInstance, Lowerer};
 use crate::ast::Direction;
 use crate::p4info::SelectorFact;
 use crate::source::Span;
 use crate::types::Ty;
-
-/// Names of `tna.p4` and of v1model for one thing.
-const SAME: [(&str, &str); 7] = [
-    ("Counter", "counter"),
-    ("DirectCounter", "direct_counter"),
-    ("Meter", "meter"),
-    ("DirectMeter", "direct_meter"),
-    ("Register", "register"),
-    ("ActionProfile", "action_profile"),
-    ("ActionSelector", "action_selector"),
-];
 
 /// Red as meters count colours, and as `MeterColor_t` does.
 const RED: (u64, u64) = (2, 3);
@@ -57,35 +47,11 @@ pub(super) struct Objects {
 impl<'a> Lowerer<'a> {
     /// Whether the program is made for `tna.p4` or `t2na.p4`.
     pub(super) fn tna(&self) -> bool {
-        ["IngressDeparserT", "ingress_intrinsic_metadata_for_tm_t"]
-            .iter()
-            .all(|name| self.globals.contains_key(*name))
+        self.ir.architecture.is_some_and(Architecture::is_tofino)
     }
 
-    /// The size of the port metadata goes with `main`: executors lay that many bits before a packet.
-    pub(super) fn tna_main(&mut self) {
-        let Some(Entity::Value(size)) = self.global("PORT_METADATA_SIZE") else {
-            return;
-        };
-        let Some(bits) = size.as_int().and_then(|n| n.to_u64()) else {
-            return;
-        };
-        let value = ArgValue::Value(self.number(bits, 32));
-        self.ir.main.args.push(PackageArg {
-            name: "PORT_METADATA_SIZE".to_owned(),
-            value,
-        });
-    }
-
-    /// An instance under the name that v1model has for it.
-    pub(super) fn tna_instance(&mut self, instance: &mut ExternInstance, values: &[Elab<'a>]) {
-        let Some((own, name)) = SAME.iter().find(|(own, _)| *own == instance.type_name) else {
-            return;
-        };
-        instance.type_name = (*name).to_owned();
-        if *own != "ActionSelector" {
-            return;
-        }
+    /// A selector with the arguments that v1model's has.
+    pub(super) fn tna_selector(&mut self, instance: &mut ExternInstance, values: &[Elab<'a>]) {
         let object = |at: usize, name: &str| match values.get(at).map(|v| &v.val) {
             Some(Val::Object(Object::Extern(id))) => {
                 let args = self.ir.externs[*id].args.iter();
@@ -102,25 +68,18 @@ impl<'a> Lowerer<'a> {
             .collect();
     }
 
-    /// Notes down what calls of a new object will need. `type_name` is that of the source.
-    pub(super) fn tna_made(
-        &mut self,
-        id: ExternId,
-        type_name: &str,
-        targs: &[Ty],
-        values: &[Elab<'a>],
-        span: Span,
-    ) {
-        match type_name {
-            "Checksum" | "ParserCounter" => {
-                let width = if type_name == "Checksum" { 16 } else { 8 };
+    /// Notes down what calls of a new object will need.
+    pub(super) fn tna_made(&mut self, id: ExternId, targs: &[Ty], values: &[Elab<'a>], span: Span) {
+        match &self.ir.externs[id].ty {
+            ty @ (ExternType::Checksum | ExternType::ParserCounter) => {
+                let width = if *ty == ExternType::Checksum { 16 } else { 8 };
                 let sum = self.temp(&Ty::bit(width), span);
                 if self.body.kind != BodyKind::Constant {
                     self.emit(StmtKind::Reset(sum.clone()), span);
                 }
                 self.tna_objects.sums.insert(id, sum);
             }
-            "Register" => {
+            ExternType::Register => {
                 if let Some(cell) = targs.first() {
                     self.tna_objects.cells.insert(id, cell.clone());
                 }
@@ -128,7 +87,7 @@ impl<'a> Lowerer<'a> {
                     self.initial_value(id, initial, span);
                 }
             }
-            "ActionSelector" => {
+            ExternType::ActionSelector => {
                 if let Some(Val::Object(Object::Extern(profile))) = values.first().map(|v| &v.val) {
                     // The last two say how large a group may be, and how many there are.
                     let group = values.len().checked_sub(2).and_then(|at| values.get(at));
@@ -141,7 +100,10 @@ impl<'a> Lowerer<'a> {
                     });
                 }
             }
-            name if name.starts_with("RegisterAction") => {
+            ExternType::RegisterAction
+            | ExternType::RegisterAction2
+            | ExternType::RegisterAction3
+            | ExternType::RegisterAction4 => {
                 if let Some(Val::Object(Object::Extern(register))) = values.first().map(|v| &v.val)
                     && let Some(cell) = self.tna_objects.cells.get(register)
                 {
@@ -149,7 +111,20 @@ impl<'a> Lowerer<'a> {
                     self.tna_objects.registers.insert(id, known);
                 }
             }
-            _ => {}
+            ExternType::Counter
+            | ExternType::DirectCounter
+            | ExternType::Meter
+            | ExternType::DirectMeter
+            | ExternType::ActionProfile
+            | ExternType::Checksum16
+            | ExternType::CrcPolynomial
+            | ExternType::Digest
+            | ExternType::Mirror
+            | ExternType::Resubmit
+            | ExternType::Hash
+            | ExternType::ParserPriority
+            | ExternType::Random
+            | ExternType::Other(_) => {}
         }
     }
 
@@ -288,67 +263,81 @@ impl<'a> Lowerer<'a> {
         let Some(id) = object else {
             return self.tna_function(name, args, (place, result), tys, span);
         };
-        let type_name = self.ir.externs[id].type_name.clone();
-        match (type_name.as_str(), name) {
-            ("Checksum", _) => self.checksum(id, name, args, place, span),
-            ("ParserCounter", _) => self.parser_counter(id, name, args, place, span),
-            ("ParserPriority", "set") | ("direct_counter", "count") => true,
-            ("Hash", "get") => self.hash(id, args, place, span),
-            ("Random", "get") => self.random(place, span),
-            ("counter", "count") => {
-                self.object_call(id, "count", args[..1].to_vec(), span);
+        let ty = self.ir.externs[id].ty.clone();
+        match (ty, name) {
+            (ExternType::Checksum, _) => self.checksum(id, name, args, place, span),
+            (ExternType::ParserCounter, _) => self.parser_counter(id, name, args, place, span),
+            (ExternType::ParserPriority, "set") | (ExternType::DirectCounter, "count") => true,
+            (ExternType::Hash, "get") => self.hash(id, args, place, span),
+            (ExternType::Random, "get") => self.random(place, span),
+            (ExternType::Counter, "count") => {
+                self.object_call(id, ExternMethod::Count, args[..1].to_vec(), span);
                 true
             }
-            ("meter", "execute") => {
+            (ExternType::Meter, "execute") => {
                 let colour = self.temp(&Ty::bit(8), span);
                 let mut given = args[..1].to_vec();
                 given.push(ExternArg::Out(colour.clone()));
-                self.object_call(id, "execute_meter", given, span);
+                self.object_call(id, ExternMethod::ExecuteMeter, given, span);
                 self.colour(&colour, place, span)
             }
-            ("direct_meter", "execute") => {
+            (ExternType::DirectMeter, "execute") => {
                 let colour = self.temp(&Ty::bit(8), span);
-                self.object_call(id, "read", vec![ExternArg::Out(colour.clone())], span);
+                let read = vec![ExternArg::Out(colour.clone())];
+                self.object_call(id, ExternMethod::ReadDirectMeter, read, span);
                 self.colour(&colour, place, span)
             }
-            ("register", "read") => {
+            (ExternType::Register, "read") => {
                 let Some(place) = place else { return true };
                 let read = vec![ExternArg::Out(place.clone()), args[0].clone()];
-                self.object_call(id, "read", read, span);
+                self.object_call(id, ExternMethod::ReadRegister, read, span);
                 true
             }
-            ("register", "write") => {
-                self.object_call(id, "write", args.to_vec(), span);
+            (ExternType::Register, "write") => {
+                self.object_call(id, ExternMethod::WriteRegister, args.to_vec(), span);
                 true
             }
-            (_, "execute") if self.tna_objects.registers.contains_key(&id) => {
-                self.register_action(id, args, place, span)
-            }
-            ("Mirror", "emit") => {
-                self.plain("mirror", args.to_vec(), span);
+            (
+                ExternType::RegisterAction
+                | ExternType::RegisterAction2
+                | ExternType::RegisterAction3
+                | ExternType::RegisterAction4,
+                "execute",
+            ) => self.register_action(id, args, place, span),
+            (ExternType::Mirror, "emit") => {
+                self.plain(ExternFunction::Mirror, args.to_vec(), span);
                 true
             }
-            ("Resubmit", "emit") => {
-                self.plain("resubmit_with", args.to_vec(), span);
+            (ExternType::Resubmit, "emit") => {
+                self.plain(ExternFunction::ResubmitWith, args.to_vec(), span);
                 true
             }
-            ("Digest", "pack") => {
+            (ExternType::Digest, "pack") => {
                 if let Some(ty) = tys.first() {
                     let ty = self.infer.resolve(ty);
                     self.facts.digests.push(ty);
                 }
                 let receiver = ExternArg::In(self.number(1, 32));
-                self.plain("digest", vec![receiver, args[0].clone()], span);
+                self.plain(
+                    ExternFunction::Digest,
+                    vec![receiver, args[0].clone()],
+                    span,
+                );
                 true
             }
             _ => false,
         }
     }
 
-    fn object_call(&mut self, id: ExternId, name: &str, args: Vec<ExternArg>, span: Span) {
+    fn object_call(
+        &mut self,
+        id: ExternId,
+        method: ExternMethod,
+        args: Vec<ExternArg>,
+        span: Span,
+    ) {
         let call = ExternCall {
-            object: Some(id),
-            name: name.to_owned(),
+            callee: ExternCallee::Method(id, method),
             type_args: Vec::new(),
             args,
             result: None,
@@ -356,10 +345,9 @@ impl<'a> Lowerer<'a> {
         self.emit(StmtKind::Extern(call), span);
     }
 
-    fn plain(&mut self, name: &str, args: Vec<ExternArg>, span: Span) {
+    fn plain(&mut self, function: ExternFunction, args: Vec<ExternArg>, span: Span) {
         let call = ExternCall {
-            object: None,
-            name: name.to_owned(),
+            callee: ExternCallee::Function(function),
             type_args: Vec::new(),
             args,
             result: None,
@@ -382,7 +370,6 @@ impl<'a> Lowerer<'a> {
         match name {
             "invalidate" => return true,
             "port_metadata_unpack" => return self.unpack_port(place, span),
-            "mirror" | "resubmit_with" => return false,
             _ => {}
         }
         let computed = match (name, value(0), value(1)) {
@@ -415,16 +402,13 @@ impl<'a> Lowerer<'a> {
 
     /// The port's metadata: all of it is skipped.
     fn unpack_port(&mut self, place: Option<&Place>, span: Span) -> bool {
-        let Some(Entity::Value(size)) = self.global("PORT_METADATA_SIZE") else {
-            return false;
-        };
-        let Some(size) = size.as_int().and_then(|n| n.to_u64()) else {
+        let Some(architecture) = self.ir.architecture else {
             return false;
         };
         if let Some(place) = place {
             self.emit(StmtKind::Lookahead { dst: place.clone() }, span);
         }
-        let bits = self.number(size, 32);
+        let bits = self.number(architecture.port_metadata_bits().into(), 32);
         self.emit(StmtKind::Advance { bits }, span);
         true
     }
@@ -438,7 +422,7 @@ impl<'a> Lowerer<'a> {
             ExternArg::InOut(sum.clone()),
             ExternArg::In(self.csum16()),
         ];
-        self.plain("update_checksum", args, span);
+        self.plain(ExternFunction::UpdateChecksum, args, span);
         sum
     }
 
@@ -584,7 +568,7 @@ impl<'a> Lowerer<'a> {
                     args[0].clone(),
                     ExternArg::In(self.number(max, 64)),
                 ];
-                self.plain("hash", call, span);
+                self.plain(ExternFunction::Hash, call, span);
                 return true;
             }
             "RANDOM" => return self.random(Some(place), span),
@@ -639,7 +623,7 @@ impl<'a> Lowerer<'a> {
             ExternArg::In(low),
             ExternArg::In(high),
         ];
-        self.plain("random", args, span);
+        self.plain(ExternFunction::Random, args, span);
         true
     }
 
@@ -680,7 +664,7 @@ impl<'a> Lowerer<'a> {
         // An index beyond the register reads zero.
         self.reset(value.clone(), &cell, span);
         let read = vec![ExternArg::Out(value.clone()), ExternArg::In(index)];
-        self.object_call(register, "read", read, span);
+        self.object_call(register, ExternMethod::ReadRegister, read, span);
         let results = apply.params.iter().skip(1);
         let results = results.filter(|(.., direction)| *direction == Direction::Out);
         let rest = args[1..].iter().map(|arg| match arg {
@@ -705,7 +689,7 @@ impl<'a> Lowerer<'a> {
         );
         let stored = self.extern_in(Elab::place(cell, value, false), span);
         let write = vec![ExternArg::In(index), stored];
-        self.object_call(register, "write", write, span);
+        self.object_call(register, ExternMethod::WriteRegister, write, span);
         true
     }
 }

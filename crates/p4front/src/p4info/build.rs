@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use p4ir::{ActionId, Const, ExternId, Program};
+use p4ir::{ActionId, Const, ExternId, ExternType, Pipeline, Program};
 
 use super::facts::{ActionFact, ExternFact, Facts, SelectorFact, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
@@ -121,7 +121,10 @@ pub(crate) fn build<'a>(
 
 /// The name of the pipe that `main` of a program for Tofino is made of.
 fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
-    ir.tna()?;
+    match ir.pipeline()? {
+        Pipeline::Tofino(_) => {}
+        Pipeline::V1Model(_) => return None,
+    }
     program.decls.iter().find_map(|decl| match &decl.kind {
         DeclKind::Instance(main) if &*main.name.name == "main" => {
             match &main.args.first()?.value.kind {
@@ -197,15 +200,29 @@ fn digest_names(facts: &Facts<'_>, types: &Types<'_, '_>) -> Vec<(String, Ty)> {
     out
 }
 
-pub(super) fn extern_kind(type_name: &str) -> Option<Kind> {
-    Some(match type_name {
-        "counter" => Kind::Counter,
-        "direct_counter" => Kind::DirectCounter,
-        "meter" => Kind::Meter,
-        "direct_meter" => Kind::DirectMeter,
-        "register" => Kind::Register,
-        "action_profile" | "action_selector" => Kind::ActionProfile,
-        _ => return None,
+pub(super) const fn extern_kind(ty: &ExternType) -> Option<Kind> {
+    Some(match ty {
+        ExternType::Counter => Kind::Counter,
+        ExternType::DirectCounter => Kind::DirectCounter,
+        ExternType::Meter => Kind::Meter,
+        ExternType::DirectMeter => Kind::DirectMeter,
+        ExternType::Register => Kind::Register,
+        ExternType::ActionProfile | ExternType::ActionSelector => Kind::ActionProfile,
+        ExternType::Checksum
+        | ExternType::Checksum16
+        | ExternType::CrcPolynomial
+        | ExternType::Digest
+        | ExternType::Hash
+        | ExternType::Mirror
+        | ExternType::ParserCounter
+        | ExternType::ParserPriority
+        | ExternType::Random
+        | ExternType::RegisterAction
+        | ExternType::RegisterAction2
+        | ExternType::RegisterAction3
+        | ExternType::RegisterAction4
+        | ExternType::Resubmit
+        | ExternType::Other(_) => return None,
     })
 }
 
@@ -234,7 +251,7 @@ impl<'a> Builder<'a, '_> {
                 .map(|t| (Kind::Table, ir.tables[t.id].name.clone(), t.annotations)),
         );
         for e in externs {
-            if let Some(kind) = extern_kind(&ir.externs[e.id].type_name) {
+            if let Some(kind) = extern_kind(&ir.externs[e.id].ty) {
                 all.push((kind, ir.externs[e.id].name.clone(), e.annotations));
             }
         }
@@ -386,11 +403,11 @@ impl<'a> Builder<'a, '_> {
         let resource = |b: &Self, id: &ExternId| {
             let selector = b.selectors.iter().find(|s| s.selector == *id);
             let object = &ir.externs[selector.map_or(*id, |s| s.profile)];
-            extern_kind(&object.type_name).map_or(0, |kind| b.symbols.id(kind, &object.name))
+            extern_kind(&object.ty).map_or(0, |kind| b.symbols.id(kind, &object.name))
         };
         // Counters first, as p4c lists them.
         let mut direct = table.direct.clone();
-        direct.sort_by_key(|id| ir.externs[*id].type_name.clone());
+        direct.sort_by_key(|id| ir.externs[*id].ty.clone());
         self.info.tables.push(Table {
             preamble,
             match_fields,

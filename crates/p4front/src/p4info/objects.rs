@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use num_traits::ToPrimitive;
-use p4ir::{Const, ExprKind, ExternId};
+use p4ir::{Const, ExprKind, ExternId, ExternType};
 
 use super::build::{Builder, extern_kind, match_type};
 use super::facts::{ExternFact, TableFact, ValueSetFact};
@@ -70,7 +70,7 @@ impl<'a> Builder<'a, '_> {
     pub(super) fn extern_object(&mut self, fact: &ExternFact<'a>, tables: &[&TableFact<'a>]) {
         let ir = self.ir;
         let object = &ir.externs[fact.id];
-        let Some(kind) = extern_kind(&object.type_name) else {
+        let Some(kind) = extern_kind(&object.ty) else {
             return;
         };
         let skip: &[&str] = match kind {
@@ -156,7 +156,7 @@ impl<'a> Builder<'a, '_> {
         };
         let selector = self.selectors.iter().find(|s| s.profile == fact.id);
         let with_selector =
-            selector.is_some() || self.ir.externs[fact.id].type_name == "action_selector";
+            selector.is_some() || self.ir.externs[fact.id].ty == ExternType::ActionSelector;
         let semantics = annotations::find(fact.annotations, "selector_size_semantics")
             .and_then(|a| annotations::string(a).ok())
             .map(|text| text.to_ascii_lowercase());
@@ -331,16 +331,11 @@ impl<'a> Builder<'a, '_> {
         let Some(main) = main else {
             return;
         };
-        // Only `t2na.p4` has a third thread.
-        let ghost = |d: &ast::Decl| d.name().is_some_and(|n| &*n.name == "GhostT");
+        let package = &self.ir.main.type_name;
         let mut pkg = PkgInfo {
-            arch: match self.ir.main.type_name.as_str() {
-                "V1Switch" => "v1model".into(),
-                "Switch" if self.ir.tna().is_some() && program.decls.iter().any(ghost) => {
-                    "t2na".into()
-                }
-                "Switch" if self.ir.tna().is_some() => "tna".into(),
-                other => other.to_owned(),
+            arch: match self.ir.architecture {
+                Some(known) if known.package() == package => known.name().to_owned(),
+                _ => package.clone(),
             },
             ..PkgInfo::default()
         };

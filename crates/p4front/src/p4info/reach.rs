@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use p4ir::{ActionId, ArgValue, Callee, Package, Program, StmtKind, TableId, ValueSetId};
+use p4ir::{
+    ActionId, ArgValue, Callee, ExternCallee, ExternFunction, Package, Program, StmtKind, TableId,
+    ValueSetId,
+};
 
 /// What `main` reaches.
 #[derive(Default)]
@@ -80,8 +83,10 @@ impl Reached {
                 StmtKind::Call { callee, .. } => self.callee(ir, *callee),
                 StmtKind::ApplyTable { table, .. } => self.table(ir, *table),
                 StmtKind::Extern(call) => {
-                    self.digest |= call.object.is_none() && call.name == "digest";
-                    self.extern_function |= call.object.is_none();
+                    if let ExternCallee::Function(function) = &call.callee {
+                        self.digest |= *function == ExternFunction::Digest;
+                        self.extern_function = true;
+                    }
                 }
                 _ => {}
             }

@@ -3,14 +3,9 @@
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
+use p4ir::limits::MAX_BITS;
+
 use crate::ast::BinaryOp;
-
-/// Longest shift of an `int` by a compile-time distance, and the widest type: keeps a hostile program from
-/// asking for gigabytes.
-pub(crate) const MAX_BITS: u32 = 65_536;
-
-/// The longest array of counters, meters or registers: each element costs memory as soon as the program runs.
-pub(crate) const MAX_ELEMENTS: u64 = 1 << 26;
 
 /// The value reduced to `width` bits: modulo 2^width, as two's complement if signed.
 pub(crate) fn wrap(value: &BigInt, width: u32, signed: bool) -> BigInt {

@@ -75,7 +75,10 @@ fn whole_program_in_text_form() {
 #[test]
 fn v1model_blocks_share_their_storage() {
     let compiled = good(&program("", "", ""));
-    assert!(compiled.ir.v1model().is_some());
+    assert!(matches!(
+        compiled.ir.pipeline(),
+        Some(p4ir::Pipeline::V1Model(_))
+    ));
 }
 
 #[test]

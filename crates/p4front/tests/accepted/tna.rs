@@ -61,12 +61,19 @@ fn good(text: &str) -> Compiled {
     }
 }
 
+fn tofino(ir: &p4ir::Program) -> p4ir::Tna {
+    match ir.pipeline() {
+        Some(p4ir::Pipeline::Tofino(view)) => view,
+        other => panic!("no pipeline of Tofino: {other:?}"),
+    }
+}
+
 #[test]
 fn both_chips_have_their_widths() {
     for (include, metadata, qid) in [("tna.p4", 64, 5), ("t2na.p4", 192, 7)] {
         let body = "tm.qid = 3; tm.ingress_cos = 2; tm.ucast_egress_port = 1;";
         let compiled = good(&program(include, "", body));
-        let view = compiled.ir.tna().expect("a pipeline");
+        let view = tofino(&compiled.ir);
         assert_eq!(view.port_metadata_bits, metadata);
         let tm = &compiled.ir.controls[view.ingress.control].params[5];
         let ty = compiled.ir.vars[tm.var].ty;
@@ -76,7 +83,8 @@ fn both_chips_have_their_widths() {
             matches!(width, p4ir::Type::Bits { width, .. } if *width == qid),
             "{width:?}"
         );
-        assert!(compiled.ir.v1model().is_none());
+        let name = compiled.ir.architecture.map(p4ir::Architecture::name);
+        assert_eq!(name, include.strip_suffix(".p4"));
     }
 }
 
@@ -84,7 +92,7 @@ fn both_chips_have_their_widths() {
 fn a_direction_shares_its_storage_and_no_more() {
     let compiled = good(&program("tna.p4", "", ""));
     let ir = &compiled.ir;
-    let view = ir.tna().expect("a pipeline");
+    let view = tofino(ir);
     let control =
         |id: p4ir::ControlId| -> Vec<_> { ir.controls[id].params.iter().map(|p| p.var).collect() };
     let (ingress, deparser) = (
@@ -165,7 +173,7 @@ fn shares_of_other_programs() {
         match compile(&mut map, main, &options) {
             Ok(compiled) => {
                 accepted += 1;
-                if compiled.ir.tna().is_some() {
+                if compiled.ir.pipeline().is_some() {
                     run += 1;
                 } else {
                     println!("{}: not one pipeline", path.display());

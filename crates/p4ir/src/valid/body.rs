@@ -4,6 +4,7 @@ use super::Checker;
 use super::work::Node;
 use crate::entity::{ExprId, TypeId, VarId};
 use crate::expr::{ExprKind, Place};
+use crate::externs::ExternCallee;
 use crate::stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind};
 use crate::types::Type;
 
@@ -285,18 +286,25 @@ impl Checker<'_> {
     }
 
     fn extern_call(&self, call: &ExternCall) -> Result<(), String> {
-        if call
-            .object
-            .is_some_and(|id| self.program.externs.get(id).is_none())
-        {
-            return Err("unknown extern object".into());
+        if let ExternCallee::Method(id, method) = &call.callee {
+            let object = self.program.externs.get(*id);
+            let object = object.ok_or("unknown extern object")?;
+            if !method.fits(&object.ty) {
+                let (name, ty) = (method.name(), object.ty.name());
+                return Err(format!(
+                    "`{name}` is not the method that {ty} has of that name"
+                ));
+            }
         }
         for arg in &call.args {
             match arg {
                 ExternArg::In(e) => {
                     let ty = self.expr_ty(*e)?;
                     if !self.program.types[ty].is_scalar() {
-                        return Err(format!("aggregate passed to {} unflattened", call.name));
+                        return Err(format!(
+                            "aggregate passed to {} unflattened",
+                            call.callee.name()
+                        ));
                     }
                 }
                 ExternArg::Fields { values, .. } => {

@@ -202,7 +202,7 @@ fn compile(input: &[u8]) -> Behaviour {
 }
 
 fn json(input: &[u8]) -> Behaviour {
-    use p4front::bmv2json::{Bmv2Error, read};
+    use bmv2json::{Bmv2Error, read};
     match read(&String::from_utf8_lossy(input)) {
         Ok(program) => Behaviour::of((
             program.exprs.len(),

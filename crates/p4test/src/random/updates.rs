@@ -12,7 +12,7 @@ use p4exec::tables::{
 use p4exec::v1model::scalar_width;
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, Update};
-use p4ir::{ActionScope, ExternId, TableId, ValidProgram, ValueSetId};
+use p4ir::{ActionScope, ExternId, ExternType, TableId, ValidProgram, ValueSetId};
 use packetgen::{Choices, Pool};
 use quantities::Bytes;
 
@@ -45,9 +45,9 @@ impl UpdateMaker {
             .filter(|(id, _)| !program.tables[*id].const_entries)
             .map(|(id, table)| (id, table.layout().fields().to_vec()))
             .collect();
-        let of_kind = |kinds: &[&str]| -> Vec<ExternId> {
+        let of_type = |types: &[ExternType]| -> Vec<ExternId> {
             let externs = program.externs.iter();
-            let wanted = externs.filter(|(_, e)| kinds.contains(&e.type_name.as_str()));
+            let wanted = externs.filter(|(_, e)| types.contains(&e.ty));
             wanted.map(|(id, _)| id).collect()
         };
         let size = |id: &ExternId| match state.extern_state(*id) {
@@ -56,7 +56,7 @@ impl UpdateMaker {
             Some(ExternState::Register(array)) => array.size(),
             _ => 0,
         };
-        let arrays = of_kind(&["counter", "meter", "register"]);
+        let arrays = of_type(&[ExternType::Counter, ExternType::Meter, ExternType::Register]);
         let arrays = arrays.into_iter().map(|id| (id, size(&id).min(CELLS)));
         let value_set = |(id, set): (ValueSetId, &p4ir::ValueSet)| {
             let fields = set.fields.iter().map(|field| KeyField {
@@ -74,7 +74,7 @@ impl UpdateMaker {
         };
         Self {
             tables,
-            profiles: of_kind(&["action_profile", "action_selector"]),
+            profiles: of_type(&[ExternType::ActionProfile, ExternType::ActionSelector]),
             arrays: arrays.filter(|(_, size)| *size > 0).collect(),
             value_sets: program.value_sets.iter().map(value_set).collect(),
             made: Vec::new(),
@@ -104,7 +104,7 @@ impl UpdateMaker {
                     });
                 }
             }
-            if self.program.externs[*profile].type_name != "action_selector" {
+            if self.program.externs[*profile].ty != ExternType::ActionSelector {
                 continue;
             }
             for id in 1..=GROUPS as u32 {
@@ -233,7 +233,7 @@ impl UpdateMaker {
             let call = self.call(table, ActionScope::DefaultOnly, pool, choices)?;
             return Some(EntryAction::Call(call));
         };
-        let selector = self.program.externs[profile].type_name == "action_selector";
+        let selector = self.program.externs[profile].ty == ExternType::ActionSelector;
         Some(match choices.below(6) {
             0 | 1 if selector => EntryAction::Group(group(choices)),
             2 if selector => {
@@ -300,8 +300,8 @@ impl UpdateMaker {
         let (id, size) = *choices.pick(&self.arrays)?;
         let index = choices.below(size);
         let instance = &self.program.externs[id];
-        Some(match instance.type_name.as_str() {
-            "counter" => Update::SetCounter {
+        Some(match instance.ty {
+            ExternType::Counter => Update::SetCounter {
                 counter: id,
                 index,
                 value: CounterCell {
@@ -309,7 +309,7 @@ impl UpdateMaker {
                     bytes: Bytes::new(choices.below(100_000) as u64),
                 },
             },
-            "meter" => Update::SetMeter {
+            ExternType::Meter => Update::SetMeter {
                 meter: id,
                 index,
                 config: (!choices.one_in(4)).then(|| meter(choices)),

@@ -20,7 +20,7 @@ const EXCEPTED: [&str; 1] = [
 
 fn play(json: &Path, case: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(json).unwrap();
-    let program = p4front::bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
+    let program = bmv2json::read(&text).map_err(|e| format!("read: {e}"))?;
     let case = stf::parse(&std::fs::read_to_string(case).unwrap());
     let case = case.map_err(|e| format!("case: {e:?}"))?;
     let program = Arc::new(program);
@@ -114,7 +114,7 @@ const NUMBERED: &str = r#"{
 
 #[test]
 fn errors_have_the_numbers_of_the_file() {
-    let program = Arc::new(p4front::bmv2json::read(NUMBERED).unwrap());
+    let program = Arc::new(bmv2json::read(NUMBERED).unwrap());
     for (name, mut executor) in build(&program).unwrap() {
         let mut error_of = |kind: u8| {
             let mut out = Outputs::default();

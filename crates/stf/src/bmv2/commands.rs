@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use p4exec::RuntimeState;
 use p4exec::tables::FieldMatch;
 use p4exec::value::Bits;
-use p4ir::TableId;
+use p4ir::{ExternType, TableId};
 
 use super::switch::Switch;
 use crate::case::{
@@ -132,8 +132,8 @@ impl<'p> Commands<'p> {
     }
 
     fn object(&self, statement: &Statement, switch: &mut Switch) -> Done {
-        let name = |kind: &str, name: &str| -> Result<String, String> {
-            let id = names::object(self.state, &[kind], name)?;
+        let name = |ty: ExternType, name: &str| -> Result<String, String> {
+            let id = names::object(self.state, &[ty], name)?;
             Ok(self.state.program().externs[id].name.clone())
         };
         let line = match statement {
@@ -145,7 +145,10 @@ impl<'p> Commands<'p> {
             Statement::MirrorDelete { session } => format!("mirroring_delete {session}"),
             Statement::MirrorGet { session } => format!("mirroring_get {session}"),
             Statement::CounterRead { counter, index } => {
-                format!("counter_read {} {index}", name("counter", counter)?)
+                format!(
+                    "counter_read {} {index}",
+                    name(ExternType::Counter, counter)?
+                )
             }
             Statement::CounterWrite {
                 counter,
@@ -153,32 +156,38 @@ impl<'p> Commands<'p> {
                 packets,
                 bytes,
             } => {
-                let counter = name("counter", counter)?;
+                let counter = name(ExternType::Counter, counter)?;
                 format!("counter_write {counter} {index} {packets} {bytes}")
             }
             Statement::RegisterRead { register, index } => {
-                format!("register_read {} {index}", name("register", register)?)
+                format!(
+                    "register_read {} {index}",
+                    name(ExternType::Register, register)?
+                )
             }
             Statement::RegisterWrite {
                 register,
                 index,
                 value,
             } => {
-                let register = name("register", register)?;
+                let register = name(ExternType::Register, register)?;
                 format!("register_write {register} {index} {}", value.value)
             }
             Statement::RegisterReset { register } => {
-                format!("register_reset {}", name("register", register)?)
+                format!("register_reset {}", name(ExternType::Register, register)?)
             }
             Statement::MeterGetRates { meter, index } => {
-                format!("meter_get_rates {} {index}", name("meter", meter)?)
+                format!(
+                    "meter_get_rates {} {index}",
+                    name(ExternType::Meter, meter)?
+                )
             }
             Statement::MeterSetRates {
                 meter,
                 index,
                 rates,
             } => {
-                let meter = name("meter", meter)?;
+                let meter = name(ExternType::Meter, meter)?;
                 let rates = rates_text(rates);
                 match index {
                     Some(index) => format!("meter_set_rates {meter} {index} {rates}"),
@@ -191,7 +200,7 @@ impl<'p> Commands<'p> {
                 comparison,
                 value,
             } => {
-                let register = name("register", register)?;
+                let register = name(ExternType::Register, register)?;
                 let answer = ask(switch, &format!("register_read {register} {index}"))?;
                 let found = number_behind(&answer, "]= ").ok_or(answer)?;
                 return verdict(
@@ -217,8 +226,8 @@ impl<'p> Commands<'p> {
 
     /// The profile of a name and a table that uses it.
     fn profile(&self, name: &str) -> Result<(String, TableId), String> {
-        let kinds = ["action_selector", "action_profile"];
-        let id = names::object(self.state, &kinds, name)?;
+        let types = [ExternType::ActionSelector, ExternType::ActionProfile];
+        let id = names::object(self.state, &types, name)?;
         let program = self.state.program();
         let mut users = program.tables.iter();
         let user = users.find(|(_, t)| t.implementation == Some(id));
@@ -311,15 +320,15 @@ impl<'p> Commands<'p> {
         check: Option<(CounterPart, Comparison, u64)>,
         switch: &mut Switch,
     ) -> Done {
-        let (kind, index) = match cell {
-            CellName::Index(index) => ("counter", *index as u64),
+        let (ty, index) = match cell {
+            CellName::Index(index) => (ExternType::Counter, *index as u64),
             CellName::Entry(entry) => {
                 let known = self.entries.get(entry);
                 let (_, handle) = known.ok_or_else(|| format!("no entry was called `{entry}`"))?;
-                ("direct_counter", *handle)
+                (ExternType::DirectCounter, *handle)
             }
         };
-        let id = names::object(self.state, &[kind], counter)?;
+        let id = names::object(self.state, &[ty], counter)?;
         let name = &self.state.program().externs[id].name;
         let answer = ask(switch, &format!("counter_read {name} {index}"))?;
         let Some((part, comparison, wanted)) = check else {

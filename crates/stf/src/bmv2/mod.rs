@@ -91,7 +91,7 @@ impl Program {
             compile(path, options, folder)?
         };
         let text = fs::read_to_string(&json).map_err(|e| tool(&e))?;
-        let program = p4front::bmv2json::read(&text)
+        let program = bmv2json::read(&text)
             .map_err(|e| Trouble::Compile(format!("its JSON is not understood: {e}")))?;
         let state = RuntimeState::new(Arc::new(program)).map_err(|e| tool(&e))?;
         Ok(Self {

@@ -63,8 +63,8 @@ pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|e| Refusal::invalid(format!("p4_device_config is not UTF-8: {e}")))?;
-    if p4front::bmv2json::is_json(text) {
-        return p4front::bmv2json::read(text)
+    if bmv2json::is_json(text) {
+        return bmv2json::read(text)
             .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")));
     }
     compile(text)

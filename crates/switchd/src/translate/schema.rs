@@ -9,7 +9,8 @@ use std::sync::Arc;
 use p4exec::tables::MatchKind;
 use p4exec::v1model::scalar_width;
 use p4ir::{
-    ActionId, Entity as _, ExternId, KeySet, TableId, Type, TypeId, ValidProgram, ValueSetId,
+    ActionId, Entity as _, ExternId, ExternType, KeySet, TableId, Type, TypeId, ValidProgram,
+    ValueSetId,
 };
 use p4runtime::p4::config::v1 as info;
 use quantities::PortId;
@@ -345,11 +346,11 @@ impl Schema {
             };
             let bound = |id: &ExternId| {
                 let kind = if counter {
-                    "direct_counter"
+                    ExternType::DirectCounter
                 } else {
-                    "direct_meter"
+                    ExternType::DirectMeter
                 };
-                self.program.externs[*id].type_name == kind
+                self.program.externs[*id].ty == kind
             };
             if !self.program.tables[table.table].direct.iter().any(bound) {
                 return unfit(format!("table `{}` has no `{}`", table.name, head.name));
@@ -575,12 +576,11 @@ impl Builder<'_> {
         })
     }
 
-    fn object(&self, name: &str, type_names: &[&str]) -> Result<ExternId, Refusal> {
+    fn object(&self, name: &str, types: &[ExternType]) -> Result<ExternId, Refusal> {
         let found = self.program.extern_by_name(name);
-        match found.filter(|id| type_names.contains(&self.program.externs[*id].type_name.as_str()))
-        {
+        match found.filter(|id| types.contains(&self.program.externs[*id].ty)) {
             Some(id) => Ok(id),
-            None => unfit(format!("there is no {} `{name}`", type_names[0])),
+            None => unfit(format!("there is no {} `{name}`", types[0].name())),
         }
     }
 
@@ -604,7 +604,10 @@ impl Builder<'_> {
             let used = users
                 .first()
                 .and_then(|t| self.program.tables[t.table].implementation);
-            let named = || self.object(&head.name, &["action_profile", "action_selector"]);
+            let named = || {
+                let types = [ExternType::ActionProfile, ExternType::ActionSelector];
+                self.object(&head.name, &types)
+            };
             let profile = ProfileSchema {
                 id: head.id,
                 name: head.name.clone(),
@@ -633,11 +636,11 @@ impl Builder<'_> {
         &self,
         map: &mut BTreeMap<u32, ArraySchema>,
         head: Option<&info::Preamble>,
-        kind: &str,
+        kind: ExternType,
         size: i64,
         data: Option<info::P4DataTypeSpec>,
     ) -> Result<(), Refusal> {
-        let head = preamble(head, kind)?;
+        let head = preamble(head, kind.name())?;
         let object = self.object(&head.name, &[kind])?;
         let array = ArraySchema {
             id: head.id,
@@ -664,7 +667,7 @@ impl Builder<'_> {
         let mut map = BTreeMap::new();
         for counter in &self.info.counters {
             let head = counter.preamble.as_ref();
-            self.array(&mut map, head, "counter", counter.size, None)?;
+            self.array(&mut map, head, ExternType::Counter, counter.size, None)?;
         }
         Ok(map)
     }
@@ -672,7 +675,8 @@ impl Builder<'_> {
     fn meters(&self) -> Result<BTreeMap<u32, ArraySchema>, Refusal> {
         let mut map = BTreeMap::new();
         for meter in &self.info.meters {
-            self.array(&mut map, meter.preamble.as_ref(), "meter", meter.size, None)?;
+            let head = meter.preamble.as_ref();
+            self.array(&mut map, head, ExternType::Meter, meter.size, None)?;
         }
         Ok(map)
     }
@@ -682,7 +686,7 @@ impl Builder<'_> {
         for register in &self.info.registers {
             let (head, data) = (register.preamble.as_ref(), register.type_spec.clone());
             let size = i64::from(register.size);
-            self.array(&mut map, head, "register", size, data)?;
+            self.array(&mut map, head, ExternType::Register, size, data)?;
         }
         Ok(map)
     }

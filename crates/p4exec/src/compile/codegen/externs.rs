@@ -3,7 +3,8 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
 use p4ir::{
-    Const, Entity as _, ExprId, ExprKind, ExternArg, ExternCall, ExternId, Place, Span, Type,
+    Const, Entity as _, ExprId, ExprKind, ExternArg, ExternCall, ExternCallee, ExternFunction,
+    ExternId, ExternMethod, Place, Span, Type,
 };
 
 use super::place::Spot;
@@ -68,9 +69,9 @@ impl SiteArgs {
 
 impl Gen<'_, '_> {
     pub(super) fn extern_call(&mut self, call: &ExternCall, span: Span) {
-        match call.object {
-            Some(id) => self.method(id, call),
-            None => self.function(call, span),
+        match &call.callee {
+            ExternCallee::Method(id, method) => self.method(*id, method, call),
+            ExternCallee::Function(function) => self.function(function, call, span),
         }
     }
 
@@ -82,32 +83,40 @@ impl Gen<'_, '_> {
         }
     }
 
-    fn function(&mut self, call: &ExternCall, span: Span) {
+    fn function(&mut self, function: &ExternFunction, call: &ExternCall, span: Span) {
         let args = Args(&call.args);
-        match call.name.as_str() {
-            "assert" | "assume" => self.assertion(&args, span),
-            "clone" => self.request(Call::CloneKept, &args, &[1], &[]),
-            "clone3" => self.request(Call::CloneKept, &args, &[1], args.data(2)),
-            "clone_preserving_field_list" => self.request(Call::CloneList, &args, &[1, 2], &[]),
-            "resubmit" => self.request(Call::ResubmitKept, &args, &[], args.data(0)),
-            "resubmit_preserving_field_list" => self.request(Call::ResubmitList, &args, &[0], &[]),
-            "recirculate" => self.request(Call::RecirculateKept, &args, &[], args.data(0)),
-            "recirculate_preserving_field_list" => {
+        match function {
+            ExternFunction::Assert | ExternFunction::Assume => self.assertion(&args, span),
+            ExternFunction::Clone => self.request(Call::CloneKept, &args, &[1], &[]),
+            ExternFunction::Clone3 => self.request(Call::CloneKept, &args, &[1], args.data(2)),
+            ExternFunction::ClonePreservingFieldList => {
+                self.request(Call::CloneList, &args, &[1, 2], &[])
+            }
+            ExternFunction::Resubmit => self.request(Call::ResubmitKept, &args, &[], args.data(0)),
+            ExternFunction::ResubmitPreservingFieldList => {
+                self.request(Call::ResubmitList, &args, &[0], &[])
+            }
+            ExternFunction::Recirculate => {
+                self.request(Call::RecirculateKept, &args, &[], args.data(0))
+            }
+            ExternFunction::RecirculatePreservingFieldList => {
                 self.request(Call::RecirculateList, &args, &[0], &[]);
             }
-            "truncate" => self.request(Call::Truncate, &args, &[0], &[]),
-            "digest" => self.digest(call, &args),
-            "mirror" => self.asking(Call::Mirror, &args, true),
-            "resubmit_with" => self.asking(Call::ResubmitWith, &args, false),
-            "hash" => self.hash_into(&args),
-            "mark_to_drop" => self.mark_to_drop(args.place(0)),
-            "random" => self.random_into(&args),
-            "verify_checksum" => self.checksum(&args, Payload::Without, false),
-            "verify_checksum_with_payload" => self.checksum(&args, Payload::With, false),
-            "update_checksum" => self.checksum(&args, Payload::Without, true),
-            "update_checksum_with_payload" => self.checksum(&args, Payload::With, true),
-            // `log_msg` speaks to tracers only, and traced packets are interpreted.
-            _ => {}
+            ExternFunction::Truncate => self.request(Call::Truncate, &args, &[0], &[]),
+            ExternFunction::Digest => self.digest(call, &args),
+            ExternFunction::Mirror => self.asking(Call::Mirror, &args, true),
+            ExternFunction::ResubmitWith => self.asking(Call::ResubmitWith, &args, false),
+            ExternFunction::Hash => self.hash_into(&args),
+            ExternFunction::MarkToDrop => self.mark_to_drop(args.place(0)),
+            ExternFunction::Random => self.random_into(&args),
+            ExternFunction::VerifyChecksum => self.checksum(&args, Payload::Without, false),
+            ExternFunction::VerifyChecksumWithPayload => self.checksum(&args, Payload::With, false),
+            ExternFunction::UpdateChecksum => self.checksum(&args, Payload::Without, true),
+            ExternFunction::UpdateChecksumWithPayload => self.checksum(&args, Payload::With, true),
+            // It speaks to tracers only, and traced packets are interpreted.
+            ExternFunction::LogMsg => {}
+            // Refused when the interpreter was built, which holds the state.
+            ExternFunction::Other(_) => {}
         }
     }
 
@@ -248,11 +257,12 @@ impl Gen<'_, '_> {
 
     /// `standard_metadata` is the argument, or, in the old form without one, understood.
     fn mark_to_drop(&mut self, place: Option<&Place>) {
-        let (info, layout) = (self.unit.info, self.unit.layout);
-        let Some(standard) = info.kept_vars.last() else {
+        let layout = self.unit.layout;
+        let Some(info) = self.unit.info.v1model() else {
             return;
         };
-        let base = layout.base(*standard);
+        let [_, _, standard] = info.kept_vars;
+        let base = layout.base(standard);
         let moved = match place.map(|p| self.locate(p)) {
             Some(spot @ (Spot::Fixed(_) | Spot::Moving { .. })) => spot,
             _ => Spot::Fixed(base),
@@ -467,7 +477,7 @@ impl Gen<'_, '_> {
 
     /// `update_checksum` and `verify_checksum(condition, data, checksum, algorithm)`.
     fn checksum(&mut self, args: &Args<'_>, payload: Payload, update: bool) {
-        let info = self.unit.info;
+        let standard = self.unit.info.v1model().map(|info| &info.standard);
         let done = self.label();
         let wanted = self.number_arg(args, 0);
         self.branch_unless(wanted, done);
@@ -481,7 +491,7 @@ impl Gen<'_, '_> {
             let given = self.eval(checksum);
             let computed = self.resized(&[hash], 64, width);
             let same = self.equal(&computed, &given);
-            if let Some(leaf) = info.standard.checksum_error {
+            if let Some(leaf) = standard.and_then(|fields| fields.checksum_error) {
                 self.branch_if(same, done);
                 let one = self.imm(1);
                 self.store_word(self.unit.layout.slot(leaf).word, one);
@@ -491,15 +501,14 @@ impl Gen<'_, '_> {
         self.bind(done);
     }
 
-    fn method(&mut self, id: ExternId, call: &ExternCall) {
+    fn method(&mut self, id: ExternId, method: &ExternMethod, call: &ExternCall) {
         let args = Args(&call.args);
-        let type_name = self.unit.program.externs[id].type_name.as_str();
-        match (type_name, call.name.as_str()) {
-            ("counter", "count") => {
+        match method {
+            ExternMethod::Count => {
                 let index = self.number_arg(&args, 0);
                 self.count(id, index);
             }
-            ("meter", "execute_meter") => {
+            ExternMethod::ExecuteMeter => {
                 let mut words = SiteArgs::default();
                 let index = self.number_arg(&args, 0);
                 words.push_word(index);
@@ -513,28 +522,29 @@ impl Gen<'_, '_> {
                     self.bind(done);
                 }
             }
-            ("direct_meter", "read") => {
+            ExternMethod::ReadDirectMeter => {
                 let (colour, _) = self.call_site(Call::DirectMeter(id), SiteArgs::default(), 0);
                 if let Some(place) = args.place(0) {
                     self.store_scalar(place, &[colour], 2);
                 }
             }
-            ("register", "read") => self.read_register(id, &args),
-            ("register", "write") => {
+            ExternMethod::ReadRegister => self.read_register(id, &args),
+            ExternMethod::WriteRegister => {
                 let mut words = SiteArgs::default();
                 let index = self.number_arg(&args, 0);
                 words.push_word(index);
                 let words = self.data_args(args.data(1), words);
                 self.call_site(Call::RegisterWrite(id), words, 0);
             }
-            ("Checksum16", "get") => {
+            ExternMethod::GetChecksum16 => {
                 let sum = self.hash(Ok(HashAlgorithm::Csum16), args.data(0), Payload::Without);
                 if let Some(place) = &call.result {
                     self.store_scalar(place, &[sum], 16);
                 }
             }
-            // Direct counters count when their table is applied.
-            _ => {}
+            // Entries count when their table is applied.
+            ExternMethod::CountDirect => {}
+            ExternMethod::Other(_) => {}
         }
     }
 

@@ -16,8 +16,6 @@ mod table;
 mod whole;
 mod words;
 
-pub(super) use place::MANY_WORDS;
-
 use std::collections::{BTreeSet, HashMap};
 
 use cranelift_codegen::cursor::{Cursor as _, FuncCursor};
@@ -28,16 +26,17 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use p4ir::{Callee, ControlId, TableId, ValidProgram};
+use p4ir::{Callee, ControlId, ExternType, TableId, ValidProgram};
 
 use super::frame::FrameLayout;
 use super::jit::{Helper, field};
 use super::object::{self, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
-use super::plan::{Part, PartKey, Plan};
+use super::plan::{Outlined, PartKey, Plan};
 use super::site::Site;
+use crate::info::ProgramInfo;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
 use crate::state::{BuildError, ControlState};
-use crate::v1model::ProgramInfo;
+use crate::v1model::V1ModelInfo;
 
 /// What a function may do with the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +63,7 @@ struct Unit<'p> {
     symbols: Vec<Symbol>,
     /// Functions of parts, and those among them not written yet.
     functions: HashMap<(PartKey, Kind), u32>,
-    waiting: Vec<(Part<'p>, Kind, u32)>,
+    waiting: Vec<(Outlined<'p>, Kind, u32)>,
     /// Instructions of Cranelift's IR written so far.
     instructions: usize,
     /// Bytes of stack of each function, and what it calls.
@@ -119,10 +118,10 @@ pub(super) fn compile<'p>(
     };
     let mut context = FunctionBuilderContext::new();
     let (blocks, in_one) = unit.blocks(&mut context)?;
-    let whole = if in_one {
+    let whole = if let Some(info) = in_one {
         let id = unit.declare();
         unit.define(&mut context, "whole", id, Kind::Parser, |generator| {
-            generator.whole();
+            generator.whole(info);
         })?;
         unit.define_waiting(&mut context)?;
         Some(id)
@@ -196,13 +195,13 @@ impl<'p> Unit<'p> {
         number as u32
     }
 
-    /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind), and says whether they may
+    /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind). Returns the metadata if they may
     /// also be written as one: they are v1model's, packets are read and written in whole bytes, only ingress and egress ask the switch
     /// for anything, and no block reads what a direct meter said in another.
     fn blocks(
         &mut self,
         context: &mut FunctionBuilderContext,
-    ) -> Result<(Vec<u32>, bool), BuildError> {
+    ) -> Result<(Vec<u32>, Option<&'p V1ModelInfo>), BuildError> {
         let blocks = &self.info.blocks;
         let controls = |ids: &[ControlId]| -> Vec<Callee> {
             ids.iter().copied().map(Callee::Control).collect()
@@ -218,14 +217,13 @@ impl<'p> Unit<'p> {
             tops.push(("ingress deparser", Kind::Deparser, controls(&[deparser])));
             tops.push(("egress parser", Kind::Parser, parser(egress_parser)));
         }
-        let mut in_one = blocks.between.is_none()
-            && self.plan.whole_bytes
+        let mut in_one = self.plan.whole_bytes
             && self.plan.out_room.is_some()
             && !self
                 .program
                 .externs
                 .values()
-                .any(|object| object.type_name == "direct_meter");
+                .any(|object| object.ty == ExternType::DirectMeter);
         let mut ids = Vec::new();
         for (name, kind, callees) in tops {
             let id = self.declare();
@@ -235,6 +233,7 @@ impl<'p> Unit<'p> {
             in_one &= kind == Kind::Control || self.requests == asked;
             ids.push(id);
         }
+        let in_one = self.info.v1model().filter(|_| in_one);
         Ok((ids, in_one))
     }
 
@@ -242,9 +241,9 @@ impl<'p> Unit<'p> {
     fn define_waiting(&mut self, context: &mut FunctionBuilderContext) -> Result<(), BuildError> {
         while let Some((part, kind, id)) = self.waiting.pop() {
             let name = match part {
-                Part::Callable(callee) => format!("{callee:?}"),
-                Part::Piece(stmts) => format!("{} statements", stmts.len()),
-                Part::Cases(_, cases) => format!("{} cases", cases.len()),
+                Outlined::Callable(callee) => format!("{callee:?}"),
+                Outlined::Piece(stmts) => format!("{} statements", stmts.len()),
+                Outlined::Cases(_, cases) => format!("{} cases", cases.len()),
             };
             self.define(context, &name, id, kind, |generator| {
                 generator.separate(part)
@@ -254,7 +253,7 @@ impl<'p> Unit<'p> {
     }
 
     /// The function of a part, to be written later if it is new.
-    fn function(&mut self, part: Part<'p>, kind: Kind) -> u32 {
+    fn function(&mut self, part: Outlined<'p>, kind: Kind) -> u32 {
         let key = (part.key(), kind);
         let id = match self.functions.get(&key) {
             Some(id) => *id,
@@ -532,7 +531,7 @@ impl<'u, 'p> Gen<'u, 'p> {
     }
 
     /// A part as a function of its own.
-    fn separate(&mut self, part: Part<'p>) {
+    fn separate(&mut self, part: Outlined<'p>) {
         let [next, done, exit, reject, abort] = [(); 5].map(|()| self.label());
         let [end, round] = [(); 2].map(|()| self.label());
         self.exits = Exits {
@@ -542,16 +541,16 @@ impl<'u, 'p> Gen<'u, 'p> {
             abort,
         };
         let returned = match part {
-            Part::Callable(callee) => {
+            Outlined::Callable(callee) => {
                 self.body(callee);
                 0
             }
-            Part::Piece(stmts) => {
+            Outlined::Piece(stmts) => {
                 self.in_loop = Some((end, round));
                 self.stmts(stmts);
                 RETURNED
             }
-            Part::Cases(value, cases) => {
+            Outlined::Cases(value, cases) => {
                 self.in_loop = Some((end, round));
                 self.switch_here(value, cases, &[]);
                 RETURNED

@@ -1,5 +1,6 @@
 //! Places: where they are in the frame, and reading and writing them.
 
+use crate::compile::plan::MANY_WORDS;
 use std::ops::Range;
 
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -8,9 +9,6 @@ use p4ir::{Assign, ExprKind, Place, Projection, Type, TypeId};
 
 use super::words::Words;
 use super::{FLAGS, Gen, Helper};
-
-/// Aggregates of more words are copied and cleared by a helper.
-pub(in crate::compile) const MANY_WORDS: u32 = 48;
 
 /// A place in the frame.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::{
     ABORTED, BROKEN, CONTINUED, EXITED, Exits, FUNCTIONS, Gen, Helper, Kind, Label, REJECTED,
     RETURNED, field,
 };
-use crate::compile::plan::Part;
+use crate::compile::plan::Outlined;
 use crate::interp::MAX_ROUNDS;
 use crate::state::const_bits;
 
@@ -30,7 +30,7 @@ impl<'p> Gen<'_, 'p> {
                 return;
             }
             if alone {
-                self.call_part(Part::Piece(piece), &[]);
+                self.call_part(Outlined::Piece(piece), &[]);
             } else {
                 self.stmts(piece);
             }
@@ -217,7 +217,7 @@ impl<'p> Gen<'_, 'p> {
         for (label, _, piece) in parts {
             self.bind(label);
             if self.live {
-                self.call_part(Part::Cases(value, piece), &[]);
+                self.call_part(Outlined::Cases(value, piece), &[]);
             }
             self.goto(done);
         }
@@ -365,7 +365,7 @@ impl<'p> Gen<'_, 'p> {
     pub(super) fn call(&mut self, callee: Callee, copy_in: &[Assign], copy_out: &'p [Stmt]) {
         self.assign_all(copy_in);
         if self.unit.plan.is_outlined(callee) {
-            return self.call_part(Part::Callable(callee), copy_out);
+            return self.call_part(Outlined::Callable(callee), copy_out);
         }
         let outer = self.exits;
         let outer_loop = self.in_loop.take();
@@ -390,7 +390,7 @@ impl<'p> Gen<'_, 'p> {
     }
 
     /// Calls the function of a part and goes on where it says.
-    fn call_part(&mut self, part: Part<'p>, copy_out: &'p [Stmt]) {
+    fn call_part(&mut self, part: Outlined<'p>, copy_out: &'p [Stmt]) {
         let id = self.unit.function(part, self.kind);
         self.save_position();
         let code = self.call_external(FUNCTIONS, id, &[self.ctx, self.frame]);
@@ -406,7 +406,7 @@ impl<'p> Gen<'_, 'p> {
         self.block(copy_out);
         self.goto(self.exits.exit);
         self.bind(rest);
-        if !matches!(part, Part::Callable(_)) {
+        if !matches!(part, Outlined::Callable(_)) {
             let (end, round) = self.in_loop.unzip();
             for (code_then, label) in [
                 (RETURNED, Some(self.exits.done)),

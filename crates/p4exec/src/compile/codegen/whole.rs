@@ -1,72 +1,167 @@
 //! All blocks of the pipeline in one function, with what `simple_switch` does between them for a
 //! packet that asks for nothing special: what one block stored, the next finds in a register.
 
+use std::ops::ControlFlow;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{Callee, ControlId};
 
 use super::{Gen, Kind, Label, field};
-use crate::compile::jit::Way;
-use crate::v1model::{DROP_PORT, instance_type};
+use crate::forward::{Blocks, EgressMetadata, StandardMetadata, Step, Way, forward};
+use crate::info;
+use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
+
+/// The steps of [`forward`], as code that is written.
+struct Steps<'g, 'u, 'p> {
+    generator: &'g mut Gen<'u, 'p>,
+    /// Where the code goes on that leaves early, by [`Way`].
+    exits: [Label; WAYS.len()],
+}
+
+/// The ways that leave early.
+const WAYS: [Way; 5] = [
+    Way::Aborted,
+    Way::AfterIngress,
+    Way::DroppedInIngress,
+    Way::AfterEgress,
+    Way::DroppedInEgress,
+];
+
+impl Steps<'_, '_, '_> {
+    fn exit(&self, way: Way) -> Label {
+        let at = WAYS.iter().position(|known| *known == way);
+        self.exits[at.unwrap_or(0)]
+    }
+
+    /// Goes on if the code that follows can be reached.
+    const fn step(&self) -> Step {
+        if self.generator.live {
+            Step::Continue(())
+        } else {
+            Step::Break(Way::Aborted)
+        }
+    }
+
+    fn controls(&mut self, kind: Kind, of: impl FnOnce(&info::Blocks) -> &[ControlId]) -> Step {
+        let callees: Vec<Callee> = of(&self.generator.unit.info.blocks)
+            .iter()
+            .copied()
+            .map(Callee::Control)
+            .collect();
+        self.generator.enter(kind);
+        let abort = self.exit(Way::Aborted);
+        self.generator.in_turn(&callees, Some(abort));
+        self.step()
+    }
+}
+
+impl StandardMetadata for Steps<'_, '_, '_> {
+    type Field = Option<usize>;
+    type Value = Value;
+
+    fn constant(&mut self, value: u64) -> Value {
+        self.generator.imm_u(value)
+    }
+
+    fn field(&mut self, field: Option<usize>) -> Value {
+        match field {
+            Some(leaf) => {
+                let word = self.generator.unit.layout.slot(leaf).word;
+                self.generator.load_word(word)
+            }
+            None => self.generator.imm(0),
+        }
+    }
+
+    fn set_field(&mut self, field: Option<usize>, value: Value) {
+        if let Some(leaf) = field {
+            let slot = self.generator.unit.layout.slot(leaf);
+            let mask = u64::MAX >> (64 - slot.width.clamp(1, 64));
+            let value = self.generator.and_imm(value, mask);
+            self.generator.store_word(slot.word, value);
+        }
+    }
+}
+
+impl Blocks for Steps<'_, '_, '_> {
+    fn parse(&mut self) -> ControlFlow<Way, Value> {
+        let parser = self.generator.unit.info.blocks.parser;
+        self.generator.in_turn(&[Callee::Parser(parser)], None);
+        self.step()?;
+        self.generator.save_position();
+        let error = self.generator.error;
+        ControlFlow::Continue(self.generator.b.use_var(error))
+    }
+
+    fn ingress(&mut self) -> Step {
+        self.controls(Kind::Control, |blocks| &blocks.ingress)
+    }
+
+    fn passed_on(&mut self, port: Value, rid: Value) -> EgressMetadata<Value> {
+        self.generator.store_ctx(field::PORT, port);
+        self.generator.store_ctx(field::RID, rid);
+        EgressMetadata {
+            port,
+            instance_type: self.generator.imm_u(instance_type::NORMAL),
+            length: self.generator.load_ctx(field::LENGTH),
+            time: self.generator.load_ctx(field::NOW_US),
+        }
+    }
+
+    fn egress(&mut self) -> Step {
+        self.controls(Kind::Control, |blocks| &blocks.egress)
+    }
+
+    fn deparse(&mut self) -> Step {
+        self.controls(Kind::Deparser, |blocks| &blocks.deparser)?;
+        self.generator.save_position();
+        Step::Continue(())
+    }
+
+    fn leave_if_requested(&mut self, way: Way) -> Step {
+        if self.generator.unit.requests > 0 {
+            let requested = self.generator.load_ctx(field::REQUESTED);
+            self.leave_if(requested, way)?;
+        }
+        Step::Continue(())
+    }
+
+    fn leave_if(&mut self, value: Value, way: Way) -> Step {
+        let exit = self.exit(way);
+        self.generator.branch_if(value, exit);
+        Step::Continue(())
+    }
+
+    fn leave_if_dropped(&mut self, port: Value, way: Way) -> Step {
+        let drop = DROP_PORT as i64;
+        let dropped = self.generator.b.ins().icmp_imm_s(IntCC::Equal, port, drop);
+        self.leave_if(dropped, way)
+    }
+}
 
 impl Gen<'_, '_> {
     /// The function of all blocks. It is given a cleared frame in which the metadata of a received
     /// packet is set, and returns a [`Way`].
-    pub(super) fn whole(&mut self) {
-        let info = self.unit.info;
-        let blocks = &info.blocks;
-        let callees = |ids: &[ControlId]| -> Vec<Callee> {
-            ids.iter().copied().map(Callee::Control).collect()
+    pub(super) fn whole(&mut self, info: &V1ModelInfo) {
+        self.start_cleared(info);
+        let exits = WAYS.map(|_| self.label());
+        let mut steps = Steps {
+            generator: &mut *self,
+            exits,
         };
-        let standard = &self.unit.info.standard;
-        self.start_cleared();
-        let abort = self.label();
-        self.in_turn(&[Callee::Parser(blocks.parser)], None);
-        if self.live {
-            self.save_position();
-            let error = self.b.use_var(self.error);
-            self.set_standard(standard.parser_error, error);
+        if forward(&mut steps, &info.standard).is_continue() {
+            self.end(Way::Sent);
         }
-        self.enter(Kind::Control);
-        let ingress = callees(&blocks.ingress);
-        self.in_turn(&ingress, Some(abort));
-        let before = self.label();
-        let dropped = self.label();
-        self.leave_if_requested(before);
-        let group = self.standard(standard.mcast_grp);
-        self.leave_if(group, before);
-        let port = self.standard(standard.egress_spec);
-        self.leave_if_dropped(port, dropped);
-        self.enter_egress(port);
-        self.enter(Kind::Control);
-        self.in_turn(&callees(&blocks.egress), Some(abort));
-        let after = self.label();
-        let dropped_late = self.label();
-        self.leave_if_requested(after);
-        let port = self.standard(standard.egress_spec);
-        self.leave_if_dropped(port, dropped_late);
-        self.enter(Kind::Deparser);
-        let last = callees(&blocks.deparser);
-        self.in_turn(&last, Some(abort));
-        if self.live {
-            self.save_position();
-        }
-        self.end(Way::Sent);
-        for (label, way) in [
-            (abort, Way::Aborted),
-            (before, Way::AfterIngress),
-            (dropped, Way::DroppedInIngress),
-            (after, Way::AfterEgress),
-            (dropped_late, Way::DroppedInEgress),
-        ] {
+        for (label, way) in exits.into_iter().zip(WAYS) {
             self.bind(label);
             self.end(way);
         }
     }
 
     /// What was not set for the packet is zero.
-    fn start_cleared(&mut self) {
-        let (info, layout) = (self.unit.info, self.unit.layout);
+    fn start_cleared(&mut self, info: &V1ModelInfo) {
+        let layout = self.unit.layout;
         let standard = &info.standard;
         let mut set = Vec::new();
         for leaf in [
@@ -93,75 +188,6 @@ impl Gen<'_, '_> {
             let zero = self.imm(0);
             self.store_ctx(field::ROUNDS, zero);
             self.load_position();
-        }
-    }
-
-    /// What a packet enters egress with.
-    fn enter_egress(&mut self, port: Value) {
-        if !self.live {
-            return;
-        }
-        let standard = &self.unit.info.standard;
-        self.store_ctx(field::PORT, port);
-        let rid = self.standard(standard.egress_rid);
-        self.store_ctx(field::RID, rid);
-        let zero = self.imm(0);
-        let normal = self.imm_u(instance_type::NORMAL);
-        let length = self.load_ctx(field::LENGTH);
-        let now = self.load_ctx(field::NOW_US);
-        for (leaf, value) in [
-            (standard.instance_type, normal),
-            (standard.egress_port, port),
-            (standard.egress_spec, zero),
-            (standard.packet_length, length),
-            (standard.enq_timestamp, now),
-            (standard.egress_global_timestamp, now),
-        ] {
-            self.set_standard(leaf, value);
-        }
-    }
-
-    /// A field of the standard metadata, zero if the program's has none.
-    fn standard(&mut self, leaf: Option<usize>) -> Value {
-        match leaf {
-            Some(leaf) if self.live => {
-                let word = self.unit.layout.slot(leaf).word;
-                self.load_word(word)
-            }
-            _ => self.imm(0),
-        }
-    }
-
-    /// Sets a field of the standard metadata to the low bits of a value.
-    fn set_standard(&mut self, leaf: Option<usize>, value: Value) {
-        if let Some(leaf) = leaf {
-            let slot = self.unit.layout.slot(leaf);
-            let value = self.and_imm(value, u64::MAX >> (64 - slot.width.clamp(1, 64)));
-            self.store_word(slot.word, value);
-        }
-    }
-
-    /// Leaves if some block asked the switch for something.
-    fn leave_if_requested(&mut self, there: Label) {
-        if self.live && self.unit.requests > 0 {
-            let requested = self.load_ctx(field::REQUESTED);
-            self.leave_if(requested, there);
-        }
-    }
-
-    fn leave_if_dropped(&mut self, port: Value, there: Label) {
-        if self.live {
-            let dropped = self
-                .b
-                .ins()
-                .icmp_imm_s(IntCC::Equal, port, DROP_PORT as i64);
-            self.leave_if(dropped, there);
-        }
-    }
-
-    fn leave_if(&mut self, condition: Value, there: Label) {
-        if self.live {
-            self.branch_if(condition, there);
         }
     }
 

@@ -59,7 +59,7 @@ impl<'a> EntryView<'a> {
     /// What the entry does.
     #[must_use]
     pub fn action(&self) -> EntryAction {
-        let side = self.table.side(self.slot).and_then(|s| s.one_shot.as_ref());
+        let side = self.table.rare(self.slot).and_then(|s| s.one_shot.as_ref());
         let one_shot = side.map_or(&[][..], |o| &o.calls);
         action::unpack_action(self.action_row(), &self.table.spec.actions, one_shot)
     }
@@ -73,14 +73,14 @@ impl<'a> EntryView<'a> {
     /// The controller's own note.
     #[must_use]
     pub fn controller_metadata(&self) -> &'a [u8] {
-        let side = self.table.side(self.slot);
+        let side = self.table.rare(self.slot);
         side.map_or(&[], |s| &s.controller_metadata)
     }
 
     /// Reported idle after this long without a hit, if not zero.
     #[must_use]
     pub fn idle_timeout(&self) -> Nanos {
-        let side = self.table.side(self.slot);
+        let side = self.table.rare(self.slot);
         side.map_or(Nanos::default(), |s| s.idle_timeout)
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use p4front::bmv2json::read;
+use bmv2json::read;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -296,7 +296,7 @@ proptest! {
             }
         }
         if let Err(e) = read(&p.to_string()) {
-            prop_assert!(!matches!(e, p4front::bmv2json::Bmv2Error::Invalid(_)), "{e}\n{p}");
+            prop_assert!(!matches!(e, bmv2json::Bmv2Error::Invalid(_)), "{e}\n{p}");
         }
     }
 }
@@ -369,7 +369,7 @@ fn older_files_say_the_same() {
         older["actions"][0]["primitives"][at]["op"] = op.into();
     }
     let marked = format!("\u{feff}{older}");
-    assert!(p4front::bmv2json::is_json(&marked));
+    assert!(bmv2json::is_json(&marked));
     assert_eq!(read(&marked).unwrap().to_string(), plain);
     older["pipelines"][0]["tables"][0]["actions"][0] = "sent".into();
     let found = read(&older.to_string()).unwrap_err().to_string();
@@ -420,7 +420,7 @@ fn a_selector_in_its_table_is_a_profile() {
     table["selector"] = json!({ "algo": "crc16", "input": [field("ip", "dst")] });
     let read = read(&older.to_string()).unwrap();
     let id = read.extern_by_name("ways").expect("an object");
-    assert_eq!(read.externs[id].type_name, "action_selector");
+    assert_eq!(read.externs[id].ty, p4ir::ExternType::ActionSelector);
     let table = &read.tables[read.table_by_name("route").unwrap()];
     assert_eq!(table.implementation, Some(id));
     assert_eq!(
@@ -537,7 +537,7 @@ fn metadata_is_not_extracted() {
 #[test]
 fn more_than_there_is_room_for() {
     let limit = |program: &Value| match read(&program.to_string()) {
-        Err(p4front::bmv2json::Bmv2Error::TooLarge(error)) => error.to_string(),
+        Err(bmv2json::Bmv2Error::TooLarge(error)) => error.to_string(),
         other => panic!("{other:?}"),
     };
     let mut wide = program();

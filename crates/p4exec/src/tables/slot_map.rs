@@ -1,5 +1,5 @@
-//! Things under numbers that the control plane chose, found by one hash and kept in places that do not
-//! change: who looks often remembers the place.
+//! A map from numbers that the control plane chose to items in slots, which are found by one hash and do not move: who looks often
+//! remembers the slot.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use super::hash::{HashIndex, hash_words};
 
 /// See the module documentation.
 #[derive(Clone)]
-pub(super) struct Shelf<T> {
+pub(super) struct SlotMap<T> {
     index: HashIndex,
     places: Vec<Option<(u32, T)>>,
     free: Vec<u32>,
 }
 
-/// What lies under which number: places and room left over are nobody's business.
-impl<T: fmt::Debug> fmt::Debug for Shelf<T> {
+/// Items by number; slots and spare capacity are left out.
+impl<T: fmt::Debug> fmt::Debug for SlotMap<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items: BTreeMap<u32, &T> = self
             .places
@@ -27,7 +27,7 @@ impl<T: fmt::Debug> fmt::Debug for Shelf<T> {
     }
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for SlotMap<T> {
     fn default() -> Self {
         Self {
             index: HashIndex::default(),
@@ -41,7 +41,7 @@ fn hash(id: u32) -> u32 {
     hash_words(&[u64::from(id)])
 }
 
-impl<T> Shelf<T> {
+impl<T> SlotMap<T> {
     /// The place of a number.
     #[inline]
     pub(super) fn place(&self, id: u32) -> Option<u32> {
@@ -98,7 +98,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_shelf_is_a_map_with_steady_places(steps in proptest::collection::vec((any::<bool>(), 0u32..20, any::<u8>()), 1..200)) {
-            let mut shelf = Shelf::default();
+            let mut shelf = SlotMap::default();
             let mut model: BTreeMap<u32, (u8, u32)> = BTreeMap::new();
             for (put, id, item) in steps {
                 if put {

@@ -7,13 +7,13 @@ use p4ir::{
     MatchKind, Place, StmtKind, Table, TableAction, TableId, Type, VarKind,
 };
 
-use super::Read;
-use super::data::Reader;
-use super::expr::wrap;
-use super::model::{self, Arg, hex};
+use crate::data::Reader;
+use crate::error::Read;
+use crate::expr::wrap;
+use crate::model::{self, Arg, hex};
 
 impl Reader<'_> {
-    pub(super) fn table(&mut self, t: &model::Table, profiles: &[model::Profile]) -> Read<TableId> {
+    pub(crate) fn table(&mut self, t: &model::Table, profiles: &[model::Profile]) -> Read<TableId> {
         self.context = format!("table `{}`", t.name);
         self.at(t.source_info.as_ref());
         let span = self.span;
@@ -328,7 +328,7 @@ impl Reader<'_> {
 
     /// True if applying the table is the same as calling its only action: p4c makes such tables of
     /// the statements between tables.
-    pub(super) fn is_call(&self, t: &model::Table) -> bool {
+    pub(crate) fn is_call(&self, t: &model::Table) -> bool {
         t.key.is_empty()
             && t.kind == "simple"
             && t.action_ids.len() == 1
@@ -342,7 +342,7 @@ impl Reader<'_> {
     }
 
     /// `apply`, remembering hit or action in a variable if `hit` or `run` asks for it.
-    pub(super) fn apply(&mut self, table: TableId, hit: bool, run: bool) -> Option<Place> {
+    pub(crate) fn apply(&mut self, table: TableId, hit: bool, run: bool) -> Option<Place> {
         let flag = self.program.types.boolean();
         let number = self.bits(32, false);
         let hit = hit.then(|| self.var("hit", flag, VarKind::Temp));

@@ -10,9 +10,9 @@ use p4ir::{
     Assign, BinaryOp, Const, ExprId, ExprKind, Place, StmtKind, SwitchCase, VarId, VarKind,
 };
 
-use super::Read;
-use super::data::Reader;
-use super::model::{Arg, Primitive};
+use crate::data::Reader;
+use crate::error::Read;
+use crate::model::{Arg, Primitive};
 
 /// Where a primitive may go besides to the next one.
 enum Jump {
@@ -22,7 +22,7 @@ enum Jump {
 
 impl Reader<'_> {
     /// All primitives of an action.
-    pub(super) fn jumping_primitives(&mut self, all: &[Primitive]) -> Read<()> {
+    pub(crate) fn jumping_primitives(&mut self, all: &[Primitive]) -> Read<()> {
         let jumps: Vec<Option<Jump>> = all.iter().map(|p| self.jump(p)).collect::<Read<_>>()?;
         if nests(&jumps, 0, jumps.len(), 0) {
             self.nested_primitives(all, &jumps, 0, all.len())

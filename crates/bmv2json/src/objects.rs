@@ -2,14 +2,14 @@
 
 use num_bigint::BigInt;
 use p4ir::{
-    Action, Const, Direction, ExprId, ExprKind, ExternInstance, MatchKind, Param, Place, StmtKind,
-    Type, ValueSet, ValueSetField, VarKind,
+    Action, Const, Direction, ExprId, ExprKind, ExternInstance, ExternType, MatchKind, Param,
+    Place, StmtKind, Type, ValueSet, ValueSetField, VarKind,
 };
 
-use super::Read;
-use super::data::Reader;
-use super::model::{self, Arg};
-use crate::types::fold::MAX_ELEMENTS;
+use crate::data::Reader;
+use crate::error::Read;
+use crate::model::{self, Arg};
+use p4ir::limits::MAX_ELEMENTS;
 
 /// Members of v1model's `HashAlgorithm`.
 const ALGORITHMS: [&str; 8] = [
@@ -25,21 +25,21 @@ const ALGORITHMS: [&str; 8] = [
 
 impl Reader<'_> {
     /// Everything that is neither parser nor pipeline.
-    pub(super) fn objects(&mut self) -> Read<()> {
+    pub(crate) fn objects(&mut self) -> Read<()> {
         let json = self.json;
         for a in &json.counter_arrays {
             let kind = self.member("CounterType", &["packets", "bytes", "packets_and_bytes"], 2);
-            self.array(a, ["counter", "direct_counter"], kind)?;
+            self.array(a, [ExternType::Counter, ExternType::DirectCounter], kind)?;
         }
         for a in &json.meter_arrays {
             let bytes = u32::from(a.kind.as_deref() == Some("bytes"));
             let kind = self.member("MeterType", &["packets", "bytes"], bytes);
-            self.array(a, ["meter", "direct_meter"], kind)?;
+            self.array(a, [ExternType::Meter, ExternType::DirectMeter], kind)?;
         }
         for a in &json.register_arrays {
             let size = self.elements(a)?;
             let ty = self.bits(a.bitwidth.unwrap_or(32), false);
-            let mut instance = instance(&a.name, "register", vec![("size", size)]);
+            let mut instance = instance(&a.name, ExternType::Register, vec![("size", size)]);
             instance.type_args.push(ty);
             self.add_extern(instance);
         }
@@ -95,19 +95,24 @@ impl Reader<'_> {
     }
 
     /// A member of `CloneType`: I2E is 0, E2E is 1.
-    pub(super) fn clone_type(&mut self, index: u32) -> ExprId {
+    pub(crate) fn clone_type(&mut self, index: u32) -> ExprId {
         self.member("CloneType", &["I2E", "E2E"], index)
     }
 
     /// A member of `HashAlgorithm`.
-    pub(super) fn algorithm(&mut self, name: &str) -> Read<ExprId> {
+    pub(crate) fn algorithm(&mut self, name: &str) -> Read<ExprId> {
         let name = if name == "cksum16" { "csum16" } else { name };
         let index = (0u32..).zip(ALGORITHMS).find(|(_, a)| *a == name);
         let (index, _) = index.ok_or_else(|| self.unsupported(format!("algorithm `{name}`")))?;
         Ok(self.member("HashAlgorithm", &ALGORITHMS, index))
     }
 
-    fn array(&mut self, a: &model::Array, [indexed, direct]: [&str; 2], kind: ExprId) -> Read<()> {
+    fn array(
+        &mut self,
+        a: &model::Array,
+        [indexed, direct]: [ExternType; 2],
+        kind: ExprId,
+    ) -> Read<()> {
         if a.is_direct {
             self.add_extern(instance(&a.name, direct, vec![("type", kind)]));
         } else {
@@ -124,7 +129,7 @@ impl Reader<'_> {
     /// An extern object of another architecture than v1model: for executors that know its type.
     fn extern_object(&mut self, e: &model::ExternObject) -> Read<()> {
         self.context = format!("extern instance `{}`", e.name);
-        let mut made = instance(&e.name, &e.kind, Vec::new());
+        let mut made = instance(&e.name, ExternType::from_name(&e.kind), Vec::new());
         for a in &e.attribute_values {
             let value = match Arg::new(&a.value, &self.context)? {
                 Arg::Number(n) => {
@@ -147,7 +152,7 @@ impl Reader<'_> {
         self.context = format!("action profile `{}`", p.name);
         let size = self.size(p.max_size);
         let made = match &p.selector {
-            None => instance(&p.name, "action_profile", vec![("size", size)]),
+            None => instance(&p.name, ExternType::ActionProfile, vec![("size", size)]),
             Some(s) => {
                 let algorithm = self.algorithm(&s.algo)?;
                 let width = self.size(64); // BMv2 takes the hash as it is
@@ -156,7 +161,7 @@ impl Reader<'_> {
                     ("size", size),
                     ("outputWidth", width),
                 ];
-                instance(&p.name, "action_selector", args)
+                instance(&p.name, ExternType::ActionSelector, args)
             }
         };
         self.add_extern(made);
@@ -191,17 +196,17 @@ impl Reader<'_> {
     }
 
     /// Makes headers invalid: the other members of a union of which one became valid.
-    pub(super) fn invalidate(&mut self, others: &[Place]) {
+    pub(crate) fn invalidate(&mut self, others: &[Place]) {
         for place in others {
             self.emit(StmtKind::SetInvalid(place.clone()));
         }
     }
 }
 
-fn instance(name: &str, type_name: &str, args: Vec<(&str, ExprId)>) -> ExternInstance {
+fn instance(name: &str, ty: ExternType, args: Vec<(&str, ExprId)>) -> ExternInstance {
     ExternInstance {
         name: name.into(),
-        type_name: type_name.into(),
+        ty,
         type_args: Vec::new(),
         args: args.into_iter().map(|(n, e)| (n.to_string(), e)).collect(),
         annotations: Vec::new(),

@@ -8,61 +8,61 @@ use p4ir::{
     Projection, RecordKind, Span, Stmt, StmtKind, Type, TypeId, ValueSetId, Var, VarId, VarKind,
 };
 
-use super::model::{HeaderType, Json, SourceInfo};
-use super::older::BESIDE_STANDARD;
-use crate::types::fold::MAX_BITS;
+use crate::model::{HeaderType, Json, SourceInfo};
+use crate::older::BESIDE_STANDARD;
 
-use super::{Bmv2Error, Read};
+use crate::error::{Bmv2Error, Read};
+use p4ir::limits::MAX_BITS;
 
 /// A header, and the other members if it is in a union.
 #[derive(Debug, Clone)]
-pub(super) struct HeaderRef {
-    pub(super) place: Place,
-    pub(super) ty: TypeId,
+pub(crate) struct HeaderRef {
+    pub(crate) place: Place,
+    pub(crate) ty: TypeId,
     /// Metadata has no validity.
-    pub(super) metadata: bool,
+    pub(crate) metadata: bool,
     /// Members of the same union: at most one of all is valid.
-    pub(super) others: Vec<Place>,
+    pub(crate) others: Vec<Place>,
 }
 
 /// A stack of headers or unions.
 #[derive(Debug, Clone)]
-pub(super) struct StackRef {
-    pub(super) place: Place,
-    pub(super) element: TypeId,
-    pub(super) size: u32,
+pub(crate) struct StackRef {
+    pub(crate) place: Place,
+    pub(crate) element: TypeId,
+    pub(crate) size: u32,
 }
 
 /// Turns a file into a program, part by part.
-pub(super) struct Reader<'j> {
-    pub(super) json: &'j Json,
-    pub(super) program: Program,
+pub(crate) struct Reader<'j> {
+    pub(crate) json: &'j Json,
+    pub(crate) program: Program,
     /// The program's error of each number that the file has for one.
-    pub(super) errors: BTreeMap<u32, u32>,
-    pub(super) headers: BTreeMap<String, HeaderRef>,
-    pub(super) stacks: BTreeMap<String, StackRef>,
-    pub(super) unions: BTreeMap<String, Place>,
+    pub(crate) errors: BTreeMap<u32, u32>,
+    pub(crate) headers: BTreeMap<String, HeaderRef>,
+    pub(crate) stacks: BTreeMap<String, StackRef>,
+    pub(crate) unions: BTreeMap<String, Place>,
     /// Headers, user metadata, standard metadata.
-    pub(super) blocks: [VarId; 3],
-    pub(super) actions: BTreeMap<i64, ActionId>,
-    pub(super) externs: BTreeMap<String, ExternId>,
-    pub(super) value_sets: BTreeMap<String, ValueSetId>,
+    pub(crate) blocks: [VarId; 3],
+    pub(crate) actions: BTreeMap<i64, ActionId>,
+    pub(crate) externs: BTreeMap<String, ExternId>,
+    pub(crate) value_sets: BTreeMap<String, ValueSetId>,
     /// Value sets whose fields the keys of a select have told.
-    pub(super) fitted: BTreeSet<ValueSetId>,
+    pub(crate) fitted: BTreeSet<ValueSetId>,
     /// Action data of the action being read.
-    pub(super) action_data: Vec<(VarId, u32)>,
+    pub(crate) action_data: Vec<(VarId, u32)>,
     /// Statements being made.
-    pub(super) out: Vec<Stmt>,
+    pub(crate) out: Vec<Stmt>,
     /// In a parser a stack access out of bounds is an error.
-    pub(super) in_parser: bool,
+    pub(crate) in_parser: bool,
     /// Place in the P4 source of what is being read.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// What is being read, for messages.
-    pub(super) context: String,
+    pub(crate) context: String,
 }
 
 impl<'j> Reader<'j> {
-    pub(super) fn new(json: &'j Json) -> Read<Self> {
+    pub(crate) fn new(json: &'j Json) -> Read<Self> {
         let nowhere = VarId::new(0);
         let mut r = Reader {
             json,
@@ -89,7 +89,7 @@ impl<'j> Reader<'j> {
 
     // ---- messages ----
 
-    pub(super) fn unknown(&self, kind: &'static str, name: impl Into<String>) -> Bmv2Error {
+    pub(crate) fn unknown(&self, kind: &'static str, name: impl Into<String>) -> Bmv2Error {
         Bmv2Error::Unknown {
             place: self.context.clone(),
             kind,
@@ -97,14 +97,14 @@ impl<'j> Reader<'j> {
         }
     }
 
-    pub(super) fn unsupported(&self, what: impl Into<String>) -> Bmv2Error {
+    pub(crate) fn unsupported(&self, what: impl Into<String>) -> Bmv2Error {
         Bmv2Error::Unsupported {
             place: self.context.clone(),
             what: what.into(),
         }
     }
 
-    pub(super) fn malformed(&self, why: impl Into<String>) -> Bmv2Error {
+    pub(crate) fn malformed(&self, why: impl Into<String>) -> Bmv2Error {
         Bmv2Error::Malformed {
             place: self.context.clone(),
             why: why.into(),
@@ -113,7 +113,7 @@ impl<'j> Reader<'j> {
 
     // ---- statements ----
 
-    pub(super) fn emit(&mut self, kind: StmtKind) {
+    pub(crate) fn emit(&mut self, kind: StmtKind) {
         self.out.push(Stmt {
             kind,
             span: self.span,
@@ -121,7 +121,7 @@ impl<'j> Reader<'j> {
     }
 
     /// Sets the place of the statements that follow.
-    pub(super) fn at(&mut self, info: Option<&SourceInfo>) {
+    pub(crate) fn at(&mut self, info: Option<&SourceInfo>) {
         self.span = match info {
             None => Span::default(),
             Some(s) => {
@@ -142,14 +142,14 @@ impl<'j> Reader<'j> {
     }
 
     /// The statements that `f` makes.
-    pub(super) fn block(&mut self, f: impl FnOnce(&mut Self) -> Read<()>) -> Read<Vec<Stmt>> {
+    pub(crate) fn block(&mut self, f: impl FnOnce(&mut Self) -> Read<()>) -> Read<Vec<Stmt>> {
         let before = std::mem::take(&mut self.out);
         let r = f(self);
         let made = std::mem::replace(&mut self.out, before);
         r.map(|()| made)
     }
 
-    pub(super) fn var(&mut self, name: &str, ty: TypeId, kind: VarKind) -> VarId {
+    pub(crate) fn var(&mut self, name: &str, ty: TypeId, kind: VarKind) -> VarId {
         self.program.vars.push(Var {
             name: name.into(),
             ty,
@@ -159,7 +159,7 @@ impl<'j> Reader<'j> {
     }
 
     /// The first `n` of headers, metadata and standard metadata as parameters.
-    pub(super) fn shared_params(&self, n: usize) -> Vec<Param> {
+    pub(crate) fn shared_params(&self, n: usize) -> Vec<Param> {
         let names = ["hdr", "meta", "standard_metadata"];
         let param = |(name, var): (&str, VarId)| Param {
             name: name.into(),
@@ -174,7 +174,7 @@ impl<'j> Reader<'j> {
             .collect()
     }
 
-    pub(super) fn add_extern(&mut self, instance: ExternInstance) {
+    pub(crate) fn add_extern(&mut self, instance: ExternInstance) {
         let name = instance.name.clone();
         let id = self.program.externs.push(instance);
         self.externs.insert(name, id);
@@ -476,7 +476,7 @@ impl<'j> Reader<'j> {
     }
 
     /// The other members of the union that the header at `place` is in.
-    pub(super) fn union_siblings(&self, place: &Place) -> Vec<Place> {
+    pub(crate) fn union_siblings(&self, place: &Place) -> Vec<Place> {
         let mut above = place.clone();
         let Some(Projection::Field(own)) = above.path.pop() else {
             return Vec::new();
@@ -525,14 +525,14 @@ impl<'j> Reader<'j> {
 
     // ---- names ----
 
-    pub(super) fn header(&self, name: &str) -> Read<HeaderRef> {
+    pub(crate) fn header(&self, name: &str) -> Read<HeaderRef> {
         self.headers
             .get(name)
             .cloned()
             .ok_or_else(|| self.unknown("header", name))
     }
 
-    pub(super) fn stack(&self, name: &str) -> Read<StackRef> {
+    pub(crate) fn stack(&self, name: &str) -> Read<StackRef> {
         self.stacks
             .get(name)
             .cloned()
@@ -540,7 +540,7 @@ impl<'j> Reader<'j> {
     }
 
     /// Field `name` of a record at `place`.
-    pub(super) fn field_of(&self, place: &Place, ty: TypeId, name: &str) -> Read<(Place, TypeId)> {
+    pub(crate) fn field_of(&self, place: &Place, ty: TypeId, name: &str) -> Read<(Place, TypeId)> {
         let types = &self.program.types;
         let found = types.field_index(ty, name).and_then(|i| {
             let field = types.get(ty)?.fields()?.get(usize::try_from(i).ok()?)?;

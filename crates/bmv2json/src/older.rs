@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::model::{Json, Profile};
-use super::{Bmv2Error, Read};
+use crate::error::{Bmv2Error, Read};
+use crate::model::{Json, Profile};
 
 /// What stands beside `standard_metadata` in programs of P4_14, and belongs to it here.
-pub(super) const BESIDE_STANDARD: [&str; 2] = ["intrinsic_metadata", "queueing_metadata"];
+pub(crate) const BESIDE_STANDARD: [&str; 2] = ["intrinsic_metadata", "queueing_metadata"];
 
 /// Members of a profile that no file gives a size.
 const PROFILE_SIZE: u64 = 1 << 16;
@@ -22,7 +22,7 @@ impl Json {
     ///
     /// # Errors
     /// A table that names an unknown action.
-    pub(super) fn renew(&mut self) -> Read<()> {
+    pub(crate) fn renew(&mut self) -> Read<()> {
         self.number_actions()?;
         self.gather_profiles();
         self.join_metadata();
@@ -72,7 +72,7 @@ impl Json {
 
     fn join_metadata(&mut self) {
         let is =
-            |name: &'static str| move |h: &&mut super::model::Header| h.metadata && h.name == name;
+            |name: &'static str| move |h: &&mut crate::model::Header| h.metadata && h.name == name;
         let Some(standard) = self.headers.iter_mut().find(is("standard_metadata")) else {
             return;
         };

@@ -10,17 +10,17 @@ use p4ir::{
     Type, ValueSetField, ValueSetId, VarKind,
 };
 
-use super::Read;
-use super::data::Reader;
-use super::expr::{Num, wrap};
-use super::model::{self, Arg, Primitive, hex};
+use crate::data::Reader;
+use crate::error::Read;
+use crate::expr::{Num, wrap};
+use crate::model::{self, Arg, Primitive, hex};
 
 /// `error.ParserInvalidArgument`.
 const INVALID_ARGUMENT: u32 = 6;
 
 impl Reader<'_> {
     /// The parser and the `p` argument of the package.
-    pub(super) fn parser(&mut self) -> Read<()> {
+    pub(crate) fn parser(&mut self) -> Read<()> {
         let json = self.json;
         let parser = match &json.parsers[..] {
             [p] => p,
@@ -296,7 +296,7 @@ impl Reader<'_> {
     }
 
     /// Bits ahead of the cursor.
-    pub(super) fn lookahead(&mut self, offset: u32, width: u32) -> Read<Num> {
+    pub(crate) fn lookahead(&mut self, offset: u32, width: u32) -> Read<Num> {
         if !self.in_parser {
             return Err(self.malformed("`lookahead` outside of the parser"));
         }

@@ -6,175 +6,175 @@ use num_traits::Num as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Bmv2Error, Read};
+use crate::error::{Bmv2Error, Read};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Json {
-    pub(super) header_types: Vec<HeaderType>,
-    pub(super) headers: Vec<Header>,
-    pub(super) header_stacks: Vec<Stack>,
-    pub(super) header_union_types: Vec<UnionType>,
-    pub(super) header_unions: Vec<Union>,
-    pub(super) header_union_stacks: Vec<UnionStack>,
-    pub(super) field_lists: Vec<FieldList>,
-    pub(super) errors: Vec<(String, u32)>,
-    pub(super) parsers: Vec<Parser>,
-    pub(super) parse_vsets: Vec<ValueSet>,
-    pub(super) deparsers: Vec<Deparser>,
-    pub(super) meter_arrays: Vec<Array>,
-    pub(super) counter_arrays: Vec<Array>,
-    pub(super) register_arrays: Vec<Array>,
-    pub(super) calculations: Vec<Calculation>,
-    pub(super) learn_lists: Vec<FieldList>,
-    pub(super) actions: Vec<Action>,
-    pub(super) pipelines: Vec<Pipeline>,
-    pub(super) checksums: Vec<Checksum>,
-    pub(super) extern_instances: Vec<ExternObject>,
+pub(crate) struct Json {
+    pub(crate) header_types: Vec<HeaderType>,
+    pub(crate) headers: Vec<Header>,
+    pub(crate) header_stacks: Vec<Stack>,
+    pub(crate) header_union_types: Vec<UnionType>,
+    pub(crate) header_unions: Vec<Union>,
+    pub(crate) header_union_stacks: Vec<UnionStack>,
+    pub(crate) field_lists: Vec<FieldList>,
+    pub(crate) errors: Vec<(String, u32)>,
+    pub(crate) parsers: Vec<Parser>,
+    pub(crate) parse_vsets: Vec<ValueSet>,
+    pub(crate) deparsers: Vec<Deparser>,
+    pub(crate) meter_arrays: Vec<Array>,
+    pub(crate) counter_arrays: Vec<Array>,
+    pub(crate) register_arrays: Vec<Array>,
+    pub(crate) calculations: Vec<Calculation>,
+    pub(crate) learn_lists: Vec<FieldList>,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) pipelines: Vec<Pipeline>,
+    pub(crate) checksums: Vec<Checksum>,
+    pub(crate) extern_instances: Vec<ExternObject>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ExternObject {
-    pub(super) name: String,
+pub(crate) struct ExternObject {
+    pub(crate) name: String,
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    pub(crate) kind: String,
     #[serde(default)]
-    pub(super) attribute_values: Vec<Attribute>,
+    pub(crate) attribute_values: Vec<Attribute>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Attribute {
-    pub(super) name: String,
+pub(crate) struct Attribute {
+    pub(crate) name: String,
     #[serde(flatten)]
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct HeaderType {
-    pub(super) name: String,
+pub(crate) struct HeaderType {
+    pub(crate) name: String,
     /// `[name, width or "*"]` or `[name, width, signed]`.
-    pub(super) fields: Vec<Vec<Value>>,
+    pub(crate) fields: Vec<Vec<Value>>,
     /// Greatest length in bytes of a header with a variable field.
-    pub(super) max_length: Option<u32>,
+    pub(crate) max_length: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Header {
-    pub(super) name: String,
-    pub(super) id: i64,
-    pub(super) header_type: String,
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) id: i64,
+    pub(crate) header_type: String,
     #[serde(default)]
-    pub(super) metadata: bool,
+    pub(crate) metadata: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Stack {
-    pub(super) name: String,
-    pub(super) header_type: String,
-    pub(super) header_ids: Vec<i64>,
+pub(crate) struct Stack {
+    pub(crate) name: String,
+    pub(crate) header_type: String,
+    pub(crate) header_ids: Vec<i64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct UnionType {
-    pub(super) name: String,
-    pub(super) headers: Vec<(String, String)>,
+pub(crate) struct UnionType {
+    pub(crate) name: String,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Union {
-    pub(super) name: String,
-    pub(super) id: i64,
-    pub(super) union_type: String,
-    pub(super) header_ids: Vec<i64>,
+pub(crate) struct Union {
+    pub(crate) name: String,
+    pub(crate) id: i64,
+    pub(crate) union_type: String,
+    pub(crate) header_ids: Vec<i64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct UnionStack {
-    pub(super) name: String,
-    pub(super) union_type: String,
-    pub(super) header_union_ids: Vec<i64>,
+pub(crate) struct UnionStack {
+    pub(crate) name: String,
+    pub(crate) union_type: String,
+    pub(crate) header_union_ids: Vec<i64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct FieldList {
-    pub(super) id: i64,
-    pub(super) name: String,
-    pub(super) elements: Vec<Value>,
+pub(crate) struct FieldList {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    pub(crate) elements: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Parser {
-    pub(super) name: String,
-    pub(super) init_state: String,
-    pub(super) parse_states: Vec<State>,
+pub(crate) struct Parser {
+    pub(crate) name: String,
+    pub(crate) init_state: String,
+    pub(crate) parse_states: Vec<State>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct State {
-    pub(super) name: String,
-    pub(super) parser_ops: Vec<Primitive>,
-    pub(super) transitions: Vec<Transition>,
-    pub(super) transition_key: Vec<Value>,
+pub(crate) struct State {
+    pub(crate) name: String,
+    pub(crate) parser_ops: Vec<Primitive>,
+    pub(crate) transitions: Vec<Transition>,
+    pub(crate) transition_key: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Transition {
+pub(crate) struct Transition {
     #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    pub(super) value: Option<String>,
-    pub(super) mask: Option<String>,
-    pub(super) next_state: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) value: Option<String>,
+    pub(crate) mask: Option<String>,
+    pub(crate) next_state: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ValueSet {
-    pub(super) name: String,
-    pub(super) compressed_bitwidth: u32,
+pub(crate) struct ValueSet {
+    pub(crate) name: String,
+    pub(crate) compressed_bitwidth: u32,
     #[serde(default)]
-    pub(super) max_size: Option<u64>,
+    pub(crate) max_size: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Deparser {
-    pub(super) order: Vec<String>,
+pub(crate) struct Deparser {
+    pub(crate) order: Vec<String>,
     #[serde(default)]
-    pub(super) primitives: Vec<Primitive>,
+    pub(crate) primitives: Vec<Primitive>,
 }
 
 /// A counter, meter or register array.
 #[derive(Debug, Deserialize)]
-pub(super) struct Array {
-    pub(super) name: String,
-    pub(super) size: Option<u64>,
+pub(crate) struct Array {
+    pub(crate) name: String,
+    pub(crate) size: Option<u64>,
     #[serde(default)]
-    pub(super) is_direct: bool,
-    pub(super) binding: Option<String>,
+    pub(crate) is_direct: bool,
+    pub(crate) binding: Option<String>,
     #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    pub(super) result_target: Option<(String, String)>,
-    pub(super) bitwidth: Option<u32>,
+    pub(crate) kind: Option<String>,
+    pub(crate) result_target: Option<(String, String)>,
+    pub(crate) bitwidth: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Calculation {
-    pub(super) name: String,
-    pub(super) algo: String,
-    pub(super) input: Vec<Value>,
+pub(crate) struct Calculation {
+    pub(crate) name: String,
+    pub(crate) algo: String,
+    pub(crate) input: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Checksum {
-    pub(super) name: String,
+pub(crate) struct Checksum {
+    pub(crate) name: String,
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) target: (String, String),
-    pub(super) calculation: String,
+    pub(crate) kind: String,
+    pub(crate) target: (String, String),
+    pub(crate) calculation: String,
     #[serde(default = "yes")]
-    pub(super) verify: bool,
+    pub(crate) verify: bool,
     #[serde(default = "yes")]
-    pub(super) update: bool,
-    pub(super) if_cond: Option<Value>,
-    pub(super) source_info: Option<SourceInfo>,
+    pub(crate) update: bool,
+    pub(crate) if_cond: Option<Value>,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 fn yes() -> bool {
@@ -182,148 +182,148 @@ fn yes() -> bool {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Action {
-    pub(super) name: String,
-    pub(super) id: i64,
-    pub(super) runtime_data: Vec<RuntimeData>,
-    pub(super) primitives: Vec<Primitive>,
+pub(crate) struct Action {
+    pub(crate) name: String,
+    pub(crate) id: i64,
+    pub(crate) runtime_data: Vec<RuntimeData>,
+    pub(crate) primitives: Vec<Primitive>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct RuntimeData {
-    pub(super) name: String,
-    pub(super) bitwidth: u32,
+pub(crate) struct RuntimeData {
+    pub(crate) name: String,
+    pub(crate) bitwidth: u32,
 }
 
 /// A primitive of an action or an operation of a parser.
 #[derive(Debug, Deserialize)]
-pub(super) struct Primitive {
-    pub(super) op: String,
+pub(crate) struct Primitive {
+    pub(crate) op: String,
     #[serde(default)]
-    pub(super) parameters: Vec<Value>,
-    pub(super) source_info: Option<SourceInfo>,
+    pub(crate) parameters: Vec<Value>,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct SourceInfo {
-    pub(super) filename: String,
-    pub(super) line: u32,
-    pub(super) column: u32,
+pub(crate) struct SourceInfo {
+    pub(crate) filename: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Pipeline {
-    pub(super) name: String,
-    pub(super) init_table: Option<String>,
-    pub(super) tables: Vec<Table>,
+pub(crate) struct Pipeline {
+    pub(crate) name: String,
+    pub(crate) init_table: Option<String>,
+    pub(crate) tables: Vec<Table>,
     #[serde(default)]
-    pub(super) action_profiles: Vec<Profile>,
+    pub(crate) action_profiles: Vec<Profile>,
     #[serde(default)]
-    pub(super) conditionals: Vec<Conditional>,
+    pub(crate) conditionals: Vec<Conditional>,
     #[serde(default)]
-    pub(super) action_calls: Vec<ActionCall>,
+    pub(crate) action_calls: Vec<ActionCall>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Profile {
-    pub(super) name: String,
-    pub(super) max_size: u64,
-    pub(super) selector: Option<Selector>,
+pub(crate) struct Profile {
+    pub(crate) name: String,
+    pub(crate) max_size: u64,
+    pub(crate) selector: Option<Selector>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Selector {
-    pub(super) algo: String,
-    pub(super) input: Vec<Value>,
+pub(crate) struct Selector {
+    pub(crate) algo: String,
+    pub(crate) input: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Conditional {
-    pub(super) name: String,
-    pub(super) expression: Value,
-    pub(super) true_next: Option<String>,
-    pub(super) false_next: Option<String>,
-    pub(super) source_info: Option<SourceInfo>,
+pub(crate) struct Conditional {
+    pub(crate) name: String,
+    pub(crate) expression: Value,
+    pub(crate) true_next: Option<String>,
+    pub(crate) false_next: Option<String>,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ActionCall {
-    pub(super) name: String,
-    pub(super) action_id: i64,
-    pub(super) next_node: Option<String>,
+pub(crate) struct ActionCall {
+    pub(crate) name: String,
+    pub(crate) action_id: i64,
+    pub(crate) next_node: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Table {
-    pub(super) name: String,
-    pub(super) key: Vec<Key>,
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) key: Vec<Key>,
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) action_profile: Option<String>,
+    pub(crate) kind: String,
+    pub(crate) action_profile: Option<String>,
     /// Its name in older files.
-    pub(super) act_prof_name: Option<String>,
+    pub(crate) act_prof_name: Option<String>,
     /// In older files, for the profile.
-    pub(super) selector: Option<Selector>,
-    pub(super) max_size: Option<u64>,
+    pub(crate) selector: Option<Selector>,
+    pub(crate) max_size: Option<u64>,
     #[serde(default)]
-    pub(super) with_counters: bool,
+    pub(crate) with_counters: bool,
     #[serde(default)]
-    pub(super) support_timeout: bool,
-    pub(super) direct_meters: Option<String>,
+    pub(crate) support_timeout: bool,
+    pub(crate) direct_meters: Option<String>,
     #[serde(default)]
-    pub(super) action_ids: Vec<i64>,
+    pub(crate) action_ids: Vec<i64>,
     /// Names in the order of `action_ids`, which older files lack.
     #[serde(default)]
-    pub(super) actions: Vec<String>,
-    pub(super) base_default_next: Option<String>,
-    pub(super) next_tables: std::collections::BTreeMap<String, Option<String>>,
-    pub(super) default_entry: Option<DefaultEntry>,
+    pub(crate) actions: Vec<String>,
+    pub(crate) base_default_next: Option<String>,
+    pub(crate) next_tables: std::collections::BTreeMap<String, Option<String>>,
+    pub(crate) default_entry: Option<DefaultEntry>,
     #[serde(default)]
-    pub(super) entries: Vec<Entry>,
-    pub(super) source_info: Option<SourceInfo>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Key {
-    pub(super) match_type: String,
-    pub(super) name: Option<String>,
+pub(crate) struct Key {
+    pub(crate) match_type: String,
+    pub(crate) name: Option<String>,
     /// A field, or a header for `valid`.
-    pub(super) target: Value,
-    pub(super) mask: Option<String>,
+    pub(crate) target: Value,
+    pub(crate) mask: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct DefaultEntry {
-    pub(super) action_id: i64,
+pub(crate) struct DefaultEntry {
+    pub(crate) action_id: i64,
     #[serde(default)]
-    pub(super) action_entry_const: bool,
+    pub(crate) action_entry_const: bool,
     #[serde(default)]
-    pub(super) action_data: Vec<String>,
+    pub(crate) action_data: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Entry {
-    pub(super) match_key: Vec<MatchKey>,
-    pub(super) action_entry: DefaultEntry,
+pub(crate) struct Entry {
+    pub(crate) match_key: Vec<MatchKey>,
+    pub(crate) action_entry: DefaultEntry,
     #[serde(default)]
-    pub(super) priority: u32,
-    pub(super) source_info: Option<SourceInfo>,
+    pub(crate) priority: u32,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct MatchKey {
-    pub(super) match_type: String,
+pub(crate) struct MatchKey {
+    pub(crate) match_type: String,
     /// A hex string, or a boolean for `valid`.
-    pub(super) key: Option<Value>,
-    pub(super) mask: Option<String>,
-    pub(super) prefix_length: Option<u32>,
-    pub(super) start: Option<String>,
-    pub(super) end: Option<String>,
+    pub(crate) key: Option<Value>,
+    pub(crate) mask: Option<String>,
+    pub(crate) prefix_length: Option<u32>,
+    pub(crate) start: Option<String>,
+    pub(crate) end: Option<String>,
 }
 
 /// An operand.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Arg {
+pub(crate) enum Arg {
     /// `[instance, field]`
     Field(String, String),
     /// `[header expression, "$valid$"]`
@@ -361,7 +361,7 @@ pub(super) enum Arg {
 
 impl Arg {
     /// Reads an operand; `place` is named in errors.
-    pub(super) fn new(v: &Value, place: &str) -> Read<Arg> {
+    pub(crate) fn new(v: &Value, place: &str) -> Read<Arg> {
         let bad = || Bmv2Error::Malformed {
             place: place.into(),
             why: format!("operand {v}"),
@@ -451,7 +451,7 @@ impl Arg {
 }
 
 /// `0x1f`, `-0x2`.
-pub(super) fn hex(text: &str) -> Option<BigInt> {
+pub(crate) fn hex(text: &str) -> Option<BigInt> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),

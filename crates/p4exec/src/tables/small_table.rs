@@ -1,4 +1,4 @@
-//! Few entries, matched one and all: a table of up to [`MOST`] entries whose key packs into one or two
+//! SmallTable entries, matched one and all: a table of up to [`MAX_ENTRIES`] entries whose key packs into one or two
 //! words is asked by comparing the key with every entry, which takes fewer steps than any index and
 //! no branch that depends on the packet.
 
@@ -8,39 +8,39 @@ use super::records::Records;
 use crate::value::Bits;
 
 /// The most entries compared so.
-const MOST: usize = 16;
+const MAX_ENTRIES: usize = 16;
 
 /// Tables that ever had more slots than this keep to their index: looking for the last entries among
 /// many free slots at each removal would cost more than it gains.
-const MOST_SLOTS: usize = 4 * MOST;
+const MAX_SLOTS: usize = 4 * MAX_ENTRIES;
 
 /// The entries of a small table, the winner of any two first.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Few {
+pub(crate) enum SmallTable {
     /// A table without keys.
-    Never,
+    Keyless,
     /// Keys of one dense word: mask and value.
-    One(Vec<[u64; 2]>, Vec<Slot>),
+    OneWord(Vec<[u64; 2]>, Vec<Slot>),
     /// Keys of two: masks, then values.
-    Two(Vec<[u64; 4]>, Vec<Slot>),
+    TwoWords(Vec<[u64; 4]>, Vec<Slot>),
     /// Too many, too long, or ranges among them: ask the index.
     #[default]
-    Many,
+    Indexed,
 }
 
-impl Few {
+impl SmallTable {
     /// The entries of a table as they are now.
     pub(crate) fn new(layout: &KeyLayout, records: &Records) -> Self {
         if layout.fields().is_empty() {
-            return Self::Never;
+            return Self::Keyless;
         }
         let words = layout.dense_words();
-        let suits = records.len() <= MOST
-            && records.slots() <= MOST_SLOTS
+        let suits = records.len() <= MAX_ENTRIES
+            && records.slots() <= MAX_SLOTS
             && layout.ranges().is_empty()
             && matches!(words, 1 | 2);
         if !suits {
-            return Self::Many;
+            return Self::Indexed;
         }
         let mut slots: Vec<Slot> = records.iter_from(0).collect();
         slots.sort_by_key(|slot| (std::cmp::Reverse(records.rank(*slot)), *slot));
@@ -48,13 +48,13 @@ impl Few {
         let value = |slot: &Slot, word: usize| records.key(*slot)[word];
         if words == 1 {
             let entries = slots.iter().map(|s| [masks(s)[0], value(s, 0)]).collect();
-            return Self::One(entries, slots);
+            return Self::OneWord(entries, slots);
         }
         let entry = |s: &Slot| {
             let mask = masks(s);
             [mask[0], mask[1], value(s, 0), value(s, 1)]
         };
-        Self::Two(slots.iter().map(entry).collect(), slots)
+        Self::TwoWords(slots.iter().map(entry).collect(), slots)
     }
 
     /// The entries, winners first, each with its slot: masks, then values. `None` if they are many.
@@ -67,10 +67,10 @@ impl Few {
             entries.zip(slots.iter().copied()).collect()
         }
         match self {
-            Self::Never => Some(Vec::new()),
-            Self::One(entries, slots) => Some(pairs(entries, slots)),
-            Self::Two(entries, slots) => Some(pairs(entries, slots)),
-            Self::Many => None,
+            Self::Keyless => Some(Vec::new()),
+            Self::OneWord(entries, slots) => Some(pairs(entries, slots)),
+            Self::TwoWords(entries, slots) => Some(pairs(entries, slots)),
+            Self::Indexed => None,
         }
     }
 
@@ -78,16 +78,16 @@ impl Few {
     #[inline]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Option<Slot>> {
         let (hits, slots) = match (self, key) {
-            (Self::One(entries, slots), [key]) => {
+            (Self::OneWord(entries, slots), [key]) => {
                 let hit = |[mask, value]: &[u64; 2]| key & mask == *value;
                 (hits(entries, hit), slots)
             }
-            (Self::Two(entries, slots), [first, second]) => {
+            (Self::TwoWords(entries, slots), [first, second]) => {
                 let hit =
                     |[m0, m1, v0, v1]: &[u64; 4]| ((first & m0) ^ v0) | ((second & m1) ^ v1) == 0;
                 (hits(entries, hit), slots)
             }
-            (Self::Never, _) => return Some(None),
+            (Self::Keyless, _) => return Some(None),
             _ => return None,
         };
         Some(slots.get(hits.trailing_zeros() as usize).copied())

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use p4ir::{Callee, Const, Control, ControlId, StmtKind, SwitchCase, TableId};
 
-use super::Read;
-use super::data::Reader;
-use super::model::{self, Arg};
+use crate::data::Reader;
+use crate::error::Read;
+use crate::model::{self, Arg};
 
 /// A node by position; the last position is the end of the pipeline.
 type NodeId = usize;
@@ -52,7 +52,7 @@ const MAX_DEPTH: usize = 200;
 
 impl Reader<'_> {
     /// The control of the pipeline called `name`.
-    pub(super) fn pipeline(&mut self, name: &str) -> Read<ControlId> {
+    pub(crate) fn pipeline(&mut self, name: &str) -> Read<ControlId> {
         let json = self.json;
         let pipeline = json.pipelines.iter().find(|p| p.name == name);
         self.context = "pipelines".into();

@@ -9,19 +9,19 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, ToPrimitive as _, Zero};
 use p4ir::{BinaryOp, Const, ExprId, ExprKind, Place, Projection, StmtKind, Type, TypeId, UnaryOp};
 
-use super::Read;
-use super::data::{HeaderRef, Reader};
-use super::model::Arg;
+use crate::data::{HeaderRef, Reader};
+use crate::error::Read;
+use crate::model::Arg;
 
 /// Widest intermediate result, in bits.
 const MAX_WIDTH: u32 = 1 << 16;
 
 /// A number: the bits `expr` of type `bit<width>`, or `int<width>` if signed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Num {
-    pub(super) expr: ExprId,
-    pub(super) width: u32,
-    pub(super) signed: bool,
+pub(crate) struct Num {
+    pub(crate) expr: ExprId,
+    pub(crate) width: u32,
+    pub(crate) signed: bool,
 }
 
 /// The operands of an operation.
@@ -30,22 +30,22 @@ type Sides<'a> = (Option<&'a Arg>, Option<&'a Arg>, Option<&'a Arg>);
 impl Reader<'_> {
     // ---- building ----
 
-    pub(super) fn bits(&mut self, width: u32, signed: bool) -> TypeId {
+    pub(crate) fn bits(&mut self, width: u32, signed: bool) -> TypeId {
         self.program.types.intern(Type::Bits { width, signed })
     }
 
-    pub(super) fn read(&mut self, place: Place, ty: TypeId) -> ExprId {
+    pub(crate) fn read(&mut self, place: Place, ty: TypeId) -> ExprId {
         self.program.add_expr(ExprKind::Read(place), ty)
     }
 
     /// `value` modulo 2^width, as a constant.
-    pub(super) fn constant(&mut self, value: &BigInt, width: u32, signed: bool) -> ExprId {
+    pub(crate) fn constant(&mut self, value: &BigInt, width: u32, signed: bool) -> ExprId {
         let bits = Const::Bits(wrap(value, width));
         let ty = self.bits(width, signed);
         self.program.add_expr(ExprKind::Const(bits), ty)
     }
 
-    pub(super) fn boolean(&mut self, value: bool) -> ExprId {
+    pub(crate) fn boolean(&mut self, value: bool) -> ExprId {
         let ty = self.program.types.boolean();
         self.program
             .add_expr(ExprKind::Const(Const::Bool(value)), ty)
@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// `n` in another type. Exact if the type holds its value, else modulo.
-    pub(super) fn cast(&mut self, n: Num, width: u32, signed: bool) -> ExprId {
+    pub(crate) fn cast(&mut self, n: Num, width: u32, signed: bool) -> ExprId {
         if (n.width, n.signed) == (width, signed) {
             return n.expr;
         }
@@ -83,7 +83,7 @@ impl Reader<'_> {
         self.binary_node(op, a, b, ty)
     }
 
-    pub(super) fn is_valid(&mut self, place: Place) -> ExprId {
+    pub(crate) fn is_valid(&mut self, place: Place) -> ExprId {
         let ty = self.program.types.boolean();
         self.program.add_expr(ExprKind::IsValid(place), ty)
     }
@@ -93,7 +93,7 @@ impl Reader<'_> {
         self.program.add_expr(ExprKind::Unary(UnaryOp::Not, e), ty)
     }
 
-    pub(super) fn next_index(&mut self, stack: &Place) -> ExprId {
+    pub(crate) fn next_index(&mut self, stack: &Place) -> ExprId {
         let ty = self.bits(32, false);
         self.program
             .add_expr(ExprKind::NextIndex(stack.clone()), ty)
@@ -115,7 +115,7 @@ impl Reader<'_> {
     // ---- places ----
 
     /// The header that `arg` names or computes.
-    pub(super) fn header_arg(&mut self, arg: &Arg) -> Read<HeaderRef> {
+    pub(crate) fn header_arg(&mut self, arg: &Arg) -> Read<HeaderRef> {
         match arg {
             Arg::Named(kind, name) if kind == "header" || kind == "regular" => {
                 let found = self.header(name)?;
@@ -184,7 +184,7 @@ impl Reader<'_> {
     }
 
     /// The union that `arg` names or computes.
-    pub(super) fn union_arg(&mut self, arg: &Arg) -> Read<Place> {
+    pub(crate) fn union_arg(&mut self, arg: &Arg) -> Read<Place> {
         match arg {
             Arg::Named(_, name) => {
                 let u = self.unions.get(name).cloned();
@@ -217,19 +217,19 @@ impl Reader<'_> {
     }
 
     /// Raises `StackOutOfBounds` unless `cond` holds.
-    pub(super) fn verify_bounds(&mut self, cond: ExprId) {
+    pub(crate) fn verify_bounds(&mut self, cond: ExprId) {
         let error = self.error_const(3);
         self.emit(StmtKind::Verify { cond, error });
     }
 
-    pub(super) fn error_const(&mut self, index: u32) -> ExprId {
+    pub(crate) fn error_const(&mut self, index: u32) -> ExprId {
         let ty = self.program.types.intern(Type::Error);
         self.program
             .add_expr(ExprKind::Const(Const::Error(index)), ty)
     }
 
     /// The field that `arg` names or computes, with its type.
-    pub(super) fn field_arg(&mut self, arg: &Arg) -> Read<(Place, TypeId)> {
+    pub(crate) fn field_arg(&mut self, arg: &Arg) -> Read<(Place, TypeId)> {
         match arg {
             Arg::Field(header, field) => {
                 let h = self.header(header)?;
@@ -266,7 +266,7 @@ impl Reader<'_> {
     // ---- numbers ----
 
     /// The value of `arg`, in a type that holds it.
-    pub(super) fn exact(&mut self, arg: &Arg) -> Read<Num> {
+    pub(crate) fn exact(&mut self, arg: &Arg) -> Read<Num> {
         let n = match arg {
             Arg::Number(v) => self.number(v),
             Arg::Sized(v, width) => Num {
@@ -610,7 +610,7 @@ impl Reader<'_> {
     }
 
     /// The value of `arg` modulo 2^width, as `bit<width>`.
-    pub(super) fn modulo(&mut self, arg: &Arg, width: u32) -> Read<ExprId> {
+    pub(crate) fn modulo(&mut self, arg: &Arg, width: u32) -> Read<ExprId> {
         if width == 0 || width > MAX_WIDTH {
             return Err(self.unsupported(format!("a number of {width} bits")));
         }
@@ -682,7 +682,7 @@ impl Reader<'_> {
     // ---- conditions ----
 
     /// `arg` as a condition.
-    pub(super) fn condition(&mut self, arg: &Arg) -> Read<ExprId> {
+    pub(crate) fn condition(&mut self, arg: &Arg) -> Read<ExprId> {
         let Arg::Op {
             op,
             left,
@@ -858,7 +858,7 @@ fn bit_op(op: &str) -> BinaryOp {
 }
 
 /// `value` modulo 2^width.
-pub(super) fn wrap(value: &BigInt, width: u32) -> BigUint {
+pub(crate) fn wrap(value: &BigInt, width: u32) -> BigUint {
     let modulus = BigInt::one() << width;
     let r = ((value % &modulus) + &modulus) % &modulus;
     r.magnitude().clone()

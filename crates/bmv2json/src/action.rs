@@ -2,18 +2,18 @@
 
 use num_traits::ToPrimitive as _;
 use p4ir::{
-    Assign, Const, ExprId, ExprKind, ExternArg, ExternCall, Field, Place, RecordKind, StmtKind,
-    Type, TypeId,
+    Assign, Const, ExprId, ExprKind, ExternArg, ExternCall, ExternCallee, ExternFunction,
+    ExternMethod, Field, Place, RecordKind, StmtKind, Type, TypeId,
 };
 
-use super::Read;
-use super::data::{HeaderRef, Reader};
-use super::expr::Num;
-use super::model::{Arg, FieldList, Primitive};
+use crate::data::{HeaderRef, Reader};
+use crate::error::Read;
+use crate::expr::Num;
+use crate::model::{Arg, FieldList, Primitive};
 
 impl Reader<'_> {
     /// The operands of a primitive; `count` of them, unless it is none.
-    pub(super) fn operands(&self, p: &Primitive, count: Option<usize>) -> Read<Vec<Arg>> {
+    pub(crate) fn operands(&self, p: &Primitive, count: Option<usize>) -> Read<Vec<Arg>> {
         let place = format!("{}, `{}`", self.context, p.op);
         let args: Vec<Arg> = p
             .parameters
@@ -29,7 +29,7 @@ impl Reader<'_> {
     }
 
     /// One primitive that does not jump.
-    pub(super) fn primitive(&mut self, p: &Primitive) -> Read<()> {
+    pub(crate) fn primitive(&mut self, p: &Primitive) -> Read<()> {
         self.at(p.source_info.as_ref());
         let expected = match p.op.as_str() {
             "exit" | "drop" | "no_op" => Some(0),
@@ -95,7 +95,7 @@ impl Reader<'_> {
         self.assign(dst, &value)
     }
 
-    pub(super) fn assign(&mut self, dst: &Arg, src: &Arg) -> Read<()> {
+    pub(crate) fn assign(&mut self, dst: &Arg, src: &Arg) -> Read<()> {
         let (place, ty) = self.field_arg(dst)?;
         let Some((width, signed)) = self.program.types.get(ty).and_then(Type::bits) else {
             return self.copy_field(dst, src);
@@ -181,27 +181,26 @@ impl Reader<'_> {
 
     // ---- externs ----
 
-    pub(super) fn call(&mut self, name: &str, args: Vec<ExternArg>) {
+    pub(crate) fn call(&mut self, function: ExternFunction, args: Vec<ExternArg>) {
         self.emit(StmtKind::Extern(ExternCall {
-            object: None,
-            name: name.into(),
+            callee: ExternCallee::Function(function),
             type_args: Vec::new(),
             args,
             result: None,
         }));
     }
 
-    pub(super) fn method(&mut self, object: &Arg, name: &str, args: Vec<ExternArg>) -> Read<()> {
+    /// Calls the method that an object has of this name.
+    pub(crate) fn method(&mut self, object: &Arg, name: &str, args: Vec<ExternArg>) -> Read<()> {
         let Arg::Named(_, object) = object else {
             return Err(self.malformed("an object is expected"));
         };
         let id = self.externs.get(object).copied();
-        let object = Some(id.ok_or_else(|| self.unknown("object", object.as_str()))?);
-        let (name, type_args) = (name.to_string(), Vec::new());
+        let id = id.ok_or_else(|| self.unknown("object", object.as_str()))?;
+        let method = ExternMethod::of(&self.program.externs[id].ty, name);
         self.emit(StmtKind::Extern(ExternCall {
-            object,
-            name,
-            type_args,
+            callee: ExternCallee::Method(id, method),
+            type_args: Vec::new(),
             args,
             result: None,
         }));
@@ -220,15 +219,16 @@ impl Reader<'_> {
         match (op, args) {
             ("mark_to_drop" | "drop", _) => {
                 let place = Place::var(self.blocks[2]);
-                self.call("mark_to_drop", vec![ExternArg::InOut(place)]);
+                self.call(ExternFunction::MarkToDrop, vec![ExternArg::InOut(place)]);
             }
             ("truncate", [n]) => {
                 let args = vec![self.input(n)?];
-                self.call(op, args);
+                self.call(ExternFunction::Truncate, args);
             }
             ("assert" | "assume", [cond]) => {
                 let cond = self.condition(cond)?;
-                self.call(op, vec![ExternArg::In(cond)]);
+                let function = ExternFunction::from_name(op);
+                self.call(function, vec![ExternArg::In(cond)]);
             }
             ("count", [counter, index]) => {
                 let args = vec![self.input(index)?];
@@ -258,7 +258,7 @@ impl Reader<'_> {
                 let text = ExternArg::In(self.program.add_expr(text, ty));
                 let values = values.clone();
                 let data = self.data("", &values)?;
-                self.call(op, vec![text, data]);
+                self.call(ExternFunction::LogMsg, vec![text, data]);
             }
             _ => self.packet_primitive(op, args)?,
         }
@@ -276,16 +276,19 @@ impl Reader<'_> {
                 let kind = self.clone_type(u32::from(op.starts_with("clone_egress")));
                 let session = self.input(session)?;
                 let kept = self.listed(&json.field_lists, rest.first())?;
-                self.call("clone3", vec![ExternArg::In(kind), session, kept]);
+                self.call(
+                    ExternFunction::Clone3,
+                    vec![ExternArg::In(kind), session, kept],
+                );
             }
             ("resubmit" | "recirculate", rest) => {
                 let kept = self.listed(&json.field_lists, rest.first())?;
-                self.call(op, vec![kept]);
+                self.call(ExternFunction::from_name(op), vec![kept]);
             }
             ("generate_digest", [receiver, list]) => {
                 let receiver = self.input(receiver)?;
                 let data = self.listed(&json.learn_lists, Some(list))?;
-                self.call("digest", vec![receiver, data]);
+                self.call(ExternFunction::Digest, vec![receiver, data]);
             }
             (_, [object @ Arg::Named(kind, name), rest @ ..]) if kind == "extern" => {
                 let instance = json.extern_instances.iter().find(|e| e.name == *name);
@@ -328,7 +331,10 @@ impl Reader<'_> {
         let width = width.ok_or_else(|| self.malformed("a field of fixed width is expected"))?;
         let low = ExternArg::In(self.modulo(low, width)?);
         let high = ExternArg::In(self.modulo(high, width)?);
-        self.call("random", vec![ExternArg::Out(place), low, high]);
+        self.call(
+            ExternFunction::Random,
+            vec![ExternArg::Out(place), low, high],
+        );
         Ok(())
     }
 
@@ -341,13 +347,13 @@ impl Reader<'_> {
         self.by_validity(&headers, &mut Vec::new(), &mut |r, absent| {
             let (algorithm, data, _) = r.calculation(name, absent)?;
             let args = [&dst, &ExternArg::In(algorithm), &base, &data, &size];
-            r.call("hash", args.map(Clone::clone).to_vec());
+            r.call(ExternFunction::Hash, args.map(Clone::clone).to_vec());
             Ok(())
         })
     }
 
     /// Headers whose fields a calculation reads, apart from `known`.
-    pub(super) fn calculated_headers(&self, name: &str, known: Option<&str>) -> Read<Vec<String>> {
+    pub(crate) fn calculated_headers(&self, name: &str, known: Option<&str>) -> Read<Vec<String>> {
         let calculations = &self.json.calculations;
         let c = calculations.iter().find(|c| c.name == name);
         let c = c.ok_or_else(|| self.unknown("calculation", name))?;
@@ -368,7 +374,7 @@ impl Reader<'_> {
     }
 
     /// Emits what `f` makes for each set of headers that can be invalid: BMv2 leaves these out of calculations.
-    pub(super) fn by_validity(
+    pub(crate) fn by_validity(
         &mut self,
         headers: &[String],
         absent: &mut Vec<String>,
@@ -389,7 +395,7 @@ impl Reader<'_> {
 
     /// Algorithm and input of a calculation, and whether the payload belongs to it.
     /// What belongs to the headers `absent` is left out.
-    pub(super) fn calculation(
+    pub(crate) fn calculation(
         &mut self,
         name: &str,
         absent: &[String],
@@ -471,7 +477,7 @@ impl Reader<'_> {
     }
 
     /// True for a field of variable width.
-    pub(super) fn is_varbit(&self, a: &Arg) -> Read<bool> {
+    pub(crate) fn is_varbit(&self, a: &Arg) -> Read<bool> {
         let Arg::Field(header, field) = a else {
             return Ok(false);
         };

@@ -1,17 +1,17 @@
 //! Checksums and the deparser, and the package that holds all blocks.
 
 use p4ir::{
-    ArgValue, Assign, Const, Control, ControlId, ExternArg, PackageArg, Stmt, StmtKind, SwitchCase,
-    Type,
+    Architecture, ArgValue, Assign, Const, Control, ControlId, ExternArg, ExternFunction,
+    PackageArg, Stmt, StmtKind, SwitchCase, Type,
 };
 
-use super::Read;
-use super::data::Reader;
-use super::model::{Arg, Checksum};
+use crate::data::Reader;
+use crate::error::Read;
+use crate::model::{Arg, Checksum};
 
 impl Reader<'_> {
     /// The five controls, as arguments of the package.
-    pub(super) fn controls(&mut self) -> Read<()> {
+    pub(crate) fn controls(&mut self) -> Read<()> {
         let mut first = self.block(Self::number_error)?;
         first.extend(self.checksums(true)?);
         let verify = self.control("verify_checksum", 2, first);
@@ -35,7 +35,9 @@ impl Reader<'_> {
                 value,
             });
         }
-        self.program.main.type_name = "V1Switch".into();
+        let architecture = Architecture::V1Model;
+        self.program.main.type_name = architecture.package().into();
+        self.program.architecture = Some(architecture);
         Ok(())
     }
 
@@ -124,15 +126,15 @@ impl Reader<'_> {
         let made = self.block(|r| {
             r.by_validity(&headers, &mut Vec::new(), &mut |r, absent| {
                 let (algorithm, data, payload) = r.calculation(&c.calculation, absent)?;
-                let name = match (verify, payload) {
-                    (true, false) => "verify_checksum",
-                    (true, true) => "verify_checksum_with_payload",
-                    (false, false) => "update_checksum",
-                    (false, true) => "update_checksum_with_payload",
+                let function = match (verify, payload) {
+                    (true, false) => ExternFunction::VerifyChecksum,
+                    (true, true) => ExternFunction::VerifyChecksumWithPayload,
+                    (false, false) => ExternFunction::UpdateChecksum,
+                    (false, true) => ExternFunction::UpdateChecksumWithPayload,
                 };
                 let algorithm = ExternArg::In(algorithm);
                 r.call(
-                    name,
+                    function,
                     vec![ExternArg::In(cond), data, target.clone(), algorithm],
                 );
                 Ok(())
