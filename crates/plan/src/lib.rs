@@ -15,7 +15,7 @@ mod summary;
 
 pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
 pub use carrier::{Carrier, CarrierKind, TagCode};
-pub use check::{CheckFailure, CheckReport, Fault, PlanError, check};
+pub use check::{CheckFailure, CheckReport, Fault, PlanError, Sample, Verdict, check};
 pub use checked::{CheckedPlan, Classified, RuleCounts};
 pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};

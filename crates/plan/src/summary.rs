@@ -8,6 +8,7 @@ use serde::Serialize;
 use topology::Fabric;
 use topology::routes::{RouteCount, RouteSet};
 
+use super::check::Verdict;
 use super::checked::{CheckedPlan, RuleCounts};
 use super::failover::{Destination, StateCounts, longest_hops};
 use super::model::RuleForm;
@@ -59,6 +60,8 @@ pub struct PlanSummary {
     /// destination, and the rules are theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverSummary>,
+    /// What the proof has shown.
+    pub verdict: Verdict,
     /// How long planning took; the caller, who has a clock, says so.
     pub seconds: f64,
 }
@@ -143,6 +146,7 @@ impl CheckedPlan {
             headroom_switch_max: Bytes::new(switch_max),
             affordable_priorities: headroom.iter().map(|h| h.affordable).min().unwrap_or(0),
             failover,
+            verdict: self.report().verdict,
             seconds,
         }
     }

@@ -132,7 +132,7 @@ pub enum PlanError {
     #[error("two classes are called `{0}`; rename one")]
     DuplicateClass(String),
     /// A tag that has no priority.
-    #[error("{place} uses tag {tag}, which has no priority; add it to `priorities`")]
+    #[error("{place} uses tag {tag}, which has no priority; add it to `tags`")]
     UnknownTag {
         /// Where.
         place: String,
@@ -162,7 +162,7 @@ pub enum PlanError {
         place: String,
     },
     /// A rule names a port that the switch does not have.
-    #[error("{place} names port {port}, but `{switch}` has ports 0 to {ports}")]
+    #[error("{place} names port {port}, but `{switch}` has ports 1 to {ports}")]
     NoSuchPort {
         /// Where.
         place: String,

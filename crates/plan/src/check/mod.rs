@@ -33,7 +33,7 @@ use std::fmt;
 use thiserror::Error;
 
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
-pub use report::{CheckReport, Resilience};
+pub use report::{CheckReport, Resilience, Sample, Verdict};
 pub use resilience::{FailureOptions, FailureReport, LostPacket};
 
 use super::checked::CheckedPlan;

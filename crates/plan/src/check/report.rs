@@ -8,6 +8,59 @@ use super::error::PlanError;
 use super::resilience::FailureReport;
 use crate::model::Tables;
 
+/// What a check has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Everything was computed: it holds.
+    Proven,
+    /// Nothing wrong was found, but sets of failures were drawn, not all explored.
+    Sampled,
+    /// Something does not hold; there is a counterexample.
+    Refuted,
+}
+
+impl Verdict {
+    /// The word, in text and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Sampled => "sampled",
+            Self::Refuted => "refuted",
+        }
+    }
+}
+
+/// Sets of failures that were drawn, where exploring all was too much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// How many were drawn.
+    pub sets: u64,
+    /// How many of them uniformly, each by itself; the others are of neighbours.
+    pub uniform: u64,
+    /// A share of all sets of the size that was drawn.
+    pub share: f64,
+    /// The probability that a fault which shows in that share of the sets was missed: `(1 - share)^uniform`.
+    pub missed: f64,
+}
+
+/// The share of [`Sample::share`].
+const SHARE: f64 = 0.01;
+
+impl Sample {
+    pub(super) fn of(sets: u64) -> Self {
+        // Uniform sets and neighbours are drawn in turn, uniform ones first.
+        let uniform = sets.div_ceil(2);
+        Self {
+            sets,
+            uniform,
+            share: SHARE,
+            missed: (1.0 - SHARE).powf(uniform as f64),
+        }
+    }
+}
+
 /// Resilience to failures, as far as a scheme claims any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Resilience {
@@ -21,6 +74,8 @@ pub struct Resilience {
     pub exhaustive: bool,
     /// The most failures of which all sets were tried.
     pub exhaustive_failures: u32,
+    /// What was drawn beyond them; `null` if all sets were tried.
+    pub sample: Option<Sample>,
     /// How many (set, source, destination) lost a packet that a route remained for. Where all sets are explored, sets
     /// that only add failures which the walk does not touch are not counted again.
     pub lost: u64,
@@ -59,6 +114,7 @@ impl From<FailureReport> for Resilience {
             sets_checked: found.sets_checked,
             exhaustive: found.exhaustive,
             exhaustive_failures: found.exhaustive_failures,
+            sample: found.sample,
             lost: found.lost,
             loops: found.loops,
             walks: found.walks,
@@ -81,14 +137,16 @@ pub(super) struct Verdicts {
 /// The outcome of a check. `check --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// Whether everything was shown.
+    /// What was shown, in a word.
+    pub verdict: Verdict,
+    /// Whether everything was shown: the verdict is [`Verdict::Proven`].
     pub proven: bool,
     /// Whether there is no cyclic buffer dependency, whatever the routing; `null` if that was not computed.
     pub cbd_free: Option<bool>,
     /// Why `cbd_free` is `null`, if it is.
     pub cbd_free_unknown: Option<&'static str>,
     /// Whether no packet circulates: by the plan's own forwarding or, under every set of failures that was tried, by
-    /// its failover tables; `null` if that was not computed.
+    /// its failover tables; `null` if that was not computed, or sets of failures were drawn and none showed a loop.
     pub loop_free: Option<bool>,
     /// Lossless priorities that the plan's tags take.
     pub lossless_priorities: usize,
@@ -110,8 +168,15 @@ impl CheckReport {
     ) -> Self {
         let worst = errors.iter().min_by_key(|error| error.fault());
         let priorities: BTreeSet<_> = tables.tagging.priorities.values().collect();
+        let drawn = failures.as_ref().is_some_and(|found| !found.exhaustive);
+        let verdict = match (errors.is_empty(), drawn) {
+            (false, _) => Verdict::Refuted,
+            (true, true) => Verdict::Sampled,
+            (true, false) => Verdict::Proven,
+        };
         Self {
-            proven: errors.is_empty(),
+            verdict,
+            proven: verdict == Verdict::Proven,
             cbd_free: verdicts.cbd_free,
             cbd_free_unknown: verdicts.cbd_free.is_none().then(|| {
                 if tables.has_tags() {
@@ -120,7 +185,7 @@ impl CheckReport {
                     "the plan has no lossless class"
                 }
             }),
-            loop_free: verdicts.loop_free,
+            loop_free: verdicts.loop_free.filter(|free| !(*free && drawn)),
             lossless_priorities: priorities.len(),
             resilience: match failures {
                 Some(found) => Resilience::from(found),

@@ -83,10 +83,21 @@ fn proof(failover: &FailoverReport, proof: &Resilience) -> Vec<String> {
         Element::Link => "links",
         Element::Switch => "switches",
     };
-    let mut lines = vec![format!(
+    let claim = format!(
         "Any {} {element} may fail at once: a packet that has a way arrives, and none circulates.",
         failover.resilience
-    )];
+    );
+    let mut lines = match proof.sample {
+        None => vec![claim],
+        Some(sample) => vec![
+            format!("Claimed, and not refuted by a sample: {claim}"),
+            format!(
+                "A fault in {} % of the sets was missed with a probability of {:.2}.",
+                sample.share * 100.0,
+                sample.missed
+            ),
+        ],
+    };
     let how = if proof.exhaustive {
         "all of them".to_owned()
     } else {

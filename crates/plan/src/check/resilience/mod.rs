@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use topology::{ArcId, SwitchId, Topology};
 
+use super::report::Sample;
 use crate::failover::{Element, Failover};
 use lossless::Tags;
 pub(super) use shape::shape;
@@ -92,6 +93,8 @@ pub struct FailureReport {
     pub exhaustive: bool,
     /// The most failures of which all sets were tried.
     pub exhaustive_failures: u32,
+    /// What was drawn beyond them.
+    pub sample: Option<Sample>,
     /// Sets of failures that were tried.
     pub sets_checked: u64,
     /// Packets that were walked.
@@ -167,6 +170,7 @@ pub(super) fn walk_all(
     if !report.exhaustive {
         let drawn = sample::draw(topology, &world, wanted, options);
         report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
+        report.sample = Some(Sample::of(drawn.len() as u64));
         deepest = deepest.and(sample::walk_all(&world, &drawn));
     }
     report.take(&world, deepest);

@@ -45,7 +45,7 @@ pub(in crate::check) fn shape(topology: &Topology, failover: &Failover) -> Vec<P
 
 fn no_port(switch: &Switch, port: u16) -> String {
     format!(
-        "there is no port {port}; `{}` has ports 0 to {}",
+        "there is no port {port}; `{}` has ports 1 to {}",
         switch.name, switch.ports
     )
 }
