@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use p4gen::build::Digest;
@@ -34,6 +34,9 @@ pub enum JournalError {
         /// Why.
         source: io::Error,
     },
+    /// A file of it was not written.
+    #[error("the journal: {0}")]
+    File(#[from] files::FileError),
     /// Another push is running.
     #[error(
         "another push is running with the journal `{0}`: wait for it, or name another with --state"
@@ -234,28 +237,21 @@ impl Journal {
         if fs::read(&path).is_ok_and(|held| held == bytes) {
             return Ok(name);
         }
-        self.replace(&path, &bytes)?;
+        Self::replace(&path, &bytes)?;
         Ok(name)
     }
 
     fn commit(&mut self, file: JournalFile) -> Result<(), JournalError> {
         let path = self.folder.join(JOURNAL);
         let text = serde_json::to_vec_pretty(&file).map_err(|error| at(&path)(error.into()))?;
-        self.replace(&path, &text)?;
+        Self::replace(&path, &text)?;
         self.last = Some(file);
         Ok(())
     }
 
     /// A file that is there whole or not at all, also after a power failure.
-    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), JournalError> {
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|error| error.error)?;
-            File::open(&self.folder)?.sync_all()
-        };
-        write().map_err(at(path))
+    fn replace(path: &Path, bytes: &[u8]) -> Result<(), JournalError> {
+        Ok(files::write_durably(path, bytes)?)
     }
 
     /// Removes files that no record names; what cannot be removed may stay.

@@ -12,7 +12,7 @@ const P4C: &str = "p4c-bm2-ss";
 /// The error says what to do, for people.
 pub fn bmv2_json(source: &str) -> Result<Vec<u8>, String> {
     let folder =
-        tempfile::tempdir().map_err(|error| format!("no room for p4c's files: {error}"))?;
+        files::Scratch::new().map_err(|error| format!("no room for p4c's files: {error}"))?;
     let (input, output) = (
         folder.path().join("program.p4"),
         folder.path().join("program.json"),

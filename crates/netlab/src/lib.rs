@@ -13,6 +13,7 @@
 //! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or AF_XDP, batched
 //!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
 //!
+//! - [`Process`]: a child that ends with its parent, whatever ends that.
 //! - [`give_up_rights`]: what a process needs no more once its interfaces are open.
 //! - [`load`]: a load generator and the bare forwarder, for benchmarks.
 //!
@@ -27,6 +28,7 @@ mod own;
 pub mod packet;
 mod poller;
 mod privilege;
+mod process;
 pub mod rtnl;
 mod sys;
 pub mod veth;
@@ -38,6 +40,7 @@ pub use own::sweep;
 pub use packet::{Driver, PacketOptions, PacketSocket, PacketStats, xdp_available};
 pub use poller::{Poller, Wake};
 pub use privilege::give_up_rights;
+pub use process::Process;
 pub use rtnl::{Link, LinkStats};
 pub use sys::{Offload, set_offload};
 pub use veth::Veth;

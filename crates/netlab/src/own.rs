@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use files::janitor::{self, Leftover};
 use nix::mount::{MntFlags, umount2};
 
 use crate::error::{ADMIN, NetError, Tried};
@@ -32,6 +33,14 @@ impl Kind {
         match self {
             Self::Namespace => "netns-",
             Self::Link => "link-",
+        }
+    }
+
+    /// The thing as the helper removes it that outlives us.
+    fn leftover(self, name: &str) -> (Leftover, PathBuf) {
+        match self {
+            Self::Namespace => (Leftover::Mount, Path::new(NETNS).join(name)),
+            Self::Link => (Leftover::Link, PathBuf::from(name)),
         }
     }
 }
@@ -78,12 +87,19 @@ pub(crate) fn record(kind: Kind, name: &str) -> Result<(), NetError> {
     let text = format!("{process} {}\n", start_time(process).unwrap_or(0));
     fs::create_dir_all(RECORDS).tried(format!("making {RECORDS}"), ADMIN)?;
     let path = record_path(kind, name);
+    let thing = kind.leftover(name);
+    let remembered = janitor::remember(thing.0, &thing.1)
+        .and_then(|()| janitor::remember(Leftover::File, &path));
+    remembered.tried("starting a helper that tidies up", ADMIN)?;
     fs::write(&path, text).tried(format!("writing {}", path.display()), ADMIN)
 }
 
 /// The thing is gone, and so is its record.
 pub(crate) fn forget(kind: Kind, name: &str) {
-    let _ = fs::remove_file(record_path(kind, name));
+    let path = record_path(kind, name);
+    let _ = fs::remove_file(&path);
+    janitor::forget(&path);
+    janitor::forget(&kind.leftover(name).1);
 }
 
 fn maker_lives(text: &str) -> bool {

@@ -4,7 +4,11 @@
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr;
+
+use nix::sys::signal::Signal;
 
 use crate::error::{ADMIN, NetError, RAW, Tried};
 
@@ -19,6 +23,22 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
         return Err(io::Error::last_os_error());
     }
     Ok(result)
+}
+
+/// Has the process that `command` starts get `signal` when the thread that starts it ends.
+pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
+    let parent = std::process::id();
+    let prepare = move || {
+        // SAFETY: the call takes numbers only.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_int) })?;
+        // The parent may have ended before that.
+        if std::os::unix::process::parent_id() != parent {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
 }
 
 /// A raw packet socket that receives nothing until it is bound to a protocol.

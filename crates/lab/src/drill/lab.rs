@@ -3,13 +3,13 @@
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use controlplane::devices;
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
-use netlab::{PacketOptions, PacketSocket, Veth};
+use netlab::{PacketOptions, PacketSocket, Process, Veth};
 use quantities::PortId;
 use topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 
@@ -97,19 +97,9 @@ struct Running {
 /// A running network.
 pub(super) struct Lab {
     switches: Vec<Running>,
-    processes: Vec<Child>,
+    processes: Vec<Process>,
     folder: PathBuf,
     _links: Vec<Veth>,
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            // It may have ended already.
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
 }
 
 /// The interface of a link's end.
@@ -234,10 +224,9 @@ impl Lab {
             .stdin(Stdio::null())
             .stdout(words.try_clone()?)
             .stderr(words);
-        let started = command.spawn().map_err(|source| DrillError::Start {
-            program: command.get_program().to_string_lossy().into_owned(),
-            source,
-        })?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let started =
+            Process::start(command).map_err(|source| DrillError::Start { program, source })?;
         self.processes.push(started);
         Ok(())
     }

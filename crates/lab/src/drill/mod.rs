@@ -321,7 +321,7 @@ impl Drill<'_> {
         kind: SwitchKind,
         executable: &Path,
     ) -> Result<DrillReport, DrillError> {
-        let folder = tempfile::tempdir()?;
+        let folder = files::Scratch::new()?;
         let mut lab = Lab::start(self.topology, kind, executable, folder.path())?;
         let desired = Desired::open(&self.options.build)?;
         let devices = Devices::parse(&lab.devices(), folder.path(), &desired.wanted())?;
@@ -344,7 +344,7 @@ impl Drill<'_> {
 
     /// Takes switches as they are.
     fn on_running_switches(&self, running: &Running) -> Result<DrillReport, DrillError> {
-        let folder = tempfile::tempdir()?;
+        let folder = files::Scratch::new()?;
         let control = Control::new(running.devices.clone(), folder.path())?;
         self.stream(&running.interfaces, &control, |cut, up| match cut {
             Cut::Interfaces(names) => lab::set_interfaces(names, up),

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use files::Scratch;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 use thiserror::Error;
 
 use super::manifest::{BuildDirectory, MANIFEST};
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for Digest {
 /// A directory under construction. Dropped before [`commit`](Self::commit), it leaves nothing behind.
 pub(crate) struct Staging {
     /// Holds what is being written, and the replaced directory for a moment.
-    workshop: TempDir,
+    workshop: Scratch,
     target: PathBuf,
     digests: Mutex<BTreeMap<String, Digest>>,
 }
@@ -92,6 +92,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Starts a directory that is to stand at `target`.
     pub(crate) fn beside(target: &Path) -> Result<Self, DirectoryError> {
+        let target = &followed(target);
         let name = target
             .file_name()
             .ok_or_else(|| DirectoryError::NoName(target.to_owned()))?;
@@ -102,10 +103,7 @@ impl Staging {
         };
         std::fs::create_dir_all(parent).map_err(at(parent))?;
         let prefix = format!(".{}.", name.to_string_lossy());
-        let workshop = tempfile::Builder::new()
-            .prefix(&prefix)
-            .tempdir_in(parent)
-            .map_err(at(parent))?;
+        let workshop = Scratch::within(parent, &prefix).map_err(at(parent))?;
         let staging = Self {
             workshop,
             target: target.to_owned(),
@@ -162,6 +160,8 @@ impl Staging {
         let old = self.workshop.path().join("old");
         let replaces = self.target.symlink_metadata().is_ok();
         if replaces {
+            let mode = std::fs::metadata(&self.target).map_err(at(&self.target))?;
+            std::fs::set_permissions(self.root(), mode.permissions()).map_err(at(&self.target))?;
             std::fs::rename(&self.target, &old).map_err(at(&self.target))?;
         }
         if let Err(error) = std::fs::rename(self.root(), &self.target) {
@@ -171,6 +171,14 @@ impl Staging {
             return Err(at(&self.target)(error));
         }
         Ok(())
+    }
+}
+
+/// Where a link leads: the link stays, what it leads to is replaced.
+fn followed(target: &Path) -> PathBuf {
+    match target.symlink_metadata() {
+        Ok(found) if found.is_symlink() => target.canonicalize().unwrap_or(target.to_owned()),
+        _ => target.to_owned(),
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn create(port: PortId, path: &Path) -> Result<Self, PortError> {
-        let file = File::create(path).map_err(|e| wrong(port, path, e))?;
+        let file = files::stream(path).map_err(|e| wrong(port, path, io::Error::other(e)))?;
         let mut file = BufWriter::new(file);
         let header = PcapHeader {
             snaplen: LARGEST,
