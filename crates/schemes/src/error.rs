@@ -45,6 +45,17 @@ pub enum SchemeError {
         /// Tags that there are.
         most: usize,
     },
+    /// Fewer hops than the promised routes have.
+    #[error(
+        "after {given} switches packets turn lossy, but the longest of the shortest paths, which are promised, has \
+         {needed}; ask for `--hops {needed}` or more, or promise fewer routes (`--routes FILE`)"
+    )]
+    Hops {
+        /// Switches that a packet may pass.
+        given: u8,
+        /// Switches that it must pass.
+        needed: u8,
+    },
     /// Merging tags gave one key two answers (Tagger17's Algorithm 2).
     #[error(
         "the greedy algorithm's rules are multi-valued: at switch `{switch}`, tag {tag} from port {in_port} to port \

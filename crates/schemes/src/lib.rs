@@ -129,8 +129,16 @@ pub fn ttl(
     hops: Option<u8>,
     options: &TaggerOptions,
 ) -> Result<Tables, SchemeError> {
+    let promises_shortest = matches!(options.routes, None | Some(RoutePolicy::Shortest));
     let hops = match hops {
-        Some(hops) => hops.max(1),
+        Some(given) if promises_shortest => {
+            let needed = turns::longest_shortest_path(topology)?;
+            if given < needed {
+                return Err(SchemeError::Hops { given, needed });
+            }
+            given
+        }
+        Some(given) => given.max(1),
         None => turns::longest_shortest_path(topology)?,
     };
     let tagged = turns::ttl(topology, hops, options)?;

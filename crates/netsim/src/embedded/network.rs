@@ -125,6 +125,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] if a file is missing, or the program or the P4Info is not right.
     pub fn open(directory: BuildDirectory, plan: CheckedPlan) -> Result<Self, NetworkError> {
+        directory.program_unchanged()?;
         let files = &directory.manifest().program;
         let program = compile(&mut SourceMap::new(), &Options::on_disk(), |map| {
             map.load(&directory.path(&files.main))

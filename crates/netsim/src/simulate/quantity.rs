@@ -5,7 +5,7 @@ use std::fmt;
 use quantities::{BitRate, Bytes, Nanos};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// A number with one of these units, each worth so much; a bare number counts in the first.
+/// A number with one of these units, each worth so much. Zero needs none.
 fn parse(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let text = text.trim();
     let split = text
@@ -14,16 +14,14 @@ fn parse(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let (number, unit) = text.split_at(split);
     let number: f64 = number.replace('_', "").parse().ok()?;
     let unit = unit.trim();
-    let worth = match unit {
-        "" => units.first()?.1,
-        _ => {
-            units
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(unit))?
-                .1
-        }
+    let found = units
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit));
+    let value = match found {
+        Some((_, worth)) => number * worth,
+        None if unit.is_empty() && number == 0.0 => 0.0,
+        None => return None,
     };
-    let value = number * worth;
     // Beyond 2^53 a float no longer counts in ones.
     (value.is_finite() && (0.0..9.0e15).contains(&value)).then(|| value.round() as u64)
 }
@@ -37,6 +35,8 @@ const SIZES: &[(&str, f64)] = &[
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
+    // Bytes go without saying.
+    ("", 1.0),
 ];
 const RATES: &[(&str, f64)] = &[("bps", 1.0), ("Kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9)];
 
@@ -51,7 +51,8 @@ macro_rules! quantity {
 
             fn from_str(text: &str) -> Result<Self, String> {
                 let value = parse(text, $units).ok_or_else(|| {
-                    let units: Vec<_> = $units.iter().map(|(name, _)| *name).collect();
+                    let units = $units.iter().map(|(name, _)| *name);
+                    let units: Vec<_> = units.filter(|name| !name.is_empty()).collect();
                     format!(
                         concat!("`{}` is no such quantity: write it as in `", $example, "`, with one of {}"),
                         text,
@@ -77,7 +78,7 @@ macro_rules! quantity {
                     }
 
                     fn visit_u64<E: Error>(self, value: u64) -> Result<$name, E> {
-                        Ok($name(<$inner>::new(value)))
+                        self.visit_str(&value.to_string())
                     }
 
                     fn visit_i64<E: Error>(self, value: i64) -> Result<$name, E> {
@@ -117,7 +118,8 @@ mod tests {
         assert_eq!(parse("12 MiB", SIZES), Some(12 << 20));
         assert_eq!(parse("40Gbps", RATES), Some(40_000_000_000));
         assert_eq!(parse("1_500", SIZES), Some(1_500));
-        for wrong in ["", "ms", "5 parsecs", "-1ms", "1e99s"] {
+        assert_eq!(parse("0", TIMES), Some(0));
+        for wrong in ["12", "1.5", "", "ms", "5 parsecs", "-1ms", "1e99s"] {
             assert_eq!(parse(wrong, TIMES), None, "{wrong}");
         }
     }

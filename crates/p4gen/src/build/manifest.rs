@@ -247,6 +247,16 @@ impl BuildDirectory {
         })
     }
 
+    /// Holds the program, with the files that it includes, against the manifest.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn program_unchanged(&self) -> Result<(), ManifestError> {
+        let files = self.manifest.files.keys();
+        let mut sources = files.filter(|path| path.ends_with(".p4"));
+        sources.try_for_each(|path| self.read(path).map(drop))
+    }
+
     /// The files of a switch.
     ///
     /// # Errors

@@ -94,8 +94,8 @@ pub enum FailoverError {
     },
     /// More trees than the topology has.
     #[error(
-        "{asked} {kind} disjoint trees were asked for, but this topology has {found}{place}; ask for `--trees {found}` or \
-         fewer (resilience {resilience})"
+        "{asked} {kind} disjoint trees are needed (one more than the failures to survive, which are 1 by default), but this \
+         topology has {found}{place}; choose `--trees {found}`, which survives {resilience}, or a scheme without trees (plinko)"
     )]
     Trees {
         /// `edge` or `arc`.

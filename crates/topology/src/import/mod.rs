@@ -154,10 +154,29 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Imported, ImportErr
             let known = format!("its keys are {}", keys.join(", "));
             return Err(ImportError::Unknown(known));
         }
-    } else {
+    } else if has_key(text, "topology") {
         containerlab::read(text, options)?
+    } else {
+        return Err(ImportError::Unknown(match start.is_empty() {
+            true => "it is empty".to_owned(),
+            false => "it is no XML, no JSON, and YAML without the key `topology`".to_owned(),
+        }));
     };
     draft.finish()
+}
+
+/// Whether a YAML file has this key at its outermost level, in block or flow style.
+fn has_key(text: &str, key: &str) -> bool {
+    let begins = |line: &str| {
+        let line = line.trim_start_matches(['\u{feff}', '"', '\'']);
+        let rest = line.strip_prefix(key);
+        rest.is_some_and(|rest| {
+            rest.trim_start_matches(['"', '\''])
+                .trim_start()
+                .starts_with(':')
+        })
+    };
+    text.lines().any(begins)
 }
 
 /// A topology as importers gather it: nodes by name, links by names.
