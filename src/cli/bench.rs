@@ -7,10 +7,11 @@ mod programs;
 mod simulate;
 
 use clap::{Args, ValueEnum};
+use files::Scratch;
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::fault::{Context, Fault};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 use crate::measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
 
@@ -43,7 +44,7 @@ pub(super) struct Bench {
     out: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Area {
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
@@ -58,6 +59,34 @@ enum Area {
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
     Failover,
+}
+
+impl Area {
+    /// Why an option means nothing for this area.
+    fn idle(self, option: &str) -> Option<String> {
+        use Area::{Failover, P4, P4runtime, Plan, Ports, Simulate};
+        let areas: &[Self] = match option {
+            "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
+            "only" => &[Plan, P4, Failover],
+            "entries" => &[P4runtime],
+            "packets" => &[Simulate],
+            "python" | "sets" | "out" => &[Failover],
+            _ => return None,
+        };
+        let name = |area: &Self| {
+            area.to_possible_value()
+                .map_or_else(String::new, |value| value.get_name().to_owned())
+        };
+        let names: Vec<String> = areas.iter().map(name).collect();
+        let other = !areas.contains(&self);
+        other.then(|| {
+            format!(
+                "for `bench {}`: it is for {}",
+                name(&self),
+                names.join(", ")
+            )
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -77,7 +106,8 @@ struct Case {
 }
 
 impl Bench {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        given.refuse(|option| self.area.idle(option))?;
         match self.area {
             Area::Plan => self.plan(terminal),
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
@@ -97,14 +127,19 @@ impl Bench {
     }
 
     fn plan(self, terminal: &Terminal) -> Result<(), Fault> {
-        let scratch = TempDir::new().input("temporary directory")?;
+        let scratch = Scratch::new().input("temporary directory")?;
         let wanted = |case: &PlanningCase| {
             self.only
                 .as_ref()
                 .is_none_or(|text| case.name.contains(text.as_str()))
         };
+        let cases = measure::cases();
+        if !cases.iter().any(wanted) {
+            let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
+            return Err(none_matches(self.only.as_deref(), &names));
+        }
         let mut plan = Vec::new();
-        for case in measure::cases().into_iter().filter(wanted) {
+        for case in cases.into_iter().filter(wanted) {
             let bar = terminal.progress(case.name);
             let figure = measure::measure(&case, scratch.path()).map_err(Fault::input)?;
             let peer = if self.no_peer || !case.has_peer {
@@ -128,8 +163,15 @@ impl Bench {
     }
 }
 
+/// Nothing has the name that was asked for.
+pub(super) fn none_matches(only: Option<&str>, names: &[&str]) -> Fault {
+    let only = only.unwrap_or_default();
+    Fault::input(format!("--only {only}: no case has this in its name"))
+        .help(format!("the cases are: {}", names.join("; ")))
+}
+
 /// Runs the peer on a case's topology.
-fn peer(case: &PlanningCase, scratch: &TempDir) -> Result<Option<PeerFigure>, Fault> {
+fn peer(case: &PlanningCase, scratch: &Scratch) -> Result<Option<PeerFigure>, Fault> {
     let topology = case.topology().map_err(Fault::input)?;
     let file = scratch.path().join("topology.json");
     terminal::write(&file.to_string_lossy(), &topology.to_json())?;

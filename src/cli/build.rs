@@ -8,11 +8,12 @@ use p4gen::capabilities::{Architecture, Estimate};
 use p4gen::entries::DevicePorts;
 use p4gen::family::DEFAULT_VERSION;
 use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
-use plan::CheckedPlan;
+use plan::{CheckedPlan, Verdict};
 use serde::Serialize;
 
 use super::check;
 use super::fault::{Fault, Status};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
 
@@ -56,19 +57,25 @@ struct Figures<'a> {
     switches: usize,
     entries_total: u64,
     rules_total: u64,
+    /// What the proof of the plan has shown.
+    verdict: Verdict,
     /// What the program takes of the hardware's pipeline; null where there is none.
     pipeline: Option<&'a Estimate>,
     seconds: f64,
 }
 
 impl Build {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let plan = check::prove(check::load(&self.plan)?, terminal)?;
         let target: &'static dyn Target = match self.target {
             TargetName::V1model => &V1MODEL,
             TargetName::Tna => &TNA,
             TargetName::Tna2 => &TNA2,
         };
+        if plan.tables().failover.is_none() {
+            let reason = "here: this plan has no failover tables, whose packets carry a version";
+            given.refuse_all(&["plan_version"], reason)?;
+        }
         let software = target.capabilities().architecture == Architecture::V1model;
         if self.device_ports.is_some() && software {
             return Err(Fault::input(
@@ -94,10 +101,11 @@ impl Build {
             switches: report.network.switches,
             entries_total: report.entries_total,
             rules_total: report.rules.total,
+            verdict: report.proof.verdict,
             pipeline: report.pipeline.as_ref(),
             seconds,
         };
-        terminal.result(&figures, || describe(&report, &self.output, seconds))
+        terminal.summary(&figures, || describe(&report, &self.output, seconds))
     }
 }
 

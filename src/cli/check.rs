@@ -1,10 +1,12 @@
 //! `switchwright check`: the independent proof of a plan file.
 
 use clap::Args;
+use p4gen::build::BuildDirectory;
 use plan::check::{FailureOptions, Options, Resilience};
-use plan::{CheckFailure, CheckReport, CheckedPlan, Tables};
+use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
 
 use super::fault::{Context, Fault, Status};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::topo;
 use crate::measure::timed;
@@ -35,16 +37,16 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let mut tables = load(&self.plan)?;
         if let Some(path) = &self.against {
             tables = tables.on(topo::load(path)?).input(path)?;
         }
-        if tables.failover.is_none() && self.failures.is_some() {
-            return Err(Fault::input(
-                "--failures asks about failover tables, but this plan has none",
-            )
-            .help("plan with --scheme plinko, fcp, mpls-frr, edst or adst"));
+        if tables.failover.is_none() {
+            let about = ["failures", "most_walks", "samples", "seed"];
+            given.refuse_all(&about, "here: this plan has no failover tables")?;
+        } else if !tables.has_tags() {
+            given.refuse_all(&["no_budgets"], "here: this plan has no lossless tags")?;
         }
         let bar = terminal.progress("proving");
         let options = Options {
@@ -61,7 +63,11 @@ impl Check {
         match outcome {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
-                terminal.result(&report, || describe(&plan, &report))
+                terminal.summary(&report, || describe(&plan, &report))?;
+                match report.verdict {
+                    Verdict::Sampled => Err(Fault::shown(Status::Sampled)),
+                    Verdict::Proven | Verdict::Refuted => Ok(()),
+                }
             }
             Err(failure) => {
                 let report = failure.report.clone().timed(seconds);
@@ -80,6 +86,16 @@ impl Check {
 /// A file that cannot be read or is no plan.
 pub(super) fn load(path: &str) -> Result<Tables, Fault> {
     Tables::from_json(&terminal::read(path)?).input(path)
+}
+
+/// Reads the plan that a build was made from.
+///
+/// # Errors
+/// A plan that is not the one that was built, or is none.
+pub(super) fn load_built(directory: &BuildDirectory) -> Result<Tables, Fault> {
+    let plan = &directory.manifest().made_from.plan;
+    let text = directory.read_text(plan).map_err(Fault::input)?;
+    Tables::from_json(&text).input(plan)
 }
 
 /// Proves tables, or prints why not.
@@ -107,22 +123,26 @@ fn refuse(failure: &CheckFailure) -> Fault {
 
 /// What was shown of failover tables, in words.
 pub(super) fn describe_resilience(found: &Resilience) -> String {
-    let sets = if found.exhaustive {
-        format!(
-            "all {} sets of at most {}",
-            found.sets_checked, found.checked_failures
-        )
-    } else {
-        format!(
-            "all sets of at most {}, and sets of {} drawn at random and of neighbours: {} in all",
-            found.exhaustive_failures, found.checked_failures, found.sets_checked
-        )
-    };
     let stretch = found.stretch_max.unwrap_or(1.0);
-    format!(
-        "{sets} failures, by {} walks: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
+    let held = format!(
+        "by {} walks: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
         found.walks
-    )
+    );
+    match found.sample {
+        None => format!(
+            "all {} sets of at most {} failures, {held}",
+            found.sets_checked, found.checked_failures
+        ),
+        Some(sample) => format!(
+            "all sets of at most {} failures, and {} sets of {}, half of them drawn at random and half of neighbours, {held}; \
+             a fault in {} % of the sets would have been missed with a probability of {:.2}",
+            found.exhaustive_failures,
+            sample.sets,
+            found.checked_failures,
+            sample.share * 100.0,
+            sample.missed
+        ),
+    }
 }
 
 fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
@@ -134,7 +154,7 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     );
     if !plan.tables().has_tags() {
         return terminal::facts(&[
-            ("proven", size),
+            (report.verdict.name(), size),
             ("failures", describe_resilience(&report.resilience)),
             ("checked in", format!("{:.3} s", report.seconds)),
         ]);

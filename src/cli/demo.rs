@@ -57,7 +57,7 @@ impl Demo {
     }
 
     fn tour(&self, terminal: &Terminal) -> Result<Figures, Fault> {
-        std::fs::create_dir_all(&self.output).input(&self.output)?;
+        terminal::claim(&self.output, "tour")?;
         let topology = self.topology(terminal)?;
         let tables = schemes::tagger(&topology, &TaggerOptions::default()).map_err(Fault::input)?;
         let counterexample = without_tags(&tables, terminal)?;

@@ -94,8 +94,7 @@ impl Drill {
         let directory = BuildDirectory::open(Path::new(&self.directory))
             .and_then(BuildDirectory::over_p4runtime)
             .input(&self.directory)?;
-        let plan = directory.path(&directory.manifest().made_from.plan);
-        let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+        let plan = check::prove(check::load_built(&directory)?, terminal)?;
         let fabric = self.fabric()?;
         if !(0.1..=3600.0).contains(&self.seconds) {
             return Err(Fault::input("--seconds: give 0.1 to 3600"));
@@ -130,10 +129,23 @@ impl Drill {
             .max_gap
             .is_some_and(|most| report.longest_gap_ms > most);
         let too_many = self.max_lost.is_some_and(|most| report.lost > most);
-        if too_long || too_many {
-            return Err(Fault::shown(Status::Failed));
+        let mut broken = Vec::new();
+        if let (true, Some(most)) = (too_long, self.max_gap) {
+            let gap = report.longest_gap_ms;
+            broken.push(format!(
+                "nothing arrived for {gap:.2} ms, and --max-gap allows {most}"
+            ));
         }
-        Ok(())
+        if let (true, Some(most)) = (too_many, self.max_lost) {
+            let lost = report.lost;
+            broken.push(format!(
+                "{lost} packets were lost, and --max-lost allows {most}"
+            ));
+        }
+        match broken.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::with(Status::Failed, broken.join("; "))),
+        }
     }
 }
 

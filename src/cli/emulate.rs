@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use lab::emulate::{
     EmulateError, EmulateReport, Entrances, Moment, Options, Watcher, emulate, mininet,
 };
+use netlab::Process;
 use netsim::embedded::Network;
 use netsim::simulate::{Scenario, Speed};
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub(super) struct Emulate {
     #[arg(long, value_name = "DIR")]
     admin: Option<PathBuf>,
     /// Write the network as a Mininet script, and run that instead: lossless switches as processes, the kernel's own hosts.
-    #[arg(long, conflicts_with_all = ["pcap", "named", "admin"])]
+    #[arg(long, conflicts_with_all = ["pcap", "named", "admin", "lateness", "show"])]
     mininet: bool,
     /// With --mininet: keep the script and what it plays in this folder.
     #[arg(long, value_name = "DIR", requires = "mininet")]
@@ -60,7 +61,7 @@ pub(super) struct Emulate {
     #[arg(long, default_value_t = 24, value_name = "N")]
     show: usize,
     /// Remove what dead runs left (named namespaces), and do nothing else.
-    #[arg(long, conflicts_with_all = ["directory", "scenario"])]
+    #[arg(long, conflicts_with_all = ["directory", "scenario", "seed", "without_tags", "rate", "lateness", "named", "pcap", "admin", "mininet", "script", "show"])]
     clean: bool,
 }
 
@@ -100,7 +101,7 @@ impl Emulate {
             return self.run_mininet(&network, &scenario, name, terminal);
         }
         if let Some(folder) = &self.pcap {
-            std::fs::create_dir_all(folder).input(folder.display())?;
+            files::make_folder(folder).map_err(terminal::unwritten)?;
         }
         // What a run left that was killed must not stand in the way; who may not remove it may not emulate either.
         if let Ok(removed) = netlab::sweep()
@@ -150,9 +151,11 @@ impl Emulate {
         if !left_out.is_empty() {
             terminal.note(format!("Mininet does not play {}", left_out.join(", ")));
         }
-        let kept = tempfile::tempdir().input("a folder for the script")?;
+        let kept = files::Scratch::new().input("a folder for the script")?;
         let folder = self.script.as_deref().unwrap_or(kept.path());
-        std::fs::create_dir_all(folder).input(folder.display())?;
+        if self.script.is_some() {
+            files::claim(folder, "Mininet script").map_err(terminal::unwritten)?;
+        }
         let place = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let (script, played) = (place("switchwright.py"), place("play.json"));
         terminal::write(&script, mininet::SCRIPT)?;
@@ -175,7 +178,10 @@ impl Emulate {
             // The script's words are for people.
             command.stdout(std::process::Stdio::null());
         }
-        let status = command.status().input("/usr/bin/python3")?;
+        // As Ctrl-C does: the script takes its network down.
+        let script = Process::start_to_interrupt(command);
+        let status = script.and_then(|mut script| script.wait());
+        let status = status.input("/usr/bin/python3")?;
         if !status.success() {
             return Err(Fault::with(
                 Status::Target,

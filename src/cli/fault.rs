@@ -14,6 +14,8 @@ pub(super) enum Status {
     Input = 2,
     /// A target refused or cannot.
     Target = 3,
+    /// A check found nothing wrong, but tried a sample only.
+    Sampled = 4,
 }
 
 /// An error on its way to the terminal.
@@ -66,11 +68,18 @@ impl Fault {
         self.status
     }
 
+    /// The error as the one JSON object of a command that has printed none.
+    pub(super) fn to_json(&self) -> String {
+        let error = serde_json::json!({
+            "error": { "status": self.status as u8, "message": self.message, "help": self.help }
+        });
+        format!("{error:#}\n")
+    }
+
     /// Prints the error on standard error, unless it has been shown.
-    #[allow(clippy::print_stderr)]
     pub(super) fn print(self) {
         if !self.shown {
-            eprintln!("{:?}", Report::new(self));
+            super::terminal::complain(format_args!("{:?}", Report::new(self)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: the only place that prints. One file per command; `terminal` speaks, `fault` fails.
 
 mod fault;
+mod given;
 mod terminal;
 
 mod agent;
@@ -29,9 +30,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use self::fault::{Fault, Status};
+use self::given::Given;
 use self::terminal::Terminal;
 
 /// From a data-center topology and a policy to proven P4 data planes that run.
@@ -44,7 +47,7 @@ use self::terminal::Terminal;
 )]
 #[command(
     after_help = "Exit status: 0 done or proven; 1 a check failed; 2 wrong input or arguments; 3 a target refused \
-                        or cannot.\nFiles named on the command line may be `-` (standard input or output)."
+                        or cannot; 4 `check` found nothing wrong in a sample.\nFiles named on the command line may be `-` (standard input or output)."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -151,7 +154,10 @@ fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// Runs the command line and tells the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse_from(as_called(std::env::args_os()));
+    let (cli, given) = match parse(as_called(std::env::args_os())) {
+        Ok(parsed) => parsed,
+        Err(told) => return tell(&told),
+    };
     let terminal = Terminal {
         json: cli.global.json,
         quiet: cli.global.quiet,
@@ -161,37 +167,70 @@ pub fn main() -> ExitCode {
     }
     start_log(cli.global.verbose);
     let done = match cli.command {
-        Command::Topo(topo) => topo.run(&terminal),
-        Command::Plan(plan) => plan.run(&terminal),
-        Command::Check(check) => check.run(&terminal),
+        Command::Topo(topo) => topo.run(&given, &terminal),
+        Command::Plan(plan) => plan.run(&given, &terminal),
+        Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
-        Command::Build(build) => build.run(&terminal),
+        Command::Build(build) => build.run(&given, &terminal),
         Command::Targets(targets) => targets.run(&terminal),
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),
         Command::Conform(conform) => conform.run(&terminal),
         Command::Agent(agent) => agent.run(&terminal),
         Command::Drill(drill) => drill.run(&terminal),
-        Command::Trace(trace) => trace.run(&terminal),
+        Command::Trace(trace) => trace.run(&given, &terminal),
         Command::Simulate(simulate) => simulate.run(&terminal),
         Command::Emulate(emulate) => emulate.run(&terminal),
         Command::Status(status) => status.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
-        Command::Bench(bench) => bench.run(&terminal),
+        Command::Bench(bench) => bench.run(&given, &terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
         // It was run above: it has an exit status of its own.
         Command::BuildPipeline => Ok(()),
     };
+    status_of(done.and_then(|()| terminal::lost()), terminal.json)
+}
+
+/// Reads the command line, and remembers what stood on it.
+fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
+    let matches = Cli::command().try_get_matches_from(arguments)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    Ok((cli, Given::of(&matches)))
+}
+
+/// Prints an error, if there is one, and tells the exit status.
+fn status_of(done: Result<(), Fault>, json: bool) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             let status = fault.status() as u8;
+            if json && !terminal::has_emitted() {
+                terminal::emit(&fault.to_json());
+            }
             fault.print();
             ExitCode::from(status)
         }
+    }
+}
+
+/// What the parser of arguments has to tell: an error, help, or the version.
+fn tell(told: &clap::Error) -> ExitCode {
+    use std::io::{ErrorKind, Write};
+    let printed = told.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            let message = format!("standard output: {error}");
+            status_of(Err(Fault::with(Status::Target, message)), false)
+        }
+        _ if told.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            let message = told.to_string();
+            terminal::emit(&Fault::input(message.trim_end()).to_json());
+            ExitCode::from(Status::Input as u8)
+        }
+        _ => ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(Status::Input as u8)),
     }
 }
 

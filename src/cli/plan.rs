@@ -1,5 +1,7 @@
 //! `switchwright plan`: tables for a topology, proven before they are written.
 
+mod own;
+
 use clap::{Args, ValueEnum};
 use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
@@ -10,6 +12,7 @@ use topology::Topology;
 use topology::routes::{RoutePolicy, parse_routes};
 
 use super::fault::{Context, Fault};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::{check, topo};
 use crate::measure::timed;
@@ -158,7 +161,7 @@ impl FailoverArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AlgorithmName {
-    /// Algorithm 1: a tag per hop of each route.
+    /// Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit a switch twice.
     BruteForce,
     /// Algorithm 2: merges brute-force tags greedily; refused where its rules conflict.
     Greedy,
@@ -207,8 +210,8 @@ struct Tagging {
     /// With --routes all: the most switches of a route.
     #[arg(long, default_value_t = 3, value_name = "N")]
     max_switches: u16,
-    /// With --scheme ttl: hops that stay lossless [default: the longest shortest path].
-    #[arg(long)]
+    /// With --scheme ttl: switches that a packet may pass and stay lossless [default: as many as the longest shortest path has].
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..))]
     hops: Option<u8>,
     /// Number of lossless classes.
     #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "class")]
@@ -234,13 +237,13 @@ struct Tagging {
 #[derive(Debug, Args)]
 struct SwitchLimits {
     /// Lossless priorities of a switch, beside the lossy one.
-    #[arg(long, default_value_t = 7, value_name = "N")]
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7))]
     priorities: u8,
     /// Packet buffer of a switch, in KiB.
     #[arg(long, default_value_t = 12 * 1024, value_name = "KIB")]
     buffer: u64,
     /// Largest frame, in bytes.
-    #[arg(long, default_value_t = 1500, value_name = "BYTES")]
+    #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=65_535))]
     mtu: u64,
     /// TCAM of a switch for tag rules, in bits [default: no limit].
     #[arg(long, value_name = "BITS")]
@@ -251,10 +254,11 @@ struct SwitchLimits {
 }
 
 impl Plan {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        self.refuse_idle(given)?;
         let topology = topo::load(&self.topology)?;
         let bar = terminal.progress("planning");
-        let (made, seconds) = timed(|| self.compute(&topology));
+        let (made, seconds) = timed(|| self.compute(&topology, given));
         let tables = made?;
         bar.set_message("proving");
         let plan = check::prove(tables, terminal);
@@ -267,19 +271,29 @@ impl Plan {
             }
         }
         let summary = plan.summary(seconds);
-        terminal.result(&summary, || describe(&plan, &summary))?;
+        let text = || describe(&plan, &summary);
+        match self.output {
+            Some(_) => terminal.summary(&summary, text)?,
+            None => terminal.result(&summary, text)?,
+        }
         if self.output.is_none() {
             terminal.note("nothing was written; keep the plan with `-o PLAN`");
         }
         Ok(())
     }
 
-    fn compute(&self, topology: &Topology) -> Result<Tables, Fault> {
+    fn compute(&self, topology: &Topology, given: &Given) -> Result<Tables, Fault> {
         if let Some(scheme) = self.scheme.failover() {
             let options = self.failover.options(scheme, self.tagging.seed);
             return failover(topology, &options).map_err(Fault::input);
         }
-        let options = self.options()?;
+        let options = self.options(given)?;
+        let routes = match self.scheme {
+            Scheme::Ttl => options.routes.clone().unwrap_or(RoutePolicy::Shortest),
+            _ => options.routes_for(topology, options.algorithm_for(topology)),
+        };
+        self.refuse_idle_for_routes(topology, &routes, given)?;
+        self.refuse_class_limits(&options.classes, &routes)?;
         if self.scheme == Scheme::Ttl {
             schemes::ttl(topology, self.tagging.hops, &options)
         } else {
@@ -288,8 +302,14 @@ impl Plan {
         .map_err(|e| refuse(&e))
     }
 
-    fn options(&self) -> Result<TaggerOptions, Fault> {
+    fn options(&self, given: &Given) -> Result<TaggerOptions, Fault> {
         let tagging = &self.tagging;
+        let classes: Vec<ClassSpec> = tagging
+            .class
+            .iter()
+            .map(|text| class(text))
+            .collect::<Result<_, _>>()?;
+        let bounces = tagging.bounces(&classes, given)?;
         let mut options = TaggerOptions {
             algorithm: tagging.algorithm.map(|name| match name {
                 AlgorithmName::BruteForce => Algorithm::BruteForce,
@@ -297,8 +317,8 @@ impl Plan {
                 AlgorithmName::SingleValued => Algorithm::SingleValued,
                 AlgorithmName::Clos => Algorithm::Clos,
             }),
-            routes: tagging.policy()?,
-            bounces: tagging.bounces,
+            routes: tagging.policy(bounces)?,
+            bounces,
             class_bits: tagging.class_bits,
             carrier: match tagging.carrier {
                 CarrierName::Dscp => CarrierKind::Dscp,
@@ -314,12 +334,8 @@ impl Plan {
             seed: tagging.seed,
             ..TaggerOptions::default()
         };
-        if !tagging.class.is_empty() {
-            options.classes = tagging
-                .class
-                .iter()
-                .map(|text| class(text))
-                .collect::<Result<_, _>>()?;
+        if !classes.is_empty() {
+            options.classes = classes;
         } else if tagging.classes != 1 {
             options = options.with_classes(tagging.classes);
         }
@@ -328,17 +344,32 @@ impl Plan {
 }
 
 impl Tagging {
+    /// How many bounces stay lossless: as many as the class with the most asks for, unless `--bounces` says.
+    fn bounces(&self, classes: &[ClassSpec], given: &Given) -> Result<u8, Fault> {
+        let most = classes.iter().filter_map(|class| class.bounces).max();
+        let beyond = classes
+            .iter()
+            .find(|class| class.bounces.is_some_and(|own| own > self.bounces));
+        match (given.has("bounces"), beyond) {
+            (true, Some(class)) => Err(Fault::input(format!(
+                "class `{}` is to stay lossless over more bounces than `--bounces {}` allows",
+                class.name, self.bounces
+            ))
+            .help(format!("give `--bounces {}`", most.unwrap_or_default()))),
+            (true, None) => Ok(self.bounces),
+            (false, _) => Ok(self.bounces.max(most.unwrap_or_default())),
+        }
+    }
+
     /// The routes that were asked for; a word that names no policy is a file.
-    fn policy(&self) -> Result<Option<RoutePolicy>, Fault> {
+    fn policy(&self, bounces: u8) -> Result<Option<RoutePolicy>, Fault> {
         let Some(routes) = &self.routes else {
             return Ok(None);
         };
         Ok(Some(match routes.as_str() {
             "shortest" => RoutePolicy::Shortest,
             "ksp" => RoutePolicy::Ksp { k: self.k },
-            "up-down" => RoutePolicy::UpDown {
-                bounces: self.bounces,
-            },
+            "up-down" => RoutePolicy::UpDown { bounces },
             "all" => RoutePolicy::AllSimple {
                 max_switches: self.max_switches,
             },
@@ -350,9 +381,12 @@ impl Tagging {
                         "--routes takes shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes",
                     )
                 })?;
-                RoutePolicy::Explicit {
-                    routes: parse_routes(&text).input(path)?,
+                let routes = parse_routes(&text).input(path)?;
+                if routes.is_empty() {
+                    return Err(Fault::input(format!("{path}: there is no route in it"))
+                        .help("write a route a line, or promise a kind of routes (`--routes shortest`)"));
                 }
+                RoutePolicy::Explicit { routes }
             }
         }))
     }
@@ -508,7 +542,7 @@ fn describe_failover(
         ),
         ("planned in", format!("{:.3} s", summary.seconds)),
         (
-            "proven",
+            summary.verdict.name(),
             check::describe_resilience(&plan.report().resilience),
         ),
     ])

@@ -13,6 +13,9 @@ use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use crate::measure::timed;
 
+/// What `-o` makes.
+const REPORT: &str = "simulation report";
+
 /// Arguments of `switchwright simulate`.
 #[derive(Debug, Args)]
 pub(super) struct Simulate {
@@ -22,7 +25,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     scenario: Option<String>,
     /// Name the scenarios that come with Switchwright.
-    #[arg(long, conflicts_with_all = ["scenario", "directory"])]
+    #[arg(long, conflicts_with_all = ["scenario", "directory", "seed", "without_tags", "transport", "output", "show"])]
     list: bool,
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
@@ -82,6 +85,9 @@ impl Simulate {
             flows.for_each(|flow| flow.transport = transport.into());
         }
         let network = network(&scenario, self.directory.as_deref(), name, terminal)?;
+        if let Some(folder) = &self.output {
+            terminal::claim(folder, REPORT)?;
+        }
         let bar = terminal.progress("simulating");
         let (outcome, seconds) = timed(|| simulate(&network, &scenario, self.output.is_some()));
         bar.finish_and_clear();
@@ -103,14 +109,22 @@ struct Listed {
     about: String,
 }
 
+/// What `simulate --list --json` prints.
+#[derive(Serialize)]
+struct List {
+    scenarios: Vec<Listed>,
+}
+
 fn list(terminal: &Terminal) -> Result<(), Fault> {
     let mut all = Vec::new();
     for &(name, text) in BUNDLED {
         let about = Scenario::from_yaml(text).input(name)?.about;
         all.push(Listed { name, about });
     }
-    terminal.result(&all, || {
-        let rows: Vec<(&str, String)> = all
+    let list = List { scenarios: all };
+    terminal.result(&list, || {
+        let rows: Vec<(&str, String)> = list
+            .scenarios
             .iter()
             .map(|listed| (listed.name, first_sentence(&listed.about)))
             .collect();
@@ -156,13 +170,11 @@ pub(super) fn network(
     let directory = BuildDirectory::open(Path::new(place))
         .and_then(BuildDirectory::over_p4runtime)
         .input(place)?;
-    let plan = directory.path(&directory.manifest().made_from.plan);
-    let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+    let plan = check::prove(check::load_built(&directory)?, terminal)?;
     Network::open(directory, plan).input(place)
 }
 
 fn write(folder: &str, plots: &Plots, page: &str) -> Result<(), Fault> {
-    std::fs::create_dir_all(folder).input(folder)?;
     let place = |name: &str| Path::new(folder).join(name).to_string_lossy().into_owned();
     for (name, text) in [
         ("report.html", Some(page)),

@@ -1,5 +1,6 @@
 //! `switchwright status`: what a running switch tells of itself: ports, and the buffer of a lossless one.
 
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -34,16 +35,7 @@ impl Status {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let path = match self.admin {
             Some(path) => path,
-            None => {
-                let port = self
-                    .address
-                    .rsplit_once(':')
-                    .and_then(|(_, port)| port.parse().ok());
-                let port = port.ok_or_else(|| {
-                    Fault::input(format!("{}: that is not HOST:PORT", self.address))
-                })?;
-                admin::default_path(port)
-            }
+            None => admin::default_path(port_here(&self.address)?),
         };
         let ask = |request| {
             admin::ask(&path, &request).map_err(|error| {
@@ -65,6 +57,27 @@ impl Status {
         let told = Told { ports, lossless };
         terminal.result(&told, || describe(&told))
     }
+}
+
+/// The port of a server on this machine: its admin socket is found by it.
+fn port_here(address: &str) -> Result<u16, Fault> {
+    let wrong = || Fault::input(format!("{address}: that is not HOST:PORT"));
+    let (_, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().map_err(|_| wrong())?;
+    let found: Vec<SocketAddr> = address
+        .to_socket_addrs()
+        .map(Iterator::collect)
+        .map_err(|error| Fault::with(Exit::Target, format!("{address}: {error}")))?;
+    // An address can be taken here if it is one of this machine's.
+    let here = |at: &SocketAddr| UdpSocket::bind((at.ip(), 0)).is_ok();
+    if found.iter().any(here) {
+        return Ok(port);
+    }
+    Err(Fault::with(
+        Exit::Target,
+        format!("{address} is not on this machine: `status` asks a switch by its admin socket, which is a file"),
+    )
+    .help("run it where the switch runs; `switchwright cli` reaches switches elsewhere"))
 }
 
 fn describe(told: &Told) -> String {

@@ -1,19 +1,21 @@
 //! The terminal: where figures, tables, JSON and progress go. Nothing else in the project prints.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{Cell, CellAlignment, Table};
+use files::FileError;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
-use super::fault::{Context, Fault};
+use super::fault::{Context, Fault, Status};
 
 /// How a command speaks: tables or JSON, how much.
 #[derive(Clone, Copy, Debug)]
@@ -26,27 +28,26 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// A line of commentary for people: standard output, or standard error beside JSON.
-    pub(super) fn say(&self, line: impl std::fmt::Display) {
+    pub(super) fn say(&self, line: impl Display) {
         if self.quiet {
             return;
         }
         if self.json {
-            eprintln!("{line}");
+            complain(line);
         } else {
             emit(&format!("{line}\n"));
         }
     }
 
     /// What is wrong with the input; said even if quiet.
-    #[allow(clippy::print_stderr)]
-    pub(super) fn finding(&self, text: impl std::fmt::Display) {
-        eprintln!("{text}");
+    pub(super) fn finding(&self, text: impl Display) {
+        complain(text);
     }
 
     /// A remark that never mixes with results (standard error).
-    pub(super) fn note(&self, line: impl std::fmt::Display) {
+    pub(super) fn note(&self, line: impl Display) {
         if !self.quiet {
-            eprintln!("{line}");
+            complain(line);
         }
     }
 
@@ -69,6 +70,33 @@ impl Terminal {
                 emit("\n");
             }
         }
+        Ok(())
+    }
+
+    /// What a command says about a thing that it has made or proven: the JSON object, or `text` unless quiet.
+    ///
+    /// # Errors
+    /// A value that JSON cannot express.
+    pub(super) fn summary(
+        &self,
+        value: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Fault> {
+        if self.quiet && !self.json {
+            return Ok(());
+        }
+        self.result(value, text)
+    }
+
+    /// Text that is a command's whole result: as it is, or as the one field of a JSON object.
+    ///
+    /// # Errors
+    /// None today; as [`Terminal::result`].
+    pub(super) fn text(&self, name: &str, text: &str) -> Result<(), Fault> {
+        if self.json {
+            return self.result(&BTreeMap::from([(name, text)]), String::new);
+        }
+        emit(text);
         Ok(())
     }
 
@@ -100,9 +128,45 @@ impl Terminal {
     }
 }
 
-/// Writes to standard output; a reader that has gone away ends the output, not the program's good manners.
+/// The first error of standard output: everything after it may be lost too.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Whether anything was printed on standard output.
+static EMITTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this command has printed anything on standard output.
+pub(super) fn has_emitted() -> bool {
+    EMITTED.load(Ordering::Relaxed)
+}
+
+/// Writes to standard output, to the end. What could not be written is told by [`lost`] when the command ends.
 pub(super) fn emit(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+    EMITTED.store(true, Ordering::Relaxed);
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    if let Err(error) = written.and_then(|()| output.flush()) {
+        // The first error is the one to tell.
+        let _ = LOST.set(error);
+    }
+}
+
+/// Writes a line to standard error; who has closed it wants to hear nothing.
+pub(super) fn complain(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Whether what was to stand on standard output does.
+///
+/// # Errors
+/// Output that was lost, with status 3. A reader who has gone away has lost nothing: that is no error.
+pub(super) fn lost() -> Result<(), Fault> {
+    match LOST.get() {
+        Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fault::with(
+            Status::Target,
+            format!("standard output: {error}: what this command printed is incomplete"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Standard input, which can be read once only.
@@ -126,7 +190,7 @@ pub(super) fn read(path: &str) -> Result<String, Fault> {
     fs::read_to_string(path).input(path)
 }
 
-/// Writes a file whole or not at all (beside, then renamed); `-` is standard output.
+/// Writes a file as [`files`] does; `-` is standard output.
 ///
 /// # Errors
 /// A place that cannot be written.
@@ -135,28 +199,29 @@ pub(super) fn write(path: &str, text: &str) -> Result<(), Fault> {
         emit(text);
         return Ok(());
     }
-    let folder = match Path::new(path).parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    files::write(Path::new(path), text.as_bytes()).map_err(unwritten)
+}
+
+/// A folder for files of fixed names: new, empty, or made by the same command before.
+///
+/// # Errors
+/// A folder that holds anything else.
+pub(super) fn claim(folder: &str, kind: &'static str) -> Result<(), Fault> {
+    files::claim(Path::new(folder), kind).map_err(unwritten)
+}
+
+/// A place that was named wrong is wrong input (2); a disk that is full cannot (3).
+pub(super) fn unwritten(error: FileError) -> Fault {
+    let full = |source: &io::Error| {
+        matches!(
+            source.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+        )
     };
-    let mut file = NamedTempFile::new_in(folder).input(path)?;
-    file.write_all(text.as_bytes()).input(path)?;
-    make_readable(&file).input(path)?;
-    file.persist(path).map_err(|e| e.error).input(path)?;
-    Ok(())
-}
-
-/// Temporary files are private; what we leave behind has an ordinary file's permissions.
-#[cfg(unix)]
-fn make_readable(file: &NamedTempFile) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.as_file()
-        .set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_: &NamedTempFile) -> io::Result<()> {
-    Ok(())
+    match &error {
+        FileError::Io { source, .. } if full(source) => Fault::with(Status::Target, error),
+        _ => Fault::input(error),
+    }
 }
 
 /// A table for people; columns named in `right` (by index) align right.

@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use netsim::simulate::Speed;
 use quantities::{BitRate, Metres};
 use topology::Topology;
 use topology::generate::{
     Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
     Ring, ThreeLayerClos, ThreeNode,
 };
-use topology::import::{self, ImportOptions};
+use topology::import::{self, ImportFormat, ImportOptions};
 
 use super::fault::{Context, Fault};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 
 /// Arguments of `switchwright topo`.
@@ -49,11 +51,11 @@ enum Kind {
 /// What every generator takes.
 #[derive(Debug, Args)]
 struct Made {
-    /// Rate of links between switches, in Gb/s.
-    #[arg(long, default_value_t = 100, value_name = "GBPS")]
+    /// Rate of links between switches, in Gb/s (`100` or `100Gbps`).
+    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits)]
     fabric_rate: u64,
     /// Rate of links to hosts, in Gb/s.
-    #[arg(long, default_value_t = 100, value_name = "GBPS")]
+    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits)]
     host_rate: u64,
     /// Length of links between switches, in metres.
     #[arg(long, default_value_t = 100, value_name = "METRES")]
@@ -66,6 +68,19 @@ struct Made {
     output: String,
 }
 
+/// Reads a rate in whole Gb/s, with or without its unit: `100`, `100Gbps`.
+fn gigabits(text: &str) -> Result<u64, String> {
+    const GIGABIT: u64 = 1_000_000_000;
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let Speed(rate) = text.parse()?;
+    match rate.get() % GIGABIT {
+        0 => Ok(rate.get() / GIGABIT),
+        _ => Err(format!("`{text}` is not a whole number of Gb/s")),
+    }
+}
+
 impl Made {
     fn cables(&self) -> Cables {
         Cables {
@@ -76,9 +91,12 @@ impl Made {
         }
     }
 
-    fn write(&self, made: Result<Topology, GenerateError>) -> Result<(), Fault> {
-        let topology = made.map_err(Fault::input)?;
-        terminal::write(&self.output, &topology.to_json())
+    fn write(
+        &self,
+        made: Result<Topology, GenerateError>,
+        terminal: &Terminal,
+    ) -> Result<(), Fault> {
+        write(&self.output, &made.map_err(Fault::input)?, terminal)
     }
 }
 
@@ -203,13 +221,14 @@ struct ShowArgs {
 }
 
 impl Topo {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         match self.kind {
             Kind::ThreeNode(made) => made.write(
                 ThreeNode {
                     cables: made.cables(),
                 }
                 .generate(),
+                terminal,
             ),
             Kind::Line(row) => {
                 let cables = row.made.cables();
@@ -220,6 +239,7 @@ impl Topo {
                         cables,
                     }
                     .generate(),
+                    terminal,
                 )
             }
             Kind::Ring(row) => {
@@ -231,17 +251,19 @@ impl Topo {
                         cables,
                     }
                     .generate(),
+                    terminal,
                 )
             }
-            Kind::Clos(clos) => clos.made.write(clos.generate()),
+            Kind::Clos(clos) => clos.made.write(clos.generate(), terminal),
             Kind::FatTree(tree) => tree.made.write(
                 FatTree {
                     k: tree.k,
                     cables: tree.made.cables(),
                 }
                 .generate(),
+                terminal,
             ),
-            Kind::Egft(egft) => egft.made.write(egft.generate()),
+            Kind::Egft(egft) => egft.made.write(egft.generate(), terminal),
             Kind::BCube(cube) => {
                 let cables = cube.made.cables();
                 cube.made.write(
@@ -251,10 +273,11 @@ impl Topo {
                         cables,
                     }
                     .generate(),
+                    terminal,
                 )
             }
-            Kind::Jellyfish(fish) => fish.made.write(fish.generate()),
-            Kind::Import(import) => import.run(terminal),
+            Kind::Jellyfish(fish) => fish.made.write(fish.generate(), terminal),
+            Kind::Import(import) => import.run(given, terminal),
             Kind::Show(show) => show.run(terminal),
         }
     }
@@ -325,7 +348,7 @@ impl JellyfishArgs {
 }
 
 impl ImportArgs {
-    fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+    fn run(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let text = terminal::read(&self.file)?;
         let stem = Path::new(&self.file)
             .file_stem()
@@ -336,11 +359,18 @@ impl ImportArgs {
             ..ImportOptions::default()
         };
         let imported = import::import(&text, &options).input(&self.file)?;
+        if imported.format != ImportFormat::GraphMl {
+            let reason = format!(
+                "for a {}: it is for GraphML, which knows no hosts",
+                imported.format
+            );
+            given.refuse_all(&["hosts"], &reason)?;
+        }
         terminal.note(format!("read as {}", imported.format));
         for note in &imported.notes {
             terminal.note(note);
         }
-        terminal::write(&self.output, &imported.topology.to_json())
+        write(&self.output, &imported.topology, terminal)
     }
 }
 
@@ -353,6 +383,15 @@ impl ShowArgs {
         let summary = topology.summary();
         terminal.result(&summary, || summary.to_string())
     }
+}
+
+/// Writes a topology file; with `--json` beside a file, its figures.
+fn write(output: &str, topology: &Topology, terminal: &Terminal) -> Result<(), Fault> {
+    terminal::write(output, &topology.to_json())?;
+    if terminal.json && output != "-" {
+        return terminal.result(&topology.summary(), String::new);
+    }
+    Ok(())
 }
 
 /// Reads a topology file.

@@ -7,9 +7,11 @@ use netsim::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd
 use p4gen::build::BuildDirectory;
 use plan::ClassId;
 use serde::Serialize;
+use topology::NodeId;
 
 use super::check;
 use super::fault::{Context, Fault, Status};
+use super::given::Given;
 use super::terminal::Terminal;
 
 /// Arguments of `switchwright trace`.
@@ -65,8 +67,11 @@ struct Report<'a> {
 }
 
 impl Trace {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let network = self.network(terminal)?;
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if self.fail.is_empty() {
+            given.refuse_all(&["routing"], "without `--fail`")?;
+        }
+        let network = self.network(given, terminal)?;
         let walk = self.walk(network)?;
         let delivered = matches!(&walk.end, WalkEnd::Delivered { host } if *host == self.to);
         let report = Report {
@@ -83,12 +88,15 @@ impl Trace {
         }
     }
 
-    fn network(&self, terminal: &Terminal) -> Result<Network, Fault> {
+    fn network(&self, given: &Given, terminal: &Terminal) -> Result<Network, Fault> {
         let directory = BuildDirectory::open(Path::new(&self.directory))
             .and_then(BuildDirectory::over_p4runtime)
             .input(&self.directory)?;
-        let plan = directory.path(&directory.manifest().made_from.plan);
-        let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+        let plan = check::prove(check::load_built(&directory)?, terminal)?;
+        if !plan.tables().has_tags() {
+            let reason = "here: this plan has no lossless classes";
+            given.refuse_all(&["class", "lossy"], reason)?;
+        }
         let network = Network::open(directory, plan).map_err(refuse)?;
         if self.fail.is_empty() {
             return Ok(network);
@@ -100,6 +108,20 @@ impl Trace {
                 .input(format!("--fail {name}"))
         };
         let failed = self.fail.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        let topology = network.topology();
+        for (name, link) in self.fail.iter().zip(&failed) {
+            for (flag, host) in [("--from", &self.from), ("--to", &self.to)] {
+                let host = topology.host_named(host).input(flag)?;
+                let only = topology.uplinks(host).len() == 1;
+                let ends = [topology.link(*link).a.node, topology.link(*link).b.node];
+                if only && ends.contains(&NodeId::Host(host)) {
+                    return Err(Fault::input(format!(
+                        "--fail {name}: that is the one link of host `{}`, so no packet of {flag} can be followed",
+                        topology.host(host).name
+                    )));
+                }
+            }
+        }
         let reroute = match self.routing {
             Routing::Converged => Reroute::Converged,
             Routing::Local => Reroute::Local,

@@ -4,9 +4,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use conformance::rates::{Kind, Load, PROGRAM, RateError, Rates, run};
+use netlab::Process;
 use quantities::Bytes;
 use serde::Serialize;
 use thiserror::Error;
@@ -74,29 +75,22 @@ impl Contender {
 
 /// A server that ends with the value.
 struct Running {
-    child: Child,
+    child: Process,
     address: String,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Running {
     fn ours(command: &Path, scratch: &Path) -> Result<Self, RuntimeError> {
-        let mut child = Command::new(command)
+        let mut switch = Command::new(command);
+        switch
             .args(["--json", "switch", "--no-p4", "--device-id"])
             .arg(DEVICE.to_string())
             .arg("--admin")
             .arg(scratch.join("admin.sock"))
             .args(["--grpc-server-addr", "127.0.0.1:0"])
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
+            .stdout(Stdio::piped());
+        let mut child = Process::start(switch)?;
         let mut line = String::new();
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut line)?;
@@ -117,15 +111,16 @@ impl Running {
             Ok(listener.local_addr()?.port())
         };
         let address = format!("127.0.0.1:{}", free()?);
-        let child = Command::new("simple_switch_grpc")
+        let mut switch = Command::new("simple_switch_grpc");
+        switch
             .args(["--no-p4", "--log-level", "off", "--device-id"])
             .arg(DEVICE.to_string())
             .args(["--thrift-port", &free()?.to_string()])
             .args(["--", "--grpc-server-addr", &address])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+            .stderr(Stdio::null());
+        let child = Process::start(switch)?;
         Ok(Self { child, address })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use netlab::load::{Forwarder, Load};
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
-use netlab::{Driver, Namespace, NetError, PacketOptions, Veth};
+use netlab::{Driver, Namespace, NetError, PacketOptions, Process, Veth};
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Bytes, PortId};
@@ -114,7 +114,7 @@ pub enum PortsError {
 enum Running {
     Bare(Forwarder),
     Ours(Box<(Engine, Ports)>),
-    Bmv2(Child),
+    Bmv2(Process),
 }
 
 impl Running {
@@ -125,14 +125,14 @@ impl Running {
                 start_ours(kind, driver).map(|running| Self::Ours(Box::new(running)))
             }
             Contender::Bmv2 => {
-                let child = Command::new("simple_switch")
+                let mut switch = Command::new("simple_switch");
+                switch
                     .args(["--log-level", "off", "-i", "1@p1", "-i", "2@p2"])
                     .args(["--thrift-port", "19090"]) // of the namespace: nobody else's
                     .arg(scratch.join("l2.json"))
                     .stdout(Stdio::null())
-                    .stderr(Stdio::null())
-                    .spawn()?;
-                Ok(Self::Bmv2(child))
+                    .stderr(Stdio::null());
+                Ok(Self::Bmv2(Process::start(switch)?))
             }
         }
     }
@@ -153,11 +153,7 @@ impl Running {
                 drop(ports);
                 engine.stop();
             }
-            Self::Bmv2(mut child) => {
-                // It may have ended by itself.
-                let _ = child.kill();
-                let _ = child.wait();
-            }
+            Self::Bmv2(child) => drop(child),
         }
     }
 }

@@ -1,7 +1,11 @@
 //! `switchwright` as a command: what it takes, prints and refuses, and what clients that others wrote see of its switch.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
+mod bad_inputs;
 mod clients;
 mod command_line;
 mod conform;
+mod documents;
+mod edited;
+mod output;
 mod p4_tools;

@@ -4,5 +4,6 @@
 mod bfrt;
 mod compose;
 mod drill;
+mod leftovers;
 mod push;
 mod switch;

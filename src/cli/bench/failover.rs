@@ -3,14 +3,16 @@
 
 mod tables;
 
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
+use files::Scratch;
 use plan::failover::Output;
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
+use super::none_matches;
 use crate::measure::failover::{
     FailureFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure,
     SwitchFailureFigure, TreesFigure, failure_cases, failure_plots, proof, proof_cases,
@@ -66,7 +68,12 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
         trees: None,
         trees_peer: None,
     };
-    let run = Run { request, terminal };
+    let run = Run {
+        request,
+        terminal,
+        names: RefCell::default(),
+        ran: Cell::new(false),
+    };
     run.state(&mut report)?;
     run.schemes(&mut report)?;
     run.failures(&mut report)?;
@@ -77,6 +84,11 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
     }
     if run.wanted("trees") {
         pack(&mut report, request.python)?;
+    }
+    if !run.ran.get() {
+        let names = run.names.take();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(none_matches(request.only, &names));
     }
     if let Some(folder) = request.out {
         let mut plots = state_plots(&report.state, &report.schemes);
@@ -92,11 +104,17 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
 struct Run<'a> {
     request: &'a Request<'a>,
     terminal: &'a Terminal,
+    /// What could be run, and whether anything was.
+    names: RefCell<Vec<String>>,
+    ran: Cell<bool>,
 }
 
 impl Run<'_> {
     fn wanted(&self, name: &str) -> bool {
-        self.request.only.is_none_or(|text| name.contains(text))
+        let wanted = self.request.only.is_none_or(|text| name.contains(text));
+        self.names.borrow_mut().push(name.to_owned());
+        self.ran.set(self.ran.get() || wanted);
+        wanted
     }
 
     fn one<T>(
@@ -169,6 +187,9 @@ impl Run<'_> {
     }
 }
 
+/// What `--out` makes.
+pub(in crate::cli) const FIGURES: &str = "folder of figures";
+
 /// Writes figures as JSON, tables as text and plots as SVG into a folder, and a page that shows them.
 ///
 /// # Errors
@@ -180,7 +201,7 @@ pub(in crate::cli) fn write_out(
     text: &str,
     plots: &[Named],
 ) -> Result<(), Fault> {
-    std::fs::create_dir_all(folder).input(folder)?;
+    terminal::claim(folder, FIGURES)?;
     let put = |file: String, text: &str| {
         let path = Path::new(folder).join(file);
         terminal::write(&path.to_string_lossy(), text)
@@ -204,7 +225,7 @@ fn pack(report: &mut Report, python: Option<&str>) -> Result<(), Fault> {
     let graph = regular_graph(500, 16).map_err(Fault::input)?;
     report.trees = Some(trees(&graph, 8).map_err(Fault::input)?);
     if let Some(python) = python {
-        let scratch = TempDir::new().input("temporary directory")?;
+        let scratch = Scratch::new().input("temporary directory")?;
         let file = scratch.path().join("topology.json");
         terminal::write(&file.to_string_lossy(), &graph.to_json())?;
         report.trees_peer = sage_trees(python, &file, 8);

@@ -1,8 +1,8 @@
 //! `switchwright bench p4runtime`: entries per second over gRPC, written and read back, beside BMv2.
 
 use controlplane::p4c;
+use files::Scratch;
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
@@ -15,7 +15,7 @@ struct Report {
 }
 
 pub(super) fn run(terminal: &Terminal, peers: bool, entries: usize) -> Result<(), Fault> {
-    let scratch = TempDir::new().input("temporary directory")?;
+    let scratch = Scratch::new().input("temporary directory")?;
     let command = std::env::current_exe().input("our own program")?;
     let bar = terminal.progress("p4runtime");
     // BMv2 runs beside where both it and its compiler are.

@@ -1,7 +1,7 @@
 //! `switchwright bench ports`: frames per second through the switch, beside what raw sockets can carry at best.
 
+use files::Scratch;
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
@@ -15,7 +15,7 @@ struct Report {
 }
 
 pub(super) fn run(terminal: &Terminal, peers: bool) -> Result<(), Fault> {
-    let scratch = TempDir::new().input("temporary directory")?;
+    let scratch = Scratch::new().input("temporary directory")?;
     let bar = terminal.progress("ports");
     let step = |what: &str| bar.set_message(what.to_owned());
     let fault = |error: PortsError| match error {

@@ -1,8 +1,10 @@
 //! `switchwright bench p4`: packets per second of both executors, in memory on one core.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use files::Scratch;
 use netsim::embedded;
 use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
@@ -14,12 +16,12 @@ use plan::check;
 use schemes::TaggerOptions;
 use serde::Serialize;
 use stf::bmv2;
-use tempfile::TempDir;
 use topology::generate::{Cables, FatTree};
 
 use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
 use super::super::terminal::{self, Terminal};
+use super::none_matches;
 use crate::measure::{Budget, ForwardingFigure, LargeTable, Machine, forward};
 
 /// Different packets of a case.
@@ -61,8 +63,12 @@ struct Case {
 }
 
 pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result<(), Fault> {
-    let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
-    let scratch = TempDir::new().input("temporary directory")?;
+    let names = RefCell::new(Vec::new());
+    let wanted = |name: &str| {
+        names.borrow_mut().push(name.to_owned());
+        only.is_none_or(|text| name.contains(text))
+    };
+    let scratch = Scratch::new().input("temporary directory")?;
     let bar = terminal.progress("programs");
     let mut cases = Vec::new();
     let switches = [("edge", "p1e1"), ("aggregation", "p1a1"), ("core", "core1")];
@@ -90,6 +96,11 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
         }
     }
     bar.finish_and_clear();
+    if cases.is_empty() {
+        let names = names.borrow();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(none_matches(only, &names));
+    }
     let report = Report {
         machine: Machine::here(),
         flows: FLOWS,
@@ -148,7 +159,7 @@ fn simple_switch(
     packets: &Traffic,
 ) -> Result<bmv2::Pace, Fault> {
     let main = build.path(&build.manifest().program.main);
-    let scratch = TempDir::new().input("temporary directory")?;
+    let scratch = Scratch::new().input("temporary directory")?;
     let program = bmv2::Program::compile(&main, &Options::on_disk(), scratch.path());
     let program = program.map_err(Fault::input)?;
     let files = build.switch(switch).input(switch)?;

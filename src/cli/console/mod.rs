@@ -14,7 +14,7 @@ mod tables;
 mod value_sets;
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use p4runtime::P4InfoIndex;
@@ -123,6 +123,12 @@ impl std::fmt::Display for Trouble {
     }
 }
 
+/// What `cli --json` prints.
+#[derive(Serialize)]
+struct Report {
+    commands: Vec<Done>,
+}
+
 /// A connection and what is remembered between commands.
 struct Session {
     runtime: Runtime,
@@ -181,7 +187,7 @@ impl Console {
             self.command.iter().all(|line| step(line));
         }
         if terminal.json {
-            terminal.result(&done, String::new)?;
+            terminal.result(&Report { commands: done }, String::new)?;
         }
         match worst {
             Some(status) if !interactive => Err(Fault::shown(status)),
@@ -353,8 +359,8 @@ impl Session {
                 Ok("the same pipeline, without entries".to_owned())
             }
             ("write_config_to_file", [file]) => {
-                let written = std::fs::write(file, &config.p4_device_config);
-                written.map_err(|e| format!("{file}: {e}"))?;
+                let written = files::write(Path::new(file), &config.p4_device_config);
+                written.map_err(|e| e.to_string())?;
                 Ok(format!("{} bytes", config.p4_device_config.len()))
             }
             _ => Err(help::unknown_or_usage(command).into()),

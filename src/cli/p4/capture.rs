@@ -1,7 +1,7 @@
 //! Capture files, read and written as a stream: pcap and pcapng in, pcap out.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use pcap_file::{DataLink, TsResolution};
 use quantities::{Nanos, PortId};
 
 use crate::cli::fault::{Context, Fault};
+use crate::cli::terminal;
 
 /// The first bytes of a pcapng file.
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -185,7 +186,7 @@ impl Outputs {
                     outputs.named.insert(file.port, file.path);
                 }
                 Err(_) => {
-                    fs::create_dir_all(text).input(text)?;
+                    files::make_folder(Path::new(text)).map_err(terminal::unwritten)?;
                     outputs.folder = Some(PathBuf::from(text));
                 }
             }
@@ -234,7 +235,7 @@ impl Outputs {
 }
 
 fn create(path: &Path) -> Result<PcapWriter<BufWriter<File>>, Fault> {
-    let file = File::create(path).input(path.display())?;
+    let file = files::stream(path).map_err(terminal::unwritten)?;
     let header = PcapHeader {
         datalink: DataLink::ETHERNET,
         ts_resolution: TsResolution::NanoSecond,

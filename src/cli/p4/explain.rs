@@ -15,7 +15,7 @@ use p4ir::LeafKind;
 
 use super::subject::Source;
 use crate::cli::fault::{Context, Fault, Status};
-use crate::cli::terminal::{self, Terminal};
+use crate::cli::terminal::Terminal;
 
 /// Arguments of `switchwright p4 explain`.
 #[derive(Debug, Args)]
@@ -96,8 +96,7 @@ impl Explain {
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
         if self.list {
             let line = |p: Pass| format!("{:14}{}\n", p.name(), p.about());
-            terminal::emit(&Pass::ALL.map(line).concat());
-            return Ok(());
+            return terminal.text("passes", &Pass::ALL.map(line).concat());
         }
         let wanted = |pass: Pass| match self.pass {
             Some(only) => only == pass,
@@ -166,8 +165,7 @@ impl Explain {
                 section(Pass::Assembly, functions(&listing, |f| &f.assembly));
             }
         }
-        terminal::emit(&text);
-        Ok(())
+        terminal.text("explained", &text)
     }
 
     /// The tokens as text again: line by line as they stood, without comments.

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use self::subject::Source;
 use super::fault::{Context, Fault, Status};
-use super::terminal::{self, Terminal};
+use super::terminal::Terminal;
 
 /// Arguments of `switchwright p4`.
 #[derive(Debug, Args)]
@@ -63,13 +63,12 @@ impl P4 {
                     return Err(Fault::input(message).help("give the P4 source"));
                 }
                 let info = p4gen::program::p4info::message(&source.compile(terminal)?.p4info);
-                terminal::emit(&p4runtime::to_text(&info).input(source.program.display())?);
-                Ok(())
+                let text = p4runtime::to_text(&info).input(source.program.display())?;
+                terminal.text("p4info", &text)
             }
             Tool::Ir(source) => {
                 let subject = source.subject(None, terminal)?;
-                terminal::emit(&subject.program.to_string());
-                Ok(())
+                terminal.text("ir", &subject.program.to_string())
             }
             Tool::Explain(explain) => explain.run(terminal),
             Tool::Run(run) => run.run(terminal),

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use files::Scratch;
 use p4exec::ExecutorKind;
 use p4ir::ValidProgram;
 use serde::Serialize;
 use stf::bmv2::{self, Trouble};
-use tempfile::TempDir;
 
 use super::subject::Source;
 use crate::cli::fault::{Context, Fault, Status};
@@ -81,7 +81,7 @@ impl Stf {
             let text = terminal::read(&path.to_string_lossy())?;
             cases.push((path, stf::parse(&text).input(path.display())?));
         }
-        let scratch = TempDir::new().input("temporary directory")?;
+        let scratch = Scratch::new().input("temporary directory")?;
         let ready = self.ready(scratch.path(), terminal)?;
         let bar = terminal.progress("cases");
         let mut results = Vec::new();

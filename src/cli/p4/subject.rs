@@ -202,6 +202,7 @@ pub(in crate::cli) fn of_build(
     let directory = BuildDirectory::open(directory)
         .and_then(BuildDirectory::over_p4runtime)
         .input("build directory")?;
+    directory.program_unchanged().map_err(Fault::input)?;
     let first = || {
         directory
             .manifest()

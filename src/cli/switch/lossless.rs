@@ -64,8 +64,7 @@ fn of_directory(
         .ok_or_else(wrong)?;
     let build = whole.parent().and_then(Path::parent).ok_or_else(wrong)?;
     let directory = BuildDirectory::open(build).map_err(|_| wrong())?;
-    let plan = directory.path(&directory.manifest().made_from.plan);
-    let plan = check::prove(check::load(&plan.to_string_lossy())?, terminal)?;
+    let plan = check::prove(check::load_built(&directory)?, terminal)?;
     let switch = plan.topology().switch_named(name).map_err(|_| wrong())?;
     let mut config = lossless_of_plan(&plan, switch, arguments.port_rate).input(&place)?;
     if let Some(port) = ports

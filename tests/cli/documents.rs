@@ -1,0 +1,181 @@
+//! Every block of commands in README and docs runs as it is written, in order.
+//!
+//! Each document has a folder of its own, with the Clos that README makes (`clos.json`, `plan.json`, `build`), a network
+//! namespace with two pairs of interfaces (`veth0` to `veth3`) where that may be made, and `switchwright` on its PATH. Blocks
+//! for programs that are not installed are left out, and said.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// Programs that are not ours; a block that calls one runs where it is found.
+const FOREIGN: &[&str] = &[
+    "p4c",
+    "p4c-bm2-ss",
+    "simple_switch",
+    "simple_switch_CLI",
+    "bfshell",
+    "docker",
+];
+/// What is not run, and why.
+const LEFT_OUT: &[(&str, &str)] = &[("cargo xtask test", "it runs this test")];
+
+/// The commands of a document: the blocks marked `sh`.
+fn blocks(text: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<String> = None;
+    for line in text.lines() {
+        match (&mut open, line) {
+            (None, "```sh") => open = Some(String::new()),
+            (Some(block), "```") => {
+                blocks.push(std::mem::take(block));
+                open = None;
+            }
+            (Some(block), line) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            (None, _) => {}
+        }
+    }
+    assert!(open.is_none(), "a block has no end");
+    blocks
+}
+
+/// A block as this test runs it: the program that was built, what never ends for a while only.
+fn as_run(block: &str) -> String {
+    let line = |line: &str| {
+        if let Some((command, why)) = LEFT_OUT.iter().find(|(c, _)| line.starts_with(c)) {
+            return format!("# {command}: {why}\n");
+        }
+        let line = line.replace("cargo run --release --", "switchwright");
+        match line.contains("--watch") {
+            true => format!("timeout --preserve-status -s INT 5 {line}\n"),
+            false => format!("{line}\n"),
+        }
+    };
+    block.lines().map(line).collect()
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// The first program that a block calls and that is not here.
+fn missing(block: &str) -> Option<&'static str> {
+    let words = |line: &str| -> Vec<String> {
+        let commands = line.split(['|', ';', '&']);
+        let first = |command: &str| {
+            let mut words = command.split_whitespace().skip_while(|w| w.contains('='));
+            words.next().map(str::to_owned)
+        };
+        commands.filter_map(first).collect()
+    };
+    let called: Vec<String> = block.lines().flat_map(words).collect();
+    let foreign = FOREIGN.iter().copied();
+    let mut absent = foreign.filter(|program| !on_path(program));
+    absent.find(|program| called.iter().any(|word| word == program))
+}
+
+fn switchwright(at: &Path, arguments: &[&str]) {
+    let status = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(arguments)
+        .arg("-q")
+        .current_dir(at)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{arguments:?}");
+}
+
+/// Runs the blocks of a document as one script.
+fn play(name: &str, script: &str) {
+    let folder = TempDir::new().unwrap();
+    let (at, bin) = (folder.path().join("work"), folder.path().join("bin"));
+    fs::create_dir(&at).unwrap();
+    fs::create_dir(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_switchwright"), bin.join("switchwright")).unwrap();
+    symlink(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/examples"),
+        at.join("examples"),
+    )
+    .unwrap();
+    let clos = "topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json";
+    for line in [
+        clos,
+        "plan clos.json -o plan.json",
+        "build plan.json -o build",
+    ] {
+        switchwright(&at, &line.split(' ').collect::<Vec<_>>());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(bin).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(paths).unwrap();
+    let links = "ip link set lo up; ip link add veth0 type veth peer veth1; ip link add veth2 type veth peer veth3; \
+                 for i in 0 1 2 3; do ip link set veth$i up; done";
+    let script = format!(
+        "set -eo pipefail; trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n{links}\nset -x\n{script}"
+    );
+    let output = Command::new("unshare")
+        .args(["-n", "bash", "-c", &script])
+        .current_dir(&at)
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success(),
+        "{name}: {}: {words}",
+        output.status
+    );
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_dir(root.join("docs")).unwrap();
+    let mut all: Vec<PathBuf> = docs.map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    all.push(root.join("README.md"));
+    all.sort();
+    all
+}
+
+#[test]
+fn every_block_of_commands_runs_as_written() {
+    if let Err(error) = netlab::permitted() {
+        println!("skipped: {error}");
+        return;
+    }
+    let mut played = 0;
+    for path in documents() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut script = String::new();
+        for block in blocks(&fs::read_to_string(&path).unwrap()) {
+            match missing(&block) {
+                Some(program) => println!("{name}: a block is left out: no `{program}` here"),
+                None => script.push_str(&as_run(&block)),
+            }
+        }
+        if !script.is_empty() {
+            play(&name, &script);
+            played += 1;
+        }
+    }
+    assert!(played >= 4, "{played} documents");
+}
+
+#[test]
+fn blocks_are_found_and_changed_as_little_as_can_be() {
+    let text = "a\n```sh\ncargo run --release -- demo   # x\ncargo xtask test\n```\n```json\n{}\n```\n```sh\np4c -o x\n```\n";
+    let found = blocks(text);
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        as_run(&found[0]),
+        "switchwright demo   # x\n# cargo xtask test: it runs this test\n"
+    );
+    assert_eq!(missing("a | no-such; X=1 b"), None);
+}
