@@ -129,7 +129,14 @@ mod tests {
         let possible = argument.get_possible_values();
         let value = possible
             .last()
-            .map_or("3".to_owned(), |v| v.get_name().to_owned());
+            // A number that is within the bounds of every option but one.
+            .map_or_else(
+                || match argument.get_id().as_str() {
+                    "mtu" => "1500".to_owned(),
+                    _ => "3".to_owned(),
+                },
+                |value| value.get_name().to_owned(),
+            );
         long.into_iter().chain(takes.then_some(value)).collect()
     }
 
