@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Two links fail one after the other, two flows bounce, their paths form a cycle; then all is mended. As
 /// `examples/scenarios/bounce.yaml`, shorter.
@@ -383,7 +383,7 @@ fn nothing_stays_behind_whatever_ends_it() {
                 .status()
                 .unwrap();
             assert!(done.success());
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TIMEOUT;
             let status = loop {
                 if let Some(status) = under.child.try_wait().unwrap() {
                     break status;
@@ -510,7 +510,7 @@ fn a_switch_process_is_lossless_and_tells_its_status() {
         wire::pfc::Quanta::MAX,
     );
     far.send_to(&pause.to_bytes(), near).unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let status = loop {
         let (code, text, _) = run(at, &["status", "--admin", "a.sock", "--json"]);
         assert_eq!(code, 0);

@@ -16,7 +16,7 @@ use super::ports::PortsError;
 /// How often each link goes down.
 const ROUNDS: usize = 200;
 /// For one change of a link.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The port.
 const PORT: PortId = PortId::new(1);
 
@@ -95,7 +95,7 @@ fn measure(own: Rtnl, other: Rtnl) -> Result<Vec<LinkFigure>, PortsError> {
     })?;
     let mut wait_for = |wanted: bool| {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < TIMEOUT {
             match told.try_recv() {
                 Ok(Notification::Port(PORT, up)) if up == wanted => return Ok(Instant::now()),
                 Ok(_) => {}

@@ -33,7 +33,7 @@ const ROUNDS: usize = 3;
 /// One run.
 const WINDOW: Duration = Duration::from_millis(1000);
 /// For a contender to carry its first frame.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// Paced load as a share of what the bare forwarder carried.
 const PACE: f64 = 0.5;
 
@@ -221,8 +221,8 @@ impl Sink {
     fn wait(&mut self, contender: Contender) -> Result<(), PortsError> {
         let (first, start) = (self.count()?, Instant::now());
         while self.count()? < first + 100 {
-            if start.elapsed() > PATIENCE {
-                return Err(PortsError::Silent(contender.name(), PATIENCE.as_secs()));
+            if start.elapsed() > TIMEOUT {
+                return Err(PortsError::Silent(contender.name(), TIMEOUT.as_secs()));
             }
             thread::sleep(Duration::from_millis(20));
         }

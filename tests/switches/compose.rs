@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
@@ -116,7 +116,7 @@ impl Services<'_> {
     }
 
     fn until(&self, name: &str, mut done: impl FnMut() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !done() {
             assert!(Instant::now() < deadline, "{name}: {}", self.words(name));
             std::thread::sleep(LOOK);

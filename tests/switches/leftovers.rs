@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 /// How long a busy machine may take; nothing is measured by it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn switchwright(at: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
@@ -42,7 +42,7 @@ fn switches_of(drill: &Child) -> Vec<i32> {
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !done() {
         assert!(Instant::now() < deadline, "{what}");
         std::thread::yield_now();

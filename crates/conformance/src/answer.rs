@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 
 /// What came on a stream.
 #[derive(Clone, Debug)]
-pub(super) enum Heard {
+pub(super) enum StreamEvent {
     /// A message.
     Said(Answer),
     /// The server ended the stream with this.
@@ -17,7 +17,7 @@ pub(super) enum Heard {
     Nothing,
 }
 
-impl Heard {
+impl StreamEvent {
     /// The code of an arbitration answer, or the one that the stream ended with.
     pub(super) fn code(&self) -> Option<Code> {
         match self {

@@ -14,7 +14,7 @@ use p4runtime::p4::v1::{
 };
 use tonic::{Code, Status};
 
-pub(super) use super::answer::{Heard, Outcome, name};
+pub(super) use super::answer::{Outcome, StreamEvent, name};
 use controlplane::apply::{self, Abilities};
 use controlplane::desired::DesiredPipeline;
 use controlplane::{Client, Device, ElectionId, Endpoint, RemoteError};
@@ -58,12 +58,12 @@ impl Stream {
     }
 
     /// The next message.
-    pub(super) async fn hear(&mut self, wait: Duration) -> Heard {
+    pub(super) async fn hear(&mut self, wait: Duration) -> StreamEvent {
         match tokio::time::timeout(wait, self.0.next()).await {
-            Err(_) => Heard::Nothing,
-            Ok(Ok(Some(message))) => Heard::Said(message),
-            Ok(Ok(None)) => Heard::Ended(Code::Ok, "no reason".to_owned()),
-            Ok(Err(status)) => Heard::Ended(status.code(), status.message().to_owned()),
+            Err(_) => StreamEvent::Nothing,
+            Ok(Ok(Some(message))) => StreamEvent::Said(message),
+            Ok(Ok(None)) => StreamEvent::Ended(Code::Ok, "no reason".to_owned()),
+            Ok(Err(status)) => StreamEvent::Ended(status.code(), status.message().to_owned()),
         }
     }
 
@@ -72,19 +72,19 @@ impl Stream {
         &mut self,
         wait: Duration,
         wanted: impl Fn(&Answer) -> bool,
-    ) -> Heard {
+    ) -> StreamEvent {
         let deadline = tokio::time::Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(tokio::time::Instant::now());
             match self.hear(left).await {
-                Heard::Said(answer) if !wanted(&answer) => {}
+                StreamEvent::Said(answer) if !wanted(&answer) => {}
                 heard => return heard,
             }
         }
     }
 
     /// The next arbitration answer.
-    pub(super) async fn arbitration(&mut self, wait: Duration) -> Heard {
+    pub(super) async fn arbitration(&mut self, wait: Duration) -> StreamEvent {
         self.hear_until(wait, |answer| matches!(answer, Answer::Arbitration(_)))
             .await
     }
@@ -234,7 +234,7 @@ impl Bench {
     }
 
     /// Bids on a stream of its own and hears the first answer; `None` for the stream where the server refused it.
-    pub(super) async fn enter(&self, who: &Identity) -> (Option<Stream>, Heard) {
+    pub(super) async fn enter(&self, who: &Identity) -> (Option<Stream>, StreamEvent) {
         match self.stream(who).await {
             Ok(mut stream) => {
                 let heard = stream.arbitration(SOON).await;
@@ -242,7 +242,7 @@ impl Bench {
             }
             Err(error) => {
                 let code = error.code().unwrap_or(Code::Unavailable);
-                (None, Heard::Ended(code, error.to_string()))
+                (None, StreamEvent::Ended(code, error.to_string()))
             }
         }
     }

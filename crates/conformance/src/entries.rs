@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Heard, Outcome, SOON, exact, id_of};
+use super::bench::{Bench, Outcome, SOON, StreamEvent, exact, id_of};
 
 const DEFAULT: &str = "a default entry is only ever modified; without an action it is reset; a const default action is PERMISSION_DENIED (9.1.3)";
 const CONSTANT: &str = "tables with const entries take no writes (PERMISSION_DENIED), but their direct resources do (9.1.4)";
@@ -527,10 +527,10 @@ async fn timeouts(bench: &mut Bench) {
                     .hear_until(SOON.max(Duration::from_secs(4)), wanted)
                     .await
             }
-            None => Heard::Nothing,
+            None => StreamEvent::Nothing,
         };
         let right = match &heard {
-            Heard::Said(Answer::IdleTimeoutNotification(note)) => note
+            StreamEvent::Said(Answer::IdleTimeoutNotification(note)) => note
                 .table_entry
                 .iter()
                 .any(|e| e.table_id == entry.table_id && e.r#match == entry.r#match),

@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Heard, NEVER, SOON, id_of};
+use super::bench::{Bench, NEVER, SOON, StreamEvent, id_of};
 
 const OUT: &str = "packet-out metadata matches the P4Info exactly, else the packet is dropped, perhaps with a StreamError, and the stream stays (16.1, 16.6)";
 const IN: &str =
@@ -71,11 +71,11 @@ async fn wrong_metadata(bench: &mut Bench) {
                 stream.say(packet_out(metadata, 0x0800)).await;
                 stream.hear(NEVER).await
             }
-            None => Heard::Nothing,
+            None => StreamEvent::Nothing,
         };
         let right = match &heard {
-            Heard::Nothing => true,
-            Heard::Said(Answer::Error(error)) => {
+            StreamEvent::Nothing => true,
+            StreamEvent::Said(Answer::Error(error)) => {
                 // Too wide a value is out of range too (8.3).
                 [Code::InvalidArgument as i32, Code::OutOfRange as i32]
                     .contains(&error.canonical_code)
@@ -83,7 +83,7 @@ async fn wrong_metadata(bench: &mut Bench) {
             _ => false,
         };
         bench.judge(27, check, right, heard.describe(), OUT);
-        if matches!(heard, Heard::Ended(..)) && bench.reclaim().await.is_err() {
+        if matches!(heard, StreamEvent::Ended(..)) && bench.reclaim().await.is_err() {
             return bench.died(&"no session after a packet out");
         }
     }
@@ -92,9 +92,9 @@ async fn wrong_metadata(bench: &mut Bench) {
             stream.say(to_port(1, 0x0800)).await;
             stream.hear(NEVER).await
         }
-        None => Heard::Nothing,
+        None => StreamEvent::Nothing,
     };
-    let alive = matches!(heard, Heard::Nothing);
+    let alive = matches!(heard, StreamEvent::Nothing);
     bench.judge(27, "a right one after them", alive, heard.describe(), OUT);
 }
 
@@ -124,10 +124,10 @@ async fn packet_in(bench: &mut Bench) {
                 .hear_until(SOON, |answer| matches!(answer, Answer::Packet(_)))
                 .await
         }
-        None => Heard::Nothing,
+        None => StreamEvent::Nothing,
     };
     let right = match &heard {
-        Heard::Said(Answer::Packet(packet)) => {
+        StreamEvent::Said(Answer::Packet(packet)) => {
             packet.payload == frame(0x0800) && packet.metadata.len() == 1
         }
         _ => false,
@@ -174,18 +174,20 @@ async fn digest(bench: &mut Bench) {
                 .hear_until(SOON, |answer| matches!(answer, Answer::Digest(_)))
                 .await
         }
-        None => Heard::Nothing,
+        None => StreamEvent::Nothing,
     };
-    let right = matches!(&heard, Heard::Said(Answer::Digest(list)) if list.digest_id == digest_id && list.data.len() == 1);
+    let right = matches!(&heard, StreamEvent::Said(Answer::Digest(list)) if list.digest_id == digest_id && list.data.len() == 1);
     bench.judge(27, "a digest list", right, heard.describe(), DIGEST);
-    if let (Heard::Said(Answer::Digest(list)), Some((_, stream))) = (&heard, &mut bench.primary) {
+    if let (StreamEvent::Said(Answer::Digest(list)), Some((_, stream))) =
+        (&heard, &mut bench.primary)
+    {
         let ack = v1::DigestListAck {
             digest_id,
             list_id: list.list_id,
         };
         stream.say(Update::DigestAck(ack)).await;
         let after = stream.hear(NEVER).await;
-        let (right, seen) = (matches!(after, Heard::Nothing), after.describe());
+        let (right, seen) = (matches!(after, StreamEvent::Nothing), after.describe());
         bench.judge(27, "its acknowledgement", right, seen, DIGEST);
     }
     let wrong = match &mut bench.primary {
@@ -198,9 +200,12 @@ async fn digest(bench: &mut Bench) {
                 .await;
             stream.hear(NEVER).await
         }
-        None => Heard::Nothing,
+        None => StreamEvent::Nothing,
     };
-    let right = matches!(wrong, Heard::Nothing | Heard::Said(Answer::Error(_)));
+    let right = matches!(
+        wrong,
+        StreamEvent::Nothing | StreamEvent::Said(Answer::Error(_))
+    );
     bench.judge(
         27,
         "an acknowledgement of nothing",

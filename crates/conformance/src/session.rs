@@ -8,7 +8,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Heard, NEVER, Outcome, SOON, Stream, one};
+use super::bench::{Bench, NEVER, Outcome, SOON, Stream, StreamEvent, one};
 
 /// Streams that a server is asked to hold at a time.
 const STREAMS: u128 = 200;
@@ -120,7 +120,7 @@ async fn duplicates_and_strangers(bench: &mut Bench) {
                 stream.bid(&other).await;
                 stream.arbitration(SOON).await
             }
-            None => Heard::Nothing,
+            None => StreamEvent::Nothing,
         };
         bench.judge(
             6,
@@ -133,7 +133,7 @@ async fn duplicates_and_strangers(bench: &mut Bench) {
 }
 
 /// A stream that must be there for what follows.
-async fn enter(bench: &Bench, id: ElectionId) -> (Option<Stream>, Heard) {
+async fn enter(bench: &Bench, id: ElectionId) -> (Option<Stream>, StreamEvent) {
     bench.enter(&bench.who(Some(id))).await
 }
 

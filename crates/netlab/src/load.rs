@@ -16,9 +16,9 @@ use crate::poller::{Poller, Wake};
 /// Frames handed to the interface at a time.
 const BURST: u32 = 32;
 /// Looks at empty rings before the forwarder sleeps.
-const PATIENCE: u32 = 64;
+const IDLE_ROUNDS: u32 = 64;
 /// The longest sleep.
-const NAP: Duration = Duration::from_millis(100);
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// A thread that works until it is stopped.
 #[derive(Debug)]
@@ -147,8 +147,8 @@ impl Forwarder {
                 a.flush();
                 b.flush();
                 idle = if taken == 0 { idle + 1 } else { 0 };
-                if idle > PATIENCE {
-                    let _ = poller.wait(Some(NAP));
+                if idle > IDLE_ROUNDS {
+                    let _ = poller.wait(Some(LONGEST_SLEEP));
                 } else if idle > 0 {
                     hint::spin_loop();
                 }

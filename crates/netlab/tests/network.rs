@@ -16,7 +16,7 @@ use netlab::{
 };
 
 /// Bounded waits: what takes longer is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Whether the machine lets us; prints what is skipped.
 fn may() -> bool {
@@ -55,7 +55,7 @@ fn gather(socket: &mut PacketSocket, count: usize) -> Vec<Vec<u8>> {
     let poller = Poller::new().expect("poller");
     poller.add(socket).expect("watched");
     let (mut frames, start) = (Vec::new(), Instant::now());
-    while frames.len() < count && start.elapsed() < PATIENCE {
+    while frames.len() < count && start.elapsed() < TIMEOUT {
         if socket.receive(64, |frame| frames.push(frame.to_vec())) == 0 {
             let _ = poller.wait(Some(Duration::from_millis(50)));
         }
@@ -194,7 +194,7 @@ fn tcp_crosses(options: &PacketOptions) {
             .expect("bind");
         let reader = scope.spawn(move || {
             let (mut stream, _) = server.accept().expect("accept");
-            stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+            stream.set_read_timeout(Some(TIMEOUT)).expect("timeout");
             let mut all = Vec::new();
             stream.read_to_end(&mut all).expect("read");
             all
@@ -203,10 +203,10 @@ fn tcp_crosses(options: &PacketOptions) {
             .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
             .collect();
         let mut stream = one
-            .run(|| TcpStream::connect_timeout(&([10, 9, 0, 2], 7000).into(), PATIENCE))
+            .run(|| TcpStream::connect_timeout(&([10, 9, 0, 2], 7000).into(), TIMEOUT))
             .expect("ran")
             .expect("connect");
-        stream.set_write_timeout(Some(PATIENCE)).expect("timeout");
+        stream.set_write_timeout(Some(TIMEOUT)).expect("timeout");
         stream.write_all(&data).expect("write");
         drop(stream);
         assert!(
@@ -234,8 +234,8 @@ fn links_going_down_and_away_are_told() {
             .expect("watch");
             let wait_for = |wanted: &dyn Fn(&LinkEvent) -> bool| {
                 let start = Instant::now();
-                while start.elapsed() < PATIENCE {
-                    match told.recv_timeout(PATIENCE) {
+                while start.elapsed() < TIMEOUT {
+                    match told.recv_timeout(TIMEOUT) {
                         Ok(event) if wanted(&event) => return,
                         Ok(_) => {}
                         Err(_) => break,
@@ -295,7 +295,7 @@ fn survive_going_down(options: &PacketOptions, side: &str) {
     // The first ones may find the driver full of what it could not send.
     let start = Instant::now();
     let mut arrived = false;
-    while !arrived && start.elapsed() < PATIENCE {
+    while !arrived && start.elapsed() < TIMEOUT {
         a.send(&frame(64, 2));
         a.flush();
         if b.receive(4096, |got| arrived |= got == frame(64, 2)) == 0 {

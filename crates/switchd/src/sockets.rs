@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Others lock a folder for an instant only; who keeps it longer is none of us, and is not waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two tries to lock it.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -46,7 +46,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// Locks a folder until the file is dropped; `None` where that is not possible.
 fn locked(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + LOCK_TIMEOUT;
     loop {
         match folder.try_lock() {
             Ok(()) => return Some(folder),

@@ -4,7 +4,7 @@ use super::ids::{NodeId, SwitchId};
 use super::model::Topology;
 
 /// The most layers that are recognised.
-const MOST: u8 = 8;
+const MAX_LAYERS: u8 = 8;
 
 /// The layers of a folded Clos: each switch's distance to the nearest switch with hosts, provided that
 /// no link stays within a layer, there are at least two layers, and every switch with hosts reaches every
@@ -25,7 +25,7 @@ pub(super) fn infer(topology: &Topology) -> Option<Vec<u8>> {
         next += 1;
         let above = layers[at.index()]?
             .checked_add(1)
-            .filter(|&layer| layer < MOST)?;
+            .filter(|&layer| layer < MAX_LAYERS)?;
         for neighbour in neighbours(topology, at) {
             if layers[neighbour.index()].is_none() {
                 layers[neighbour.index()] = Some(above);

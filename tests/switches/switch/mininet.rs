@@ -16,7 +16,7 @@ const SCRIPT: &str = concat!(
     "/examples/mininet/switchwright.py"
 );
 /// The longest that a network may take.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 fn imports(python: &str, modules: &str) -> bool {
     let import = format!("import {modules}");
@@ -59,9 +59,9 @@ fn in_a_namespace(command: &mut Command, input: &str) -> Output {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIMEOUT {
             let _ = child.kill();
-            println!("killed after {PATIENCE:?}");
+            println!("killed after {TIMEOUT:?}");
         }
         std::thread::sleep(Duration::from_millis(100));
     };

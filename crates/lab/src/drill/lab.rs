@@ -13,7 +13,7 @@ use netlab::{PacketOptions, PacketSocket, Process, Veth};
 use quantities::PortId;
 use topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 
-use super::{DrillError, PATIENCE};
+use super::{DrillError, TIMEOUT};
 
 /// How much of a log is quoted, in bytes.
 const LAST_WORDS: usize = 2000;
@@ -148,7 +148,7 @@ impl Lab {
     /// Waits until every switch listens.
     fn knock(&mut self) -> Result<(), DrillError> {
         for (number, switch) in self.switches.iter().enumerate() {
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TIMEOUT;
             while TcpStream::connect(&switch.address).is_err() {
                 let name = || switch.name.clone();
                 // So far the switches are the only processes, in order.

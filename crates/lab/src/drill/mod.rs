@@ -27,7 +27,7 @@ use thiserror::Error;
 use topology::{HostId, LinkId, NodeId, Topology};
 
 /// How long a part of the drill may take before it is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is drilled.
 #[derive(Clone, Debug)]
@@ -362,7 +362,7 @@ impl Drill<'_> {
         let options = self.options;
         let frame = |number| frame(self.topology, options, number);
         let [sending, arriving] = [Lab::socket(&ends[0])?, Lab::socket(&ends[1])?];
-        let stream = Stream::start(sending, arriving, frame, options.rate, PATIENCE)?;
+        let stream = Stream::start(sending, arriving, frame, options.rate, TIMEOUT)?;
         let stream = stream.ok_or_else(|| {
             DrillError::Late("no packet arrived before anything happened".to_owned())
         })?;

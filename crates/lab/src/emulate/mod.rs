@@ -10,8 +10,8 @@
 //! What is not as in the simulator: cables have no length (but headroom is as if they had), and threads may be late.
 //! Ports keep their rate on average all the same; what arrives while a thread sleeps gets headroom ([`Options::lateness`]).
 
-mod cards;
 mod clock;
+mod host_nics;
 mod lab;
 pub mod mininet;
 mod watch;
@@ -29,9 +29,9 @@ use switchd::engine::lossless::Totals;
 use switchd::ports::PortError;
 use thiserror::Error;
 
-use cards::Cards;
 use clock::Clock;
 use controlplane::push::Stop;
+use host_nics::HostNics;
 use lab::Lab;
 use netsim::embedded::Network;
 use netsim::simulate::live::{self, Happening, Live};
@@ -250,7 +250,7 @@ pub fn emulate(
     let sockets = lab.sockets(topology)?;
     watcher.ready(&entrances(&lab, topology));
     let clock = Clock::new(origin, scale);
-    let cards = Cards::start(hosts, sockets, clock)?;
+    let cards = HostNics::start(hosts, sockets, clock)?;
     let play = Play {
         topology,
         scenario,
@@ -316,13 +316,13 @@ fn entrances(lab: &Lab, topology: &Topology) -> Entrances {
     }
 }
 
-/// An emulation under way. Cards stop before switches.
+/// An emulation under way. The hosts stop before switches.
 struct Play<'a> {
     topology: &'a Topology,
     scenario: &'a Scenario,
     options: &'a Options,
     live: Live<'a>,
-    cards: Cards,
+    cards: HostNics,
     lab: Lab,
     clock: Clock,
     watch: Watch<'a>,

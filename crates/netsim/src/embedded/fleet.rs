@@ -21,7 +21,7 @@ use super::load;
 use super::network::{self, Network, NetworkError};
 
 /// A packet that crossed more switches than this is said to circle.
-const MOST_SWITCHES: usize = 300;
+const MAX_SWITCHES: usize = 300;
 
 /// A packet to be sent into the network.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ impl Fleet {
             at.push((number, packet.port, packet.bytes.clone()));
         }
         let mut batch = Batch::default();
-        for _ in 0..MOST_SWITCHES {
+        for _ in 0..MAX_SWITCHES {
             for (switch, queue) in std::mem::take(&mut waiting) {
                 self.process(switch, &queue, &mut batch);
                 for (number, _, _) in &queue {

@@ -11,7 +11,7 @@ use wire::layers::{Layers, Network as NetworkLayer};
 use super::network::{Network, NetworkError};
 
 /// A packet that has crossed so many switches goes round in circles (its TTL says the same a little later).
-const MOST_HOPS: usize = 255;
+const MAX_HOPS: usize = 255;
 
 /// EtherType of the shim (`p4src/layout.p4`: `ETHERTYPE_SHIM`).
 const SHIM_ETHER_TYPE: u16 = 0x88B5;
@@ -187,7 +187,7 @@ impl Network {
         let mut hops = Vec::new();
         let (mut bytes, mut switch, mut port) = (packet, switch, port);
         let end = loop {
-            if hops.len() == MOST_HOPS {
+            if hops.len() == MAX_HOPS {
                 break WalkEnd::Circling;
             }
             let (hop, sent) = self.step(&bytes, switch, port)?;

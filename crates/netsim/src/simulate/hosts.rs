@@ -33,7 +33,7 @@ pub struct Hosts {
 
 /// What a frame that arrived means for the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum FrameEffect {
     /// Nothing.
     Nothing,
     /// It may have something to send now.
@@ -44,7 +44,7 @@ pub(super) enum Heard {
 
 /// What a card does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Did {
+pub(super) enum NicAction {
     /// Nothing, until something is heard.
     Nothing,
     /// Nothing before this time.
@@ -81,27 +81,27 @@ impl Hosts {
     }
 
     /// A frame has arrived at a host whose link works.
-    pub(super) fn receive(&mut self, host: usize, now: u64, frame: &[u8]) -> Heard {
+    pub(super) fn receive(&mut self, host: usize, now: u64, frame: &[u8]) -> FrameEffect {
         if is_mac_control(frame) {
             return match pfc::Frame::new_checked(frame) {
-                Ok(frame) => Heard::At(self.cards[host].hear(now, &pfc::Repr::parse(&frame))),
-                Err(_) => Heard::Nothing,
+                Ok(frame) => FrameEffect::At(self.cards[host].hear(now, &pfc::Repr::parse(&frame))),
+                Err(_) => FrameEffect::Nothing,
             };
         }
         let Some(note) = Note::read(frame) else {
-            return Heard::Nothing;
+            return FrameEffect::Nothing;
         };
         let marked = frame.get(15).is_some_and(|ecn| ecn & 3 == 3);
         let Some(flow) = self.flows.get_mut(note.flow as usize) else {
             self.strange += 1;
-            return Heard::Nothing;
+            return FrameEffect::Nothing;
         };
         match note.kind {
             Kind::Data if flow.to.index() == host => return self.data(host, now, note, marked),
             Kind::Ack if flow.from.index() == host => {
                 if let Sender::Window(window) = &mut flow.sender {
                     window.acknowledge(now, note.number, note.marked, flow.next);
-                    return Heard::Now;
+                    return FrameEffect::Now;
                 }
             }
             Kind::Notice if flow.from.index() == host => {
@@ -112,10 +112,10 @@ impl Hosts {
             // A routing error brought it to the wrong host.
             _ => self.strange += 1,
         }
-        Heard::Nothing
+        FrameEffect::Nothing
     }
 
-    fn data(&mut self, host: usize, now: u64, note: Note, marked: bool) -> Heard {
+    fn data(&mut self, host: usize, now: u64, note: Note, marked: bool) -> FrameEffect {
         let flow = &mut self.flows[note.flow as usize];
         let arrivals = &mut flow.arrivals;
         arrivals.marked += u64::from(marked);
@@ -135,7 +135,7 @@ impl Hosts {
         let (kind, number, marked) = match &flow.sender {
             Sender::Window(_) => (Kind::Ack, arrivals.below, marked),
             Sender::Rate(_) if marked && arrivals.notify(now) => (Kind::Notice, note.number, false),
-            Sender::Open | Sender::Rate(_) => return Heard::Nothing,
+            Sender::Open | Sender::Rate(_) => return FrameEffect::Nothing,
         };
         let answer = Note {
             flow: note.flow,
@@ -152,16 +152,16 @@ impl Hosts {
         });
         self.answers[id as usize] = head;
         self.cards[host].answer(class, id);
-        Heard::Now
+        FrameEffect::Now
     }
 
     /// What a host's card does now; the first bytes of a frame that it sends replace those of `frame`.
-    pub(super) fn turn(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> Did {
+    pub(super) fn turn(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> NicAction {
         let turn = self.cards[host].turn(now, &mut self.flows);
         frame.clear();
         let (length, flow) = match turn {
-            Turn::Idle => return Did::Nothing,
-            Turn::Wait(at) => return Did::Waits(at),
+            Turn::Idle => return NicAction::Nothing,
+            Turn::Wait(at) => return NicAction::Waits(at),
             Turn::Answer(id) => {
                 frame.extend_from_slice(&self.answers[id as usize]);
                 self.spare.push(id);
@@ -174,7 +174,7 @@ impl Hosts {
             Turn::Data(flow, number) => (self.make(flow, number, now, frame), Some(flow)),
         };
         let wire = u64::from(length) + self.overhead;
-        Did::Sends {
+        NicAction::Sends {
             until: self.cards[host].occupy(now, wire),
             length,
             flow,

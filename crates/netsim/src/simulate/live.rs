@@ -12,12 +12,12 @@ use super::flow::{Flow, HEAD};
 pub use super::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
 
-use super::hosts::{Did, ETHER_TYPE, is_mac_control};
+use super::hosts::{ETHER_TYPE, NicAction, is_mac_control};
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
 use super::scenario::Scenario;
-use super::setup::{self, Act};
-use super::world::Far;
+use super::setup::{self, ScriptAction};
+use super::world::PeerPort;
 use super::{SimulateError, check, report};
 use crate::embedded::Network;
 
@@ -47,10 +47,10 @@ pub struct Live<'a> {
     scenario: &'a Scenario,
     routing: Routing<'a>,
     first: FastestExecutor,
-    acts: Vec<Act>,
+    script_actions: Vec<ScriptAction>,
     failed: BTreeSet<LinkId>,
     /// By host: where it is plugged in.
-    pub(super) uplinks: Vec<Far>,
+    pub(super) uplinks: Vec<PeerPort>,
     /// Events in the order in which they happen: time and number.
     pub order: Vec<(u64, usize)>,
     /// How each switch is configured.
@@ -67,7 +67,7 @@ impl<'a> Live<'a> {
         scenario: &'a Scenario,
     ) -> Result<(Self, Hosts), SimulateError> {
         check::check(scenario)?;
-        let cast = setup::cast(network, scenario)?;
+        let resolved = setup::resolve(network, scenario)?;
         let events = scenario.events.iter().enumerate();
         let mut order: Vec<(u64, usize)> = events
             .map(|(number, event)| (event.at.0.get(), number))
@@ -76,15 +76,15 @@ impl<'a> Live<'a> {
         let live = Self {
             network,
             scenario,
-            routing: cast.routing,
-            first: cast.first,
-            acts: cast.acts,
+            routing: resolved.routing,
+            first: resolved.first,
+            script_actions: resolved.script_actions,
             failed: BTreeSet::new(),
-            uplinks: cast.uplinks,
+            uplinks: resolved.uplinks,
             order,
-            buffers: cast.buffers,
+            buffers: resolved.buffers,
         };
-        Ok((live, Hosts::new(cast.hosts, cast.flows, scenario)))
+        Ok((live, Hosts::new(resolved.hosts, resolved.flows, scenario)))
     }
 
     /// A switch's executor with the entries that it is to have now.
@@ -101,16 +101,16 @@ impl<'a> Live<'a> {
         let topology = self.network.plan().topology();
         let (scenario, failed) = (self.scenario, &mut self.failed);
         let mut before = Vec::new();
-        let happening = match self.acts.get(number) {
-            Some(&Act::Fail(link)) => {
+        let happening = match self.script_actions.get(number) {
+            Some(&ScriptAction::Fail(link)) => {
                 failed.insert(link);
                 Happening::Fail(link)
             }
-            Some(&Act::Restore(link)) => {
+            Some(&ScriptAction::Restore(link)) => {
                 failed.remove(&link);
                 Happening::Restore(link)
             }
-            Some(&Act::Pause(host, class, lasts)) => Happening::Pause {
+            Some(&ScriptAction::Pause(host, class, lasts)) => Happening::Pause {
                 host: host.index(),
                 class,
                 until: now.saturating_add(lasts),
@@ -120,14 +120,14 @@ impl<'a> Live<'a> {
                     before.push(self.routing.entries(id)?);
                 }
                 match change {
-                    &Act::Reroute(reroute) => self.routing.reroute(failed, reroute)?,
-                    Act::Mend => self.routing.mend(),
-                    &Act::Route(event) => {
+                    &ScriptAction::Reroute(reroute) => self.routing.reroute(failed, reroute)?,
+                    ScriptAction::Mend => self.routing.mend(),
+                    &ScriptAction::Route(event) => {
                         if let Some(route) = &scenario.events[event].route {
                             self.routing.route(&format!("events[{event}]"), route)?;
                         }
                     }
-                    Act::Fail(_) | Act::Restore(_) | Act::Pause(..) => {}
+                    ScriptAction::Fail(_) | ScriptAction::Restore(_) | ScriptAction::Pause(..) => {}
                 }
                 Happening::Tables
             }
@@ -210,9 +210,9 @@ impl Hosts {
     pub fn step(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> Step {
         let timer = self.timers(host, now);
         match self.turn(host, now, frame) {
-            Did::Nothing => Step::Waits(timer),
-            Did::Waits(at) => Step::Waits(at.min(timer)),
-            Did::Sends { until, length, .. } => {
+            NicAction::Nothing => Step::Waits(timer),
+            NicAction::Waits(at) => Step::Waits(at.min(timer)),
+            NicAction::Sends { until, length, .. } => {
                 frame.resize(length as usize, 0);
                 Step::Sends(until)
             }

@@ -99,7 +99,7 @@ pub fn simulate(
     let uplinks = std::mem::take(&mut live.uplinks);
     let mut world = setup::world(network, scenario, &live, (hosts, uplinks), plots)?;
     for (at, number) in std::mem::take(&mut live.order) {
-        world.add(at, world::Kinds::Script, number as u32);
+        world.add(at, world::EventKind::Script, number as u32);
     }
     let topology = network.plan().topology();
     while let Some(number) = world.run() {

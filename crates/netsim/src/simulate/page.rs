@@ -6,7 +6,7 @@ use super::diagrams::Plots;
 use super::report::{ClassReport, FlowReport, Report, SwitchReport};
 
 /// Rows of a table; the JSON has all.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 /// Every field is text in its final form.
 #[derive(Template)]
@@ -65,7 +65,7 @@ impl Plots {
                 .iter()
                 .flat_map(|s| s.classes.iter().map(move |c| (s, c)))
         };
-        let flows = report.flows.iter().take(MOST_ROWS);
+        let flows = report.flows.iter().take(MAX_ROWS);
         Page {
             name: &report.scenario,
             about: about.trim(),
@@ -83,10 +83,7 @@ impl Plots {
             flows: flows.map(flow).collect(),
             switches: report.switches.iter().map(switch).collect(),
             classes_text: shown("ports' classes that saw packets", classes().count()),
-            classes: classes()
-                .take(MOST_ROWS)
-                .map(|(s, c)| class(s, c))
-                .collect(),
+            classes: classes().take(MAX_ROWS).map(|(s, c)| class(s, c)).collect(),
             version: env!("CARGO_PKG_VERSION"),
             style: p4gen::build::STYLE,
         }
@@ -96,8 +93,8 @@ impl Plots {
 
 fn shown(what: &str, count: usize) -> String {
     match count {
-        0..=MOST_ROWS => format!("{count} {what}."),
-        _ => format!("The first {MOST_ROWS} of {count} {what}; `simulate --json` has all."),
+        0..=MAX_ROWS => format!("{count} {what}."),
+        _ => format!("The first {MAX_ROWS} of {count} {what}; `simulate --json` has all."),
     }
 }
 

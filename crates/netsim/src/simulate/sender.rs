@@ -5,7 +5,7 @@ const DCTCP_GAIN: f64 = 1.0 / 16.0;
 /// A sender that hears nothing for so long sends again.
 pub(super) const RETRANSMIT_AFTER: u64 = 5_000_000;
 /// The largest window, in packets: what a receiver offers.
-const MOST_PACKETS: f64 = 1_000.0;
+const MAX_PACKETS: f64 = 1_000.0;
 /// The first window of TCP and DCTCP, in packets (RFC 6928).
 const FIRST_PACKETS: f64 = 10.0;
 
@@ -37,7 +37,7 @@ impl Window {
         Self {
             size: first.unwrap_or(FIRST_PACKETS),
             // TCP-Bolt begins where others only arrive.
-            threshold: first.unwrap_or(MOST_PACKETS),
+            threshold: first.unwrap_or(MAX_PACKETS),
             acked: 0,
             ecn,
             unordered,
@@ -81,7 +81,7 @@ impl Window {
             true => fresh as f64,
             false => fresh as f64 / self.size,
         };
-        self.size = self.size.min(MOST_PACKETS);
+        self.size = self.size.min(MAX_PACKETS);
         if self.ecn && upto >= self.round_end {
             self.end_round(next);
         }

@@ -25,19 +25,19 @@ use super::scenario::{
     TransportSpec,
 };
 use super::sender::{Dcqcn, Window};
-use super::world::{Far, Parts, World};
+use super::world::{Parts, PeerPort, World};
 use crate::embedded::{Network, Probe, install};
 
 /// Samples of a plot.
 const SAMPLES: u64 = 400;
 /// The most flows of a scenario.
-const MOST_FLOWS: usize = 1_000_000;
+const MAX_FLOWS: usize = 1_000_000;
 /// The first source port of flows that do not name theirs, and how many there are.
 const FIRST_PORT: u64 = 49_152;
 const PORTS: u64 = 16_384;
 
 /// Something that will happen, with names looked up.
-pub(super) enum Act {
+pub(super) enum ScriptAction {
     Fail(LinkId),
     Restore(LinkId),
     Reroute(Reroute),
@@ -47,24 +47,24 @@ pub(super) enum Act {
 }
 
 /// Everything of a scenario that is looked up.
-pub(super) struct Cast<'a> {
+pub(super) struct ResolvedScenario<'a> {
     pub(super) routing: Routing<'a>,
-    pub(super) acts: Vec<Act>,
+    pub(super) script_actions: Vec<ScriptAction>,
     /// The first switch's executor, of which others are made.
     pub(super) first: FastestExecutor,
     /// By switch.
     pub(super) buffers: Vec<BufferConfig>,
     pub(super) hosts: Vec<Nic>,
     /// By host: where it is plugged in.
-    pub(super) uplinks: Vec<Far>,
+    pub(super) uplinks: Vec<PeerPort>,
     pub(super) flows: Vec<Flow>,
 }
 
 /// Looks a scenario up.
-pub(super) fn cast<'a>(
+pub(super) fn resolve<'a>(
     network: &'a Network,
     scenario: &Scenario,
-) -> Result<Cast<'a>, SimulateError> {
+) -> Result<ResolvedScenario<'a>, SimulateError> {
     let plan = network.plan();
     let topology = plan.topology();
     if plan.tables().failover.is_some() {
@@ -75,7 +75,7 @@ pub(super) fn cast<'a>(
     let mut routing = Routing::new(plan, entries, scenario.tags);
     let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
     let flows = flows(network, scenario, &mut routing)?;
-    let acts = acts(topology, scenario, &mut routing)?;
+    let script_actions = script_actions(topology, scenario, &mut routing)?;
     let first = FastestExecutor::new(Arc::clone(network.program()))?;
     let mut buffers = Vec::with_capacity(topology.switches().len());
     for id in topology.switch_ids() {
@@ -87,9 +87,9 @@ pub(super) fn cast<'a>(
         buffers.push(config);
     }
     let (hosts, uplinks) = cards(topology, scenario)?;
-    Ok(Cast {
+    Ok(ResolvedScenario {
         routing,
-        acts,
+        script_actions,
         first,
         buffers,
         hosts,
@@ -109,7 +109,7 @@ pub(super) fn world(
     network: &Network,
     scenario: &Scenario,
     live: &Live<'_>,
-    (hosts, uplinks): (Hosts, Vec<Far>),
+    (hosts, uplinks): (Hosts, Vec<PeerPort>),
     observe: bool,
 ) -> Result<World, SimulateError> {
     let topology = network.plan().topology();
@@ -162,7 +162,7 @@ fn quanta(count: u16, rate: BitRate) -> Nanos {
     Quanta(count).duration(rate)
 }
 
-fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<Far>> {
+fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<PeerPort>> {
     let last = topology.peers(switch).map(|(port, _)| port.get()).max();
     let mut cables = vec![None; last.map_or(0, |last| usize::from(last) + 1)];
     for (port, peer) in topology.peers(switch) {
@@ -171,12 +171,12 @@ fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<Far>> {
     cables
 }
 
-fn far(topology: &Topology, peer: topology::Peer) -> Far {
+fn far(topology: &Topology, peer: topology::Peer) -> PeerPort {
     let (host, node) = match peer.end.node {
         NodeId::Switch(switch) => (false, switch.index()),
         NodeId::Host(host) => (true, host.index()),
     };
-    Far {
+    PeerPort {
         host,
         node: node as u32,
         port: peer.end.port.get(),
@@ -185,7 +185,10 @@ fn far(topology: &Topology, peer: topology::Peer) -> Far {
 }
 
 /// The hosts' cards, and where they are plugged in. A host with several links uses its first.
-fn cards(topology: &Topology, scenario: &Scenario) -> Result<(Vec<Nic>, Vec<Far>), SimulateError> {
+fn cards(
+    topology: &Topology,
+    scenario: &Scenario,
+) -> Result<(Vec<Nic>, Vec<PeerPort>), SimulateError> {
     let reaction = scenario.switches.reaction_quanta.unwrap_or(REACTION_QUANTA);
     let (mut cards, mut uplinks) = (Vec::new(), Vec::new());
     for id in topology.host_ids() {
@@ -231,8 +234,8 @@ fn flows(
         };
         let times = spec.times.unwrap_or(1);
         let more = (times as usize).saturating_mul(ends.len());
-        if flows.len().saturating_add(more) > MOST_FLOWS {
-            let problem = format!("makes {more} flows; there may be {MOST_FLOWS} in all");
+        if flows.len().saturating_add(more) > MAX_FLOWS {
+            let problem = format!("makes {more} flows; there may be {MAX_FLOWS} in all");
             return Err(ScenarioError::wrong(place, problem).into());
         }
         for (time, (from, to)) in (0..times).flat_map(|t| ends.iter().map(move |&pair| (t, pair))) {
@@ -547,17 +550,17 @@ fn checksum(head: &mut [u8; HEAD]) {
     head[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn acts(
+fn script_actions(
     topology: &Topology,
     scenario: &Scenario,
     routing: &mut Routing<'_>,
-) -> Result<Vec<Act>, SimulateError> {
-    let mut acts = Vec::new();
+) -> Result<Vec<ScriptAction>, SimulateError> {
+    let mut script_actions = Vec::new();
     for (number, event) in scenario.events.iter().enumerate() {
-        acts.push(act(topology, number, event, routing)?);
+        script_actions.push(act(topology, number, event, routing)?);
     }
     routing.mend();
-    Ok(acts)
+    Ok(script_actions)
 }
 
 fn act(
@@ -565,17 +568,21 @@ fn act(
     number: usize,
     event: &EventSpec,
     routing: &mut Routing<'_>,
-) -> Result<Act, ScenarioError> {
+) -> Result<ScriptAction, ScenarioError> {
     let place = format!("events[{number}]");
     let wrong = |e| ScenarioError::wrong(place.clone(), e);
     if let Some(link) = &event.fail {
-        return Ok(Act::Fail(topology.link_named(link).map_err(wrong)?));
+        return Ok(ScriptAction::Fail(
+            topology.link_named(link).map_err(wrong)?,
+        ));
     }
     if let Some(link) = &event.restore {
-        return Ok(Act::Restore(topology.link_named(link).map_err(wrong)?));
+        return Ok(ScriptAction::Restore(
+            topology.link_named(link).map_err(wrong)?,
+        ));
     }
     if let Some(who) = event.reroute {
-        return Ok(Act::Reroute(match who {
+        return Ok(ScriptAction::Reroute(match who {
             RerouteSpec::Converged => Reroute::Converged,
             RerouteSpec::Local => Reroute::Local,
         }));
@@ -583,7 +590,7 @@ fn act(
     if let Some(route) = &event.route {
         // Tried now, so that a wrong name is found before anything runs.
         routing.route(&place, route)?;
-        return Ok(Act::Route(number));
+        return Ok(ScriptAction::Route(number));
     }
     if let Some(pause) = &event.pause {
         let host = topology.host_named(&pause.host).map_err(wrong)?;
@@ -591,11 +598,11 @@ fn act(
             let problem = format!("priority {} cannot be paused; use 1 to 7", pause.priority);
             return Err(ScenarioError::wrong(place, problem));
         }
-        return Ok(Act::Pause(
+        return Ok(ScriptAction::Pause(
             host,
             Priority::new(pause.priority),
             pause.lasts.0.get(),
         ));
     }
-    Ok(Act::Mend)
+    Ok(ScriptAction::Mend)
 }

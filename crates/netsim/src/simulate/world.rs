@@ -10,11 +10,11 @@ use quantities::{Nanos, PortId, Priority};
 use topology::{Link, NodeId};
 
 use super::calendar::Calendar;
-use super::hosts::{Did, Heard, Hosts};
+use super::hosts::{FrameEffect, Hosts, NicAction};
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kinds {
+pub(super) enum EventKind {
     /// A frame has arrived at a switch's port.
     AtSwitch,
     /// A frame has arrived at a host.
@@ -40,8 +40,8 @@ pub(super) enum Kinds {
 /// An event: its kind, a port, a switch, host, flow or number, a frame with the bytes of it that are carried about and the
 /// zeros that follow them.
 #[derive(Clone, Copy, Debug)]
-struct What {
-    kind: Kinds,
+struct Event {
+    kind: EventKind,
     port: u16,
     held: u16,
     padding: u16,
@@ -49,8 +49,8 @@ struct What {
     frame: u32,
 }
 
-impl What {
-    const fn new(kind: Kinds, node: u32, port: u16) -> Self {
+impl Event {
+    const fn new(kind: EventKind, node: u32, port: u16) -> Self {
         Self {
             kind,
             port,
@@ -64,7 +64,7 @@ impl What {
 
 /// The far end of a cable, and how long it takes there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Far {
+pub(super) struct PeerPort {
     pub(super) host: bool,
     pub(super) node: u32,
     pub(super) port: u16,
@@ -103,14 +103,14 @@ pub(super) struct Trace {
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) end: u64,
-    calendar: Calendar<What>,
+    calendar: Calendar<Event>,
     pub(super) switches: Vec<Device<FastestExecutor>>,
     /// By switch and port.
-    pub(super) cables: Vec<Vec<Option<Far>>>,
+    pub(super) cables: Vec<Vec<Option<PeerPort>>>,
     timers: Vec<u64>,
     pub(super) hosts: Hosts,
     /// By host: its switch.
-    uplinks: Vec<Far>,
+    uplinks: Vec<PeerPort>,
     /// By host: when its card will look again.
     wakes: Vec<u64>,
     /// What is on the cables.
@@ -137,9 +137,9 @@ pub(super) struct World {
 pub(super) struct Parts {
     pub(super) end: u64,
     pub(super) switches: Vec<Device<FastestExecutor>>,
-    pub(super) cables: Vec<Vec<Option<Far>>>,
+    pub(super) cables: Vec<Vec<Option<PeerPort>>>,
     pub(super) hosts: Hosts,
-    pub(super) uplinks: Vec<Far>,
+    pub(super) uplinks: Vec<PeerPort>,
     pub(super) sample: u64,
     pub(super) observe: bool,
     pub(super) scan_every: u64,
@@ -186,47 +186,47 @@ impl World {
                     buffer.log_pauses();
                 }
             }
-            world.add(world.sample, Kinds::Sample, 0);
+            world.add(world.sample, EventKind::Sample, 0);
         }
-        world.add(world.scan_every, Kinds::Scan, 0);
+        world.add(world.scan_every, EventKind::Scan, 0);
         for host in 0..hosts {
             world.kick(host);
         }
         world
     }
 
-    pub(super) fn add(&mut self, at: u64, kind: Kinds, node: u32) {
-        self.calendar.add(at, What::new(kind, node, 0));
+    pub(super) fn add(&mut self, at: u64, kind: EventKind, node: u32) {
+        self.calendar.add(at, Event::new(kind, node, 0));
     }
 
     /// Runs up to the next event of the scenario; its number, or nothing at the end.
     pub(super) fn run(&mut self) -> Option<u32> {
-        while let Some((at, what)) = self.calendar.next(self.end) {
+        while let Some((at, event)) = self.calendar.next(self.end) {
             self.now = at;
             self.events += 1;
             if self.calendar.turned() {
                 self.prefetch();
             }
-            let node = what.node as usize;
-            match what.kind {
-                Kinds::AtSwitch => self.at_switch(what),
-                Kinds::AtHost => self.at_host(what),
-                Kinds::Free => {
-                    self.send(node, PortId::new(what.port));
+            let node = event.node as usize;
+            match event.kind {
+                EventKind::AtSwitch => self.at_switch(event),
+                EventKind::AtHost => self.at_host(event),
+                EventKind::Free => {
+                    self.send(node, PortId::new(event.port));
                     self.settle(node);
                 }
-                Kinds::Timers => self.run_timers(node),
-                Kinds::Wake => {
+                EventKind::Timers => self.run_timers(node),
+                EventKind::Wake => {
                     if self.wakes[node] == at {
                         self.wakes[node] = u64::MAX;
                     }
                     self.kick(node);
                 }
-                Kinds::Flow => self.time_out(what.node),
-                Kinds::Script => return Some(what.node),
-                Kinds::Sample => self.take_sample(),
-                Kinds::Scan => self.scan(),
-                Kinds::Pause => self.say_pause(node, Priority::new(what.port as u8)),
+                EventKind::Flow => self.time_out(event.node),
+                EventKind::Script => return Some(event.node),
+                EventKind::Sample => self.take_sample(),
+                EventKind::Scan => self.scan(),
+                EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
             }
         }
         self.now = self.end;
@@ -235,29 +235,29 @@ impl World {
 
     /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
     fn prefetch(&self) {
-        for what in self.calendar.ahead(0) {
-            if matches!(what.kind, Kinds::AtSwitch | Kinds::AtHost) {
-                self.frames.prefetch(what.frame);
+        for event in self.calendar.ahead(0) {
+            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
+                self.frames.prefetch(event.frame);
             }
-            if matches!(what.kind, Kinds::AtSwitch | Kinds::Free) {
-                self.switches[what.node as usize].prefetch(PortId::new(what.port));
+            if matches!(event.kind, EventKind::AtSwitch | EventKind::Free) {
+                self.switches[event.node as usize].prefetch(PortId::new(event.port));
             }
         }
     }
 
-    fn at_switch(&mut self, what: What) {
-        let switch = what.node as usize;
+    fn at_switch(&mut self, event: Event) {
+        let switch = event.node as usize;
         let device = &mut self.switches[switch];
         device.executor_mut().swap_frame(&mut self.storage);
-        let bytes = self.frames.get(what.frame, what.held.into());
+        let bytes = self.frames.get(event.frame, event.held.into());
         device.accept_on(
             &mut self.bench,
             Nanos::new(self.now),
-            PortId::new(what.port),
-            (bytes, what.padding.into()),
+            PortId::new(event.port),
+            (bytes, event.padding.into()),
         );
         device.executor_mut().swap_frame(&mut self.storage);
-        self.frames.free(what.frame);
+        self.frames.free(event.frame);
         self.hops += 1;
         for drop in self.bench.drops() {
             match drop {
@@ -283,7 +283,7 @@ impl World {
             && at < self.timers[switch]
         {
             self.timers[switch] = at;
-            self.add(at, Kinds::Timers, switch as u32);
+            self.add(at, EventKind::Timers, switch as u32);
         }
     }
 
@@ -303,7 +303,7 @@ impl World {
             return;
         };
         let until = departure.until.get();
-        let free = What::new(Kinds::Free, switch as u32, port.get());
+        let free = Event::new(EventKind::Free, switch as u32, port.get());
         self.calendar.add(until, free);
         if let Some(Some(far)) = self.cables[switch].get(usize::from(port.get())) {
             let arrival = on_cable(&mut self.frames, far, bytes, departure.padding);
@@ -311,34 +311,34 @@ impl World {
         }
     }
 
-    fn at_host(&mut self, what: What) {
-        let host = what.node as usize;
-        self.frames.free(what.frame);
+    fn at_host(&mut self, event: Event) {
+        let host = event.node as usize;
+        self.frames.free(event.frame);
         if !self.hosts.cards[host].up {
             self.losses.link_down += 1;
             return;
         }
-        let frame = self.frames.get(what.frame, what.held.into());
+        let frame = self.frames.get(event.frame, event.held.into());
         match self.hosts.receive(host, self.now, frame) {
-            Heard::Nothing => {}
-            Heard::Now => self.kick(host),
-            Heard::At(at) => self.wake(host, at),
+            FrameEffect::Nothing => {}
+            FrameEffect::Now => self.kick(host),
+            FrameEffect::At(at) => self.wake(host, at),
         }
     }
 
     fn wake(&mut self, host: usize, at: u64) {
         if at < self.wakes[host] {
             self.wakes[host] = at;
-            self.add(at, Kinds::Wake, host as u32);
+            self.add(at, EventKind::Wake, host as u32);
         }
     }
 
     /// Lets a host's card send what it may.
     fn kick(&mut self, host: usize) {
         let (until, length, flow) = match self.hosts.turn(host, self.now, &mut self.made) {
-            Did::Nothing => return,
-            Did::Waits(at) => return self.wake(host, at),
-            Did::Sends {
+            NicAction::Nothing => return,
+            NicAction::Waits(at) => return self.wake(host, at),
+            NicAction::Sends {
                 until,
                 length,
                 flow,
@@ -347,7 +347,7 @@ impl World {
         if let Some(flow) = flow
             && let Some(at) = self.hosts.arm(flow)
         {
-            self.add(at, Kinds::Flow, flow);
+            self.add(at, EventKind::Flow, flow);
         }
         let far = &self.uplinks[host];
         let padding = length - self.made.len() as u32;
@@ -358,7 +358,7 @@ impl World {
 
     fn time_out(&mut self, flow: u32) {
         if let Some(at) = self.hosts.time_out(flow, self.now) {
-            self.add(at, Kinds::Flow, flow);
+            self.add(at, EventKind::Flow, flow);
             self.kick(self.hosts.flows[flow as usize].from.index());
         }
     }
@@ -371,7 +371,7 @@ impl World {
 
     fn say_pause(&mut self, host: usize, class: Priority) {
         if let Some(at) = self.hosts.say_pause(host, class, self.now) {
-            let again = What::new(Kinds::Pause, host as u32, class.get().into());
+            let again = Event::new(EventKind::Pause, host as u32, class.get().into());
             self.calendar.add(at, again);
         }
         self.kick(host);
@@ -445,12 +445,12 @@ impl World {
                 .pauses
                 .extend(edges.into_iter().map(|edge| (number as u32, edge)));
         }
-        self.add(self.now + self.sample, Kinds::Sample, 0);
+        self.add(self.now + self.sample, EventKind::Sample, 0);
     }
 
     fn scan(&mut self) {
         self.look();
-        self.add(self.now + self.scan_every, Kinds::Scan, 0);
+        self.add(self.now + self.scan_every, EventKind::Scan, 0);
     }
 
     /// Looks for deadlocks that have become certain.
@@ -476,16 +476,16 @@ impl World {
 }
 
 /// A frame's way over a cable: its arrival at the far end. Frames are shorter than 64 KB.
-fn on_cable(frames: &mut Frames, far: &Far, bytes: &[u8], padding: u32) -> What {
+fn on_cable(frames: &mut Frames, far: &PeerPort, bytes: &[u8], padding: u32) -> Event {
     let kind = match far.host {
-        true => Kinds::AtHost,
-        false => Kinds::AtSwitch,
+        true => EventKind::AtHost,
+        false => EventKind::AtSwitch,
     };
-    What {
+    Event {
         held: bytes.len() as u16,
         padding: padding as u16,
         frame: frames.put(bytes),
-        ..What::new(kind, far.node, far.port)
+        ..Event::new(kind, far.node, far.port)
     }
 }
 
@@ -498,7 +498,9 @@ fn numbered(
 }
 
 /// The switch and port at the far end of a port, where there is one.
-fn peer(cables: &[Vec<Option<Far>>]) -> impl Fn(usize, PortId) -> Option<(usize, PortId)> + '_ {
+fn peer(
+    cables: &[Vec<Option<PeerPort>>],
+) -> impl Fn(usize, PortId) -> Option<(usize, PortId)> + '_ {
     |switch, port| {
         let far = (*cables.get(switch)?.get(usize::from(port.get()))?)?;
         (!far.host).then_some((far.node as usize, PortId::new(far.port)))

@@ -47,7 +47,7 @@ pub struct Control {
 }
 
 /// Why the copy is always there: `commit` puts one back before it returns.
-const THERE: &str = "commit puts a copy back";
+const STATE_PRESENT: &str = "commit puts a copy back";
 
 impl Control {
     /// The copy for an executor that does not run yet; [`Control::launch`] lets it.
@@ -99,12 +99,12 @@ impl Control {
     /// The state.
     #[must_use]
     pub fn state(&self) -> &ControlState {
-        self.state.as_ref().expect(THERE)
+        self.state.as_ref().expect(STATE_PRESENT)
     }
 
     /// Begins a batch; [`Control::commit`] puts what it changed in force.
     pub fn begin(&mut self) -> Transaction<'_> {
-        self.state.as_mut().expect(THERE).begin()
+        self.state.as_mut().expect(STATE_PRESENT).begin()
     }
 
     /// Puts a batch that was made in the copy in force, and returns when the data plane has it.
@@ -115,7 +115,7 @@ impl Control {
         if delta.is_empty() {
             return Ok(());
         }
-        let mut copy = self.state.take().expect(THERE);
+        let mut copy = self.state.take().expect(STATE_PRESENT);
         let swapped = match &mut self.plane {
             Plane::Waiting(engine, executor) => {
                 let executor = executor.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +144,7 @@ impl Control {
                 swapped
             }
         };
-        swapped?.replay(self.state.as_mut().expect(THERE));
+        swapped?.replay(self.state.as_mut().expect(STATE_PRESENT));
         Ok(())
     }
 

@@ -35,7 +35,7 @@ use io::{PortIo, Wake};
 use lossless::Totals;
 pub use notify::Notification;
 use notify::Notifier;
-use thread::{Bell, Command, DataPlane, Injected};
+use thread::{Command, CommandFlag, DataPlane, Injected};
 
 /// An executor that can move to the data-plane thread.
 pub type BoxedExecutor = Box<dyn Executor + Send>;
@@ -171,7 +171,7 @@ fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> 
 #[derive(Clone)]
 pub struct EngineHandle {
     commands: Sender<Command>,
-    bell: Arc<Bell>,
+    waiting_flag: Arc<CommandFlag>,
     waker: Arc<dyn Wake>,
     origin: Instant,
     executor: ExecutorKind,
@@ -200,10 +200,10 @@ impl Engine {
         let (notifier, notifications) = Notifier::new();
         let lossless = with_cpu(config)?;
         let origin = config.origin.unwrap_or_else(Instant::now);
-        let (bell, waker) = (Arc::new(Bell::default()), io.waker());
+        let (waiting_flag, waker) = (Arc::new(CommandFlag::default()), io.waker());
         let handle = EngineHandle {
             commands,
-            bell: Arc::clone(&bell),
+            waiting_flag: Arc::clone(&waiting_flag),
             waker,
             origin,
             executor: config.executor,
@@ -215,7 +215,15 @@ impl Engine {
         let (ports, cpu) = (&config.ports, config.cpu_port);
         let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
         let plane = DataPlane::new(
-            io, ports, cpu, queues, lossless, inbox, bell, notifier, origin,
+            io,
+            ports,
+            cpu,
+            queues,
+            lossless,
+            inbox,
+            waiting_flag,
+            notifier,
+            origin,
         );
         let thread = std::thread::Builder::new()
             .name("data-plane".to_owned())
@@ -260,7 +268,7 @@ impl EngineHandle {
         self.commands
             .send(command)
             .map_err(|_| EngineError::Stopped)?;
-        self.bell.ring();
+        self.waiting_flag.set();
         self.waker.wake();
         Ok(())
     }

@@ -19,13 +19,13 @@ use super::{BoxedExecutor, EngineCounters};
 const LOOK_EVERY: usize = 32;
 
 /// The longest sleep: commands wake the thread, so this only bounds the harm of a lost wake-up.
-const NAP: Duration = Duration::from_millis(100);
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// Sleeping is no finer than this: a packet that may leave sooner is waited for awake.
 const FINEST: Duration = Duration::from_millis(1);
 
 /// Rounds without packet or command before the thread sleeps: waking costs more than looking again.
-const PATIENCE: u32 = 64;
+const IDLE_ROUNDS: u32 = 64;
 
 /// Work for the thread that owns the state; the answer travels in the closure.
 pub(crate) type Visit = Box<dyn FnOnce(Option<&mut RuntimeState>, Nanos) + Send>;
@@ -90,14 +90,14 @@ impl Drop for Injected {
 
 /// Says that commands wait, so that the packet loop need not lock the channel.
 #[derive(Default)]
-pub(crate) struct Bell(AtomicBool);
+pub(crate) struct CommandFlag(AtomicBool);
 
-impl Bell {
-    pub(crate) fn ring(&self) {
+impl CommandFlag {
+    pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    fn rang(&self) -> bool {
+    fn take(&self) -> bool {
         self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Acquire)
     }
 }
@@ -111,7 +111,7 @@ enum Plane {
 pub(crate) struct DataPlane<I> {
     pub(crate) io: I,
     pub(crate) commands: Receiver<Command>,
-    pub(crate) bell: Arc<Bell>,
+    pub(crate) waiting_flag: Arc<CommandFlag>,
     pub(crate) notifier: Notifier,
     pub(crate) cpu_port: Option<PortId>,
     pub(crate) origin: Instant,
@@ -135,7 +135,7 @@ impl<I: PortIo> DataPlane<I> {
         queues: Option<EgressQueues>,
         lossless: Option<BufferConfig>,
         commands: Receiver<Command>,
-        bell: Arc<Bell>,
+        waiting_flag: Arc<CommandFlag>,
         notifier: Notifier,
         origin: Instant,
     ) -> Self {
@@ -145,7 +145,7 @@ impl<I: PortIo> DataPlane<I> {
         Self {
             io,
             commands,
-            bell,
+            waiting_flag,
             notifier,
             cpu_port,
             origin,
@@ -165,7 +165,7 @@ impl<I: PortIo> DataPlane<I> {
         // Ports that hold their rates wait all the time: looking again would cost more than waking.
         let (patience, finest) = match self.lossless {
             Some(_) => (1, FINE),
-            None => (PATIENCE, FINEST),
+            None => (IDLE_ROUNDS, FINEST),
         };
         loop {
             let Some(commanded) = self.obey() else {
@@ -198,14 +198,14 @@ impl<I: PortIo> DataPlane<I> {
             Plane::Bare(_) => None,
         };
         let Some(due) = [queued, held].into_iter().flatten().min() else {
-            return NAP;
+            return LONGEST_SLEEP;
         };
         let now = self.now();
         if due <= now {
             self.flush(now);
             return Duration::ZERO;
         }
-        NAP.min(Duration::from_nanos(due.get() - now.get()))
+        LONGEST_SLEEP.min(Duration::from_nanos(due.get() - now.get()))
     }
 
     fn now(&self) -> Nanos {
@@ -297,7 +297,7 @@ impl<I: PortIo> DataPlane<I> {
 
     /// Serves the commands that wait: whether there were any; `None` to stop.
     fn obey(&mut self) -> Option<bool> {
-        if !self.bell.rang() {
+        if !self.waiting_flag.take() {
             return Some(false);
         }
         loop {

@@ -351,7 +351,7 @@ impl Store {
         out.put(MAGIC);
         out.record(Kind::Config, &pipeline.config);
         let mut chunk = v1::WriteRequest::default();
-        restore::replay(&pipeline.book, &mut |update| {
+        restore::replay(&pipeline.contents, &mut |update| {
             chunk.updates.push(update);
             if chunk.updates.len() == CHUNK {
                 out.record(Kind::State, &chunk);
@@ -500,7 +500,7 @@ impl Restored<'_> {
                 let config = v1::ForwardingPipelineConfig::decode(payload)
                     .map_err(|_| Wrong::Unfit("its config cannot be read"))?;
                 let mut fresh = Pipeline::build(self.engine, config).map_err(Wrong::Refused)?;
-                restore::clear(self.engine, &mut fresh.book).map_err(Wrong::Refused)?;
+                restore::clear(self.engine, &mut fresh.contents).map_err(Wrong::Refused)?;
                 self.pipeline = Some(fresh);
             }
             (Some(Kind::State), Some(pipeline), false)
@@ -509,7 +509,7 @@ impl Restored<'_> {
                     .map_err(|_| Wrong::Unfit("a batch cannot be read"))?;
                 let made = restore::make(
                     self.engine,
-                    &mut pipeline.book,
+                    &mut pipeline.contents,
                     &batch.updates,
                     "saved batch",
                 );

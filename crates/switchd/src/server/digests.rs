@@ -10,8 +10,8 @@ use p4runtime::p4::v1;
 use tokio::time::Instant;
 
 use super::dispatch::timestamp;
-use crate::translate::book::{Book, NoteKey};
 use crate::translate::data::encode_leaves;
+use crate::translate::pipeline_state::{NoteKey, PipelineState};
 
 /// The longest list where the client sets no bound.
 const LONGEST: usize = 1024;
@@ -51,12 +51,15 @@ fn duration(nanos: i64) -> Duration {
 
 impl Digests {
     /// Takes a message in, if the client wants it and has not got it already.
-    pub fn take(&mut self, book: &Book, digest: &Digest) {
-        let mut schemas = book.schema.digests.values();
+    pub fn take(&mut self, contents: &PipelineState, digest: &Digest) {
+        let mut schemas = contents.schema.digests.values();
         let Some(schema) = schemas.find(|d| d.name == digest.name) else {
             return;
         };
-        let Some(config) = book.note(NoteKey::Digest(schema.id)).and_then(|n| n.digest) else {
+        let Some(config) = contents
+            .note(NoteKey::Digest(schema.id))
+            .and_then(|n| n.digest)
+        else {
             return;
         };
         let queue = self.queues.entry(schema.id).or_default();
@@ -74,14 +77,14 @@ impl Digests {
             return;
         }
         queue.since.get_or_insert_with(Instant::now);
-        let data = encode_leaves(&book.schema.types, &schema.data, &digest.fields);
+        let data = encode_leaves(&contents.schema.types, &schema.data, &digest.fields);
         queue.waiting.push((digest.fields.clone(), data));
     }
 
     /// Forgets digests that are not wanted any more.
-    pub fn keep(&mut self, book: &Book) {
+    pub fn keep(&mut self, contents: &PipelineState) {
         self.queues
-            .retain(|id, _| book.note(NoteKey::Digest(*id)).is_some());
+            .retain(|id, _| contents.note(NoteKey::Digest(*id)).is_some());
     }
 
     /// The client has a list.

@@ -102,10 +102,10 @@ impl Dispatch {
         };
         match notification {
             Notification::PacketIn(bytes) => {
-                let packet = packet_in(&pipeline.book.schema, bytes);
+                let packet = packet_in(&pipeline.contents.schema, bytes);
                 self.publish(Answer::Packet(packet), |p| p.is_none_or(|p| p.packet_in));
             }
-            Notification::Digest(digest, _) => self.digests.take(&pipeline.book, &digest),
+            Notification::Digest(digest, _) => self.digests.take(&pipeline.contents, &digest),
             Notification::Port(..) => {}
         }
     }
@@ -115,9 +115,10 @@ impl Dispatch {
         let switch = Arc::clone(&self.switch);
         let pipelines = switch.pipelines();
         let running = pipelines.running.as_ref();
-        self.idle.reconsider(running.map(|pipeline| &pipeline.book));
+        self.idle
+            .reconsider(running.map(|pipeline| &pipeline.contents));
         if let Some(pipeline) = running {
-            self.digests.keep(&pipeline.book);
+            self.digests.keep(&pipeline.contents);
         }
     }
 
@@ -126,8 +127,11 @@ impl Dispatch {
     fn look_for_idle(&mut self, now: Instant) {
         let switch = Arc::clone(&self.switch);
         let pipelines = switch.pipelines();
-        let book = pipelines.running.as_ref().map(|pipeline| &pipeline.book);
-        let table_entry = self.idle.step(book, now);
+        let contents = pipelines
+            .running
+            .as_ref()
+            .map(|pipeline| &pipeline.contents);
+        let table_entry = self.idle.step(contents, now);
         drop(pipelines);
         // Clients take messages of some megabytes only.
         for part in table_entry.chunks(ENTRIES) {

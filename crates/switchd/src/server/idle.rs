@@ -11,7 +11,7 @@ use p4exec::tables::{EntryHandle, Slot};
 use p4runtime::p4::v1;
 use tokio::time::Instant;
 
-use crate::translate::book::{Book, NoteKey};
+use crate::translate::pipeline_state::{NoteKey, PipelineState};
 use crate::translate::schema::Schema;
 use crate::translate::table::entry_message;
 
@@ -52,19 +52,19 @@ impl IdleScan {
     }
 
     /// Entries may have got timeouts, or there is another program, or none.
-    pub(super) fn reconsider(&mut self, book: Option<&Book>) {
-        let Some(book) = book else {
+    pub(super) fn reconsider(&mut self, contents: Option<&PipelineState>) {
+        let Some(contents) = contents else {
             *self = Self::default();
             return;
         };
-        let same = |schema: &Arc<Schema>| Arc::ptr_eq(schema, &book.schema);
+        let same = |schema: &Arc<Schema>| Arc::ptr_eq(schema, &contents.schema);
         if !self.schema.as_ref().is_some_and(same) {
             *self = Self {
-                schema: Some(Arc::clone(&book.schema)),
+                schema: Some(Arc::clone(&contents.schema)),
                 ..Self::default()
             };
         }
-        if let Some(timeout) = book.take_shortest_idle() {
+        if let Some(timeout) = contents.take_shortest_idle() {
             self.shortest = Some(self.shortest.map_or(timeout, |s| s.min(timeout)));
             // Writes that come often must not put it off.
             let next = Instant::now() + interval(timeout);
@@ -73,16 +73,20 @@ impl IdleScan {
     }
 
     /// Goes on with a scan, or begins one if it is time. The entries that are idle, when a scan ends.
-    pub(super) fn step(&mut self, book: Option<&Book>, now: Instant) -> Vec<v1::TableEntry> {
-        self.reconsider(book);
-        let Some(book) = book.filter(|_| self.due().is_some_and(|at| at <= now)) else {
+    pub(super) fn step(
+        &mut self,
+        contents: Option<&PipelineState>,
+        now: Instant,
+    ) -> Vec<v1::TableEntry> {
+        self.reconsider(contents);
+        let Some(contents) = contents.filter(|_| self.due().is_some_and(|at| at <= now)) else {
             return Vec::new();
         };
         if self.left.is_empty() {
-            self.begin(book, now);
+            self.begin(contents, now);
         }
         if let Some((table, stretch)) = self.left.pop_front() {
-            self.look(book, table, stretch);
+            self.look(contents, table, stretch);
         }
         if !self.left.is_empty() {
             return Vec::new();
@@ -95,11 +99,11 @@ impl IdleScan {
     }
 
     /// Finds the entries that have timeouts.
-    fn begin(&mut self, book: &Book, now: Instant) {
+    fn begin(&mut self, contents: &PipelineState, now: Instant) {
         self.began = Some(now);
         self.shortest = None;
-        for schema in book.schema.tables.values().filter(|t| t.idle_timeout) {
-            let Ok(table) = book.state().table(schema.table) else {
+        for schema in contents.schema.tables.values().filter(|t| t.idle_timeout) {
+            let Ok(table) = contents.state().table(schema.table) else {
                 continue;
             };
             for entry in table.iter() {
@@ -116,24 +120,24 @@ impl IdleScan {
         }
     }
 
-    fn look(&mut self, book: &Book, id: u32, stretch: Slot) {
-        let Some(schema) = book.schema.tables.get(&id) else {
+    fn look(&mut self, contents: &PipelineState, id: u32, stretch: Slot) {
+        let Some(schema) = contents.schema.tables.get(&id) else {
             return;
         };
         let table = schema.table;
         let first = stretch * VISIT;
-        let slots = book.control.visit(move |state, now| {
+        let slots = contents.control.visit(move |state, now| {
             let p4exec::RuntimeState { control, data } = state;
             data.take_idle(control, table, now, first..first.saturating_add(VISIT))
         });
-        let Ok(state) = book.state().table(table) else {
+        let Ok(state) = contents.state().table(table) else {
             return;
         };
         let slots = slots.unwrap_or_default().into_iter();
         let entries = slots.filter_map(|slot| state.view(EntryHandle(slot)));
         self.found.extend(entries.map(|entry| {
-            let note = book.note(NoteKey::Entry(table, entry.handle()));
-            entry_message(book, schema, entry, note)
+            let note = contents.note(NoteKey::Entry(table, entry.handle()));
+            entry_message(contents, schema, entry, note)
         }));
     }
 }

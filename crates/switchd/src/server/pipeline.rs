@@ -13,7 +13,7 @@ use prost::Message;
 use crate::engine::control::Control;
 use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
 use crate::ports::PortNames;
-use crate::translate::book::Book;
+use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;
 
@@ -22,7 +22,7 @@ pub struct Pipeline {
     /// As the client gave it.
     pub config: v1::ForwardingPipelineConfig,
     /// Names and state.
-    pub book: Book,
+    pub contents: PipelineState,
 }
 
 /// `p4.tmp.P4DeviceConfig`, in which clients of BMv2 wrap the JSON.
@@ -168,7 +168,7 @@ impl Pipeline {
         let control = Control::new(engine, executor);
         Self {
             config,
-            book: Book::new(Arc::new(schema), control),
+            contents: PipelineState::new(Arc::new(schema), control),
         }
     }
 

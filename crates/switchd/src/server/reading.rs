@@ -20,7 +20,7 @@ use super::reads::Reads;
 use super::roles::Permissions;
 use super::status::batch_status;
 use super::switch::{Switch, object_names};
-use crate::translate::book::Book;
+use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::{self, subject};
 
@@ -159,20 +159,20 @@ impl Reading {
             self.stop = Some(Stop::Failed(gone));
             return Vec::new();
         };
-        let refusals = self.gather(&pipeline.book, switch);
+        let refusals = self.gather(&pipeline.contents, switch);
         if !matches!(self.stop, Some(Stop::Copy)) {
             return refusals;
         }
         self.begin_again();
-        if let Some(copy) = self.reads.copy(switch.revision(), &pipeline.book) {
+        if let Some(copy) = self.reads.copy(switch.revision(), &pipeline.contents) {
             drop(pipelines);
             drop(look);
             self.source = Source::Copy;
-            return self.gather(&copy.book, switch);
+            return self.gather(&copy.contents, switch);
         }
         // Too many copies are kept: what the client does not take goes to the memory for answers.
         self.source = Source::OnlyState;
-        self.gather(&pipeline.book, switch)
+        self.gather(&pipeline.contents, switch)
     }
 
     /// Goes through everything once more, and leaves out what is in the answer.
@@ -182,13 +182,13 @@ impl Reading {
         (self.found, self.skip) = (0, self.given);
     }
 
-    fn gather(&mut self, book: &Book, switch: &Switch) -> Vec<(usize, Refusal)> {
+    fn gather(&mut self, contents: &PipelineState, switch: &Switch) -> Vec<(usize, Refusal)> {
         let mut refusals = Vec::new();
         let entities = std::mem::take(&mut self.request.entities);
         self.began = Instant::now();
         for (index, asked) in entities.iter().enumerate() {
-            let read = translate::read(book, asked.entity.as_ref(), &mut |entity| {
-                self.put(book, entity, switch)
+            let read = translate::read(contents, asked.entity.as_ref(), &mut |entity| {
+                self.put(contents, entity, switch)
             });
             if let Err(refusal) = read
                 && self.stop.is_none()
@@ -211,8 +211,13 @@ impl Reading {
     }
 
     /// Takes an entity; the refusal ends the gathering and is told to nobody.
-    fn put(&mut self, book: &Book, entity: Entity, switch: &Switch) -> Result<(), Refusal> {
-        let schema = &book.schema;
+    fn put(
+        &mut self,
+        contents: &PipelineState,
+        entity: Entity,
+        switch: &Switch,
+    ) -> Result<(), Refusal> {
+        let schema = &contents.schema;
         let may = |p: &Permissions| p.may_read(&object_names(schema, subject(&entity)));
         if !self.permissions.as_ref().is_none_or(may) {
             return Ok(());

@@ -21,7 +21,7 @@ use super::limits::{Limits, Places, Taken};
 use super::reading::Reading;
 use super::roles::Permissions;
 use super::switch::Switch;
-use crate::translate::book::Book;
+use crate::translate::pipeline_state::PipelineState;
 
 /// How often a read that waits for a thread looks for one that is held in vain.
 const LOOK: Duration = Duration::from_millis(100);
@@ -58,7 +58,7 @@ pub struct Reads {
 /// A copy of the state, which nobody changes.
 pub struct Copy {
     /// The copy.
-    pub book: Book,
+    pub contents: PipelineState,
     _memory: Taken,
 }
 
@@ -230,7 +230,7 @@ impl Reads {
     }
 
     /// A copy of the state at a revision, shared by all who need one; `None` if there is no room for it beside others.
-    pub fn copy(&self, revision: u64, book: &Book) -> Option<Arc<Copy>> {
+    pub fn copy(&self, revision: u64, contents: &PipelineState) -> Option<Arc<Copy>> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.retain(|(_, copy)| copy.strong_count() > 0);
         let same = copies.iter().find(|(of, _)| *of == revision);
@@ -238,8 +238,8 @@ impl Reads {
             return Some(copy);
         }
         let copy = Arc::new(Copy {
-            _memory: self.memory.take(book.bytes())?,
-            book: book.copy(),
+            _memory: self.memory.take(contents.bytes())?,
+            contents: contents.copy(),
         });
         copies.push((revision, Arc::downgrade(&copy)));
         Some(copy)

@@ -10,12 +10,12 @@ use p4runtime::p4::v1::update::Type;
 use super::pipeline::Pipeline;
 use super::switch::Batch;
 use crate::engine::EngineHandle;
-use crate::translate::book::Book;
+use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::{self, table};
 
 /// The requests that read everything, in the order in which it can be written again: what others refer to first.
-fn requests(book: &Book) -> Vec<Entity> {
+fn requests(contents: &PipelineState) -> Vec<Entity> {
     let engine = |kind| {
         Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry {
             r#type: Some(kind),
@@ -39,7 +39,7 @@ fn requests(book: &Book) -> Vec<Entity> {
         }),
         Entity::RegisterEntry(v1::RegisterEntry::default()),
     ];
-    for schema in book.schema.tables.values() {
+    for schema in contents.schema.tables.values() {
         let filter = v1::TableEntry {
             table_id: schema.id,
             counter_data: schema.counter.map(|_| v1::CounterData::default()),
@@ -103,13 +103,13 @@ fn is_zero(data: Option<&v1::P4Data>) -> bool {
     }
 }
 
-/// Hands out the updates that make the state of a book again from that of its fresh program.
+/// Hands out the updates that make a pipeline state again from that of its fresh program.
 ///
 /// # Errors
 /// UNAVAILABLE if the data plane has stopped.
-pub fn replay(book: &Book, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refusal> {
-    for request in requests(book) {
-        translate::read(book, Some(&request), &mut |entity| {
+pub fn replay(contents: &PipelineState, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refusal> {
+    for request in requests(contents) {
+        translate::read(contents, Some(&request), &mut |entity| {
             if let Some(update) = rewrite(entity) {
                 take(update);
             }
@@ -120,15 +120,15 @@ pub fn replay(book: &Book, take: &mut dyn FnMut(v1::Update)) -> Result<(), Refus
 }
 
 /// Removes the entries that the program itself installed and that may be changed: what is replayed has those that remained.
-pub fn clear(engine: &EngineHandle, book: &mut Book) -> Result<(), Refusal> {
+pub fn clear(engine: &EngineHandle, contents: &mut PipelineState) -> Result<(), Refusal> {
     let mut updates = Vec::new();
-    for schema in book.schema.tables.values() {
-        let state = book.state().table(schema.table)?;
+    for schema in contents.schema.tables.values() {
+        let state = contents.state().table(schema.table)?;
         for entry in state
             .iter()
             .filter(|e| !e.is_const() && !schema.const_entries)
         {
-            let entry = table::entry_message(book, schema, entry, None);
+            let entry = table::entry_message(contents, schema, entry, None);
             updates.push(v1::Update {
                 r#type: Type::Delete.into(),
                 entity: Some(v1::Entity {
@@ -137,13 +137,13 @@ pub fn clear(engine: &EngineHandle, book: &mut Book) -> Result<(), Refusal> {
             });
         }
     }
-    make(engine, book, &updates, "initial entry")
+    make(engine, contents, &updates, "initial entry")
 }
 
 /// Makes updates, all or none, and commits them.
 pub fn make(
     engine: &EngineHandle,
-    book: &mut Book,
+    contents: &mut PipelineState,
     updates: &[v1::Update],
     what: &str,
 ) -> Result<(), Refusal> {
@@ -152,8 +152,8 @@ pub fn make(
         permissions: None,
         restoring: true,
     };
-    let schema = Arc::clone(&book.schema);
-    let mut staging = book.begin();
+    let schema = Arc::clone(&contents.schema);
+    let mut staging = contents.begin();
     let mut refusals = batch
         .stage(&mut staging, &schema, updates, true)
         .into_iter();
@@ -161,7 +161,7 @@ pub fn make(
         return Err(refusal.at(what));
     }
     let delta = staging.finish();
-    book.commit(delta)
+    contents.commit(delta)
 }
 
 /// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, p4runtime.md 25).
@@ -174,9 +174,15 @@ pub fn carry_over(
     new: &mut Pipeline,
 ) -> Result<(), Refusal> {
     let mut updates = Vec::new();
-    replay(&old.book, &mut |update| updates.push(update))?;
-    clear(engine, &mut new.book)?;
-    make(engine, &mut new.book, &updates, "the state cannot be kept").map_err(|r| {
+    replay(&old.contents, &mut |update| updates.push(update))?;
+    clear(engine, &mut new.contents)?;
+    make(
+        engine,
+        &mut new.contents,
+        &updates,
+        "the state cannot be kept",
+    )
+    .map_err(|r| {
         // Whatever the single refusal was: it is the config that does not suit.
         Refusal::invalid(r.message)
     })

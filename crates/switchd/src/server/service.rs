@@ -29,12 +29,12 @@ const INLINE: usize = 4096;
 type Answers<T> = Pin<Box<dyn MessageStream<Item = Result<T, Status>> + Send>>;
 
 /// What a stream's client hears, while the stream has its place.
-pub struct Heard {
+pub struct StreamResponses {
     inbox: Inbox,
     _places: (Taken, Taken),
 }
 
-impl MessageStream for Heard {
+impl MessageStream for StreamResponses {
     type Item = Result<v1::StreamMessageResponse, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -174,7 +174,7 @@ impl P4Runtime for Service {
         Ok(response)
     }
 
-    type StreamChannelStream = Heard;
+    type StreamChannelStream = StreamResponses;
 
     async fn stream_channel(
         &self,
@@ -203,7 +203,7 @@ impl P4Runtime for Service {
                 }
             }
         });
-        Ok(Response::new(Heard {
+        Ok(Response::new(StreamResponses {
             inbox,
             _places: places,
         }))

@@ -167,7 +167,7 @@ impl Stream {
             let Some(pipeline) = &pipelines.running else {
                 return Err(Refusal::precondition("no forwarding pipeline is set"));
             };
-            packet_out(&pipeline.book.schema, packet)?
+            packet_out(&pipeline.contents.schema, packet)?
         };
         if switch.engine.injected() + bytes.len() > self.shared.limits.packets_out {
             return Err(Refusal::exhausted(
@@ -184,7 +184,7 @@ impl Stream {
         }
         let known = {
             let pipelines = self.shared.switch.pipelines();
-            let schema = pipelines.running.as_ref().map(|p| &p.book.schema);
+            let schema = pipelines.running.as_ref().map(|p| &p.contents.schema);
             schema.is_some_and(|s| s.digests.contains_key(&ack.digest_id))
         };
         if !known {

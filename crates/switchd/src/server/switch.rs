@@ -16,8 +16,8 @@ use super::roles::{Permissions, Roles};
 use super::status::batch_status;
 use crate::engine::{BoxedExecutor, EngineHandle};
 use crate::persist::Store;
-use crate::translate::action::Surroundings;
-use crate::translate::book::Staging;
+use crate::translate::action::WriteContext;
+use crate::translate::pipeline_state::Staging;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;
 use crate::translate::subject;
@@ -174,8 +174,8 @@ impl Switch {
             permissions: step.permissions(),
             restoring: false,
         };
-        let schema = Arc::clone(&pipeline.book.schema);
-        let mut staging = pipeline.book.begin();
+        let schema = Arc::clone(&pipeline.contents.schema);
+        let mut staging = pipeline.contents.begin();
         let refusals = batch.stage(&mut staging, &schema, &request.updates, whole);
         if running && let Some(store) = self.store().as_mut() {
             // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
@@ -183,7 +183,7 @@ impl Switch {
             kept.map_err(|e| Status::unavailable(format!("the state cannot be saved: {e}")))?;
         }
         let delta = staging.finish();
-        pipeline.book.commit(delta)?;
+        pipeline.contents.commit(delta)?;
         if running && let Some(store) = self.store().as_mut() {
             store.compact_if_large(pipeline);
         }
@@ -297,7 +297,7 @@ impl Switch {
             saved.map_err(|e| Refusal::unavailable(format!("the state cannot be saved: {e}")))?;
         }
         Ok(Retired {
-            _executor: pipeline.book.control.launch()?,
+            _executor: pipeline.contents.control.launch()?,
             _saved: pipelines.saved.take(),
             _running: pipelines.running.replace(pipeline),
         })
@@ -317,7 +317,7 @@ impl Switch {
 
     /// Runs a pipeline that was restored from disk.
     pub(super) fn resume(&self, mut pipeline: Pipeline) -> Result<(), Refusal> {
-        pipeline.book.control.launch()?;
+        pipeline.contents.control.launch()?;
         self.pipelines_mut().running = Some(pipeline);
         Ok(())
     }
@@ -422,7 +422,7 @@ impl Batch<'_> {
             let ports = self.engine.ports().unwrap_or_default();
             ports.into_iter().map(|(port, _)| port).collect()
         };
-        let around = Surroundings {
+        let around = WriteContext {
             schema,
             cpu_port: self.engine.cpu_port(),
             ports: &ports,

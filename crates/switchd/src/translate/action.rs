@@ -123,7 +123,7 @@ pub fn encode_action(
 }
 
 /// What reading a one-shot set needs besides the table.
-pub struct Surroundings<'a> {
+pub struct WriteContext<'a> {
     /// The program.
     pub schema: &'a Schema,
     /// The port of the controller.
@@ -134,7 +134,7 @@ pub struct Surroundings<'a> {
     pub restoring: bool,
 }
 
-impl Surroundings<'_> {
+impl WriteContext<'_> {
     /// Reads a port as the program's control plane knows ports: by its number, the standard's number of the CPU port, or its name.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ pub fn weight_message(profile: Option<&ProfileSchema>, weight: u32) -> i32 {
 /// # Errors
 /// See [`decode_action`]; NOT_FOUND comes later, from the state.
 pub fn decode_table_action(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     given: &v1::TableAction,
 ) -> Result<(EntryAction, bool), Refusal> {
@@ -268,7 +268,7 @@ fn modes(profile: &ProfileSchema, set: &v1::ActionProfileActionSet) -> Result<bo
 }
 
 fn one_shot(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     profile: &ProfileSchema,
     table: &TableSchema,
     set: &v1::ActionProfileActionSet,

@@ -10,8 +10,8 @@ use p4ir::ExternId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::action::Surroundings;
-use super::book::{Book, Step, View};
+use super::action::WriteContext;
+use super::pipeline_state::{PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::{ArraySchema, unknown};
 use super::table::counter_data;
@@ -81,7 +81,7 @@ pub fn meter_message(config: &MeterConfig) -> v1::MeterConfig {
 /// # Errors
 /// INVALID_ARGUMENT if a client gives a number.
 pub fn marked(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     given: &v1::MeterCounterData,
 ) -> Result<Box<Marked>, Refusal> {
     let cell = |data: &Option<v1::CounterData>| data.as_ref().map_or_else(Default::default, cell);
@@ -161,13 +161,17 @@ fn each(range: std::ops::Range<usize>, make: impl Fn(usize) -> Update) -> Steps 
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn write_counter(
-    book: &View<'_>,
+    contents: &View<'_>,
     verb: Verb,
     entry: &v1::CounterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("counter")?;
-    let array = find(&book.schema.counters, "counter", entry.counter_id)?;
-    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
+    let array = find(&contents.schema.counters, "counter", entry.counter_id)?;
+    let range = cells(
+        array,
+        array_size(contents.state(), array),
+        entry.index.as_ref(),
+    )?;
     let Some(data) = &entry.data else {
         return Ok(Steps::default());
     };
@@ -184,14 +188,18 @@ pub fn write_counter(
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn write_meter(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     entry: &v1::MeterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("meter")?;
-    let array = find(&book.schema.meters, "meter", entry.meter_id)?;
-    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
+    let array = find(&contents.schema.meters, "meter", entry.meter_id)?;
+    let range = cells(
+        array,
+        array_size(contents.state(), array),
+        entry.index.as_ref(),
+    )?;
     let config = entry.config.as_ref().map(meter_config).transpose()?;
     let meter = array.object;
     let mut steps = each(range.clone(), |index| Update::SetMeter {
@@ -217,20 +225,24 @@ pub fn write_meter(
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn write_register(
-    book: &View<'_>,
+    contents: &View<'_>,
     verb: Verb,
     entry: &v1::RegisterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("register")?;
-    let array = find(&book.schema.registers, "register", entry.register_id)?;
-    let range = cells(array, array_size(book.state(), array), entry.index.as_ref())?;
+    let array = find(&contents.schema.registers, "register", entry.register_id)?;
+    let range = cells(
+        array,
+        array_size(contents.state(), array),
+        entry.index.as_ref(),
+    )?;
     let (Some(given), Some(spec)) = (&entry.data, &array.data) else {
         return Err(Refusal::invalid(format!(
             "register `{}`: the data is missing",
             array.name
         )));
     };
-    let value = data::decode_cell(&book.schema.types, spec, given, array.width)
+    let value = data::decode_cell(&contents.schema.types, spec, given, array.width)
         .map_err(|r| r.at(&format!("register `{}`", array.name)))?;
     let register = array.object;
     Ok(each(range, |index| Update::SetRegister {
@@ -254,7 +266,7 @@ fn selected<'a>(
 
 /// Reads cells in stretches: `look` runs on the data plane, `tell` here.
 fn stretch<T: Send + 'static>(
-    book: &Book,
+    contents: &PipelineState,
     object: ExternId,
     range: std::ops::Range<usize>,
     look: impl Fn(&RuntimeState, ExternId, usize) -> Result<T, StateError> + Copy + Send + 'static,
@@ -263,7 +275,7 @@ fn stretch<T: Send + 'static>(
     let mut start = range.start;
     while start < range.end {
         let end = range.end.min(start + VISIT);
-        let read = book.control.visit(move |state, _| {
+        let read = contents.control.visit(move |state, _| {
             (start..end)
                 .map(|i| look(state, object, i))
                 .collect::<Result<Vec<_>, _>>()
@@ -282,18 +294,18 @@ fn stretch<T: Send + 'static>(
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn read_counters(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::CounterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for array in selected(&book.schema.counters, "counter", filter.counter_id)? {
+    for array in selected(&contents.schema.counters, "counter", filter.counter_id)? {
         let range = cells(
             array,
-            array_size(book.state(), array),
+            array_size(contents.state(), array),
             filter.index.as_ref(),
         )?;
         let look = |state: &RuntimeState, id, i: usize| Ok(state.counter(id)?.cells[i]);
-        stretch(book, array.object, range, look, |index, cell| {
+        stretch(contents, array.object, range, look, |index, cell| {
             sink(Entity::CounterEntry(v1::CounterEntry {
                 counter_id: array.id,
                 index: Some(index),
@@ -309,14 +321,14 @@ pub fn read_counters(
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn read_meters(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::MeterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for array in selected(&book.schema.meters, "meter", filter.meter_id)? {
+    for array in selected(&contents.schema.meters, "meter", filter.meter_id)? {
         let range = cells(
             array,
-            array_size(book.state(), array),
+            array_size(contents.state(), array),
             filter.index.as_ref(),
         )?;
         let look = |state: &RuntimeState, id, i: usize| {
@@ -325,7 +337,7 @@ pub fn read_meters(
         };
         let asked = filter.counter_data.is_some();
         stretch(
-            book,
+            contents,
             array.object,
             range,
             look,
@@ -347,14 +359,14 @@ pub fn read_meters(
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND or OUT_OF_RANGE.
 pub fn read_registers(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::RegisterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for array in selected(&book.schema.registers, "register", filter.register_id)? {
+    for array in selected(&contents.schema.registers, "register", filter.register_id)? {
         let range = cells(
             array,
-            array_size(book.state(), array),
+            array_size(contents.state(), array),
             filter.index.as_ref(),
         )?;
         let look = |state: &RuntimeState, id, i: usize| {
@@ -365,12 +377,12 @@ pub fn read_registers(
                 size: register.size(),
             })
         };
-        stretch(book, array.object, range, look, |index, value| {
+        stretch(contents, array.object, range, look, |index, value| {
             let spec = array.data.as_ref();
             sink(Entity::RegisterEntry(v1::RegisterEntry {
                 register_id: array.id,
                 index: Some(index),
-                data: spec.map(|spec| data::encode_cell(&book.schema.types, spec, &value)),
+                data: spec.map(|spec| data::encode_cell(&contents.schema.types, spec, &value)),
             }))
         })?;
     }

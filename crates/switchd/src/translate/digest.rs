@@ -4,7 +4,7 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry::Config;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Note, NoteKey, Step, View};
+use super::pipeline_state::{Note, NoteKey, PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::{DigestSchema, Schema, unknown};
 use super::{Sink, Steps, Verb};
@@ -17,11 +17,11 @@ fn find(schema: &Schema, id: u32) -> Result<&DigestSchema, Refusal> {
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS.
-pub fn write(book: &View<'_>, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, Refusal> {
-    let schema = find(book.schema, given.digest_id)?;
+pub fn write(contents: &View<'_>, verb: Verb, given: &v1::DigestEntry) -> Result<Steps, Refusal> {
+    let schema = find(contents.schema, given.digest_id)?;
     let key = NoteKey::Digest(given.digest_id);
     let here = |r: Refusal| r.at(&format!("digest `{}`", schema.name));
-    match (verb, book.note(key).is_some()) {
+    match (verb, contents.note(key).is_some()) {
         (Verb::Insert, true) => return Err(here(Refusal::exists("it is enabled already"))),
         (Verb::Modify | Verb::Delete, false) => {
             return Err(here(Refusal::not_found("it is not enabled")));
@@ -53,11 +53,15 @@ pub fn write(book: &View<'_>, verb: Verb, given: &v1::DigestEntry) -> Result<Ste
 ///
 /// # Errors
 /// NOT_FOUND if P4Info has no such digest.
-pub fn read(book: &Book, filter: &v1::DigestEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
+pub fn read(
+    contents: &PipelineState,
+    filter: &v1::DigestEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
     if filter.digest_id != 0 {
-        find(&book.schema, filter.digest_id)?;
+        find(&contents.schema, filter.digest_id)?;
     }
-    for (key, note) in book.notes() {
+    for (key, note) in contents.notes() {
         if let NoteKey::Digest(digest_id) = *key
             && (filter.digest_id == 0 || filter.digest_id == digest_id)
         {

@@ -5,8 +5,8 @@ use p4exec::state::EntryRef;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::action::Surroundings;
-use super::book::{Book, Step, View};
+use super::action::WriteContext;
+use super::pipeline_state::{PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::TableSchema;
 use super::table::{self, entry_name};
@@ -39,19 +39,19 @@ impl Resource {
 
 /// The entry a write is about; it must be there.
 fn named<'a>(
-    book: &View<'a>,
+    contents: &View<'a>,
     entry: Option<&v1::TableEntry>,
     resource: Resource,
 ) -> Result<(&'a TableSchema, EntryRef), Refusal> {
     let entry = entry.ok_or_else(|| missing("table entry"))?;
-    let table = book.schema.table(entry.table_id)?;
+    let table = contents.schema.table(entry.table_id)?;
     resource.check(table)?;
     if entry.is_default_action {
         return Ok((table, EntryRef::Default));
     }
     let here = |r: Refusal| r.at(&format!("table `{}`", table.name));
     let name = entry_name(table, entry).map_err(here)?;
-    let state = book.state().table(table.table)?;
+    let state = contents.state().table(table.table)?;
     let handle = state
         .find(&name.key, name.priority)
         .map_err(p4exec::StateError::from)?;
@@ -63,12 +63,12 @@ fn named<'a>(
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn write_counter(
-    book: &View<'_>,
+    contents: &View<'_>,
     verb: Verb,
     entry: &v1::DirectCounterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct counter")?;
-    let (table, name) = named(book, entry.table_entry.as_deref(), Resource::Counter)?;
+    let (table, name) = named(contents, entry.table_entry.as_deref(), Resource::Counter)?;
     let Some(data) = &entry.data else {
         // Nothing is to change; that the entry is there was seen to.
         return Ok(Steps::default());
@@ -85,13 +85,13 @@ pub fn write_counter(
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn write_meter(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     entry: &v1::DirectMeterEntry,
 ) -> Result<Steps, Refusal> {
     verb.only_modify("direct meter")?;
-    let (table, name) = named(book, entry.table_entry.as_deref(), Resource::Meter)?;
+    let (table, name) = named(contents, entry.table_entry.as_deref(), Resource::Meter)?;
     let config = entry.config.as_ref().map(array::meter_config).transpose()?;
     let mut steps = Steps::one(Step::Update(Update::SetDirectMeter {
         table: table.table,
@@ -110,7 +110,7 @@ pub fn write_meter(
 
 /// The entries a read is about, as a filter of entries that asks for the resource.
 fn entries(
-    book: &Book,
+    contents: &PipelineState,
     entry: Option<&v1::TableEntry>,
     resource: Resource,
     sink: &mut dyn FnMut(v1::TableEntry) -> Result<(), Refusal>,
@@ -132,12 +132,12 @@ fn entries(
         }
     }
     let tables: Vec<_> = if given.table_id == 0 {
-        let all = book.schema.tables.values();
+        let all = contents.schema.tables.values();
         all.filter(|t| resource.check(t).is_ok())
             .map(|t| t.id)
             .collect()
     } else {
-        resource.check(book.schema.table(given.table_id)?)?;
+        resource.check(contents.schema.table(given.table_id)?)?;
         vec![given.table_id]
     };
     let mut found = false;
@@ -146,7 +146,7 @@ fn entries(
             table_id,
             ..filter.clone()
         };
-        table::read(book, &filter, &mut |entity| {
+        table::read(contents, &filter, &mut |entity| {
             let Entity::TableEntry(entry) = entity else {
                 return Ok(());
             };
@@ -176,12 +176,12 @@ fn key_of(entry: v1::TableEntry) -> Option<Box<v1::TableEntry>> {
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn read_counters(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::DirectCounterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     entries(
-        book,
+        contents,
         filter.table_entry.as_deref(),
         Resource::Counter,
         &mut |mut entry| {
@@ -199,7 +199,7 @@ pub fn read_counters(
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND.
 pub fn read_meters(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::DirectMeterEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
@@ -209,7 +209,7 @@ pub fn read_meters(
         Resource::Meter
     };
     entries(
-        book,
+        contents,
         filter.table_entry.as_deref(),
         resource,
         &mut |mut entry| {

@@ -14,7 +14,7 @@ use p4runtime::p4::v1::table_action;
 use quantities::Nanos;
 
 use super::Verb;
-use super::book::Scratch;
+use super::pipeline_state::Scratch;
 use super::schema::{Schema, TableSchema};
 
 /// Makes the update if it can; `noted` says whether some entry of a table has a note, which only the long way minds.

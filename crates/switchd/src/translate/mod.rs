@@ -3,13 +3,13 @@
 
 pub mod action;
 pub mod array;
-pub mod book;
 pub mod data;
 pub mod digest;
 pub mod direct;
 mod fast;
 pub mod key;
 pub mod packet;
+pub mod pipeline_state;
 pub mod profile;
 pub mod refusal;
 pub mod replication;
@@ -24,8 +24,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type as Engine;
 use p4runtime::p4::v1::update;
 
-use action::Surroundings;
-use book::{Book, Step, View};
+use action::WriteContext;
+use pipeline_state::{PipelineState, Step, View};
 use refusal::Refusal;
 
 /// Takes entities that were read, one after the other; a refusal ends the reading.
@@ -113,21 +113,21 @@ fn missing(what: &str) -> Refusal {
 /// # Errors
 /// Why it is refused, as far as the message alone tells; the state may refuse it later.
 pub fn write(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     update: &v1::Update,
 ) -> Result<Steps, Refusal> {
     let verb = Verb::of(update)?;
     let entity = update.entity.as_ref().and_then(|e| e.entity.as_ref());
     match entity.ok_or_else(|| missing("entity"))? {
-        Entity::TableEntry(entry) => table::write(book, around, verb, entry),
-        Entity::ActionProfileMember(member) => profile::write_member(book, verb, member),
-        Entity::ActionProfileGroup(group) => profile::write_group(book, around, verb, group),
-        Entity::CounterEntry(entry) => array::write_counter(book, verb, entry),
-        Entity::MeterEntry(entry) => array::write_meter(book, around, verb, entry),
-        Entity::RegisterEntry(entry) => array::write_register(book, verb, entry),
-        Entity::DirectCounterEntry(entry) => direct::write_counter(book, verb, entry),
-        Entity::DirectMeterEntry(entry) => direct::write_meter(book, around, verb, entry),
+        Entity::TableEntry(entry) => table::write(contents, around, verb, entry),
+        Entity::ActionProfileMember(member) => profile::write_member(contents, verb, member),
+        Entity::ActionProfileGroup(group) => profile::write_group(contents, around, verb, group),
+        Entity::CounterEntry(entry) => array::write_counter(contents, verb, entry),
+        Entity::MeterEntry(entry) => array::write_meter(contents, around, verb, entry),
+        Entity::RegisterEntry(entry) => array::write_register(contents, verb, entry),
+        Entity::DirectCounterEntry(entry) => direct::write_counter(contents, verb, entry),
+        Entity::DirectMeterEntry(entry) => direct::write_meter(contents, around, verb, entry),
         Entity::PacketReplicationEngineEntry(entry) => {
             match entry
                 .r#type
@@ -135,15 +135,15 @@ pub fn write(
                 .ok_or_else(|| missing("entry's type"))?
             {
                 Engine::MulticastGroupEntry(group) => {
-                    replication::write_group(book, around, verb, group)
+                    replication::write_group(contents, around, verb, group)
                 }
                 Engine::CloneSessionEntry(session) => {
-                    replication::write_session(book, around, verb, session)
+                    replication::write_session(contents, around, verb, session)
                 }
             }
         }
-        Entity::ValueSetEntry(entry) => value_set::write(book, verb, entry),
-        Entity::DigestEntry(entry) => digest::write(book, verb, entry),
+        Entity::ValueSetEntry(entry) => value_set::write(contents, verb, entry),
+        Entity::DigestEntry(entry) => digest::write(contents, verb, entry),
         Entity::ExternEntry(_) => Err(Refusal::unimplemented(
             "v1model has no externs beyond the standard's entities",
         )),
@@ -154,35 +154,41 @@ pub fn write(
 ///
 /// # Errors
 /// Why the request is refused, nothing having been handed out then; or what the sink says.
-pub fn read(book: &Book, entity: Option<&Entity>, sink: &mut Sink<'_>) -> Result<(), Refusal> {
+pub fn read(
+    contents: &PipelineState,
+    entity: Option<&Entity>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
     let empty = || {
         Refusal::invalid(
             "the entity is empty; name a kind of entity (an unset entity reads nothing)",
         )
     };
     match entity.ok_or_else(empty)? {
-        Entity::TableEntry(entry) => table::read(book, entry, sink),
-        Entity::ActionProfileMember(member) => profile::read_members(book, member, sink),
-        Entity::ActionProfileGroup(group) => profile::read_groups(book, group, sink),
-        Entity::CounterEntry(entry) => array::read_counters(book, entry, sink),
-        Entity::MeterEntry(entry) => array::read_meters(book, entry, sink),
-        Entity::RegisterEntry(entry) => array::read_registers(book, entry, sink),
-        Entity::DirectCounterEntry(entry) => direct::read_counters(book, entry, sink),
-        Entity::DirectMeterEntry(entry) => direct::read_meters(book, entry, sink),
+        Entity::TableEntry(entry) => table::read(contents, entry, sink),
+        Entity::ActionProfileMember(member) => profile::read_members(contents, member, sink),
+        Entity::ActionProfileGroup(group) => profile::read_groups(contents, group, sink),
+        Entity::CounterEntry(entry) => array::read_counters(contents, entry, sink),
+        Entity::MeterEntry(entry) => array::read_meters(contents, entry, sink),
+        Entity::RegisterEntry(entry) => array::read_registers(contents, entry, sink),
+        Entity::DirectCounterEntry(entry) => direct::read_counters(contents, entry, sink),
+        Entity::DirectMeterEntry(entry) => direct::read_meters(contents, entry, sink),
         Entity::PacketReplicationEngineEntry(entry) => {
             match entry
                 .r#type
                 .as_ref()
                 .ok_or_else(|| missing("entry's type"))?
             {
-                Engine::MulticastGroupEntry(group) => replication::read_groups(book, group, sink),
+                Engine::MulticastGroupEntry(group) => {
+                    replication::read_groups(contents, group, sink)
+                }
                 Engine::CloneSessionEntry(session) => {
-                    replication::read_sessions(book, session, sink)
+                    replication::read_sessions(contents, session, sink)
                 }
             }
         }
-        Entity::ValueSetEntry(entry) => value_set::read(book, entry, sink),
-        Entity::DigestEntry(entry) => digest::read(book, entry, sink),
+        Entity::ValueSetEntry(entry) => value_set::read(contents, entry, sink),
+        Entity::DigestEntry(entry) => digest::read(contents, entry, sink),
         // A wildcard over the externs we have, of which there are none.
         Entity::ExternEntry(entry) if entry.extern_type_id == 0 => Ok(()),
         Entity::ExternEntry(entry) => Err(Refusal::not_found(format!(

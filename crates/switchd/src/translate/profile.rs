@@ -7,10 +7,10 @@ use p4runtime::p4::v1::action_profile_group::member::WatchKind;
 use p4runtime::p4::v1::entity::Entity;
 
 use super::action::{
-    Place, Surroundings, decode_action, encode_action, group_size, watch_number, weight,
+    Place, WriteContext, decode_action, encode_action, group_size, watch_number, weight,
     weight_message,
 };
-use super::book::{Book, Note, NoteKey, Step, View};
+use super::pipeline_state::{Note, NoteKey, PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::ProfileSchema;
 use super::{Sink, Steps, Verb, missing};
@@ -20,11 +20,11 @@ fn step(update: Update) -> Step {
 }
 
 /// Members and groups cannot be mixed with one-shot entries (P4Runtime 1.5, section 9.2.3).
-fn check_style(book: &View<'_>, profile: &ProfileSchema) -> Result<(), Refusal> {
+fn check_style(contents: &View<'_>, profile: &ProfileSchema) -> Result<(), Refusal> {
     if profile
         .tables
         .iter()
-        .all(|table| book.one_shots(*table).entries == 0)
+        .all(|table| contents.one_shots(*table).entries == 0)
     {
         return Ok(());
     }
@@ -38,11 +38,11 @@ fn check_style(book: &View<'_>, profile: &ProfileSchema) -> Result<(), Refusal> 
 /// # Errors
 /// INVALID_ARGUMENT; NOT_FOUND and others come from the state.
 pub fn write_member(
-    book: &View<'_>,
+    contents: &View<'_>,
     verb: Verb,
     given: &v1::ActionProfileMember,
 ) -> Result<Steps, Refusal> {
-    let schema = book.schema.profile(given.action_profile_id)?;
+    let schema = contents.schema.profile(given.action_profile_id)?;
     let here = |r: Refusal| {
         r.at(&format!(
             "member {} of profile `{}`",
@@ -57,7 +57,7 @@ pub fn write_member(
         return Ok(Steps::one(step(Update::DeleteMember { profile, member })));
     }
     if verb == Verb::Insert {
-        check_style(book, schema).map_err(here)?;
+        check_style(contents, schema).map_err(here)?;
     }
     let action = given
         .action
@@ -79,7 +79,7 @@ pub fn write_member(
 }
 
 fn members(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     profile: &ProfileSchema,
     given: &v1::ActionProfileGroup,
 ) -> Result<Vec<GroupMember>, Refusal> {
@@ -112,12 +112,12 @@ fn members(
 /// # Errors
 /// INVALID_ARGUMENT; NOT_FOUND and others come from the state.
 pub fn write_group(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     given: &v1::ActionProfileGroup,
 ) -> Result<Steps, Refusal> {
-    let schema = book.schema.profile(given.action_profile_id)?;
+    let schema = contents.schema.profile(given.action_profile_id)?;
     let here = |r: Refusal| {
         r.at(&format!(
             "group {} of profile `{}`",
@@ -135,9 +135,9 @@ pub fn write_group(
         return Ok(steps);
     }
     if verb == Verb::Insert {
-        check_style(book, schema).map_err(here)?;
+        check_style(contents, schema).map_err(here)?;
     }
-    let bound = bound(book, schema, verb, given).map_err(here)?;
+    let bound = bound(contents, schema, verb, given).map_err(here)?;
     let members = members(around, schema, given).map_err(here)?;
     group_size(schema, bound, members.iter().map(|m| m.weight)).map_err(|r| {
         // With a bound of the client's own the group has no room (9.2.2, rules on max_size).
@@ -172,7 +172,7 @@ pub fn write_group(
 
 /// The bound on a group: `max_size`, set at its insertion for good, within that of P4Info.
 fn bound(
-    book: &View<'_>,
+    contents: &View<'_>,
     schema: &ProfileSchema,
     verb: Verb,
     given: &v1::ActionProfileGroup,
@@ -190,9 +190,9 @@ fn bound(
         )));
     }
     if verb == Verb::Modify {
-        let exists = book.state().profile(schema.profile)?;
+        let exists = contents.state().profile(schema.profile)?;
         let exists = exists.groups().contains_key(&GroupId(given.group_id));
-        let note = book.note(NoteKey::Group(schema.profile, given.group_id));
+        let note = contents.note(NoteKey::Group(schema.profile, given.group_id));
         let before = note.map_or(0, |n| n.max_size);
         if exists && before != given.max_size {
             return Err(Refusal::invalid(format!(
@@ -208,11 +208,11 @@ fn bound(
 }
 
 /// The profiles a request names: all if the id is 0.
-fn selected(book: &Book, id: u32) -> Result<Vec<&ProfileSchema>, Refusal> {
+fn selected(contents: &PipelineState, id: u32) -> Result<Vec<&ProfileSchema>, Refusal> {
     if id == 0 {
-        return Ok(book.schema.profiles.values().collect());
+        return Ok(contents.schema.profiles.values().collect());
     }
-    Ok(vec![book.schema.profile(id)?])
+    Ok(vec![contents.schema.profile(id)?])
 }
 
 /// Hands out members.
@@ -220,20 +220,20 @@ fn selected(book: &Book, id: u32) -> Result<Vec<&ProfileSchema>, Refusal> {
 /// # Errors
 /// NOT_FOUND if the profile is not there, INVALID_ARGUMENT for a member of no profile.
 pub fn read_members(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::ActionProfileMember,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     if filter.action_profile_id == 0 && filter.member_id != 0 {
         return Err(Refusal::invalid("a member is named without its profile"));
     }
-    for schema in selected(book, filter.action_profile_id)? {
-        for (id, member) in book.state().profile(schema.profile)?.members() {
+    for schema in selected(contents, filter.action_profile_id)? {
+        for (id, member) in contents.state().profile(schema.profile)?.members() {
             if filter.member_id == 0 || filter.member_id == id.0 {
                 sink(Entity::ActionProfileMember(v1::ActionProfileMember {
                     action_profile_id: schema.id,
                     member_id: id.0,
-                    action: encode_action(&book.schema, &schema.actions, member.call()),
+                    action: encode_action(&contents.schema, &schema.actions, member.call()),
                 }))?;
             }
         }
@@ -246,15 +246,15 @@ pub fn read_members(
 /// # Errors
 /// NOT_FOUND if the profile is not there, INVALID_ARGUMENT for a group of no profile.
 pub fn read_groups(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::ActionProfileGroup,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     if filter.action_profile_id == 0 && filter.group_id != 0 {
         return Err(Refusal::invalid("a group is named without its profile"));
     }
-    for schema in selected(book, filter.action_profile_id)? {
-        for (id, group) in book.state().profile(schema.profile)?.groups() {
+    for schema in selected(contents, filter.action_profile_id)? {
+        for (id, group) in contents.state().profile(schema.profile)?.groups() {
             if filter.group_id != 0 && filter.group_id != id.0 {
                 continue;
             }
@@ -264,9 +264,9 @@ pub fn read_groups(
                 weight: weight_message(Some(schema), m.weight),
                 watch_kind: m
                     .watch_port
-                    .map(|p| WatchKind::WatchPort(book.schema.port_bytes(p))),
+                    .map(|p| WatchKind::WatchPort(contents.schema.port_bytes(p))),
             });
-            let note = book.note(NoteKey::Group(schema.profile, id.0));
+            let note = contents.note(NoteKey::Group(schema.profile, id.0));
             sink(Entity::ActionProfileGroup(v1::ActionProfileGroup {
                 action_profile_id: schema.id,
                 group_id: id.0,

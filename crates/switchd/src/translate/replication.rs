@@ -9,8 +9,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type;
 use p4runtime::p4::v1::replica::PortKind;
 
-use super::action::Surroundings;
-use super::book::{Book, Note, NoteKey, Step, View};
+use super::action::WriteContext;
+use super::pipeline_state::{Note, NoteKey, PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::Schema;
 use super::value::port_number;
@@ -25,8 +25,8 @@ struct Given {
 
 impl Given {
     /// The step that sets the backups, if there are or were any.
-    fn backups(self, book: &View<'_>, of: Copies) -> Option<Step> {
-        let any = !self.backups.is_empty() || !book.state().replication.backups(of).is_empty();
+    fn backups(self, contents: &View<'_>, of: Copies) -> Option<Step> {
+        let any = !self.backups.is_empty() || !contents.state().replication.backups(of).is_empty();
         any.then_some(Step::Update(Update::SetBackups {
             of,
             backups: self.backups,
@@ -47,7 +47,7 @@ pub const MAX_REPLICAS: usize = 1024;
 
 /// The backups of a replica: each on a port of its own, and none twice in all of the group (P4Runtime 1.5, section 9.5).
 fn backups(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     primary: Replica,
     given: &[v1::BackupReplica],
     seen: &mut BTreeSet<Replica>,
@@ -82,7 +82,7 @@ fn check_once(seen: &mut BTreeSet<Replica>, replica: Replica) -> Result<(), Refu
     )))
 }
 
-fn replicas(around: &Surroundings<'_>, given: &[v1::Replica]) -> Result<Given, Refusal> {
+fn replicas(around: &WriteContext<'_>, given: &[v1::Replica]) -> Result<Given, Refusal> {
     if given.len() > MAX_REPLICAS {
         return Err(Refusal::exhausted(format!(
             "there are {} replicas; at most {MAX_REPLICAS} copies of a packet are made",
@@ -150,8 +150,8 @@ fn check_there(there: bool, verb: Verb, what: &str) -> Result<(), Refusal> {
 /// # Errors
 /// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
 pub fn write_group(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     given: &v1::MulticastGroupEntry,
 ) -> Result<Steps, Refusal> {
@@ -164,7 +164,7 @@ pub fn write_group(
             )));
         }
     };
-    let there = book.state().replication.group(group).is_some();
+    let there = contents.state().replication.group(group).is_some();
     check_there(there, verb, &what)?;
     let key = NoteKey::Multicast(group);
     let of = Copies::Group(group);
@@ -184,7 +184,7 @@ pub fn write_group(
         group,
         replicas: new,
     }));
-    if let Some(step) = copies.backups(book, of) {
+    if let Some(step) = copies.backups(contents, of) {
         steps.push(step);
     }
     steps.push(Step::Note(key, note));
@@ -196,8 +196,8 @@ pub fn write_group(
 /// # Errors
 /// INVALID_ARGUMENT, ALREADY_EXISTS or NOT_FOUND.
 pub fn write_session(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     given: &v1::CloneSessionEntry,
 ) -> Result<Steps, Refusal> {
@@ -208,7 +208,7 @@ pub fn write_session(
     if session == 0 {
         return Err(Refusal::invalid("clone session ids start at 1"));
     }
-    let there = book.state().replication.session(session).is_some();
+    let there = contents.state().replication.session(session).is_some();
     check_there(there, verb, &what)?;
     let mut copies = Given::default();
     let (config, note) = if verb == Verb::Delete {
@@ -239,7 +239,7 @@ pub fn write_session(
         (Some(config), (given.class_of_service > 0).then_some(note))
     };
     let mut steps = Steps::one(Step::Update(Update::SetCloneSession { session, config }));
-    if let Some(step) = copies.backups(book, Copies::Session(session)) {
+    if let Some(step) = copies.backups(contents, Copies::Session(session)) {
         steps.push(step);
     }
     steps.push(Step::Note(NoteKey::Session(session), note));
@@ -255,19 +255,19 @@ fn entity(kind: Type) -> Entity {
 /// # Errors
 /// Those of the sink.
 pub fn read_groups(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::MulticastGroupEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for (group, replicas) in book.state().replication.groups() {
+    for (group, replicas) in contents.state().replication.groups() {
         if filter.multicast_group_id == 0 || filter.multicast_group_id == u32::from(*group) {
-            let note = book.note(NoteKey::Multicast(*group));
+            let note = contents.note(NoteKey::Multicast(*group));
             sink(entity(Type::MulticastGroupEntry(v1::MulticastGroupEntry {
                 multicast_group_id: (*group).into(),
                 replicas: messages(
-                    &book.schema,
+                    &contents.schema,
                     replicas,
-                    book.state().replication.backups(Copies::Group(*group)),
+                    contents.state().replication.backups(Copies::Group(*group)),
                 ),
                 metadata: note.map(|n| n.metadata.clone()).unwrap_or_default(),
             })))?;
@@ -281,20 +281,20 @@ pub fn read_groups(
 /// # Errors
 /// Those of the sink.
 pub fn read_sessions(
-    book: &Book,
+    contents: &PipelineState,
     filter: &v1::CloneSessionEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    for (id, session) in book.state().replication.sessions() {
+    for (id, session) in contents.state().replication.sessions() {
         if filter.session_id == 0 || filter.session_id == *id {
-            let note = book.note(NoteKey::Session(*id));
+            let note = contents.note(NoteKey::Session(*id));
             let length = session.truncate_to.unwrap_or(0);
             sink(entity(Type::CloneSessionEntry(v1::CloneSessionEntry {
                 session_id: *id,
                 replicas: messages(
-                    &book.schema,
+                    &contents.schema,
                     &session.replicas,
-                    book.state().replication.backups(Copies::Session(*id)),
+                    contents.state().replication.backups(Copies::Session(*id)),
                 ),
                 class_of_service: note.map_or(0, |n| n.class_of_service),
                 packet_length_bytes: i32::try_from(length).unwrap_or(i32::MAX),

@@ -10,10 +10,10 @@ use p4runtime::p4::v1::table_action;
 use quantities::{Bytes as ByteCount, Nanos};
 
 use super::action::{
-    Place, Surroundings, decode_action, decode_table_action, encode_action, encode_table_action,
+    Place, WriteContext, decode_action, decode_table_action, encode_action, encode_table_action,
 };
-use super::book::{Book, Note, NoteKey, Step, View};
 use super::key::{decode_key, encode_key};
+use super::pipeline_state::{Note, NoteKey, PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::TableSchema;
 use super::{Sink, Steps, Verb, array};
@@ -47,19 +47,19 @@ impl EntryName {
 /// # Errors
 /// See the sections cited above.
 pub fn write(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     verb: Verb,
     entry: &v1::TableEntry,
 ) -> Result<Steps, Refusal> {
-    let table = book.schema.table(entry.table_id)?;
+    let table = contents.schema.table(entry.table_id)?;
     let steps = if entry.is_default_action {
-        default_entry(book, around, table, verb, entry)
+        default_entry(contents, around, table, verb, entry)
     } else {
         match verb {
             Verb::Delete => delete(table, entry),
-            Verb::Insert => insert(book, around, table, entry),
-            Verb::Modify => modify(book, around, table, entry),
+            Verb::Insert => insert(contents, around, table, entry),
+            Verb::Modify => modify(contents, around, table, entry),
         }
     };
     steps.map_err(|r| r.at(&format!("table `{}`", table.name)))
@@ -161,7 +161,7 @@ fn options(
 /// Says what the meter of an entry has marked, if the message says so.
 fn set_marked(
     steps: &mut Steps,
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     name: EntryRef,
     entry: &v1::TableEntry,
@@ -211,8 +211,8 @@ fn const_entries() -> Refusal {
 }
 
 fn insert(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     entry: &v1::TableEntry,
 ) -> Result<Steps, Refusal> {
@@ -229,7 +229,7 @@ fn insert(
     let Some(action) = &entry.action else {
         return Err(super::missing("action"));
     };
-    check_style(book, table, action)?;
+    check_style(contents, table, action)?;
     let (action, explicit) = decode_table_action(around, table, action)?;
     let note = note(entry, explicit);
     let noted = (note != Note::default()).then(|| (key.clone(), note));
@@ -256,14 +256,14 @@ fn insert(
 
 /// The whole snapshot: what is left out goes back to its default, but for the action and the counter (p4runtime.md 17).
 fn modify(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     entry: &v1::TableEntry,
 ) -> Result<Steps, Refusal> {
     let name = entry_name(table, entry)?;
     check_fields(table, entry)?;
-    let state = book.state().table(table.table)?;
+    let state = contents.state().table(table.table)?;
     let installed = state
         .find(&name.key, name.priority)
         .map_err(p4exec::StateError::from)?;
@@ -280,12 +280,13 @@ fn modify(
     }
     let (action, explicit) = match &entry.action {
         Some(action) => {
-            check_style(book, table, action)?;
+            check_style(contents, table, action)?;
             decode_table_action(around, table, action)?
         }
         // Without action the action stays.
         None => {
-            let note = installed.and_then(|e| book.note(NoteKey::Entry(table.table, e.handle())));
+            let note =
+                installed.and_then(|e| contents.note(NoteKey::Entry(table.table, e.handle())));
             let action = installed
                 .map(|e| e.action())
                 .ok_or_else(|| super::missing("entry"))?;
@@ -315,7 +316,7 @@ fn modify(
 
 /// The steps for the direct resources of an entry whose action cannot be changed, or of the default entry.
 fn direct(
-    around: &Surroundings<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     name: EntryRef,
     entry: &v1::TableEntry,
@@ -342,18 +343,18 @@ fn direct(
 
 /// Entries of one selector are all one-shot or none is (P4Runtime 1.5, section 9.2.3).
 fn check_style(
-    book: &View<'_>,
+    contents: &View<'_>,
     table: &TableSchema,
     action: &v1::TableAction,
 ) -> Result<(), Refusal> {
     let Some(profile) = table.profile else {
         return Ok(());
     };
-    let profile = book.schema.profile(profile)?;
+    let profile = contents.schema.profile(profile)?;
     use table_action::Type;
     match &action.r#type {
         Some(Type::ActionProfileActionSet(_)) => {
-            let state = book.state().profile(profile.profile)?;
+            let state = contents.state().profile(profile.profile)?;
             if state.members().is_empty() && state.groups().is_empty() {
                 return Ok(());
             }
@@ -368,8 +369,8 @@ fn check_style(
 
 /// Always there: MODIFY only; no action brings back the program's own (p4runtime.md 13).
 fn default_entry(
-    book: &View<'_>,
-    around: &Surroundings<'_>,
+    contents: &View<'_>,
+    around: &WriteContext<'_>,
     table: &TableSchema,
     verb: Verb,
     entry: &v1::TableEntry,
@@ -388,7 +389,7 @@ fn default_entry(
         None => None,
         Some(Some(table_action::Type::Action(action))) => {
             if table.profile.is_some() {
-                check_indirect_default(book, table, action)?;
+                check_indirect_default(contents, table, action)?;
             }
             Some(decode_action(&table.actions, action, Place::Default)?)
         }
@@ -411,12 +412,12 @@ fn default_entry(
 
 /// Tables with a profile may only have the program's own default action (P4Runtime 1.5, section 9.1.3).
 fn check_indirect_default(
-    book: &View<'_>,
+    contents: &View<'_>,
     table: &TableSchema,
     action: &v1::Action,
 ) -> Result<(), Refusal> {
-    let own = book.state().table(table.table)?.default_action();
-    let own = own.and_then(|call| encode_action(book.schema, &table.actions, &call));
+    let own = contents.state().table(table.table)?.default_action();
+    let own = own.and_then(|call| encode_action(contents.schema, &table.actions, &call));
     match own {
         Some(own) if own.action_id != action.action_id => Err(Refusal::denied(
             "a table with an action profile keeps the default action of the program",
@@ -429,7 +430,11 @@ fn check_indirect_default(
 ///
 /// # Errors
 /// INVALID_ARGUMENT or NOT_FOUND if the request names what cannot be.
-pub fn read(book: &Book, filter: &v1::TableEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
+pub fn read(
+    contents: &PipelineState,
+    filter: &v1::TableEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
     if filter.table_id == 0 {
         let plain = v1::TableEntry {
             counter_data: None,
@@ -445,30 +450,30 @@ pub fn read(book: &Book, filter: &v1::TableEntry, sink: &mut Sink<'_>) -> Result
                 "a read of all tables (table id 0) takes no other filter",
             ));
         }
-        for table in book.schema.tables.values() {
-            read_table(book, table, filter, sink)?;
+        for table in contents.schema.tables.values() {
+            read_table(contents, table, filter, sink)?;
         }
         return Ok(());
     }
-    let table = book.schema.table(filter.table_id)?;
+    let table = contents.schema.table(filter.table_id)?;
     let here = |r: Refusal| r.at(&format!("table `{}`", table.name));
     if filter.time_since_last_hit.is_some() && !table.idle_timeout {
         return Err(here(Refusal::invalid(
             "time_since_last_hit is asked for, but entries do not age",
         )));
     }
-    read_table(book, table, filter, sink).map_err(here)
+    read_table(contents, table, filter, sink).map_err(here)
 }
 
 fn read_table(
-    book: &Book,
+    contents: &PipelineState,
     table: &TableSchema,
     filter: &v1::TableEntry,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
-    let state = book.state().table(table.table)?;
+    let state = contents.state().table(table.table)?;
     let mut reader = Reader {
-        book,
+        contents,
         table,
         filter,
         wants_data: (filter.counter_data.is_some() && table.counter.is_some())
@@ -479,7 +484,7 @@ fn read_table(
         sink,
     };
     if filter.is_default_action {
-        let message = read_default(book, table)?;
+        let message = read_default(contents, table)?;
         reader.give(None, message)?;
         return reader.flush();
     }
@@ -497,10 +502,10 @@ fn read_table(
     reader.flush()
 }
 
-fn read_default(book: &Book, table: &TableSchema) -> Result<v1::TableEntry, Refusal> {
-    let state = book.state().table(table.table)?;
+fn read_default(contents: &PipelineState, table: &TableSchema) -> Result<v1::TableEntry, Refusal> {
+    let state = contents.state().table(table.table)?;
     let call = state.default_action();
-    let action = call.and_then(|call| encode_action(&book.schema, &table.actions, &call));
+    let action = call.and_then(|call| encode_action(&contents.schema, &table.actions, &call));
     let mut entry = v1::TableEntry {
         table_id: table.id,
         is_default_action: true,
@@ -509,7 +514,7 @@ fn read_default(book: &Book, table: &TableSchema) -> Result<v1::TableEntry, Refu
         }),
         ..Default::default()
     };
-    if let Some(note) = book.note(NoteKey::Default(table.table)) {
+    if let Some(note) = contents.note(NoteKey::Default(table.table)) {
         entry.metadata = note.metadata.clone();
         entry.set_cookie(note.cookie);
     }
@@ -517,7 +522,7 @@ fn read_default(book: &Book, table: &TableSchema) -> Result<v1::TableEntry, Refu
 }
 
 struct Reader<'a, 's> {
-    book: &'a Book,
+    contents: &'a PipelineState,
     table: &'a TableSchema,
     filter: &'a v1::TableEntry,
     /// Whether something is asked for that only the data plane knows.
@@ -537,12 +542,12 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let note = self
-            .book
+            .contents
             .note(NoteKey::Entry(self.table.table, entry.handle()));
         if filter.cookie() != 0 && note.map(|n| n.cookie) != Some(filter.cookie()) {
             return Ok(());
         }
-        let message = entry_message(self.book, self.table, entry, note);
+        let message = entry_message(self.contents, self.table, entry, note);
         if let Some(wanted) = filter.action.as_ref().and_then(|a| a.r#type.as_ref()) {
             let given = message.action.as_ref().and_then(|a| a.r#type.as_ref());
             if !same_action(wanted, given) {
@@ -570,7 +575,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let (slots, messages): (Vec<_>, Vec<_>) = self.waiting.drain(..).unzip();
-        let data = self.book.control.entry_data(self.table.table, slots)?;
+        let data = self.contents.control.entry_data(self.table.table, slots)?;
         for (mut message, data) in messages.into_iter().zip(data) {
             self.complete(&mut message, &data);
             (self.sink)(Entity::TableEntry(message))?;
@@ -612,7 +617,7 @@ fn same_action(wanted: &table_action::Type, given: Option<&table_action::Type>) 
 /// The message of an entry, without what the data plane knows.
 #[must_use]
 pub fn entry_message(
-    book: &Book,
+    contents: &PipelineState,
     table: &TableSchema,
     entry: EntryView<'_>,
     note: Option<&Note>,
@@ -621,7 +626,7 @@ pub fn entry_message(
     let mut message = v1::TableEntry {
         table_id: table.id,
         r#match: encode_key(&table.fields, &entry.key()),
-        action: encode_table_action(&book.schema, table, &entry.action(), explicit),
+        action: encode_table_action(&contents.schema, table, &entry.action(), explicit),
         priority: entry.priority().0,
         metadata: entry.controller_metadata().to_vec(),
         idle_timeout_ns: i64::try_from(entry.idle_timeout().get()).unwrap_or(i64::MAX),

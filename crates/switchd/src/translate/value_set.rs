@@ -5,8 +5,8 @@ use p4exec::tables::FieldMatch;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::book::{Book, Step, View};
 use super::key::{decode_key, encode_key};
+use super::pipeline_state::{PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::{Schema, ValueSetSchema, unknown};
 use super::{Sink, Steps, Verb};
@@ -22,9 +22,9 @@ fn find(schema: &Schema, id: u32) -> Result<&ValueSetSchema, Refusal> {
 ///
 /// # Errors
 /// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS for a member given twice; RESOURCE_EXHAUSTED comes from the state.
-pub fn write(book: &View<'_>, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps, Refusal> {
+pub fn write(contents: &View<'_>, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps, Refusal> {
     verb.only_modify("value set")?;
-    let schema = find(book.schema, given.value_set_id)?;
+    let schema = find(contents.schema, given.value_set_id)?;
     let mut members: Vec<Vec<FieldMatch>> = Vec::with_capacity(given.members.len());
     for (index, member) in given.members.iter().enumerate() {
         let here = |r: Refusal| r.at(&format!("value set `{}`: member {index}", schema.name));
@@ -44,14 +44,18 @@ pub fn write(book: &View<'_>, verb: Verb, given: &v1::ValueSetEntry) -> Result<S
 ///
 /// # Errors
 /// NOT_FOUND.
-pub fn read(book: &Book, filter: &v1::ValueSetEntry, sink: &mut Sink<'_>) -> Result<(), Refusal> {
+pub fn read(
+    contents: &PipelineState,
+    filter: &v1::ValueSetEntry,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
     let schemas: Vec<_> = if filter.value_set_id == 0 {
-        book.schema.value_sets.values().collect()
+        contents.schema.value_sets.values().collect()
     } else {
-        vec![find(&book.schema, filter.value_set_id)?]
+        vec![find(&contents.schema, filter.value_set_id)?]
     };
     for schema in schemas {
-        let state = book.state().value_set(schema.set)?;
+        let state = contents.state().value_set(schema.set)?;
         let members = state.members().iter();
         sink(Entity::ValueSetEntry(v1::ValueSetEntry {
             value_set_id: schema.id,

@@ -11,7 +11,7 @@ use quantities::{Bytes, PortId};
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::server::ServerConfig;
-use switchd::server::build::{BuildLimits, ChildBuilder, MOST_WAITING, PipelineBuilder};
+use switchd::server::build::{BuildLimits, ChildBuilder, MAX_WAITING, PipelineBuilder};
 use tokio::task::JoinHandle;
 use tonic::{Code, Status};
 
@@ -332,7 +332,7 @@ async fn a_call_that_is_cancelled_ends_its_child_and_makes_room() {
     // One is built, the others wait, more than that are refused at once.
     let mut calls = vec![begin(&client, Set::Verify, &program)];
     until("the first child", || running() == 1).await;
-    calls.extend((0..MOST_WAITING).map(|_| begin(&client, Set::Verify, &program)));
+    calls.extend((0..MAX_WAITING).map(|_| begin(&client, Set::Verify, &program)));
     let refused = loop {
         // The calls that wait have perhaps not come yet; then this one waits.
         let mut call = begin(&client, Set::Verify, &program);

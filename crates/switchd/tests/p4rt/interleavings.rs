@@ -351,8 +351,21 @@ impl World {
         });
         let name = name.unwrap();
         assert!(name.ends_with(NAMES[client]), "{name}");
-        let table = running.book.schema.tables.values().next().unwrap().table;
-        let entries = running.book.state().table(table).unwrap().iter().count();
+        let table = running
+            .contents
+            .schema
+            .tables
+            .values()
+            .next()
+            .unwrap()
+            .table;
+        let entries = running
+            .contents
+            .state()
+            .table(table)
+            .unwrap()
+            .iter()
+            .count();
         assert_eq!(entries, seen.entries);
     }
 }

@@ -145,12 +145,16 @@ fn idle() -> Engine {
 fn restore(folder: &Path, engine: &Engine) -> Result<usize, StoreError> {
     let restored = Store::open(folder)?.restore(engine.handle())?;
     let pipeline = restored.unwrap();
-    let schema = &pipeline.book.schema;
+    let schema = &pipeline.contents.schema;
     let table = schema
         .tables
         .values()
         .find(|t| t.name.ends_with("exact_one"));
-    let table = pipeline.book.state().table(table.unwrap().table).unwrap();
+    let table = pipeline
+        .contents
+        .state()
+        .table(table.unwrap().table)
+        .unwrap();
     Ok(table.iter().count())
 }
 

@@ -28,7 +28,7 @@ const RECEIVE: u32 = 4096;
 /// Frames that may wait to be sent; a power of two.
 const SEND: u32 = 1024;
 /// More queues than that are not served.
-const MOST_QUEUES: u32 = 64;
+const MAX_QUEUES: u32 = 64;
 /// What the kernel keeps free at the head of a frame (`XDP_PACKET_HEADROOM`), in bytes.
 const HEADROOM: usize = 256;
 /// Ethernet header and two tags, in bytes.
@@ -204,10 +204,10 @@ impl Xdp {
     /// Opens an interface.
     pub(super) fn open(link: &Link) -> Result<Self, NetError> {
         let what = || format!("opening {} by AF_XDP", link.name);
-        let program = Program::load(MOST_QUEUES)?;
+        let program = Program::load(MAX_QUEUES)?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).tried(what(), BPF)?;
         let mut queues = Vec::new();
-        for number in 0..MOST_QUEUES {
+        for number in 0..MAX_QUEUES {
             let Some(queue) = Queue::open(link, number)? else {
                 break;
             };

@@ -11,7 +11,7 @@ use topology::{SwitchId, Topology};
 use crate::simulate::report::{Report, queue_name};
 
 /// Queues beside the circle that are drawn.
-const MOST_QUEUES: usize = 24;
+const MAX_QUEUES: usize = 24;
 const WIDTH: f64 = 960.0;
 /// Half the size of a queue's box.
 const BOX: (f64, f64) = (74.0, 19.0);
@@ -33,7 +33,7 @@ pub(super) fn draw(
     let (mut inner, outer): (Vec<QueueId>, Vec<QueueId>) =
         queues.into_iter().partition(|&q| rank(q).is_some());
     inner.sort_by_key(|&q| rank(q));
-    let left_out = outer.len().saturating_sub(MOST_QUEUES);
+    let left_out = outer.len().saturating_sub(MAX_QUEUES);
     let (places, height) = arrange(&inner, &outer[..outer.len() - left_out], edges);
     let mut page = Page::new(title, WIDTH, height);
     let _ = writeln!(

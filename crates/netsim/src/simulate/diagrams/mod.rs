@@ -14,9 +14,9 @@ use super::report::{Report, port_name};
 use super::world::World;
 
 /// Curves that are drawn; what is beyond is drawn as one sum.
-const MOST_CURVES: usize = 8;
+const MAX_CURVES: usize = 8;
 /// Rows of the Gantt chart: the queues that were paused longest.
-const MOST_ROWS: usize = 48;
+const MAX_ROWS: usize = 48;
 
 /// See the module documentation. Each is a whole SVG document.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,10 +168,10 @@ impl Drawing {
 
 /// The first curves, and the sum of the others.
 fn few(mut series: Series) -> Series {
-    if series.len() <= MOST_CURVES {
+    if series.len() <= MAX_CURVES {
         return series;
     }
-    let rest = series.split_off(MOST_CURVES - 1);
+    let rest = series.split_off(MAX_CURVES - 1);
     let points = rest.iter().map(|(_, v)| v.len()).max().unwrap_or(0);
     let sum = |at: usize| rest.iter().filter_map(|(_, v)| v.get(at)).sum::<f64>();
     series.push((
@@ -187,8 +187,8 @@ fn highest(mut series: Series) -> (Series, usize) {
     series.retain(|(_, values)| most(values) > 0.0);
     // Equal ones stay in the topology's order.
     series.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
-    let left_out = series.len().saturating_sub(MOST_CURVES);
-    series.truncate(MOST_CURVES);
+    let left_out = series.len().saturating_sub(MAX_CURVES);
+    series.truncate(MAX_CURVES);
     (series, left_out)
 }
 
@@ -253,8 +253,8 @@ fn paused(world: &World) -> (Vec<Row>, usize) {
     let rows = spans.into_iter().map(|(queue, s)| (total(&s), queue, s));
     let mut rows: Vec<Row> = rows.collect();
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let left_out = rows.len().saturating_sub(MOST_ROWS);
-    rows.truncate(MOST_ROWS);
+    let left_out = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
     rows.sort_by_key(|row| row.1);
     (rows, left_out)
 }

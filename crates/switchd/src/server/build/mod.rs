@@ -26,7 +26,7 @@ use crate::engine::{EngineHandle, ExecutorKind, ReadyProgram};
 use crate::translate::refusal::Refusal;
 
 /// Builds that wait for their turn; more are refused.
-pub const MOST_WAITING: usize = 8;
+pub const MAX_WAITING: usize = 8;
 
 /// What building one program may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,14 +179,14 @@ impl Builds {
             builder,
             engine,
             turn: Arc::new(Semaphore::new(1)),
-            places: Arc::new(Semaphore::new(1 + MOST_WAITING)),
+            places: Arc::new(Semaphore::new(1 + MAX_WAITING)),
         }
     }
 
     async fn turn(&self) -> Result<Turn, Refusal> {
         let full = |_| {
             Refusal::exhausted(format!(
-                "{MOST_WAITING} programs wait to be built already; try again later"
+                "{MAX_WAITING} programs wait to be built already; try again later"
             ))
         };
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(full)?;

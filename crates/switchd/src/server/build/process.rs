@@ -14,10 +14,10 @@ use crate::engine::ExecutorKind;
 use crate::translate::refusal::Refusal;
 
 /// The largest answer that is taken, in bytes.
-const MOST_ANSWER: u64 = 512 << 20;
+const MAX_ANSWER_BYTES: u64 = 512 << 20;
 
 /// What is kept of what a child says on standard error, in bytes.
-const MOST_SAID: u64 = 16 << 10;
+const MAX_STDERR_BYTES: u64 = 16 << 10;
 
 /// What a child says, and how it ended.
 struct Ended {
@@ -59,7 +59,7 @@ pub(super) async fn run(
             return Err(too_much(&format!("{time} s")));
         }
     };
-    if ended.status.success() && ended.answer.len() as u64 <= MOST_ANSWER {
+    if ended.status.success() && ended.answer.len() as u64 <= MAX_ANSWER_BYTES {
         return Ok(ended.answer);
     }
     Err(explain(&ended, limits))
@@ -94,8 +94,11 @@ async fn exchange(child: &mut Child, request: [Vec<u8>; 2]) -> std::io::Result<E
             }
         }
     };
-    let ((), answer, said) =
-        tokio::join!(send, read(output, MOST_ANSWER + 1), read(errors, MOST_SAID));
+    let ((), answer, said) = tokio::join!(
+        send,
+        read(output, MAX_ANSWER_BYTES + 1),
+        read(errors, MAX_STDERR_BYTES)
+    );
     let status = child.wait().await?;
     // Until now the child's input had to stay open.
     drop(input);
@@ -122,8 +125,8 @@ fn too_much(limit: &str) -> Refusal {
 /// Why a child gave no answer.
 fn explain(ended: &Ended, limits: &BuildLimits) -> Refusal {
     let said = |text: &str| ended.said.contains(text);
-    if ended.answer.len() as u64 > MOST_ANSWER {
-        return too_much(&format!("{MOST_ANSWER} bytes when it is compiled"));
+    if ended.answer.len() as u64 > MAX_ANSWER_BYTES {
+        return too_much(&format!("{MAX_ANSWER_BYTES} bytes when it is compiled"));
     }
     if ended.status.signal() == Some(Signal::XCPU.as_raw()) {
         let processor = limits.processor.as_secs().max(1);

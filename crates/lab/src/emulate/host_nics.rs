@@ -16,7 +16,7 @@ const TURN: usize = 256;
 /// How late a frame may be and still count as sent in time, as in the switches.
 const CATCH_UP: Duration = Duration::from_millis(20);
 /// The longest sleep: whoever changes something wakes the thread, so this only bounds the harm of a lost wake-up.
-const NAP: Duration = Duration::from_millis(100);
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// What the thread and others share.
 struct Shared {
@@ -27,7 +27,7 @@ struct Shared {
 }
 
 /// The cards while they run.
-pub(super) struct Cards {
+pub(super) struct HostNics {
     shared: Arc<Shared>,
     wake: Wake,
     thread: Option<JoinHandle<Served>>,
@@ -42,7 +42,7 @@ pub(super) struct Served {
     pub(super) overrun: u64,
 }
 
-impl Cards {
+impl HostNics {
     /// Starts. Sockets are in the order of the hosts.
     pub(super) fn start(
         hosts: Hosts,
@@ -104,7 +104,7 @@ impl Cards {
     }
 }
 
-impl Drop for Cards {
+impl Drop for HostNics {
     fn drop(&mut self) {
         self.stop();
     }
@@ -131,7 +131,7 @@ impl Driver {
         while !self.shared.stop.load(Ordering::Acquire) {
             let heard = self.round(&mut frame);
             let next = self.due.iter().copied().min().unwrap_or(u64::MAX);
-            let nap = self.clock.until(next).min(NAP);
+            let nap = self.clock.until(next).min(LONGEST_SLEEP);
             if nap.is_zero() {
                 continue;
             }

@@ -14,7 +14,7 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry;
 use p4runtime::p4::v1::entity::Entity;
 
-use super::action::Surroundings;
+use super::action::WriteContext;
 use super::refusal::Refusal;
 use super::schema::Schema;
 use super::{fast, write};
@@ -68,13 +68,13 @@ pub struct OneShots {
 pub struct Notes {
     notes: BTreeMap<NoteKey, Note>,
     one_shots: BTreeMap<TableId, OneShots>,
-    undone: Vec<Unnoted>,
+    undone: Vec<NoteUndo>,
     /// The shortest idle timeout asked for since somebody took note of it, in nanoseconds; [`u64::MAX`] for none.
     shortest_idle: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Unnoted {
+enum NoteUndo {
     Note(NoteKey, Option<Note>),
     OneShots(TableId, OneShots),
 }
@@ -97,16 +97,16 @@ impl Notes {
             None => self.notes.remove(&key),
         };
         if old.is_some() || self.notes.contains_key(&key) {
-            self.undone.push(Unnoted::Note(key, old));
+            self.undone.push(NoteUndo::Note(key, old));
         }
     }
 
     fn roll_back(&mut self, mark: usize) {
         for undone in self.undone.drain(mark..).rev() {
             match undone {
-                Unnoted::Note(key, Some(note)) => drop(self.notes.insert(key, note)),
-                Unnoted::Note(key, None) => drop(self.notes.remove(&key)),
-                Unnoted::OneShots(table, count) => drop(self.one_shots.insert(table, count)),
+                NoteUndo::Note(key, Some(note)) => drop(self.notes.insert(key, note)),
+                NoteUndo::Note(key, None) => drop(self.notes.remove(&key)),
+                NoteUndo::OneShots(table, count) => drop(self.one_shots.insert(table, count)),
             }
         }
     }
@@ -168,7 +168,7 @@ const THING: usize = 256;
 const REPLICA: usize = 8;
 
 /// See the module's documentation.
-pub struct Book {
+pub struct PipelineState {
     /// The program and its names.
     pub schema: Arc<Schema>,
     /// The state.
@@ -176,8 +176,8 @@ pub struct Book {
     notes: Notes,
 }
 
-impl Book {
-    /// A book without notes.
+impl PipelineState {
+    /// A pipeline state without notes.
     #[must_use]
     pub fn new(schema: Arc<Schema>, control: Control) -> Self {
         Self {
@@ -270,7 +270,7 @@ pub(super) struct Scratch {
 
 /// A point of a batch to go back to.
 #[derive(Clone, Copy, Debug)]
-pub struct BookMark {
+pub struct Savepoint {
     state: Mark,
     notes: usize,
 }
@@ -285,7 +285,7 @@ pub struct Staging<'b> {
 }
 
 /// Why the transaction is there: only `finish` takes it, and it takes the batch as well.
-const OPEN: &str = "the batch is not finished yet";
+const TRANSACTION_PRESENT: &str = "the batch is not finished yet";
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
@@ -297,7 +297,7 @@ impl Drop for Staging<'_> {
 
 impl<'b> Staging<'b> {
     fn transaction(&mut self) -> &mut Transaction<'b> {
-        self.transaction.as_mut().expect(OPEN)
+        self.transaction.as_mut().expect(TRANSACTION_PRESENT)
     }
 
     /// The state with what was done so far.
@@ -305,27 +305,31 @@ impl<'b> Staging<'b> {
     pub fn view(&self) -> View<'_> {
         View {
             schema: self.schema,
-            state: self.transaction.as_ref().expect(OPEN).control(),
+            state: self
+                .transaction
+                .as_ref()
+                .expect(TRANSACTION_PRESENT)
+                .control(),
             notes: self.notes,
         }
     }
 
     /// Here, to go back to.
     #[must_use]
-    pub fn mark(&self) -> BookMark {
-        BookMark {
-            state: self.transaction.as_ref().expect(OPEN).mark(),
+    pub fn mark(&self) -> Savepoint {
+        Savepoint {
+            state: self.transaction.as_ref().expect(TRANSACTION_PRESENT).mark(),
             notes: self.notes.undone.len(),
         }
     }
 
     /// Takes back everything done since a mark.
-    pub fn roll_back(&mut self, mark: BookMark) {
+    pub fn roll_back(&mut self, mark: Savepoint) {
         self.transaction().roll_back(mark.state);
         self.notes.roll_back(mark.notes);
     }
 
-    /// Keeps what was done, to be put in force by [`Book::commit`].
+    /// Keeps what was done, to be put in force by [`PipelineState::commit`].
     #[must_use]
     pub fn finish(mut self) -> Delta {
         let delta = self.transaction.take().map(Transaction::commit);
@@ -338,7 +342,7 @@ impl<'b> Staging<'b> {
     /// Why it is refused.
     pub fn update(
         &mut self,
-        around: &Surroundings<'_>,
+        around: &WriteContext<'_>,
         update: &v1::Update,
     ) -> Result<(), Refusal> {
         if let Some(Entity::TableEntry(entry)) =
@@ -349,7 +353,7 @@ impl<'b> Staging<'b> {
             let shortest = self.notes.shortest_idle.get_mut();
             *shortest = timeout.min(*shortest);
         }
-        let transaction = self.transaction.as_mut().expect(OPEN);
+        let transaction = self.transaction.as_mut().expect(TRANSACTION_PRESENT);
         if fast::write(
             self.schema,
             transaction,
@@ -443,7 +447,7 @@ impl<'b> Staging<'b> {
         is: Option<u64>,
     ) -> Result<(), Refusal> {
         let before = self.view().one_shots(table);
-        self.notes.undone.push(Unnoted::OneShots(table, before));
+        self.notes.undone.push(NoteUndo::OneShots(table, before));
         let after = OneShots {
             entries: before.entries + usize::from(is.is_some()) - usize::from(was.is_some()),
             size: before.size + is.unwrap_or(0) - was.unwrap_or(0),
