@@ -94,7 +94,7 @@ pub enum FailoverError {
     },
     /// More trees than the topology has.
     #[error(
-        "{asked} {kind} disjoint trees are needed (one more than the failures to survive, which are 1 by default), but this \
+        "{asked} {kind} disjoint trees are needed (one more than the failures to survive), but this \
          topology has {found}{place}; choose `--trees {found}`, which survives {resilience}, or a scheme without trees (plinko)"
     )]
     Trees {

@@ -155,7 +155,7 @@ fn faults_of_links_name_their_place() {
     );
     assert!(refused("{\"a\": 1}").contains("its keys are a"));
     assert!(refused("{").contains("it is not valid JSON"));
-    assert!(refused("just text").starts_with("containerlab topology: "));
+    assert!(refused("just text").contains("YAML without the key `topology`"));
 }
 
 #[test]
