@@ -1,5 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod df;
 pub(super) mod failover;
 mod p4runtime;
 mod ports;
@@ -59,6 +60,8 @@ enum Area {
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
     Failover,
+    /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
+    Df,
 }
 
 impl Area {
@@ -114,6 +117,7 @@ impl Bench {
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
+            Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Failover => {
                 let request = failover::Request {
                     only: self.only.as_deref(),

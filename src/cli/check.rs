@@ -145,6 +145,25 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
     }
 }
 
+/// The lossless priorities of a failover plan, in words.
+pub(super) fn describe_lossless(plan: &CheckedPlan, report: &CheckReport) -> String {
+    let priorities = report.lossless_priorities;
+    let word = if priorities == 1 {
+        "priority"
+    } else {
+        "priorities"
+    };
+    let kept = format!(
+        "what arrives was lossless on its whole way; {priorities} {word}, carried in {}",
+        plan.carrier().kind.name()
+    );
+    match report.resilience.priorities_at_least {
+        Some(least) if least as usize == priorities => format!("{kept}, and fewer cannot do"),
+        Some(2) => format!("{kept}; one alone would close a cycle"),
+        _ => kept,
+    }
+}
+
 fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     let topology = plan.topology();
     let size = format!(
@@ -152,12 +171,20 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
         topology.switches().len(),
         topology.hosts().len()
     );
-    if !plan.tables().has_tags() {
-        return terminal::facts(&[
+    if plan.tables().failover.is_some() {
+        let mut facts = vec![
             (report.verdict.name(), size),
             ("failures", describe_resilience(&report.resilience)),
-            ("checked in", format!("{:.3} s", report.seconds)),
-        ]);
+        ];
+        if plan.tables().has_tags() {
+            facts.push((
+                "deadlock",
+                "no cyclic buffer dependency, over all states of failure at once and whatever the hosts".to_owned(),
+            ));
+            facts.push(("lossless", describe_lossless(plan, report)));
+        }
+        facts.push(("checked in", format!("{:.3} s", report.seconds)));
+        return terminal::facts(&facts);
     }
     terminal::facts(&[
         ("proven", size),

@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
 use quantities::Bytes;
-use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Method, PathPolicy, failover, lossless_failover,
+};
 use schemes::{Algorithm, ClassSpec, SchemeError, TaggerOptions};
 use topology::Topology;
 use topology::routes::{RoutePolicy, parse_routes};
@@ -53,6 +55,8 @@ enum Scheme {
     Edst,
     /// Failover over arc-disjoint spanning trees toward every destination.
     Adst,
+    /// Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1).
+    DfFi,
 }
 
 impl Scheme {
@@ -64,6 +68,7 @@ impl Scheme {
             Self::MplsFrr => Some(FailoverScheme::MplsFrr),
             Self::Edst => Some(FailoverScheme::Edst),
             Self::Adst => Some(FailoverScheme::Adst),
+            Self::DfFi => Some(FailoverScheme::DfFi),
         }
     }
 }
@@ -85,6 +90,13 @@ enum PathsName {
     /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15
     /// section 4.5.3).
     Common,
+}
+
+/// How packets of failover schemes are kept lossless.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LosslessName {
+    /// The tag rises where keeping it could close a cycle of buffers (Tagger17), over all ways under all failures.
+    Rising,
 }
 
 /// What shapes failover tables.
@@ -125,9 +137,30 @@ struct FailoverArgs {
     /// The most hops that a route in a header may have, at most 32.
     #[arg(long, default_value_t = 16, value_name = "HOPS")]
     stack: u8,
+    /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by channels.
+    #[arg(long, value_enum, value_name = "HOW")]
+    lossless: Option<LosslessName>,
+    /// With df-fi: spread packets over at least so many channels [default: as few as are needed].
+    #[arg(long, value_name = "N")]
+    channels: Option<u8>,
 }
 
 impl FailoverArgs {
+    /// How packets are to be kept lossless, if they are.
+    fn method(&self, scheme: FailoverScheme) -> Result<Option<Method>, Fault> {
+        let channels = scheme == FailoverScheme::DfFi && self.lossless.is_none();
+        if self.channels.is_some() && !channels {
+            return Err(Fault::input(
+                "--channels spreads packets of --scheme df-fi over channels, and nothing else",
+            )
+            .help("leave it out, or plan with --scheme df-fi and without --lossless"));
+        }
+        Ok(match self.lossless {
+            Some(LosslessName::Rising) => Some(Method::Rising),
+            None => channels.then(|| Method::Channels(self.channels.unwrap_or(1))),
+        })
+    }
+
     fn options(&self, scheme: FailoverScheme, seed: u64) -> FailoverOptions {
         FailoverOptions {
             resilience: self.resilience.unwrap_or(1),
@@ -222,9 +255,9 @@ struct Tagging {
     /// Carry the class beside the tag, so that each class keeps its own limit.
     #[arg(long)]
     class_bits: bool,
-    /// Where in the packet tags travel.
-    #[arg(long, value_enum, default_value_t = CarrierName::Dscp)]
-    carrier: CarrierName,
+    /// Where in the packet tags travel [default: dscp, or shim with failover schemes].
+    #[arg(long, value_enum)]
+    carrier: Option<CarrierName>,
     /// How rules match ports.
     #[arg(long, value_enum, default_value_t = RulesName::PortSets)]
     rules: RulesName,
@@ -285,7 +318,22 @@ impl Plan {
     fn compute(&self, topology: &Topology, given: &Given) -> Result<Tables, Fault> {
         if let Some(scheme) = self.scheme.failover() {
             let options = self.failover.options(scheme, self.tagging.seed);
-            return failover(topology, &options).map_err(Fault::input);
+            return match self.failover.method(scheme)? {
+                None => {
+                    let reason =
+                        "without lossless tags: it is for `--lossless rising` or the scheme df-fi";
+                    given.refuse_all(own::OF_TAGS, reason)?;
+                    failover(topology, &options)
+                }
+                Some(method) => {
+                    let mut tagger = self.options(given)?;
+                    if self.tagging.carrier.is_none() {
+                        tagger.carrier = CarrierKind::Shim;
+                    }
+                    lossless_failover(topology, &options, method, &tagger)
+                }
+            }
+            .map_err(Fault::input);
         }
         let options = self.options(given)?;
         let routes = match self.scheme {
@@ -321,10 +369,10 @@ impl Plan {
             bounces,
             class_bits: tagging.class_bits,
             carrier: match tagging.carrier {
-                CarrierName::Dscp => CarrierKind::Dscp,
-                CarrierName::VlanPcp => CarrierKind::VlanPcp,
-                CarrierName::VlanVid => CarrierKind::VlanVid,
-                CarrierName::Shim => CarrierKind::Shim,
+                None | Some(CarrierName::Dscp) => CarrierKind::Dscp,
+                Some(CarrierName::VlanPcp) => CarrierKind::VlanPcp,
+                Some(CarrierName::VlanVid) => CarrierKind::VlanVid,
+                Some(CarrierName::Shim) => CarrierKind::Shim,
             },
             form: match tagging.rules {
                 RulesName::Exact => RuleForm::Exact,
@@ -431,7 +479,7 @@ fn refuse(error: &SchemeError) -> Fault {
 /// The plan for people.
 pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
     let topology = plan.topology();
-    if let (Some(figures), false) = (&summary.failover, plan.tables().has_tags()) {
+    if let Some(figures) = &summary.failover {
         return describe_failover(plan, summary, figures);
     }
     let provenance = &plan.tables().provenance;
@@ -499,7 +547,7 @@ fn describe_failover(
         .map(|(name, value)| format!("{name} {value}"))
         .collect();
     let mbit = |bits: u64| format!("{:.3} Mbit", bits as f64 / 1e6);
-    terminal::facts(&[
+    let mut facts = vec![
         (
             "topology",
             format!(
@@ -540,10 +588,21 @@ fn describe_failover(
                 figures.longest_reverse, figures.longest_forward
             ),
         ),
-        ("planned in", format!("{:.3} s", summary.seconds)),
-        (
-            summary.verdict.name(),
-            check::describe_resilience(&plan.report().resilience),
-        ),
-    ])
+    ];
+    let report = plan.report();
+    if plan.tables().has_tags() {
+        facts.push(("lossless", check::describe_lossless(plan, &report)));
+        let rules = plan.topology().switch_ids().map(|s| plan.counts(s).rules);
+        let (total, most) = rules.fold((0, 0), |(sum, most), own| (sum + own, most.max(own)));
+        facts.push((
+            "tag rules",
+            format!("{total} in all, at most {most} on a switch"),
+        ));
+    }
+    facts.push(("planned in", format!("{:.3} s", summary.seconds)));
+    facts.push((
+        summary.verdict.name(),
+        check::describe_resilience(&report.resilience),
+    ));
+    terminal::facts(&facts)
 }

@@ -334,6 +334,70 @@ fn more_than_the_target_has_is_the_targets_refusal() {
 }
 
 #[test]
+fn failover_plans_are_lossless_on_demand_and_cannot_be_built_then() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let jellyfish = ["topo", "jellyfish", "--switches", "8", "--ports", "6"];
+    done(
+        at,
+        &[&jellyfish[..], &["--fabric-ports", "4", "-o", "topo.json"]].concat(),
+    );
+    let plan = |scheme: &[&str]| {
+        let plan = ["plan", "topo.json", "-o", "plan.json", "--scheme"];
+        done(at, &[&plan[..], scheme].concat());
+        json(at, &["check", "plan.json"])
+    };
+    let plain = plan(&["plinko"]);
+    assert_eq!(
+        (&plain["proven"], &plain["cbd_free"]),
+        (&Value::Bool(true), &Value::Null)
+    );
+    assert_eq!(plain["cbd_free_unknown"], "the plan has no lossless class");
+    assert_eq!(plain["lossless_priorities"], 0);
+    for scheme in [
+        &["plinko", "--lossless", "rising"][..],
+        &["df-fi"],
+        &["df-fi", "--channels", "3"],
+    ] {
+        let report = plan(scheme);
+        assert_eq!(report["cbd_free"], true, "{scheme:?}");
+        assert_eq!(report["resilience"]["lossy"], 0);
+        assert!(report["lossless_priorities"].as_u64().unwrap() > 1);
+        refused(
+            at,
+            &["build", "plan.json", "--target", "v1model", "-o", "build"],
+            3,
+            &["lossless", "fails over"],
+        );
+    }
+    refused(
+        at,
+        &[
+            "plan",
+            "topo.json",
+            "--scheme",
+            "df-fi",
+            "--priorities",
+            "1",
+        ],
+        3,
+        &["lossless priorities", "have 1"],
+    );
+    refused(
+        at,
+        &["plan", "topo.json", "--lossless", "rising"],
+        2,
+        &["failover"],
+    );
+    refused(
+        at,
+        &["plan", "topo.json", "--scheme", "plinko", "--channels", "2"],
+        2,
+        &["df-fi"],
+    );
+}
+
+#[test]
 fn greedy_is_refused_with_the_conflicting_key() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();

@@ -9,22 +9,37 @@ use super::super::fault::Fault;
 use super::super::given::Given;
 use super::{Plan, Scheme};
 
+/// Options of lossless tags that failover schemes have too, if their packets are to be lossless.
+pub(super) const OF_TAGS: &[&str] = &[
+    "carrier",
+    "rules",
+    "priorities",
+    "buffer",
+    "mtu",
+    "tcam_bits",
+    "ports",
+];
+
 /// The schemes that an option shapes. One that is not listed shapes none, so that whoever adds it must say.
 fn owners(option: &str) -> &'static [Scheme] {
-    use Scheme::{Adst, Edst, Fcp, MplsFrr, Plinko, Tagger, Ttl};
+    use Scheme::{Adst, DfFi, Edst, Fcp, MplsFrr, Plinko, Tagger, Ttl};
     match option {
         "topology" | "scheme" | "output" | "seed" | "json" | "quiet" | "verbose" => {
             Scheme::value_variants()
         }
+        _ if OF_TAGS.contains(&option) => Scheme::value_variants(),
         "algorithm" => &[Tagger],
         "hops" => &[Ttl],
-        "routes" | "bounces" | "k" | "max_switches" | "classes" | "class" | "class_bits"
-        | "carrier" | "rules" | "priorities" | "buffer" | "mtu" | "tcam_bits" | "ports" => {
+        "routes" | "bounces" | "k" | "max_switches" | "classes" | "class" | "class_bits" => {
             &[Tagger, Ttl]
         }
-        "source_routes" | "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr],
+        "lossless" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi],
+        "channels" => &[DfFi],
+        "source_routes" | "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
         "trees" | "default_tree" | "mark_trees" => &[Edst, Adst],
-        "hop_by_hop" | "resilience" | "multipath" | "stack" => &[Plinko, Fcp, MplsFrr, Edst, Adst],
+        "hop_by_hop" | "resilience" | "multipath" | "stack" => {
+            &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi]
+        }
         _ => &[],
     }
 }

@@ -1,6 +1,7 @@
 //! The failover schemes in figures: time, state and compression; stretch, losses and throughput under failures;
 //! trees; the proof. Stephens15's figures stand beside ours where it has them.
 
+mod deadlock;
 mod equations;
 mod failures;
 mod paper;
@@ -18,6 +19,7 @@ use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
 
 use super::planning::MeasureError;
 
+pub use deadlock::{PriorityCase, PriorityFigure, priorities, priority_cases};
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{
     FailureFigure, FailurePlan, Sets, SwitchFailureFigure, failure_cases, plan_under_failures,

@@ -132,7 +132,8 @@ pub enum FailoverError {
     NoTables,
     /// More ways under failures than can be looked at.
     #[error(
-        "packets have more than {most} ways under the failures that the tables survive; ask for a lower `--resilience`, or          route to switches (`--multipath 1`)"
+        "packets have more than {most} ways under the failures that the tables survive; ask for a lower `--resilience`, or \
+         route to switches (`--multipath 1`)"
     )]
     Walks {
         /// How many can be.
@@ -140,7 +141,8 @@ pub enum FailoverError {
     },
     /// A unit that no channel can hold.
     #[error(
-        "the ways from `{source_switch}` to {destination} that begin with one link close a cycle of buffers by themselves, so no          channel can hold them; ask for a lower `--resilience`, another `--seed`, or `--lossless rising`"
+        "the ways from `{source_switch}` to {destination} that begin with one link close a cycle of buffers by themselves, so no \
+         channel can hold them; ask for a lower `--resilience`, another `--seed`, or `--lossless rising`"
     )]
     CyclicUnit {
         /// Where they begin.

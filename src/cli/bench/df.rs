@@ -1,0 +1,66 @@
+//! `switchwright bench df`: lossless priorities that failover needs, beside Stephens15's Tables 5.1 to 5.3.
+
+use serde::Serialize;
+
+use super::super::fault::Fault;
+use super::super::terminal::{self, Terminal};
+use crate::measure::Machine;
+use crate::measure::failover::{PriorityFigure, priorities, priority_cases};
+
+#[derive(Serialize)]
+struct Report {
+    machine: Machine,
+    priorities: Vec<PriorityFigure>,
+}
+
+/// Runs what has `only` in its name, such as `egft-b1 1024 t2 e1`.
+pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
+    let mut report = Report {
+        machine: Machine::here(),
+        priorities: Vec::new(),
+    };
+    for case in priority_cases() {
+        let name = case.name();
+        if !only.is_none_or(|text| name.contains(text)) {
+            continue;
+        }
+        let bar = terminal.progress(&name);
+        let figure = priorities(&case).map_err(Fault::input);
+        bar.finish_and_clear();
+        report.priorities.push(figure?);
+    }
+    terminal.result(&report, || describe(&report))
+}
+
+fn describe(report: &Report) -> String {
+    let number = |number: Option<u32>| number.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let rows: Vec<Vec<String>> = report
+        .priorities
+        .iter()
+        .map(|figure| {
+            vec![
+                figure.case.clone(),
+                figure.paper.to_string(),
+                number(figure.df_fi),
+                number(figure.df_fi_at_least),
+                number(figure.rising),
+                number(figure.rising_at_least),
+                format!("{:.1}", figure.seconds),
+            ]
+        })
+        .collect();
+    let header = [
+        "case",
+        "Stephens15",
+        "df-fi",
+        "at least",
+        "rising",
+        "at least",
+        "s",
+    ];
+    format!(
+        "{}\n{}- : more walks than are looked at; all with seed 1\n",
+        report.machine.describe(),
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
+    )
+}

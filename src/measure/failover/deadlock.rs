@@ -1,0 +1,493 @@
+//! How many lossless priorities failover needs: ours beside Stephens15's Tables 5.1 to 5.3.
+
+use schemes::TaggerOptions;
+use schemes::failover::{
+    FailoverError, FailoverOptions, FailoverScheme, Method, PathPolicy, failover, lossless,
+};
+use serde::Serialize;
+use topology::Topology;
+use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
+
+use super::super::machine::timed;
+use super::super::planning::MeasureError;
+use super::PORTS;
+
+/// A topology of those tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Graph {
+    /// An extended generalized fat-tree with so many hosts per unit of bisection bandwidth.
+    Egft(u8),
+    /// A random regular graph at full bisection bandwidth.
+    Jellyfish,
+}
+
+/// A row of those tables: virtual channels by the number of routings to every switch, 1, 2, 4 and 8.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    graph: Graph,
+    hosts: u32,
+    resilience: u8,
+    compression_aware: bool,
+    channels: [Option<u32>; 4],
+}
+
+const fn row(
+    graph: Graph,
+    hosts: u32,
+    resilience: u8,
+    compression_aware: bool,
+    channels: [Option<u32>; 4],
+) -> Row {
+    Row {
+        graph,
+        hosts,
+        resilience,
+        compression_aware,
+        channels,
+    }
+}
+
+/// Stephens15's Tables 5.1, 5.2 and 5.3, but for cells that the source leaves open.
+const ROWS: &[Row] = &[
+    row(
+        Graph::Egft(1),
+        512,
+        0,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Egft(1),
+        1024,
+        0,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Egft(1),
+        2048,
+        0,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Egft(1),
+        512,
+        1,
+        false,
+        [Some(1), Some(1), Some(1), None],
+    ),
+    row(Graph::Egft(1), 1024, 1, false, [Some(1), None, None, None]),
+    row(
+        Graph::Egft(1),
+        2048,
+        1,
+        false,
+        [Some(4), Some(7), Some(11), None],
+    ),
+    row(
+        Graph::Egft(1),
+        2048,
+        1,
+        true,
+        [Some(3), Some(5), None, None],
+    ),
+    row(
+        Graph::Egft(1),
+        512,
+        2,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Egft(1),
+        1024,
+        2,
+        false,
+        [Some(3), Some(5), Some(7), Some(11)],
+    ),
+    row(
+        Graph::Egft(1),
+        2048,
+        2,
+        false,
+        [Some(9), Some(16), Some(29), None],
+    ),
+    row(
+        Graph::Egft(1),
+        1024,
+        2,
+        true,
+        [Some(3), Some(4), Some(6), Some(10)],
+    ),
+    row(
+        Graph::Egft(1),
+        2048,
+        2,
+        true,
+        [Some(7), Some(12), Some(21), None],
+    ),
+    row(
+        Graph::Egft(1),
+        512,
+        4,
+        false,
+        [Some(2), Some(3), Some(5), None],
+    ),
+    row(
+        Graph::Egft(1),
+        1024,
+        4,
+        false,
+        [Some(9), Some(17), Some(31), None],
+    ),
+    row(
+        Graph::Egft(1),
+        2048,
+        4,
+        false,
+        [Some(27), Some(51), None, None],
+    ),
+    row(
+        Graph::Egft(1),
+        512,
+        4,
+        true,
+        [Some(2), Some(3), Some(4), None],
+    ),
+    row(
+        Graph::Egft(1),
+        1024,
+        4,
+        true,
+        [Some(7), Some(14), Some(25), None],
+    ),
+    row(Graph::Egft(1), 2048, 4, true, [Some(18), None, None, None]),
+    row(
+        Graph::Egft(6),
+        1024,
+        2,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Egft(6),
+        2048,
+        2,
+        false,
+        [Some(15), Some(26), Some(48), Some(89)],
+    ),
+    row(
+        Graph::Egft(6),
+        2048,
+        2,
+        true,
+        [Some(10), Some(18), Some(34), Some(62)],
+    ),
+    row(
+        Graph::Egft(6),
+        1024,
+        4,
+        false,
+        [Some(9), Some(16), Some(27), None],
+    ),
+    row(
+        Graph::Egft(6),
+        1024,
+        4,
+        true,
+        [Some(7), Some(13), Some(21), None],
+    ),
+    row(Graph::Egft(6), 2048, 4, false, [Some(49), None, None, None]),
+    row(
+        Graph::Egft(6),
+        2048,
+        4,
+        true,
+        [Some(31), None, Some(108), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        512,
+        0,
+        false,
+        [Some(1), Some(1), Some(1), Some(1)],
+    ),
+    row(
+        Graph::Jellyfish,
+        1024,
+        0,
+        false,
+        [Some(1), Some(1), Some(2), Some(2)],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        0,
+        false,
+        [Some(2), Some(2), Some(3), Some(4)],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        1,
+        false,
+        [Some(5), Some(7), Some(11), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        1,
+        true,
+        [Some(4), Some(6), Some(10), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        512,
+        2,
+        false,
+        [Some(2), Some(3), Some(3), Some(6)],
+    ),
+    row(
+        Graph::Jellyfish,
+        1024,
+        2,
+        false,
+        [Some(5), Some(7), Some(12), Some(19)],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        2,
+        false,
+        [Some(9), Some(16), None, None],
+    ),
+    row(
+        Graph::Jellyfish,
+        512,
+        2,
+        true,
+        [Some(2), Some(3), Some(4), Some(5)],
+    ),
+    row(
+        Graph::Jellyfish,
+        1024,
+        2,
+        true,
+        [Some(4), Some(6), Some(10), Some(18)],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        2,
+        true,
+        [Some(8), Some(14), None, None],
+    ),
+    row(
+        Graph::Jellyfish,
+        512,
+        4,
+        false,
+        [Some(5), Some(7), Some(12), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        1024,
+        4,
+        false,
+        [Some(13), Some(23), Some(39), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        1024,
+        4,
+        true,
+        [Some(11), Some(20), Some(35), None],
+    ),
+    row(
+        Graph::Jellyfish,
+        2048,
+        4,
+        true,
+        [Some(23), None, None, None],
+    ),
+];
+
+/// A cell of those tables, to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct PriorityCase {
+    row: Row,
+    ways: u16,
+    paper: u32,
+}
+
+/// Lossless priorities that failover needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct PriorityFigure {
+    /// What was planned.
+    pub case: String,
+    /// Seed of the topology and the ways.
+    pub seed: u64,
+    /// Failures that the ways survive.
+    pub resilience: u8,
+    /// Independent routings to every switch.
+    pub multipath: u16,
+    /// Virtual channels in Stephens15.
+    pub paper: u32,
+    /// Channels by `df-fi`; `null` if there are too many walks to look at.
+    pub df_fi: Option<u32>,
+    /// The fewest channels that can do, as far as is known: units of which no two fit into one channel.
+    pub df_fi_at_least: Option<u32>,
+    /// Tags that rise, for the same ways.
+    pub rising: Option<u32>,
+    /// The fewest of any kind that can do, as far as is known: 2 where all ways together close a cycle.
+    pub rising_at_least: Option<u32>,
+    /// Why nothing was computed, if so.
+    pub refused: Option<String>,
+    /// How long all of it took.
+    pub seconds: f64,
+}
+
+/// All cells, smaller networks and fewer failures first.
+#[must_use]
+pub fn priority_cases() -> Vec<PriorityCase> {
+    let cells = ROWS.iter().flat_map(|&row| {
+        let paper = [1, 2, 4, 8].into_iter().zip(row.channels);
+        paper.filter_map(move |(ways, paper)| {
+            Some(PriorityCase {
+                row,
+                ways,
+                paper: paper?,
+            })
+        })
+    });
+    let mut cells: Vec<PriorityCase> = cells.collect();
+    cells.sort_by_key(|cell| (cell.row.resilience, cell.row.hosts, cell.ways));
+    cells
+}
+
+const SEED: u64 = 1;
+
+impl PriorityCase {
+    /// The name, such as `egft-b1 1024 t2 e1` or `jellyfish-b1 2048 t1 e2 compression-aware`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let row = &self.row;
+        let graph = match row.graph {
+            Graph::Egft(hosts) => format!("egft-b{hosts}"),
+            Graph::Jellyfish => "jellyfish-b1".to_owned(),
+        };
+        let aware = if row.compression_aware {
+            " compression-aware"
+        } else {
+            ""
+        };
+        format!(
+            "{graph} {} t{} e{}{aware}",
+            row.hosts, row.resilience, self.ways
+        )
+    }
+
+    fn topology(&self) -> Result<Topology, MeasureError> {
+        let cables = Cables::default();
+        let hosts = self.row.hosts;
+        Ok(match self.row.graph {
+            Graph::Egft(oversubscription) => {
+                let size = EgftSize::Hosts {
+                    hosts,
+                    ports: PORTS,
+                    oversubscription: f64::from(oversubscription),
+                };
+                Egft { size, cables }.generate()
+            }
+            Graph::Jellyfish => {
+                let size = JellyfishSize::Hosts {
+                    hosts,
+                    oversubscription: 1.0,
+                };
+                let jellyfish = Jellyfish {
+                    size,
+                    ports: PORTS,
+                    seed: SEED,
+                    cables,
+                };
+                jellyfish.generate()
+            }
+        }?)
+    }
+}
+
+/// Plans a cell's ways once, and puts them into channels and under rising tags.
+///
+/// # Errors
+/// [`MeasureError`]; too many walks are none, but a figure without numbers.
+pub fn priorities(case: &PriorityCase) -> Result<PriorityFigure, MeasureError> {
+    let topology = case.topology()?;
+    let options = FailoverOptions {
+        resilience: case.row.resilience,
+        multipath: Some(case.ways),
+        paths: if case.row.compression_aware {
+            PathPolicy::Common
+        } else {
+            PathPolicy::RandomShortest
+        },
+        stack: 32,
+        seed: SEED,
+        ..FailoverOptions::new(FailoverScheme::DfFi)
+    };
+    let (found, seconds) = timed(|| {
+        let tables = failover(&topology, &options)?;
+        let tagger = TaggerOptions::default();
+        let count = |method| {
+            let tagged = lossless(tables.clone(), method, &tagger)?;
+            let made = |name| tagged.provenance.options.get(name)?.parse::<u32>().ok();
+            Ok::<_, FailoverError>((made("priorities"), made("priorities-at-least")))
+        };
+        Ok((count(Method::Channels(1))?, count(Method::Rising)?))
+    });
+    let (found, refused) = match found {
+        Ok(found) => (Some(found), None),
+        Err(error @ FailoverError::Walks { .. }) => (None, Some(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(PriorityFigure {
+        case: case.name(),
+        seed: SEED,
+        resilience: case.row.resilience,
+        multipath: case.ways,
+        paper: case.paper,
+        df_fi: found.and_then(|(channels, _)| channels.0),
+        df_fi_at_least: found.and_then(|(channels, _)| channels.1),
+        rising: found.and_then(|(_, rising)| rising.0),
+        rising_at_least: found.and_then(|(_, rising)| rising.1),
+        refused,
+        seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small cells of each table, never above Stephens15.
+    #[test]
+    fn no_more_priorities_than_stephens15() {
+        for name in [
+            "egft-b1 512 t2 e1",
+            "jellyfish-b1 512 t0 e1",
+            "egft-b1 1024 t1 e1",
+        ] {
+            let cases = priority_cases();
+            let case = cases.iter().find(|case| case.name() == name);
+            let figure = priorities(case.expect("a cell")).expect("a figure");
+            assert!(
+                figure.df_fi.is_some_and(|own| own <= figure.paper),
+                "{figure:?}"
+            );
+            assert!(
+                figure.rising.is_some_and(|own| own <= figure.paper),
+                "{figure:?}"
+            );
+        }
+    }
+}
