@@ -387,7 +387,7 @@ fn failover_plans_are_lossless_on_demand_and_cannot_be_built_then() {
         at,
         &["plan", "topo.json", "--lossless", "rising"],
         2,
-        &["failover"],
+        &["scheme tagger", "df-fi"],
     );
     refused(
         at,
