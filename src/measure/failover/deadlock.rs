@@ -443,11 +443,18 @@ pub fn priorities(case: &PriorityCase) -> Result<PriorityFigure, MeasureError> {
             let made = |name| tagged.provenance.options.get(name)?.parse::<u32>().ok();
             Ok::<_, FailoverError>((made("priorities"), made("priorities-at-least")))
         };
-        Ok((count(Method::Channels(1))?, count(Method::Rising)?))
+        // The count is what is asked for, also where no tag can hold it.
+        let channels = match count(Method::Channels(1)) {
+            Err(FailoverError::Channels { needed, .. }) => (u32::try_from(needed).ok(), None),
+            counted => counted?,
+        };
+        Ok((channels, count(Method::Rising)?))
     });
     let (found, refused) = match found {
         Ok(found) => (Some(found), None),
-        Err(error @ FailoverError::Walks { .. }) => (None, Some(error.to_string())),
+        Err(error @ (FailoverError::Walks { .. } | FailoverError::CyclicUnit { .. })) => {
+            (None, Some(error.to_string()))
+        }
         Err(error) => return Err(error.into()),
     };
     Ok(PriorityFigure {
