@@ -21,14 +21,15 @@ enum Graph {
     Jellyfish,
 }
 
-/// A row of those tables: virtual channels by the number of routings to every switch, 1, 2, 4 and 8.
+/// A row of those tables: virtual channels by the number of routings to every switch, 1, 2, 4 and 8; 0 where the
+/// source leaves a cell open.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     graph: Graph,
     hosts: u32,
     resilience: u8,
     compression_aware: bool,
-    channels: [Option<u32>; 4],
+    channels: [u32; 4],
 }
 
 const fn row(
@@ -36,7 +37,7 @@ const fn row(
     hosts: u32,
     resilience: u8,
     compression_aware: bool,
-    channels: [Option<u32>; 4],
+    channels: [u32; 4],
 ) -> Row {
     Row {
         graph,
@@ -47,270 +48,48 @@ const fn row(
     }
 }
 
-/// Stephens15's Tables 5.1, 5.2 and 5.3, but for cells that the source leaves open.
+/// Stephens15's Tables 5.1, 5.2 and 5.3.
 const ROWS: &[Row] = &[
-    row(
-        Graph::Egft(1),
-        512,
-        0,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Egft(1),
-        1024,
-        0,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Egft(1),
-        2048,
-        0,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Egft(1),
-        512,
-        1,
-        false,
-        [Some(1), Some(1), Some(1), None],
-    ),
-    row(Graph::Egft(1), 1024, 1, false, [Some(1), None, None, None]),
-    row(
-        Graph::Egft(1),
-        2048,
-        1,
-        false,
-        [Some(4), Some(7), Some(11), None],
-    ),
-    row(
-        Graph::Egft(1),
-        2048,
-        1,
-        true,
-        [Some(3), Some(5), None, None],
-    ),
-    row(
-        Graph::Egft(1),
-        512,
-        2,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Egft(1),
-        1024,
-        2,
-        false,
-        [Some(3), Some(5), Some(7), Some(11)],
-    ),
-    row(
-        Graph::Egft(1),
-        2048,
-        2,
-        false,
-        [Some(9), Some(16), Some(29), None],
-    ),
-    row(
-        Graph::Egft(1),
-        1024,
-        2,
-        true,
-        [Some(3), Some(4), Some(6), Some(10)],
-    ),
-    row(
-        Graph::Egft(1),
-        2048,
-        2,
-        true,
-        [Some(7), Some(12), Some(21), None],
-    ),
-    row(
-        Graph::Egft(1),
-        512,
-        4,
-        false,
-        [Some(2), Some(3), Some(5), None],
-    ),
-    row(
-        Graph::Egft(1),
-        1024,
-        4,
-        false,
-        [Some(9), Some(17), Some(31), None],
-    ),
-    row(
-        Graph::Egft(1),
-        2048,
-        4,
-        false,
-        [Some(27), Some(51), None, None],
-    ),
-    row(
-        Graph::Egft(1),
-        512,
-        4,
-        true,
-        [Some(2), Some(3), Some(4), None],
-    ),
-    row(
-        Graph::Egft(1),
-        1024,
-        4,
-        true,
-        [Some(7), Some(14), Some(25), None],
-    ),
-    row(Graph::Egft(1), 2048, 4, true, [Some(18), None, None, None]),
-    row(
-        Graph::Egft(6),
-        1024,
-        2,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Egft(6),
-        2048,
-        2,
-        false,
-        [Some(15), Some(26), Some(48), Some(89)],
-    ),
-    row(
-        Graph::Egft(6),
-        2048,
-        2,
-        true,
-        [Some(10), Some(18), Some(34), Some(62)],
-    ),
-    row(
-        Graph::Egft(6),
-        1024,
-        4,
-        false,
-        [Some(9), Some(16), Some(27), None],
-    ),
-    row(
-        Graph::Egft(6),
-        1024,
-        4,
-        true,
-        [Some(7), Some(13), Some(21), None],
-    ),
-    row(Graph::Egft(6), 2048, 4, false, [Some(49), None, None, None]),
-    row(
-        Graph::Egft(6),
-        2048,
-        4,
-        true,
-        [Some(31), None, Some(108), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        512,
-        0,
-        false,
-        [Some(1), Some(1), Some(1), Some(1)],
-    ),
-    row(
-        Graph::Jellyfish,
-        1024,
-        0,
-        false,
-        [Some(1), Some(1), Some(2), Some(2)],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        0,
-        false,
-        [Some(2), Some(2), Some(3), Some(4)],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        1,
-        false,
-        [Some(5), Some(7), Some(11), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        1,
-        true,
-        [Some(4), Some(6), Some(10), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        512,
-        2,
-        false,
-        [Some(2), Some(3), Some(3), Some(6)],
-    ),
-    row(
-        Graph::Jellyfish,
-        1024,
-        2,
-        false,
-        [Some(5), Some(7), Some(12), Some(19)],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        2,
-        false,
-        [Some(9), Some(16), None, None],
-    ),
-    row(
-        Graph::Jellyfish,
-        512,
-        2,
-        true,
-        [Some(2), Some(3), Some(4), Some(5)],
-    ),
-    row(
-        Graph::Jellyfish,
-        1024,
-        2,
-        true,
-        [Some(4), Some(6), Some(10), Some(18)],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        2,
-        true,
-        [Some(8), Some(14), None, None],
-    ),
-    row(
-        Graph::Jellyfish,
-        512,
-        4,
-        false,
-        [Some(5), Some(7), Some(12), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        1024,
-        4,
-        false,
-        [Some(13), Some(23), Some(39), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        1024,
-        4,
-        true,
-        [Some(11), Some(20), Some(35), None],
-    ),
-    row(
-        Graph::Jellyfish,
-        2048,
-        4,
-        true,
-        [Some(23), None, None, None],
-    ),
+    row(Graph::Egft(1), 512, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 1024, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 2048, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 512, 1, false, [1, 1, 1, 0]),
+    row(Graph::Egft(1), 1024, 1, false, [1, 0, 0, 0]),
+    row(Graph::Egft(1), 2048, 1, false, [4, 7, 11, 0]),
+    row(Graph::Egft(1), 2048, 1, true, [3, 5, 0, 0]),
+    row(Graph::Egft(1), 512, 2, false, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 1024, 2, false, [3, 5, 7, 11]),
+    row(Graph::Egft(1), 2048, 2, false, [9, 16, 29, 0]),
+    row(Graph::Egft(1), 1024, 2, true, [3, 4, 6, 10]),
+    row(Graph::Egft(1), 2048, 2, true, [7, 12, 21, 0]),
+    row(Graph::Egft(1), 512, 4, false, [2, 3, 5, 0]),
+    row(Graph::Egft(1), 1024, 4, false, [9, 17, 31, 0]),
+    row(Graph::Egft(1), 2048, 4, false, [27, 51, 0, 0]),
+    row(Graph::Egft(1), 512, 4, true, [2, 3, 4, 0]),
+    row(Graph::Egft(1), 1024, 4, true, [7, 14, 25, 0]),
+    row(Graph::Egft(1), 2048, 4, true, [18, 0, 0, 0]),
+    row(Graph::Egft(6), 1024, 2, false, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 2048, 2, false, [15, 26, 48, 89]),
+    row(Graph::Egft(6), 2048, 2, true, [10, 18, 34, 62]),
+    row(Graph::Egft(6), 1024, 4, false, [9, 16, 27, 0]),
+    row(Graph::Egft(6), 1024, 4, true, [7, 13, 21, 0]),
+    row(Graph::Egft(6), 2048, 4, false, [49, 0, 0, 0]),
+    row(Graph::Egft(6), 2048, 4, true, [31, 0, 108, 0]),
+    row(Graph::Jellyfish, 512, 0, false, [1, 1, 1, 1]),
+    row(Graph::Jellyfish, 1024, 0, false, [1, 1, 2, 2]),
+    row(Graph::Jellyfish, 2048, 0, false, [2, 2, 3, 4]),
+    row(Graph::Jellyfish, 2048, 1, false, [5, 7, 11, 0]),
+    row(Graph::Jellyfish, 2048, 1, true, [4, 6, 10, 0]),
+    row(Graph::Jellyfish, 512, 2, false, [2, 3, 3, 6]),
+    row(Graph::Jellyfish, 1024, 2, false, [5, 7, 12, 19]),
+    row(Graph::Jellyfish, 2048, 2, false, [9, 16, 0, 0]),
+    row(Graph::Jellyfish, 512, 2, true, [2, 3, 4, 5]),
+    row(Graph::Jellyfish, 1024, 2, true, [4, 6, 10, 18]),
+    row(Graph::Jellyfish, 2048, 2, true, [8, 14, 0, 0]),
+    row(Graph::Jellyfish, 512, 4, false, [5, 7, 12, 0]),
+    row(Graph::Jellyfish, 1024, 4, false, [13, 23, 39, 0]),
+    row(Graph::Jellyfish, 1024, 4, true, [11, 20, 35, 0]),
+    row(Graph::Jellyfish, 2048, 4, true, [23, 0, 0, 0]),
 ];
 
 /// A cell of those tables, to be measured.
@@ -353,13 +132,8 @@ pub struct PriorityFigure {
 pub fn priority_cases() -> Vec<PriorityCase> {
     let cells = ROWS.iter().flat_map(|&row| {
         let paper = [1, 2, 4, 8].into_iter().zip(row.channels);
-        paper.filter_map(move |(ways, paper)| {
-            Some(PriorityCase {
-                row,
-                ways,
-                paper: paper?,
-            })
-        })
+        let reported = paper.filter(|(_, paper)| *paper > 0);
+        reported.map(move |(ways, paper)| PriorityCase { row, ways, paper })
     });
     let mut cells: Vec<PriorityCase> = cells.collect();
     cells.sort_by_key(|cell| (cell.row.resilience, cell.row.hosts, cell.ways));
