@@ -10,22 +10,27 @@
 //!
 //! - Temporary folders go with their process, also where it is killed ([`Scratch`], [`janitor`]).
 //!
-//! Every write is checked to its end.
+//! Every write is checked to its end. Where there are no owners, modes and processes (WebAssembly) there is only what needs
+//! none of them.
 
 mod folder;
+#[cfg(unix)]
 pub mod janitor;
+#[cfg(unix)]
 mod place;
 mod scratch;
+#[cfg(unix)]
+mod write;
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 pub use folder::{MARK, claim, make_folder};
-use place::Place;
 pub use scratch::Scratch;
+#[cfg(unix)]
+pub use write::{stream, write, write_durably};
 
 /// Why a file or folder was not written. It names the path as the user gave it.
 #[derive(Debug, Error)]
@@ -63,42 +68,4 @@ pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> FileError + use<> {
         path: path.clone(),
         source,
     }
-}
-
-/// Writes a file whole or not at all; devices and pipes are written through.
-///
-/// # Errors
-/// A place that cannot or must not be written.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    match Place::of(path)? {
-        Place::Beside(beside) => beside.replace(bytes, false).map_err(at(path)),
-        Place::Through(file) => put(file, bytes).map_err(at(path)),
-    }
-}
-
-/// Like [`write`](fn@write), and the file is on the disk when this returns, also after a power failure.
-///
-/// # Errors
-/// A place that cannot or must not be written.
-pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    match Place::of(path)? {
-        Place::Beside(beside) => beside.replace(bytes, true).map_err(at(path)),
-        Place::Through(file) => put(file, bytes).map_err(at(path)),
-    }
-}
-
-/// Opens a file that grows while a command runs (a capture): a regular one is emptied, in its place.
-///
-/// # Errors
-/// A place that cannot or must not be written.
-pub fn stream(path: &Path) -> Result<File, FileError> {
-    match Place::of(path)? {
-        Place::Beside(beside) => File::create(beside.target()).map_err(at(path)),
-        Place::Through(file) => Ok(file),
-    }
-}
-
-fn put(mut file: File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.flush()
 }

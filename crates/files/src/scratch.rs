@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tempfile::{Builder, TempDir};
 
+#[cfg(unix)]
 use crate::janitor::{self, Leftover};
 
 /// A temporary folder. It goes when this is dropped, and when the process ends in any other way.
@@ -30,10 +31,16 @@ impl Scratch {
         Self::of(Builder::new().prefix(prefix).tempdir_in(folder)?)
     }
 
+    #[cfg(unix)]
     fn of(folder: TempDir) -> io::Result<Self> {
         // The helper stands in another folder.
         let absolute = folder.path().canonicalize()?;
         janitor::remember(Leftover::Folder, &absolute)?;
+        Ok(Self { folder })
+    }
+
+    #[cfg(not(unix))]
+    fn of(folder: TempDir) -> io::Result<Self> {
         Ok(Self { folder })
     }
 
@@ -44,6 +51,7 @@ impl Scratch {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Ok(absolute) = self.folder.path().canonicalize()
