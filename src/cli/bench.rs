@@ -93,7 +93,7 @@ impl Area {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct BenchReport {
     machine: Machine,
     plan: Vec<Case>,
 }
@@ -159,7 +159,7 @@ impl Bench {
                 ratio,
             });
         }
-        let report = Report {
+        let report = BenchReport {
             machine: Machine::here(),
             plan,
         };
@@ -182,7 +182,7 @@ fn peer(case: &PlanningCase, scratch: &Scratch) -> Result<Option<PeerFigure>, Fa
     Ok(measure::python_greedy(&file))
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &BenchReport) -> String {
     let seconds = |s: f64| format!("{s:.3}");
     let rows: Vec<Vec<String>> = report
         .plan

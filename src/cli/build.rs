@@ -94,6 +94,7 @@ impl Build {
         };
         let (report, seconds) = timed(|| make_with(&plan, target, &self.output, options, terminal));
         let report = report?;
+        check::note_forwarding(&plan, terminal);
         let figures = Figures {
             directory: &self.output,
             target: &report.target,

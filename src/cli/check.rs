@@ -1,5 +1,7 @@
 //! `switchwright check`: the independent proof of a plan file.
 
+use std::sync::Arc;
+
 use clap::Args;
 use p4gen::build::BuildDirectory;
 use plan::check::{FailureOptions, Options, Resilience};
@@ -48,7 +50,7 @@ impl Check {
         } else if !tables.has_tags() {
             given.refuse_all(&["no_budgets"], "here: this plan has no lossless tags")?;
         }
-        let bar = terminal.progress("proving");
+        let watch = terminal.watch("proving");
         let options = Options {
             budgets: !self.no_budgets,
             failures: FailureOptions {
@@ -57,9 +59,10 @@ impl Check {
                 samples: self.samples,
                 seed: self.seed,
             },
+            progress: Some(Arc::clone(watch.progress())),
         };
         let (outcome, seconds) = timed(|| plan::check(tables, &options));
-        bar.finish_and_clear();
+        drop(watch);
         match outcome {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
@@ -70,11 +73,9 @@ impl Check {
                 }
             }
             Err(failure) => {
-                let report = failure.report.clone().timed(seconds);
-                if terminal.json {
-                    terminal.result(&report, String::new)?;
-                }
-                Err(refuse(&failure))
+                let mut failure = *failure;
+                failure.report = failure.report.timed(seconds);
+                Err(refuse(&failure, terminal))
             }
         }
     }
@@ -103,16 +104,14 @@ pub(super) fn load_built(directory: &BuildDirectory) -> Result<Tables, Fault> {
 /// # Errors
 /// A refusal, with the exit status of its worst error.
 pub(super) fn prove(tables: Tables, terminal: &Terminal) -> Result<CheckedPlan, Fault> {
-    plan::check(tables, &Options::default()).map_err(|failure| {
-        if terminal.json {
-            let _ = terminal.result(&failure.report, String::new);
-        }
-        refuse(&failure)
-    })
+    plan::check(tables, &Options::default()).map_err(|failure| refuse(&failure, terminal))
 }
 
-/// All errors of a refused plan as one fault.
-fn refuse(failure: &CheckFailure) -> Fault {
+/// All errors of a refused plan as one fault; with `--json` its report is printed.
+pub(super) fn refuse(failure: &CheckFailure, terminal: &Terminal) -> Fault {
+    if terminal.json {
+        let _ = terminal.result(&failure.report, String::new);
+    }
     let status = match failure.fault() {
         plan::Fault::Input => Status::Input,
         plan::Fault::Proof => Status::Failed,
@@ -164,6 +163,56 @@ pub(super) fn describe_lossless(plan: &CheckedPlan, report: &CheckReport) -> Str
     }
 }
 
+/// How many lossy ways are named in words; `--json` has them all.
+const NAMED_WAYS: usize = 3;
+
+/// Whether the plan's own forwarding stays lossless, in words.
+pub(super) fn describe_forwarding(report: &CheckReport) -> String {
+    let Some(found) = &report.forwarding else {
+        return "not computed".to_owned();
+    };
+    if found.lossy == 0 {
+        return format!(
+            "stays lossless for all {} pairs of switches with hosts",
+            found.pairs
+        );
+    }
+    let named = found.lossy_ways.iter().take(NAMED_WAYS).map(|way| {
+        format!(
+            "{} to `{}` at `{}` from port {} to port {}",
+            way.class,
+            way.to,
+            way.switches.join(" > "),
+            way.in_port,
+            way.out_port
+        )
+    });
+    let named: Vec<String> = named.collect();
+    format!(
+        "leaves the promised routes and turns lossy for {} of {} pairs of switches with hosts: {}{}",
+        found.lossy,
+        found.pairs,
+        named.join("; "),
+        if found.lossy as usize > NAMED_WAYS {
+            "; ..."
+        } else {
+            ""
+        }
+    )
+}
+
+/// Says so if packets turn lossy as the plan forwards them.
+pub(super) fn note_forwarding(plan: &CheckedPlan, terminal: &Terminal) {
+    let report = plan.report();
+    if report
+        .forwarding
+        .as_ref()
+        .is_some_and(|found| found.lossy > 0)
+    {
+        terminal.note(format_args!("forwarding {}", describe_forwarding(&report)));
+    }
+}
+
 fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     let topology = plan.topology();
     let size = format!(
@@ -200,6 +249,7 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
             "promised",
             format!("lossless from end to end: {}", plan.promised()),
         ),
+        ("forwarding", describe_forwarding(report)),
         ("tables", "single-valued, within the budgets".to_owned()),
         ("checked in", format!("{:.3} s", report.seconds)),
     ])

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use controlplane::drift::{Drift, DriftKind, Event, drifts, watch};
-use controlplane::push::{Told, survey};
+use controlplane::push::{StepObserver, survey};
 use serde::Serialize;
 
 use super::fault::{Fault, Status};
@@ -70,7 +70,7 @@ impl DriftCommand {
         }
         let bar = terminal.counter("asking switches", devices.all().len());
         let ticking = bar.clone();
-        let told: Told = Arc::new(move |_, _| ticking.inc(1));
+        let told: StepObserver = Arc::new(move |_, _| ticking.inc(1));
         let surveys = runtime.block_on(survey(&desired, &devices, self.network.jobs(), &told));
         bar.finish_and_clear();
         let drifts = drifts(&surveys, &desired);

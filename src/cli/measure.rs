@@ -31,7 +31,7 @@ pub(super) struct Measure {
 
 /// What is measured.
 #[derive(Serialize)]
-struct Report {
+struct MeasureReport {
     scheme: String,
     state: Vec<SwitchState>,
     failures: Vec<FailureFigure>,
@@ -61,8 +61,8 @@ impl Measure {
             count: self.sets,
             seed: self.seed,
         };
-        let bar = terminal.progress("measuring");
-        let report = Report {
+        let watch = terminal.watch("measuring");
+        let report = MeasureReport {
             state: switches
                 .zip(failover.counts())
                 .map(|(switch, counts)| SwitchState {
@@ -70,10 +70,16 @@ impl Measure {
                     counts,
                 })
                 .collect(),
-            failures: plan_under_failures(&tables.provenance.scheme, topology, failover, &sets),
+            failures: plan_under_failures(
+                &tables.provenance.scheme,
+                topology,
+                failover,
+                &sets,
+                watch.progress(),
+            ),
             scheme: tables.provenance.scheme.clone(),
         };
-        bar.finish_and_clear();
+        drop(watch);
         if let Some(folder) = &self.out {
             let plots = failure_plots(&report.failures);
             write_out(folder, "measure", &report, &describe(&report), &plots)?;
@@ -82,7 +88,7 @@ impl Measure {
     }
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &MeasureReport) -> String {
     let row = |s: &SwitchState| {
         vec![
             s.switch.clone(),

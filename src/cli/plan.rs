@@ -2,10 +2,13 @@
 
 mod own;
 
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
+use plan::check::Options;
 use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
-use quantities::Bytes;
+use quantities::{Bytes, Progress};
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, PathPolicy, failover, lossless_failover,
 };
@@ -290,20 +293,28 @@ impl Plan {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         self.refuse_idle(given)?;
         let topology = topo::load(&self.topology)?;
-        let bar = terminal.progress("planning");
-        let (made, seconds) = timed(|| self.compute(&topology, given));
+        let watch = terminal.watch("planning");
+        let (made, seconds) = timed(|| self.compute(&topology, given, watch.progress()));
         let tables = made?;
-        bar.set_message("proving");
-        let plan = check::prove(tables, terminal);
-        bar.finish_and_clear();
-        let plan = plan?;
+        watch.say("proving");
+        let options = Options {
+            progress: Some(Arc::clone(watch.progress())),
+            ..Options::default()
+        };
+        let proven = plan::check(tables, &options);
+        drop(watch);
+        let plan = proven.map_err(|failure| check::refuse(&failure, terminal))?;
         if let Some(output) = &self.output {
             terminal::write(output, &plan.tables().to_json())?;
             if output == "-" {
                 return Ok(());
             }
         }
-        let summary = plan.summary(seconds);
+        let mut summary = plan.summary(seconds);
+        if terminal.json {
+            summary = summary.counting_routes(&plan);
+            check::note_forwarding(&plan, terminal);
+        }
         let text = || describe(&plan, &summary);
         match self.output {
             Some(_) => terminal.summary(&summary, text)?,
@@ -315,9 +326,17 @@ impl Plan {
         Ok(())
     }
 
-    fn compute(&self, topology: &Topology, given: &Given) -> Result<Tables, Fault> {
+    fn compute(
+        &self,
+        topology: &Topology,
+        given: &Given,
+        progress: &Arc<Progress>,
+    ) -> Result<Tables, Fault> {
         if let Some(scheme) = self.scheme.failover() {
-            let options = self.failover.options(scheme, self.tagging.seed);
+            let options = FailoverOptions {
+                progress: Some(Arc::clone(progress)),
+                ..self.failover.options(scheme, self.tagging.seed)
+            };
             return match self.failover.method(scheme)? {
                 None => {
                     let reason =
@@ -488,14 +507,18 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         .priorities
         .iter()
         .map(|(tag, priority)| format!("{tag} -> {priority}"));
+    let most = u64::from(plan.tables().budget.lossless_priorities);
     let headroom = topology
         .switch_ids()
         .map(|s| plan.headroom(s))
         .max_by_key(|h| h.per_priority)
         .map_or_else(String::new, |h| {
             format!(
-                "{} B per priority at the worst switch ({} B per port); its buffer affords {} lossless priorities",
-                h.per_priority, h.per_port_max, h.affordable
+                "{} B per priority at the worst switch ({} B per port); its buffer affords {} of {} lossless priorities",
+                h.per_priority,
+                h.per_port_max,
+                h.affordable.min(most),
+                most
             )
         });
     let facts = terminal::facts(&[
@@ -513,6 +536,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
             format!("{} {}", provenance.scheme, provenance.algorithm),
         ),
         ("promised lossless", plan.promised().to_string()),
+        ("forwarding", check::describe_forwarding(&plan.report())),
         (
             "tags -> priorities",
             format!(

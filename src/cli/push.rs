@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use controlplane::journal::JournalError;
-use controlplane::push::{Step, Survey, Told};
+use controlplane::push::{Step, StepObserver, Survey};
 use controlplane::push::{push, rollback, survey};
 use controlplane::report::{Outcome, SwitchOutcome, SwitchReport};
 use controlplane::versioned::{self, VersionedError};
@@ -258,7 +258,7 @@ struct How {
 }
 
 /// A listener that moves a bar.
-fn tell(bar: &ProgressBar, steps: &[Step]) -> Told {
+fn tell(bar: &ProgressBar, steps: &[Step]) -> StepObserver {
     let (bar, steps) = (bar.clone(), steps.to_vec());
     Arc::new(move |step, _| {
         if steps.contains(&step) {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
-use netsim::simulate::{BUNDLED, Plots, Report, Scenario, TransportSpec, bundled, simulate};
+use netsim::simulate::{
+    BUNDLED, Plots, Scenario, SimulationReport, TransportSpec, bundled, simulate_telling,
+};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
 
@@ -88,9 +90,11 @@ impl Simulate {
         if let Some(folder) = &self.output {
             terminal::claim(folder, REPORT)?;
         }
-        let bar = terminal.progress("simulating");
-        let (outcome, seconds) = timed(|| simulate(&network, &scenario, self.output.is_some()));
-        bar.finish_and_clear();
+        let watch = terminal.watch("simulating");
+        let plots = self.output.is_some();
+        let (outcome, seconds) =
+            timed(|| simulate_telling(&network, &scenario, plots, watch.progress()));
+        drop(watch);
         let outcome = outcome.input(name)?;
         let mut report = outcome.report;
         report.seconds = seconds;
@@ -200,7 +204,7 @@ fn write(folder: &str, plots: &Plots, page: &str) -> Result<(), Fault> {
 }
 
 /// The figures for people.
-pub(super) fn describe(report: &Report, show: usize) -> String {
+pub(super) fn describe(report: &SimulationReport, show: usize) -> String {
     let mut text = deadlocks(report);
     let rows: Vec<Vec<String>> = report
         .flows
@@ -281,7 +285,7 @@ pub(super) fn describe(report: &Report, show: usize) -> String {
     ])
 }
 
-fn deadlocks(report: &Report) -> String {
+fn deadlocks(report: &SimulationReport) -> String {
     let tags = if report.tags {
         "with tags"
     } else {

@@ -25,7 +25,7 @@ pub(super) struct Status {
 
 /// What a switch tells.
 #[derive(Serialize)]
-struct Told {
+struct StatusReport {
     ports: Vec<PortStatus>,
     /// Nothing for a switch that is not lossless, or has no program yet.
     lossless: Option<Box<LosslessStatus>>,
@@ -54,7 +54,7 @@ impl Status {
             Answer::Lossless { status } => Some(status),
             _ => None,
         };
-        let told = Told { ports, lossless };
+        let told = StatusReport { ports, lossless };
         terminal.result(&told, || describe(&told))
     }
 }
@@ -80,7 +80,7 @@ fn port_here(address: &str) -> Result<u16, Fault> {
     .help("run it where the switch runs; `switchwright cli` reaches switches elsewhere"))
 }
 
-fn describe(told: &Told) -> String {
+fn describe(told: &StatusReport) -> String {
     let ports = console::describe_ports(&told.ports);
     match &told.lossless {
         None => ports,

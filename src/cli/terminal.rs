@@ -5,14 +5,17 @@ use std::fmt::Display;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{Cell, CellAlignment, Table};
 use files::FileError;
 use indicatif::{ProgressBar, ProgressStyle};
+use quantities::Progress;
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
@@ -114,6 +117,36 @@ impl Terminal {
         bar
     }
 
+    /// A bar for work that tells how much of it is done, while the returned value lives; silent where nobody looks.
+    #[must_use]
+    pub(super) fn watch(&self, what: &str) -> Watch {
+        let progress = Arc::<Progress>::default();
+        if self.quiet || !io::stderr().is_terminal() {
+            return Watch {
+                bar: ProgressBar::hidden(),
+                progress,
+                ticker: None,
+            };
+        }
+        let bar = ProgressBar::new(PERMILLE).with_message(what.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent} % {elapsed}") {
+            bar.set_style(style);
+        }
+        let (stop, stopped) = mpsc::channel();
+        let (shown, told) = (bar.clone(), Arc::clone(&progress));
+        let ticker = std::thread::spawn(move || {
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                let done = told.fraction().unwrap_or(0.0);
+                shown.set_position((done * PERMILLE as f64) as u64);
+            }
+        });
+        Watch {
+            bar,
+            progress,
+            ticker: Some((stop, ticker)),
+        }
+    }
+
     /// A bar for work on `total` things; silent where nobody looks.
     #[must_use]
     pub(super) fn counter(&self, what: &str, total: usize) -> ProgressBar {
@@ -125,6 +158,42 @@ impl Terminal {
             bar.set_style(style);
         }
         bar
+    }
+}
+
+/// Steps of a bar that shows a part of the whole.
+const PERMILLE: u64 = 1000;
+
+/// How often a bar is looked after.
+const TICK: Duration = Duration::from_millis(120);
+
+/// A bar on the terminal that follows a computation's [`Progress`], until this is dropped.
+pub(super) struct Watch {
+    bar: ProgressBar,
+    progress: Arc<Progress>,
+    ticker: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+}
+
+impl Watch {
+    /// Where the computation tells how much is done.
+    pub(super) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Says what is done now.
+    pub(super) fn say(&self, what: &'static str) {
+        self.bar.set_message(what);
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some((stop, ticker)) = self.ticker.take() {
+            drop(stop);
+            // It only draws: how it ended changes nothing.
+            let _ = ticker.join();
+        }
+        self.bar.finish_and_clear();
     }
 }
 

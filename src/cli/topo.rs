@@ -26,7 +26,7 @@ pub(super) struct Topo {
 #[derive(Debug, Subcommand)]
 enum Kind {
     /// The papers' triangle of three switches with a host each.
-    ThreeNode(Made),
+    ThreeNode(LinkOptions),
     /// Switches in a row.
     Line(Row),
     /// Switches in a circle.
@@ -42,7 +42,7 @@ enum Kind {
     BCube(BCubeArgs),
     /// Random regular graph, by numbers or sized as in Stephens15 section 4.7.
     Jellyfish(JellyfishArgs),
-    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML or containerlab YAML.
+    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML or a CSV of links.
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
     Show(ShowArgs),
@@ -50,7 +50,7 @@ enum Kind {
 
 /// What every generator takes.
 #[derive(Debug, Args)]
-struct Made {
+struct LinkOptions {
     /// Rate of links between switches, in Gb/s (`100` or `100Gbps`).
     #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits)]
     fabric_rate: u64,
@@ -81,7 +81,7 @@ fn gigabits(text: &str) -> Result<u64, String> {
     }
 }
 
-impl Made {
+impl LinkOptions {
     fn cables(&self) -> Cables {
         Cables {
             host_rate: BitRate::gbps(self.host_rate),
@@ -109,7 +109,7 @@ struct Row {
     #[arg(long, default_value_t = 1)]
     hosts: u16,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ struct ClosArgs {
     #[arg(long, default_value_t = 1, conflicts_with = "pods")]
     parallel: u16,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
@@ -145,7 +145,7 @@ struct FatTreeArgs {
     #[arg(short, long)]
     k: u16,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
@@ -160,7 +160,7 @@ struct EgftArgs {
     #[arg(long, default_value_t = 1.0)]
     oversubscription: f64,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
@@ -172,7 +172,7 @@ struct BCubeArgs {
     #[arg(long, alias = "k", value_name = "K")]
     levels: u16,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
@@ -196,14 +196,14 @@ struct JellyfishArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    made: Made,
+    made: LinkOptions,
 }
 
 #[derive(Debug, Args)]
 struct ImportArgs {
     /// The file; its format is recognised.
     file: String,
-    /// Hosts per switch where the format knows no hosts (GraphML).
+    /// Hosts per switch where the file has no hosts (GraphML, CSV of switches alone).
     #[arg(long, default_value_t = 1)]
     hosts: u16,
     /// The topology file to write.
@@ -359,9 +359,9 @@ impl ImportArgs {
             ..ImportOptions::default()
         };
         let imported = import::import(&text, &options).input(&self.file)?;
-        if imported.format != ImportFormat::GraphMl {
+        if !matches!(imported.format, ImportFormat::GraphMl | ImportFormat::Csv) {
             let reason = format!(
-                "for a {}: it is for GraphML, which knows no hosts",
+                "for a {}: it is for GraphML, which knows no hosts, and CSV without any",
                 imported.format
             );
             given.refuse_all(&["hosts"], &reason)?;

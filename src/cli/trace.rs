@@ -58,7 +58,7 @@ enum Routing {
 
 /// What `trace --json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct TraceReport<'a> {
     to: &'a str,
     failed: &'a [String],
     delivered: bool,
@@ -74,7 +74,7 @@ impl Trace {
         let network = self.network(given, terminal)?;
         let walk = self.walk(network)?;
         let delivered = matches!(&walk.end, WalkEnd::Delivered { host } if *host == self.to);
-        let report = Report {
+        let report = TraceReport {
             to: &self.to,
             failed: &self.fail,
             delivered,

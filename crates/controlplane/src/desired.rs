@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
-use super::devices::Wanted;
+use super::devices::DeviceRequirements;
 use super::entity::{self, Entities, EntityError};
 use super::error::RemoteError;
 use super::p4c;
@@ -154,12 +154,12 @@ impl Desired {
     /// What a devices file has to say. Over BF Runtime a device id is that of a chip behind an address, mostly 0; over
     /// P4Runtime it is the switch's place in the plan.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> DeviceRequirements {
         let target = self.pipeline.target;
         let over_bf = target.api == Api::BfRuntime;
         let switches = self.switches.iter();
         let device_id = |id| if over_bf { 0 } else { id };
-        Wanted {
+        DeviceRequirements {
             switches: switches
                 .map(|s| (s.name.clone(), device_id(s.device_id)))
                 .collect(),

@@ -209,7 +209,7 @@ pub struct Device {
 
 /// What a build directory wants of a devices file.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct DeviceRequirements {
     /// The switches with the device ids that they have if nobody says otherwise, in the plan's order.
     pub switches: Vec<(String, u64)>,
     /// What the build is for.
@@ -229,7 +229,11 @@ impl Devices {
     ///
     /// # Errors
     /// [`DevicesError`].
-    pub fn parse(text: &str, folder: &Path, wanted: &Wanted) -> Result<Self, DevicesError> {
+    pub fn parse(
+        text: &str,
+        folder: &Path,
+        wanted: &DeviceRequirements,
+    ) -> Result<Self, DevicesError> {
         let syntax = |error: serde_saphyr::Error| DevicesError::Syntax(error.to_string());
         let head: Head = serde_saphyr::from_str(text).map_err(syntax)?;
         match head.format.as_deref() {
@@ -261,7 +265,7 @@ impl Devices {
     }
 }
 
-impl Wanted {
+impl DeviceRequirements {
     fn fits(&self, device: &Device) -> Result<(), DevicesError> {
         if let Some(target) = device.target
             && target.build != self.target.build
@@ -342,7 +346,7 @@ impl Entry {
         device_id: u64,
         defaults: &Settings,
         folder: &Path,
-        wanted: &Wanted,
+        wanted: &DeviceRequirements,
     ) -> Result<Device, DevicesError> {
         let election_id = self.election_id.or(defaults.election_id);
         if election_id == Some(ElectionId(0)) {
@@ -425,8 +429,8 @@ impl TlsEntry {
 mod tests {
     use super::*;
 
-    fn plan() -> Wanted {
-        Wanted {
+    fn plan() -> DeviceRequirements {
+        DeviceRequirements {
             switches: vec![("leaf1".to_owned(), 0), ("spine1".to_owned(), 1)],
             target: &targets::V1MODEL.capabilities,
             default_port: None,
@@ -470,7 +474,7 @@ mod tests {
 
     #[test]
     fn devices_over_bf_runtime_have_a_port_a_program_and_a_number() {
-        let wanted = Wanted {
+        let wanted = DeviceRequirements {
             target: &targets::TNA.capabilities,
             default_port: Some(50052),
             ..plan()

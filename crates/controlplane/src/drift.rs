@@ -9,7 +9,7 @@ use super::desired::Desired;
 use super::devices::Devices;
 use super::diff::{ChangeKind, PipelineChange};
 use super::error::RemoteError;
-use super::push::{self, Survey, Told};
+use super::push::{self, StepObserver, Survey};
 
 /// How a switch differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -123,7 +123,7 @@ pub async fn watch(
     interval: Duration,
     mut listen: impl FnMut(Vec<Event>) -> bool,
 ) {
-    let silent: Told = std::sync::Arc::new(|_, _| {});
+    let silent: StepObserver = std::sync::Arc::new(|_, _| {});
     let mut known = BTreeSet::new();
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -165,11 +165,11 @@ mod tests {
         };
         let known = BTreeSet::from([drift("a", "1"), drift("b", "2")]);
         let now = BTreeSet::from([drift("b", "2"), drift("a", "3")]);
-        let told: Vec<(bool, String)> = events(&known, &now)
+        let observer: Vec<(bool, String)> = events(&known, &now)
             .into_iter()
             .map(|event| (event.appeared, event.drift.what))
             .collect();
-        assert_eq!(told, [(false, "1".to_owned()), (true, "3".to_owned())]);
+        assert_eq!(observer, [(false, "1".to_owned()), (true, "3".to_owned())]);
         assert!(events(&now, &now).is_empty());
     }
 }

@@ -40,7 +40,7 @@ pub mod versioned;
 pub use apply::{Abilities, Applied};
 pub use client::Client;
 pub use desired::{ConfigFormat, Desired, DesiredSwitch};
-pub use devices::{Device, Devices, DevicesError, Wanted};
+pub use devices::{Device, DeviceRequirements, Devices, DevicesError};
 pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};

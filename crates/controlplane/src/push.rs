@@ -65,7 +65,7 @@ impl Stop {
 }
 
 /// Called with the name of a switch that is done with a step, from any thread.
-pub type Told = Arc<dyn Fn(Step, &str) + Send + Sync>;
+pub type StepObserver = Arc<dyn Fn(Step, &str) + Send + Sync>;
 
 /// Steps of a push, for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +110,17 @@ pub struct Survey {
 }
 
 /// Asks every switch what it holds. No session is opened: whoever is primary stays it.
-pub async fn survey(desired: &Desired, devices: &Devices, jobs: usize, told: &Told) -> Vec<Survey> {
+pub async fn survey(
+    desired: &Desired,
+    devices: &Devices,
+    jobs: usize,
+    observer: &StepObserver,
+) -> Vec<Survey> {
     let asked = pairs(desired, devices);
     let pipeline = Arc::clone(&desired.pipeline);
-    let told = Arc::clone(told);
+    let observer = Arc::clone(observer);
     each(asked, jobs, move |(device, wanted)| {
-        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+        let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
         async move {
             let found = async {
                 let mut switch = Switch::connect(&device, &pipeline).await?;
@@ -124,7 +129,7 @@ pub async fn survey(desired: &Desired, devices: &Devices, jobs: usize, told: &To
                 Ok((state, diff))
             };
             let found = found.await;
-            told(Step::Surveyed, &device.name);
+            observer(Step::Surveyed, &device.name);
             Survey { device, found }
         }
     })
@@ -157,21 +162,29 @@ pub async fn push(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> Result<PushReport, PushError> {
     let mut journal = Journal::open(&options.journal)?;
-    push_as(desired, devices, options, told, &mut journal, &Part::WHOLE).await
+    push_as(
+        desired,
+        devices,
+        options,
+        observer,
+        &mut journal,
+        &PushContext::WHOLE,
+    )
+    .await
 }
 
 /// What a push is a part of.
-pub(super) struct Part<'a> {
+pub(super) struct PushContext<'a> {
     /// What switches are brought back to, if that is not what they hold now: what they held before the first part.
     pub before: Option<&'a BTreeMap<String, Snapshot>>,
     /// What the journal says once it is done.
     pub ends: Progress,
 }
 
-impl Part<'static> {
+impl PushContext<'static> {
     /// A push of its own.
     const WHOLE: Self = Self {
         before: None,
@@ -184,11 +197,11 @@ pub(super) async fn push_as(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
     journal: &mut Journal,
-    part: &Part<'_>,
+    part: &PushContext<'_>,
 ) -> Result<PushReport, PushError> {
-    let (mut ready, left_out) = prepare(desired, devices, options, told).await?;
+    let (mut ready, left_out) = prepare(desired, devices, options, observer).await?;
     let interrupted = journal.progress() == Some(Progress::Pushing);
     let mut report: Vec<SwitchReport> = left_out.iter().map(unreachable).collect();
     if ready.iter().all(|ready| ready.diff.is_empty()) {
@@ -211,7 +224,7 @@ pub(super) async fn push_as(
     };
     journal.begin(&snapshots)?;
 
-    let (written, failed) = write_all(&mut ready, desired, options, told).await;
+    let (written, failed) = write_all(&mut ready, desired, options, observer).await;
     if !failed {
         let mut updates = 0;
         for (ready, written) in ready.iter().zip(&written) {
@@ -230,7 +243,7 @@ pub(super) async fn push_as(
         journal.finish(part.ends)?;
         return Ok(PushReport::new(desired, report, Outcome::Pushed, updates));
     }
-    let (restored, outcome) = undo(desired, ready, written, &snapshots, options, told).await;
+    let (restored, outcome) = undo(desired, ready, written, &snapshots, options, observer).await;
     report.extend(restored);
     if outcome == Outcome::RolledBack {
         journal.finish(Progress::RolledBack)?;
@@ -259,19 +272,19 @@ async fn prepare(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> Result<(Vec<Ready>, Vec<(Device, RemoteError)>), PushError> {
     let pipeline = Arc::clone(&desired.pipeline);
-    let (how, told) = (options.clone(), Arc::clone(told));
+    let (how, observer) = (options.clone(), Arc::clone(observer));
     let found = each(
         pairs(desired, devices),
         options.jobs,
         move |(device, wanted)| {
-            let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+            let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
             let how = how.clone();
             async move {
                 let ready = make_ready(device.clone(), wanted, &pipeline, &how).await;
-                told(Step::Surveyed, &device.name);
+                observer(Step::Surveyed, &device.name);
                 ready.map_err(|error| (device, error))
             }
         },
@@ -361,17 +374,20 @@ async fn write_all(
     ready: &mut Vec<Ready>,
     desired: &Desired,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> (Vec<Written>, bool) {
     let failed = Arc::new(AtomicBool::new(false));
-    let (pipeline, told) = (Arc::clone(&desired.pipeline), Arc::clone(told));
+    let (pipeline, observer) = (Arc::clone(&desired.pipeline), Arc::clone(observer));
     let (stop, asked) = (Arc::clone(&failed), options.stop.clone());
     let done = each(
         std::mem::take(ready),
         options.jobs,
         move |mut ready: Ready| {
-            let (pipeline, told, failed) =
-                (Arc::clone(&pipeline), Arc::clone(&told), Arc::clone(&stop));
+            let (pipeline, observer, failed) = (
+                Arc::clone(&pipeline),
+                Arc::clone(&observer),
+                Arc::clone(&stop),
+            );
             let asked = asked.clone();
             async move {
                 let written = if ready.diff.is_empty() {
@@ -389,7 +405,7 @@ async fn write_all(
                         }
                     }
                 };
-                told(Step::Applied, &ready.device.name);
+                observer(Step::Applied, &ready.device.name);
                 (ready, written)
             }
         },
@@ -419,7 +435,7 @@ async fn undo(
     written: Vec<Written>,
     snapshots: &BTreeMap<String, Snapshot>,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> (Vec<SwitchReport>, Outcome) {
     let jobs: Vec<(Ready, Written, Option<Snapshot>)> = ready
         .into_iter()
@@ -430,9 +446,9 @@ async fn undo(
         })
         .collect();
     let take_over = options.take_over;
-    let (pipeline, told) = (Arc::clone(&desired.pipeline), Arc::clone(told));
+    let (pipeline, observer) = (Arc::clone(&desired.pipeline), Arc::clone(observer));
     let reports = each(jobs, options.jobs, move |(ready, written, snapshot)| {
-        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+        let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
         async move {
             let refusal = match written {
                 Written::Failed(error) => Some(error.to_string()),
@@ -447,7 +463,7 @@ async fn undo(
                 }
                 None => Ok(()),
             };
-            told(Step::Restored, &ready.device.name);
+            observer(Step::Restored, &ready.device.name);
             let outcome = match (&back, &snapshot) {
                 (Ok(()), None) => SwitchOutcome::Unchanged,
                 (Ok(()), Some(_)) => SwitchOutcome::Restored,
@@ -551,10 +567,10 @@ pub async fn rollback(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> Result<PushReport, PushError> {
     let mut journal = Journal::open(&options.journal)?;
-    rollback_as(desired, devices, options, told, &mut journal).await
+    rollback_as(desired, devices, options, observer, &mut journal).await
 }
 
 /// Brings switches back, with a journal that is held already.
@@ -562,7 +578,7 @@ pub(super) async fn rollback_as(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
     journal: &mut Journal,
 ) -> Result<PushReport, PushError> {
     let snapshots = journal.snapshots()?;
@@ -571,16 +587,16 @@ pub(super) async fn rollback_as(
         .iter()
         .map(|device| (device.clone(), snapshots.get(&device.name).cloned()))
         .collect();
-    let (take_over, told) = (options.take_over, Arc::clone(told));
+    let (take_over, observer) = (options.take_over, Arc::clone(observer));
     let pipeline = Arc::clone(&desired.pipeline);
     let reports = each(jobs, options.jobs, move |(device, snapshot)| {
-        let (pipeline, told) = (Arc::clone(&pipeline), Arc::clone(&told));
+        let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
         async move {
             let done = match &snapshot {
                 Some(snapshot) => restore(&device, &pipeline, None, snapshot, take_over).await,
                 None => Ok(Applied::default()),
             };
-            told(Step::Restored, &device.name);
+            observer(Step::Restored, &device.name);
             restored(&device, done)
         }
     })

@@ -18,7 +18,7 @@ use super::diff::PipelineChange;
 use super::entity::EntityKey;
 use super::error::RemoteError;
 use super::journal::{Journal, JournalError, Progress, Snapshot};
-use super::push::{self, Part, PushError, PushOptions, Told};
+use super::push::{self, PushContext, PushError, PushOptions, StepObserver};
 use super::report::{Outcome, PushReport};
 
 /// How long packets with the old stamp may be under way.
@@ -68,30 +68,30 @@ pub async fn push(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> Result<PushReport, VersionedError> {
     let mut journal = Journal::open(&options.journal)?;
-    let (held, mut before) = ask(desired, devices, options, told).await?;
+    let (held, mut before) = ask(desired, devices, options, observer).await?;
     if journal.progress() == Some(Progress::Pushing) {
         // A push that never ended: what was there before it counts.
         before.extend(journal.snapshots()?);
     }
     let [install, stamp, remove] = steps(desired, &held)?;
-    let quiet: Told = Arc::new(|_, _| {});
+    let quiet: StepObserver = Arc::new(|_, _| {});
     let mut whole = PushReport::new(desired, Vec::new(), Outcome::Unchanged, 0);
-    for (step, told, ends) in [
+    for (step, observer, ends) in [
         (&install, &quiet, Progress::Pushing),
         (&stamp, &quiet, Progress::Pushing),
-        (&remove, told, Progress::Pushed),
+        (&remove, observer, Progress::Pushed),
     ] {
         if ends == Progress::Pushed && whole.written > 0 {
             tokio::time::sleep(DRAIN).await;
         }
-        let part = Part {
+        let part = PushContext {
             before: Some(&before),
             ends,
         };
-        match push::push_as(step, devices, options, told, &mut journal, &part).await {
+        match push::push_as(step, devices, options, observer, &mut journal, &part).await {
             Ok(report) if matches!(report.outcome, Outcome::RolledBack | Outcome::Mixed) => {
                 return Ok(report);
             }
@@ -118,11 +118,11 @@ async fn ask(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
-    told: &Told,
+    observer: &StepObserver,
 ) -> Result<(BTreeMap<String, Entities>, BTreeMap<String, Snapshot>), VersionedError> {
     let mut held = BTreeMap::new();
     let mut before = BTreeMap::new();
-    for survey in push::survey(desired, devices, options.jobs, told).await {
+    for survey in push::survey(desired, devices, options.jobs, observer).await {
         let switch = survey.device.name.clone();
         match survey.found {
             Err(error) => return Err(VersionedError::Unknown { switch, error }),

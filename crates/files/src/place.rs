@@ -10,7 +10,7 @@ use tempfile::{Builder, NamedTempFile};
 use crate::{FileError, at, make_folder};
 
 /// Links that one path may go through; Linux follows as many.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 /// The mode of a new file, before the umask.
 const NEW_MODE: u32 = 0o666;
 
@@ -80,7 +80,7 @@ fn is_descriptor(path: &Path) -> bool {
 /// Where a path's last component leads in the end; what it leads to need not exist.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&path) else {
             return Ok(path);
         };

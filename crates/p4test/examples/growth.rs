@@ -9,7 +9,7 @@ use std::time::Instant;
 use p4exec::ExecutorKind;
 use p4front::Options;
 use p4front::source::SourceMap;
-use p4test::shapes::{Fate, SHAPES, Shape};
+use p4test::shapes::{SHAPES, Shape, ShapeOutcome};
 
 /// The peak of this process's memory in MB, where the system tells it.
 fn peak() -> u64 {
@@ -57,7 +57,9 @@ fn measure(shape: &Shape, size: usize) {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let Some(name) = args.first() else {
-        let running = SHAPES.iter().filter(|shape| shape.fate == Fate::Runs);
+        let running = SHAPES
+            .iter()
+            .filter(|shape| shape.outcome == ShapeOutcome::Runs);
         return running.for_each(|shape| measure(shape, shape.size));
     };
     match Shape::named(name) {

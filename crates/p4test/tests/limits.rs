@@ -14,7 +14,7 @@ use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use p4test::ProgramError;
-use p4test::shapes::{Fate, SHAPES, Shape};
+use p4test::shapes::{SHAPES, Shape, ShapeOutcome};
 use quantities::{Nanos, PortId};
 
 /// Names the shape that a child tries.
@@ -50,8 +50,8 @@ fn refused(shape: &Shape) -> String {
 }
 
 fn try_shape(shape: &Shape) {
-    match shape.fate {
-        Fate::Refused(limit) => {
+    match shape.outcome {
+        ShapeOutcome::Refused(limit) => {
             let text = refused(shape);
             let line = text
                 .lines()
@@ -64,11 +64,11 @@ fn try_shape(shape: &Shape) {
             );
             assert!(text.lines().count() < 20, "{text}");
         }
-        Fate::TooNested(words) => {
+        ShapeOutcome::TooNested(words) => {
             let text = refused(shape);
             assert!(text.contains(words), "{}: {text}", shape.name);
         }
-        Fate::TooMuchState => {
+        ShapeOutcome::TooMuchState => {
             let program = compile(&shape.program(shape.size)).expect("only its state is too much");
             for kind in ExecutorKind::ALL {
                 let error = p4exec::executor(kind, Arc::clone(&program))
@@ -77,7 +77,7 @@ fn try_shape(shape: &Shape) {
                 assert!(matches!(error, BuildError::StateBytes { .. }), "{error}");
             }
         }
-        Fate::TooMuchCode => {
+        ShapeOutcome::TooMuchCode => {
             let program = compile(&shape.program(shape.size)).expect("only its code is too much");
             assert!(p4exec::executor(ExecutorKind::Interp, Arc::clone(&program)).is_ok());
             let error = p4exec::executor(ExecutorKind::Compile, Arc::clone(&program))
@@ -89,7 +89,7 @@ fn try_shape(shape: &Shape) {
             );
             assert!(size, "{error}");
         }
-        Fate::Runs => runs(shape),
+        ShapeOutcome::Runs => runs(shape),
     }
 }
 

@@ -26,10 +26,11 @@ pub struct PlanSummary {
     pub hosts: usize,
     /// Number of links.
     pub links: usize,
-    /// Number of lossless routes from host to host, of the class that is promised most.
-    pub routes: u128,
+    /// Number of lossless routes from host to host, of the class that is promised most; `null` where nobody counted
+    /// ([`PlanSummary::counting_routes`]).
+    pub routes: Option<u128>,
     /// Whether that number is exact or an upper bound.
-    pub routes_exact: bool,
+    pub routes_exact: Option<bool>,
     /// Number of classes.
     pub classes: usize,
     /// Number of lossless tags.
@@ -93,8 +94,22 @@ pub struct FailoverSummary {
     pub longest_forward: usize,
 }
 
+impl PlanSummary {
+    /// These figures, with the routes counted too.
+    #[must_use]
+    pub fn counting_routes(mut self, plan: &CheckedPlan) -> Self {
+        let count = plan.count_routes();
+        self.routes_exact = Some(count.exact);
+        self.routes = Some(match &self.failover {
+            Some(failover) if count.routes == 0 => u128::from(failover.pairs),
+            _ => count.routes,
+        });
+        self
+    }
+}
+
 impl CheckedPlan {
-    /// The plan in figures.
+    /// The plan in figures but for the number of routes, which can take longer to count than the plan to prove.
     #[must_use]
     pub fn summary(&self, seconds: f64) -> PlanSummary {
         let tables = self.tables();
@@ -105,7 +120,6 @@ impl CheckedPlan {
         let headroom: Vec<_> = topology.switch_ids().map(|s| self.headroom(s)).collect();
         let per_priority = headroom.iter().map(|h| h.per_priority.get()).max();
         let switch_max = per_priority.unwrap_or(0) * priorities.len() as u64;
-        let routes = self.count_routes();
         let failover = self.failover_summary();
         let mut rules: (u64, u64, u64) = (
             counts.iter().map(|c| c.rules).sum(),
@@ -123,11 +137,8 @@ impl CheckedPlan {
             switches: topology.switches().len(),
             hosts: topology.hosts().len(),
             links: topology.links().len(),
-            routes: match &failover {
-                Some(failover) if routes.routes == 0 => u128::from(failover.pairs),
-                _ => routes.routes,
-            },
-            routes_exact: routes.exact,
+            routes: None,
+            routes_exact: None,
             classes: tables.tagging.classes.len(),
             tags: tables.tagging.priorities.len(),
             lossless_priorities: priorities.len(),

@@ -4,10 +4,14 @@
 //! are plain data (`Copy`, ordered, hashable, serialised as the number inside) and carry only the
 //! arithmetic that makes sense for them.
 
+mod progress;
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use progress::Progress;
 
 /// Declares a transparent integer newtype with `new`, `get`, `Display` and conversions.
 macro_rules! quantity {

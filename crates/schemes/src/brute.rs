@@ -41,15 +41,15 @@ impl Work for BruteForce<'_> {
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let fabric = self.squares.fabric;
         let all = || (0..fabric.arcs().len()).map(arc_id);
-        let mut live: Vec<Vec<u64>> = parts.iter().map(|part| part.shelf().empty()).collect();
+        let mut live: Vec<Vec<u64>> = parts.iter().map(|part| part.layout().empty()).collect();
         for (part, live) in parts.iter().zip(&mut live) {
             for arc in all() {
-                part.start(arc, &mut live[part.shelf().of(arc)]);
+                part.start(arc, &mut live[part.layout().of(arc)]);
             }
         }
         let on_arc = |live: &[Vec<u64>], arc: ArcId| {
             let mut sets = parts.iter().zip(live);
-            sets.any(|(part, live)| any(&live[part.shelf().of(arc)]))
+            sets.any(|(part, live)| any(&live[part.layout().of(arc)]))
         };
         let mut graph = HopGraph {
             levels: vec![self.first_hop(|arc| on_arc(&live, arc))],
@@ -88,14 +88,14 @@ impl BruteForce<'_> {
         cells: &mut Cells,
     ) -> Vec<u64> {
         let fabric = self.squares.fabric;
-        let mut next = part.shelf().empty();
+        let mut next = part.layout().empty();
         for &arc in on {
-            let set = &live[part.shelf().of(arc)];
+            let set = &live[part.layout().of(arc)];
             if part.ends(arc, set) {
                 cells.set(self.squares.to_hosts(arc), hop);
             }
             for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
-                if part.step(arc, to, set, &mut next[part.shelf().of(to)]) {
+                if part.step(arc, to, set, &mut next[part.layout().of(to)]) {
                     cells.set(self.squares.through(arc, place), hop + 1);
                 }
             }

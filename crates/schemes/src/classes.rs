@@ -11,7 +11,7 @@ use super::error::SchemeError;
 use super::options::TaggerOptions;
 
 /// How many tags can be counted; one number is spared for "none".
-const MOST_TAGS: usize = 255;
+const MAX_TAGS: usize = 255;
 
 /// The classes of a plan and how far each may rise.
 pub(super) struct ClassPlan<'a> {
@@ -55,10 +55,10 @@ impl<'a> ClassPlan<'a> {
             .map(|(number, rises)| first + number + usize::from(rises))
             .max()
             .ok_or(SchemeError::NoClass)?;
-        if last >= MOST_TAGS {
+        if last >= MAX_TAGS {
             return Err(SchemeError::TooManyTags {
                 needed: last + 1 - first,
-                most: MOST_TAGS - first,
+                most: MAX_TAGS - first,
             });
         }
         let tag = |number: usize| Tag::new(u8::try_from(number).unwrap_or(u8::MAX));

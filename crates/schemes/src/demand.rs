@@ -13,11 +13,11 @@ use topology::{ArcId, Fabric, SwitchId};
 
 /// Where the sets of contexts of all arcs lie in one row of words.
 #[derive(Clone, Debug)]
-pub(super) struct Shelf {
+pub(super) struct SetLayout {
     first: Vec<usize>,
 }
 
-impl Shelf {
+impl SetLayout {
     fn new(widths: impl Iterator<Item = usize>) -> Self {
         let mut first = vec![0];
         let mut end = 0;
@@ -42,7 +42,7 @@ impl Shelf {
 /// The lossless routes as sets of contexts that move over arcs.
 pub(super) trait Demand: Sync {
     /// Where each arc's set lies.
-    fn shelf(&self) -> &Shelf;
+    fn layout(&self) -> &SetLayout;
     /// Adds the contexts of routes whose first arc is `arc`.
     fn start(&self, arc: ArcId, into: &mut [u64]);
     /// Adds what becomes of the contexts `set` on `arc` when they go on to `next`, which leaves the switch
@@ -55,7 +55,7 @@ pub(super) trait Demand: Sync {
 /// All shortest paths: the context is the destination switch.
 pub(super) struct Shortest<'a> {
     fabric: &'a Fabric,
-    shelf: Shelf,
+    layout: SetLayout,
     /// By arc: the destinations that it leads nearer to.
     toward: Vec<u64>,
     /// The bit of each switch that has hosts.
@@ -84,7 +84,7 @@ impl<'a> Shortest<'a> {
         let words = destinations.len().div_ceil(64);
         let mut demand = Self {
             fabric,
-            shelf: Shelf::new(fabric.arcs().iter().map(|_| words)),
+            layout: SetLayout::new(fabric.arcs().iter().map(|_| words)),
             toward: vec![0; words * fabric.arcs().len()],
             bit,
             words,
@@ -130,8 +130,8 @@ impl<'a> Shortest<'a> {
 }
 
 impl Demand for Shortest<'_> {
-    fn shelf(&self) -> &Shelf {
-        &self.shelf
+    fn layout(&self) -> &SetLayout {
+        &self.layout
     }
 
     fn start(&self, arc: ArcId, into: &mut [u64]) {
@@ -140,7 +140,7 @@ impl Demand for Shortest<'_> {
             .attachments(self.fabric.arc(arc).from)
             .is_empty()
         {
-            for (into, toward) in into.iter_mut().zip(&self.toward[self.shelf.of(arc)]) {
+            for (into, toward) in into.iter_mut().zip(&self.toward[self.layout.of(arc)]) {
                 *into |= toward;
             }
         }
@@ -148,7 +148,7 @@ impl Demand for Shortest<'_> {
 
     fn step(&self, _: ArcId, next: ArcId, set: &[u64], into: &mut [u64]) -> bool {
         let mut any = 0;
-        let toward = &self.toward[self.shelf.of(next)];
+        let toward = &self.toward[self.layout.of(next)];
         for ((into, set), toward) in into.iter_mut().zip(set).zip(toward) {
             let both = set & toward;
             *into |= both;
@@ -166,7 +166,7 @@ impl Demand for Shortest<'_> {
 /// All up-down paths: the context is the number of bounces so far.
 pub(super) struct UpDown<'a> {
     fabric: &'a Fabric,
-    shelf: Shelf,
+    layout: SetLayout,
     /// By arc: the numbers of bounces with which a route may be on it.
     viable: Vec<u64>,
     /// By arc: whether a route may begin with it.
@@ -174,10 +174,10 @@ pub(super) struct UpDown<'a> {
 }
 
 /// The most bounces whose numbers fit a word of contexts.
-pub(super) const MOST_BOUNCES: u8 = 63;
+pub(super) const MAX_BOUNCES: u8 = 63;
 
 impl<'a> UpDown<'a> {
-    /// The up-down paths with at most `bounces` bounces ([`MOST_BOUNCES`] at most).
+    /// The up-down paths with at most `bounces` bounces ([`MAX_BOUNCES`] at most).
     pub(super) fn new(fabric: &'a Fabric, bounces: u8) -> Self {
         let automaton = UpDownAutomaton::new(fabric, bounces);
         let mut viable = vec![0; fabric.arcs().len()];
@@ -189,7 +189,7 @@ impl<'a> UpDown<'a> {
         }
         Self {
             fabric,
-            shelf: Shelf::new(viable.iter().map(|_| 1)),
+            layout: SetLayout::new(viable.iter().map(|_| 1)),
             viable,
             starts,
         }
@@ -197,8 +197,8 @@ impl<'a> UpDown<'a> {
 }
 
 impl Demand for UpDown<'_> {
-    fn shelf(&self) -> &Shelf {
-        &self.shelf
+    fn layout(&self) -> &SetLayout {
+        &self.layout
     }
 
     fn start(&self, arc: ArcId, into: &mut [u64]) {
@@ -225,7 +225,7 @@ impl Demand for UpDown<'_> {
 /// Routes that had to be enumerated: the context is the rest of the route, shared by all routes that end
 /// alike.
 pub(super) struct Listed {
-    shelf: Shelf,
+    layout: SetLayout,
     /// By arc: its contexts, as positions in `rest`.
     contexts: Vec<Vec<usize>>,
     rest: Vec<Rest>,
@@ -266,14 +266,14 @@ impl Listed {
             }
             firsts.extend(after);
         });
-        let shelf = Shelf::new(contexts.iter().map(|c: &Vec<usize>| c.len().div_ceil(64)));
-        let mut starts = shelf.empty();
+        let layout = SetLayout::new(contexts.iter().map(|c: &Vec<usize>| c.len().div_ceil(64)));
+        let mut starts = layout.empty();
         for (arc, context) in firsts {
             let bit = rest[context].bit;
-            starts[shelf.of(arc)][bit / 64] |= 1 << (bit % 64);
+            starts[layout.of(arc)][bit / 64] |= 1 << (bit % 64);
         }
         Self {
-            shelf,
+            layout,
             contexts,
             rest,
             starts,
@@ -296,12 +296,12 @@ impl Listed {
 }
 
 impl Demand for Listed {
-    fn shelf(&self) -> &Shelf {
-        &self.shelf
+    fn layout(&self) -> &SetLayout {
+        &self.layout
     }
 
     fn start(&self, arc: ArcId, into: &mut [u64]) {
-        for (into, start) in into.iter_mut().zip(&self.starts[self.shelf.of(arc)]) {
+        for (into, start) in into.iter_mut().zip(&self.starts[self.layout.of(arc)]) {
             *into |= start;
         }
     }
@@ -336,7 +336,7 @@ pub(super) trait Work {
 pub(super) fn with_demand<W: Work>(set: &RouteSet, work: W) -> W::Output {
     match set.policy() {
         RoutePolicy::Shortest => work.on(&Shortest::parts(set.fabric())),
-        RoutePolicy::UpDown { bounces } if *bounces <= MOST_BOUNCES => {
+        RoutePolicy::UpDown { bounces } if *bounces <= MAX_BOUNCES => {
             work.on(&[UpDown::new(set.fabric(), *bounces)])
         }
         _ => work.on(&[Listed::new(set)]),

@@ -29,7 +29,7 @@ use super::demand::{Demand, Listed, Work, with_demand};
 use super::error::SchemeError;
 
 /// Pairs of arcs up to which inserting them one by one is worth the while.
-const MOST_INSERTIONS: usize = 20_000;
+const MAX_INSERTIONS: usize = 20_000;
 
 /// The tables of every level.
 ///
@@ -40,7 +40,7 @@ pub(super) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
     let levels = Levels {
         squares: &squares,
         rank: &ranking(set.fabric()),
-        most_insertions: MOST_INSERTIONS,
+        most_insertions: MAX_INSERTIONS,
     };
     with_demand(set, levels)
 }
@@ -58,7 +58,7 @@ pub(super) fn of_ways(
     let levels = Levels {
         squares: &squares,
         rank: &ranking(fabric),
-        most_insertions: 10 * MOST_INSERTIONS,
+        most_insertions: 10 * MAX_INSERTIONS,
     };
     levels.on(&[Listed::of(fabric, ways)])
 }
@@ -167,13 +167,13 @@ impl Levels<'_> {
             for ((part, live), fresh) in parts.iter().zip(&mut live).zip(&mut fresh) {
                 let mut next = Flow::nothing(part);
                 for arc in (0..fabric.arcs().len()).map(arc_id) {
-                    let set = &fresh.sets[part.shelf().of(arc)];
+                    let set = &fresh.sets[part.layout().of(arc)];
                     if set.iter().all(|word| *word == 0) {
                         continue;
                     }
                     for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
                         let cell = self.squares.through(arc, place);
-                        let range = part.shelf().of(to);
+                        let range = part.layout().of(to);
                         scratch.clear();
                         scratch.resize(range.len(), 0);
                         if refused.get(cell).is_some() || !part.step(arc, to, set, &mut scratch) {
@@ -229,7 +229,7 @@ impl Levels<'_> {
         level: u8,
     ) -> (Cells, Flow) {
         let fabric = self.squares.fabric;
-        let shelf = part.shelf();
+        let layout = part.layout();
         let mut cells = self.squares.empty();
         if level == 0 {
             self.out_of_hosts(part, entering, &mut cells);
@@ -239,7 +239,7 @@ impl Levels<'_> {
         let mut set = Vec::new();
         for &arc in arcs {
             set.clear();
-            set.extend_from_slice(&live.sets[shelf.of(arc)]);
+            set.extend_from_slice(&live.sets[layout.of(arc)]);
             if set.iter().all(|word| *word == 0) {
                 continue;
             }
@@ -249,7 +249,7 @@ impl Levels<'_> {
             for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
                 let keep = order[arc.index()] < order[to.index()];
                 let target = if keep { &mut live } else { &mut risen };
-                if part.step(arc, to, &set, &mut target.sets[shelf.of(to)]) {
+                if part.step(arc, to, &set, &mut target.sets[layout.of(to)]) {
                     let new = if keep { level } else { level + 1 };
                     cells.set(self.squares.through(arc, place), new);
                 }
@@ -265,7 +265,7 @@ impl Levels<'_> {
                 cells.set(self.squares.among_hosts(switch), 0);
             }
             for (place, arc) in fabric.out(switch).enumerate() {
-                if entering.sets[part.shelf().of(arc)]
+                if entering.sets[part.layout().of(arc)]
                     .iter()
                     .any(|word| *word != 0)
                 {
@@ -294,7 +294,7 @@ struct Flow {
 impl Flow {
     fn nothing<D: Demand>(demand: &D) -> Self {
         Self {
-            sets: demand.shelf().empty(),
+            sets: demand.layout().empty(),
         }
     }
 
@@ -302,7 +302,7 @@ impl Flow {
     fn entering<D: Demand>(demand: &D, squares: &Squares<'_>) -> Self {
         let mut flow = Self::nothing(demand);
         for arc in (0..squares.fabric.arcs().len()).map(arc_id) {
-            demand.start(arc, &mut flow.sets[demand.shelf().of(arc)]);
+            demand.start(arc, &mut flow.sets[demand.layout().of(arc)]);
         }
         flow
     }
@@ -314,13 +314,13 @@ impl Flow {
     /// Follows the packets until nothing changes; the pairs that they use.
     fn closure<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> Cells {
         let fabric = squares.fabric;
-        let shelf = demand.shelf();
+        let layout = demand.layout();
         let mut live = self.sets.clone();
         let mut fresh = self.sets.clone();
         let mut cells = squares.empty();
         let mut queue: Vec<ArcId> = (0..fabric.arcs().len())
             .map(arc_id)
-            .filter(|arc| fresh[shelf.of(*arc)].iter().any(|word| *word != 0))
+            .filter(|arc| fresh[layout.of(*arc)].iter().any(|word| *word != 0))
             .collect();
         let mut waiting = vec![false; fabric.arcs().len()];
         for arc in &queue {
@@ -331,10 +331,10 @@ impl Flow {
         while let Some(arc) = queue.pop() {
             waiting[arc.index()] = false;
             set.clear();
-            set.extend_from_slice(&fresh[shelf.of(arc)]);
-            fresh[shelf.of(arc)].fill(0);
+            set.extend_from_slice(&fresh[layout.of(arc)]);
+            fresh[layout.of(arc)].fill(0);
             for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
-                let range = shelf.of(to);
+                let range = layout.of(to);
                 scratch.clear();
                 scratch.resize(range.len(), 0);
                 if !demand.step(arc, to, &set, &mut scratch) {
@@ -409,7 +409,7 @@ pub(super) fn uniform(set: &RouteSet) -> Result<(Vec<Vec<Turn>>, u8), SchemeErro
     let work = Uniform(Levels {
         squares: &squares,
         rank: &ranking(set.fabric()),
-        most_insertions: MOST_INSERTIONS,
+        most_insertions: MAX_INSERTIONS,
     });
     let (order, rises) = with_demand(set, work)?;
     let turns = set.fabric().switch_ids();

@@ -289,3 +289,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn schema_file_is_up_to_date() {
+    let schema = serde_json::to_string_pretty(&Topology::json_schema()).unwrap();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/topology.schema.json"
+    );
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(path, schema.clone() + "\n").unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        written.trim_end(),
+        schema,
+        "run this test with UPDATE_SCHEMA=1"
+    );
+}

@@ -8,14 +8,14 @@ use crate::measure::Machine;
 use crate::measure::failover::{PriorityFigure, priorities, priority_cases};
 
 #[derive(Serialize)]
-struct Report {
+struct ChannelsReport {
     machine: Machine,
     priorities: Vec<PriorityFigure>,
 }
 
 /// Runs what has `only` in its name, such as `egft-b1 1024 t2 e1`.
 pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
-    let mut report = Report {
+    let mut report = ChannelsReport {
         machine: Machine::here(),
         priorities: Vec::new(),
     };
@@ -32,7 +32,7 @@ pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> 
     terminal.result(&report, || describe(&report))
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &ChannelsReport) -> String {
     let number = |number: Option<u32>| number.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let rows: Vec<Vec<String>> = report
         .priorities

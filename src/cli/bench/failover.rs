@@ -25,7 +25,7 @@ pub(in crate::cli) use tables::failure_table;
 
 /// What is measured.
 #[derive(Serialize)]
-struct Report {
+struct FailoverBenchReport {
     machine: Machine,
     /// Plinko's tables before and after compression.
     state: Vec<StateFigure>,
@@ -58,7 +58,7 @@ const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 /// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,
 /// `failures plinko t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
 pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<(), Fault> {
-    let mut report = Report {
+    let mut report = FailoverBenchReport {
         machine: Machine::here(),
         state: Vec::new(),
         schemes: Vec::new(),
@@ -131,7 +131,7 @@ impl Run<'_> {
         value.map(Some)
     }
 
-    fn state(&self, report: &mut Report) -> Result<(), Fault> {
+    fn state(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
         for cell in RATIOS {
             for (output, word) in [
                 (Output::SourceRoutes, "source-routes"),
@@ -146,7 +146,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn schemes(&self, report: &mut Report) -> Result<(), Fault> {
+    fn schemes(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
         for shape in [Shape::Egft, Shape::Jellyfish] {
             for hosts in [512, 1024] {
                 let topology = shape.topology(hosts).map_err(Fault::input)?;
@@ -163,7 +163,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn failures(&self, report: &mut Report) -> Result<(), Fault> {
+    fn failures(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
         let sets = Sets {
             count: self.request.sets,
             ..Sets::default()
@@ -221,7 +221,7 @@ pub(in crate::cli) fn write_out(
     put(format!("{name}.html"), &page)
 }
 
-fn pack(report: &mut Report, python: Option<&str>) -> Result<(), Fault> {
+fn pack(report: &mut FailoverBenchReport, python: Option<&str>) -> Result<(), Fault> {
     let graph = regular_graph(500, 16).map_err(Fault::input)?;
     report.trees = Some(trees(&graph, 8).map_err(Fault::input)?);
     if let Some(python) = python {
@@ -233,7 +233,7 @@ fn pack(report: &mut Report, python: Option<&str>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &FailoverBenchReport) -> String {
     let mut text = String::new();
     if !report.state.is_empty() {
         text += &tables::state_table(&report.state);

@@ -9,7 +9,7 @@ use super::super::terminal::{self, Terminal};
 use crate::measure::{self, Machine, RuntimeFigure};
 
 #[derive(Serialize)]
-struct Report {
+struct P4RuntimeReport {
     machine: Machine,
     p4runtime: Vec<RuntimeFigure>,
 }
@@ -26,7 +26,7 @@ pub(super) fn run(terminal: &Terminal, peers: bool, entries: usize) -> Result<()
     let measured =
         measure::measure_p4runtime(&command, scratch.path(), json.as_deref(), entries, &step);
     bar.finish_and_clear();
-    let report = Report {
+    let report = P4RuntimeReport {
         machine: Machine::here(),
         p4runtime: measured.map_err(|error| Fault::with(Status::Target, &error))?,
     };
@@ -38,7 +38,7 @@ fn installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &P4RuntimeReport) -> String {
     let times = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.1} x"));
     let row = |figure: &RuntimeFigure| {
         let memory = figure.memory_per_entry;

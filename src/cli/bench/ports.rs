@@ -8,7 +8,7 @@ use super::super::terminal::{self, Terminal};
 use crate::measure::{self, LinkFigure, Machine, PortFigure, PortsError};
 
 #[derive(Serialize)]
-struct Report {
+struct PortsReport {
     machine: Machine,
     ports: Vec<PortFigure>,
     links: Vec<LinkFigure>,
@@ -26,7 +26,7 @@ pub(super) fn run(terminal: &Terminal, peers: bool) -> Result<(), Fault> {
     let links = measure::measure_links().map_err(fault)?;
     let ports = measure::measure_ports(scratch.path(), peers, &step).map_err(fault)?;
     bar.finish_and_clear();
-    let report = Report {
+    let report = PortsReport {
         machine: Machine::here(),
         ports,
         links,
@@ -34,7 +34,7 @@ pub(super) fn run(terminal: &Terminal, peers: bool) -> Result<(), Fault> {
     terminal.result(&report, || describe(&report))
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &PortsReport) -> String {
     let row = |figure: &PortFigure| {
         vec![
             figure.contender.to_owned(),

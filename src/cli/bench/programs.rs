@@ -44,7 +44,7 @@ const MASKS: usize = 200;
 const PEER_PACKETS: usize = 60_000;
 
 #[derive(Serialize)]
-struct Report {
+struct ProgramsReport {
     machine: Machine,
     /// Different packets of each case.
     flows: usize,
@@ -101,7 +101,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(none_matches(only, &names));
     }
-    let report = Report {
+    let report = ProgramsReport {
         machine: Machine::here(),
         flows: FLOWS,
         p4: cases,
@@ -224,7 +224,7 @@ fn case(
     })
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &ProgramsReport) -> String {
     let million = |f: &ForwardingFigure| format!("{:.3}", f.packets_per_second / 1e6);
     let growth = |f: &ForwardingFigure| match (f.memory_before, f.memory_after) {
         (Some(before), Some(after)) => (after.get().saturating_sub(before.get()) >> 10).to_string(),

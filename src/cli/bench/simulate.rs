@@ -14,7 +14,7 @@ const RUNS: usize = 3;
 const PORTS: u16 = 8;
 
 #[derive(Serialize)]
-struct Report {
+struct SimulateReport {
     machine: Machine,
     /// The quickest of the short runs, and the long one.
     simulate: Vec<SimulationFigure>,
@@ -53,7 +53,7 @@ pub(super) fn run(terminal: &Terminal, packets: u64) -> Result<(), Fault> {
         events_per_second,
         measured: false,
     });
-    let report = Report {
+    let report = SimulateReport {
         machine: Machine::here(),
         simulate,
         published: published.into(),
@@ -61,7 +61,7 @@ pub(super) fn run(terminal: &Terminal, packets: u64) -> Result<(), Fault> {
     terminal.result(&report, || describe(&report))
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &SimulateReport) -> String {
     let millions = |value: f64| format!("{:.2}", value / 1e6);
     let row = |figure: &SimulationFigure| {
         vec![

@@ -125,7 +125,7 @@ impl std::fmt::Display for Trouble {
 
 /// What `cli --json` prints.
 #[derive(Serialize)]
-struct Report {
+struct ConsoleReport {
     commands: Vec<Done>,
 }
 
@@ -187,7 +187,7 @@ impl Console {
             self.command.iter().all(|line| step(line));
         }
         if terminal.json {
-            terminal.result(&Report { commands: done }, String::new)?;
+            terminal.result(&ConsoleReport { commands: done }, String::new)?;
         }
         match worst {
             Some(status) if !interactive => Err(Fault::shown(status)),

@@ -3,7 +3,7 @@
 
 use askama::Template;
 use netsim::embedded::Network;
-use netsim::simulate::{Outcome, Plots, Report, Scenario, compare_goodput, simulate};
+use netsim::simulate::{Outcome, Plots, Scenario, SimulationReport, compare_goodput, simulate};
 use serde::Serialize;
 use topology::{LinkId, Topology};
 
@@ -17,8 +17,8 @@ const SCENARIO: &str = "link-failures";
 /// What `demo --json` prints of it.
 #[derive(Serialize)]
 pub(super) struct Ending {
-    without_tags: Report,
-    with_tags: Report,
+    without_tags: SimulationReport,
+    with_tags: SimulationReport,
     page: String,
 }
 
@@ -28,13 +28,13 @@ struct Page<'a> {
     story: String,
     goodput: String,
     network: String,
-    sides: [Side<'a>; 2],
+    sides: [RunSummary<'a>; 2],
     scenario: &'static str,
     version: &'static str,
 }
 
 /// One of the two runs.
-struct Side<'a> {
+struct RunSummary<'a> {
     class: &'static str,
     name: &'static str,
     verdict: String,
@@ -82,7 +82,7 @@ fn milliseconds(micros: f64) -> String {
 }
 
 /// The queues of a cycle as switches, and the priorities they have.
-fn cycle(report: &Report) -> String {
+fn cycle(report: &SimulationReport) -> String {
     let Some(deadlock) = report.deadlock.first() else {
         return "none".to_owned();
     };
@@ -98,7 +98,7 @@ fn cycle(report: &Report) -> String {
     )
 }
 
-fn sentence(report: &Report) -> String {
+fn sentence(report: &SimulationReport) -> String {
     let tags = if report.tags {
         "with tags"
     } else {
@@ -155,13 +155,13 @@ fn page(
     page.render().map_err(Fault::input)
 }
 
-fn untagged<'a>(report: &Report, plots: &'a Plots) -> Side<'a> {
+fn untagged<'a>(report: &SimulationReport, plots: &'a Plots) -> RunSummary<'a> {
     let closed = report.deadlock.first().map_or(0.0, |d| d.closed_us);
     let mut pictures = vec![("Paused queues over time", plots.pauses.as_str())];
     if let Some(graph) = &plots.deadlock {
         pictures.insert(0, ("Who waits for whom at the deadlock", graph));
     }
-    Side {
+    RunSummary {
         class: "without",
         name: "Without tags",
         verdict: format!("Deadlock at {}", milliseconds(closed)),
@@ -184,8 +184,8 @@ fn untagged<'a>(report: &Report, plots: &'a Plots) -> Side<'a> {
     }
 }
 
-fn tagged<'a>(report: &Report, plots: &'a Plots) -> Side<'a> {
-    Side {
+fn tagged<'a>(report: &SimulationReport, plots: &'a Plots) -> RunSummary<'a> {
+    RunSummary {
         class: "with",
         name: "With tags",
         verdict: "No deadlock".to_owned(),

@@ -61,7 +61,7 @@ enum Runner {
 
 /// What `p4 bench --json` prints: the last executor's figures, and all of them.
 #[derive(Serialize)]
-struct Report {
+struct P4BenchReport {
     #[serde(flatten)]
     figure: ForwardingFigure,
     /// Different packets.
@@ -100,7 +100,7 @@ impl Bench {
         let Some(figure) = figures.last().cloned() else {
             return Err(Fault::input("no executor runs this program"));
         };
-        let report = Report {
+        let report = P4BenchReport {
             figure,
             flows: traffic.len(),
             machine: Machine::here(),
@@ -162,7 +162,7 @@ impl Bench {
     }
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &P4BenchReport) -> String {
     let mib = |bytes: Option<quantities::Bytes>| {
         bytes.map_or_else(
             || "-".to_owned(),

@@ -43,7 +43,7 @@ pub(super) struct Run {
 }
 
 #[derive(Default, Serialize)]
-struct Report {
+struct RunReport {
     executor: String,
     packets: u64,
     sent: u64,
@@ -121,9 +121,9 @@ impl Run {
         let mut player = Player {
             executor: executor.as_mut(),
             files: capture::Outputs::new(&self.pcap_out)?,
-            report: Report {
+            report: RunReport {
                 executor: kind.to_string(),
-                ..Report::default()
+                ..RunReport::default()
             },
             trace: self.trace,
             show: self.show,
@@ -186,7 +186,7 @@ impl Run {
 struct Player<'e> {
     executor: &'e mut dyn Executor,
     files: capture::Outputs,
-    report: Report,
+    report: RunReport,
     trace: bool,
     show: usize,
 }
@@ -280,7 +280,7 @@ fn line(event: &TraceEvent) -> Option<String> {
     })
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &RunReport) -> String {
     let mut text = String::new();
     for (number, packet) in report.shown.iter().enumerate() {
         let length = packet.bytes.len() / 2;

@@ -41,7 +41,7 @@ enum Judge {
 
 /// What `p4 stf --json` prints.
 #[derive(Serialize)]
-struct Report {
+struct StfReport {
     passed: usize,
     failed: usize,
     skipped: usize,
@@ -107,7 +107,7 @@ impl Stf {
             let lines = r.why.iter().map(move |why| format!("{start}{why}"));
             lines.collect::<Vec<_>>()
         };
-        let report = Report {
+        let report = StfReport {
             failures: failures.flat_map(line).collect(),
             passed,
             failed,
@@ -203,7 +203,7 @@ impl Ready {
     }
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &StfReport) -> String {
     let mut text: String = report
         .failures
         .iter()

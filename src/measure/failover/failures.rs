@@ -1,8 +1,9 @@
 //! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
 //! left (Stephens15 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
 
-use plan::check::resilience::{Fate, Survey};
+use plan::check::resilience::{FlowOutcome, Survey};
 use plan::failover::{Element, Failover, LabelKind};
+use quantities::Progress;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
 use topology::{Fabric, LinkId, SwitchId, Topology};
@@ -143,7 +144,8 @@ pub fn under_failures(
 ) -> Result<Vec<FailureFigure>, MeasureError> {
     let topology = Shape::Egft.topology(hosts)?;
     let failover = tables(&topology, &case.options)?;
-    let mut figures = plan_under_failures(&case.name, &topology, &failover, sets);
+    let mut figures =
+        plan_under_failures(&case.name, &topology, &failover, sets, &Progress::default());
     if hosts == 1024 {
         let options = &case.options;
         let name = if options.scheme.by_trees() {
@@ -173,6 +175,7 @@ pub fn plan_under_failures(
     topology: &Topology,
     failover: &Failover,
     sets: &Sets,
+    progress: &Progress,
 ) -> Vec<FailureFigure> {
     let survey = Survey::of(topology, failover, Element::Link);
     let ground = Ground::new(topology, failover, sets);
@@ -186,8 +189,8 @@ pub fn plan_under_failures(
         };
         (by(edge_failure_simple), by(edge_failure))
     };
-    ground.figures(name, &survey, sets, equation, |set, bundle| {
-        survey.fates(set, &bundle.flows)
+    ground.figures(name, &survey, (sets, progress), equation, |set, bundle| {
+        survey.outcomes(set, &bundle.flows)
     })
 }
 
@@ -208,7 +211,7 @@ pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, M
     let figures = ground.figures(
         "shortest paths",
         &survey,
-        sets,
+        (sets, &Progress::default()),
         |_, _| (None, None),
         |set, bundle| {
             let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
@@ -249,21 +252,25 @@ impl Ground {
         &self,
         name: &str,
         survey: &Survey<'_>,
-        sets: &Sets,
+        (sets, progress): (&Sets, &Progress),
         equations: impl Fn(&FailureFigure, f64) -> (Option<f64>, Option<f64>),
-        fates: impl Fn(&[u32], &Bundle) -> Vec<Fate>,
+        outcomes: impl Fn(&[u32], &Bundle) -> Vec<FlowOutcome>,
     ) -> Vec<FailureFigure> {
         let mut figures = Vec::new();
         let most = self.fabric.arcs().len() / 2;
-        for &failures in sets.sizes.iter().filter(|&&size| size as usize <= most) {
+        let sizes = sets.sizes.iter().copied();
+        let sizes: Vec<u32> = sizes.filter(|&size| size as usize <= most).collect();
+        progress.begin(sizes.len() as u64 * u64::from(sets.count.max(2)));
+        for failures in sizes {
             let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
             for correlated in [false, true] {
                 let own = drawn.iter().skip(usize::from(correlated)).step_by(2);
                 let mut tally = Tally::default();
                 for set in own {
-                    tally.count(&fates(set, &self.flows));
-                    let sum = max_min(&fates(set, &self.bulk), &self.bulk);
+                    tally.count(&outcomes(set, &self.flows));
+                    let sum = max_min(&outcomes(set, &self.bulk), &self.bulk);
                     tally.throughput.push(sum);
+                    progress.advance(1);
                 }
                 let mut figure = tally.figure(name, failures, correlated);
                 (figure.lost_by_4_1, figure.lost_by_4_2) = equations(&figure, tally.average_path());
@@ -289,17 +296,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, fates: &[Fate]) {
-        self.flows += fates.len();
-        for fate in fates {
-            match (&fate.way, fate.fewest) {
+    fn count(&mut self, outcomes: &[FlowOutcome]) {
+        self.flows += outcomes.len();
+        for outcome in outcomes {
+            match (&outcome.way, outcome.fewest) {
                 (None, Some(_)) => self.lost += 1,
                 (None, None) => self.cut_off += 1,
                 (Some(way), _) => {
                     self.hops += way.len();
                     self.arrived += 1;
-                    if fate.met_failure {
-                        self.stretch.extend(fate.stretch());
+                    if outcome.met_failure {
+                        self.stretch.extend(outcome.stretch());
                     }
                 }
             }
@@ -392,13 +399,13 @@ fn switch_figures(
             let mut tally = Tally::default();
             for set in drawn.iter().step_by(2) {
                 let flows = &ground.flows.flows;
-                let fates = if shortest {
+                let outcomes = if shortest {
                     let dead: Vec<SwitchId> = set.iter().map(|&s| SwitchId::new(s)).collect();
                     reactive(topology, &ground.fabric, failover, flows, &[], &dead)
                 } else {
-                    survey.fates(set, flows)
+                    survey.outcomes(set, flows)
                 };
-                tally.count(&fates);
+                tally.count(&outcomes);
             }
             let (all, failed) = (switches as f64, f64::from(failures));
             let equation = match (shortest, failover.claim.element) {

@@ -3,18 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use plan::check::resilience::Fate;
+use plan::check::resilience::FlowOutcome;
 
 use super::traffic::Bundle;
 
 /// The sum of all flows' rates over the hosts times line rate. All links have the same rate. A lost flow gets nothing.
-pub(super) fn max_min(fates: &[Fate], bundle: &Bundle) -> f64 {
+pub(super) fn max_min(outcomes: &[FlowOutcome], bundle: &Bundle) -> f64 {
     // Links: two directions of every link between switches, then hosts sending, then hosts receiving.
-    let crossed = fates.iter().flat_map(|fate| fate.way.iter().flatten());
+    let crossed = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.way.iter().flatten());
     let fabric = 2 * (crossed.map(|(link, _)| link.index() + 1).max().unwrap_or(0));
-    let mut filling = Filling::new(fabric + 2 * bundle.hosts, fates.len());
-    for (at, (fate, &(from, to))) in fates.iter().zip(&bundle.ends).enumerate() {
-        let Some(way) = &fate.way else { continue };
+    let mut filling = Filling::new(fabric + 2 * bundle.hosts, outcomes.len());
+    for (at, (outcome, &(from, to))) in outcomes.iter().zip(&bundle.ends).enumerate() {
+        let Some(way) = &outcome.way else { continue };
         let crossed = way
             .iter()
             .map(|&(link, first)| 2 * link.index() + usize::from(first));
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn flows_share_what_is_scarce() {
-        let fate = |way: &[u32]| Fate {
+        let outcome = |way: &[u32]| FlowOutcome {
             met_failure: false,
             way: Some(way.iter().map(|&l| (LinkId::new(l), true)).collect()),
             fewest: Some(1),
@@ -103,12 +105,12 @@ mod tests {
             flows: vec![],
             ends: vec![(0, 0), (0, 1), (1, 2), (1, 3)],
         };
-        let fates = [fate(&[0]), fate(&[0]), fate(&[0]), fate(&[1])];
-        let sum = max_min(&fates, &bundle) * 4.0;
+        let outcomes = [outcome(&[0]), outcome(&[0]), outcome(&[0]), outcome(&[1])];
+        let sum = max_min(&outcomes, &bundle) * 4.0;
         assert!((sum - (1.0 + 2.0 / 3.0)).abs() < 1e-9, "{sum}");
-        let lost = Fate {
+        let lost = FlowOutcome {
             way: None,
-            ..fate(&[])
+            ..outcome(&[])
         };
         assert_eq!(max_min(&vec![lost; 4], &bundle), 0.0);
     }

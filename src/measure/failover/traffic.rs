@@ -1,6 +1,6 @@
 //! Who sends to whom (Stephens15 section 4.7), and how reactive shortest-path routing would carry it.
 
-use plan::check::resilience::{Fate, Flow};
+use plan::check::resilience::{Flow, FlowOutcome};
 use plan::failover::{Failover, Target};
 use rand::seq::IteratorRandom;
 use rand::{RngExt, SeedableRng};
@@ -87,13 +87,13 @@ pub(super) fn reactive(
     flows: &[Flow],
     links: &[LinkId],
     switches: &[SwitchId],
-) -> Vec<Fate> {
+) -> Vec<FlowOutcome> {
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by_key(|&at| flows[at].destination);
     let groups: Vec<&[usize]> = order
         .chunk_by(|&a, &b| flows[a].destination == flows[b].destination)
         .collect();
-    let fates: Vec<(usize, Fate)> = groups
+    let outcomes: Vec<(usize, FlowOutcome)> = groups
         .par_iter()
         .flat_map_iter(|group| {
             let destination = flows[group[0]].destination;
@@ -102,18 +102,18 @@ pub(super) fn reactive(
             let mut rng = ChaCha8Rng::seed_from_u64(destination as u64);
             let mut search = HopSearch::new(fabric, topology.links().len());
             let hops = search.search(fabric, &homes, links, switches, None);
-            let fate = |&at: &usize| {
+            let outcome = |&at: &usize| {
                 (
                     at,
                     walk(topology, fabric, hops, links, flows[at].source, &mut rng),
                 )
             };
-            group.iter().map(fate).collect::<Vec<_>>()
+            group.iter().map(outcome).collect::<Vec<_>>()
         })
         .collect();
-    let mut sorted: Vec<Option<Fate>> = vec![None; flows.len()];
-    for (at, fate) in fates {
-        sorted[at] = Some(fate);
+    let mut sorted: Vec<Option<FlowOutcome>> = vec![None; flows.len()];
+    for (at, outcome) in outcomes {
+        sorted[at] = Some(outcome);
     }
     sorted.into_iter().flatten().collect()
 }
@@ -126,10 +126,10 @@ fn walk(
     failed: &[LinkId],
     source: SwitchId,
     rng: &mut ChaCha8Rng,
-) -> Fate {
+) -> FlowOutcome {
     let fewest = hops[source.index()];
     if fewest == UNREACHABLE {
-        return Fate {
+        return FlowOutcome {
             met_failure: true,
             way: None,
             fewest: None,
@@ -154,7 +154,7 @@ fn walk(
         way.push((arc.link, first));
         at = arc.to;
     }
-    Fate {
+    FlowOutcome {
         met_failure: false,
         way: Some(way),
         fewest: Some(fewest),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use controlplane::push::{Step, Told};
+use controlplane::push::{Step, StepObserver};
 use controlplane::report::Outcome;
 use controlplane::{Desired, Devices, PushOptions, Stop, versioned};
 
@@ -52,7 +52,7 @@ fn a_versioned_push_that_is_stopped_between_its_steps_leaves_nothing() {
     // Every switch is asked before the first step; what is asked later belongs to the last one.
     let (stop, asked) = (options.stop.clone(), AtomicUsize::new(0));
     let switches = devices.all().len();
-    let told: Told = Arc::new(move |step, _| {
+    let told: StepObserver = Arc::new(move |step, _| {
         if step == Step::Surveyed && asked.fetch_add(1, Ordering::SeqCst) >= switches {
             stop.ask();
         }

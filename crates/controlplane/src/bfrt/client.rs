@@ -20,7 +20,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use super::{Book, Schema};
+use super::{EntityTranslation, Schema};
 use crate::desired::DesiredPipeline;
 use crate::entity;
 use crate::state::SwitchState;
@@ -49,7 +49,7 @@ pub struct Client {
     client_id: u32,
     pipeline: Arc<DesiredPipeline>,
     /// The device's tables, once it was asked for them.
-    book: Option<Book>,
+    translation: Option<EntityTranslation>,
     session: Option<Session>,
 }
 
@@ -86,7 +86,7 @@ impl Client {
             program: program.unwrap_or_else(|| pipeline.program.clone()),
             client_id: device.client_id.unwrap_or(CLIENT_ID),
             pipeline: Arc::clone(pipeline),
-            book: None,
+            translation: None,
             session: None,
         })
     }
@@ -98,7 +98,7 @@ impl Client {
     /// [`RemoteError::OtherProgram`]; [`RemoteError::Taken`] where somebody else is bound; refusals; an unreachable device.
     pub async fn bind(&mut self, take_over: bool) -> Result<(), RemoteError> {
         // One cannot be bound to a program that is not there, and should not be to another than the build's.
-        self.book = Some(self.ask_for_tables().await?);
+        self.translation = Some(self.ask_for_tables().await?);
         let deadline = tokio::time::Instant::now() + PREDECESSOR;
         loop {
             let error = match self.subscribe().await {
@@ -200,7 +200,7 @@ impl Client {
     /// # Errors
     /// [`RemoteError::OtherProgram`] where it is another program or version; an unreachable device; refusals.
     pub async fn state(&mut self) -> Result<SwitchState, RemoteError> {
-        self.book = Some(self.ask_for_tables().await?);
+        self.translation = Some(self.ask_for_tables().await?);
         Ok(SwitchState {
             pipeline: Some(self.pipeline.message(Vec::new())),
             entities: self.entities().await?,
@@ -208,7 +208,7 @@ impl Client {
         })
     }
 
-    async fn ask_for_tables(&mut self) -> Result<Book, RemoteError> {
+    async fn ask_for_tables(&mut self) -> Result<EntityTranslation, RemoteError> {
         let request = proto::GetForwardingPipelineConfigRequest {
             device_id: self.device_id(),
             client_id: self.client_id,
@@ -237,7 +237,7 @@ impl Client {
                 said(ours)
             )));
         }
-        Book::new(schema, &self.pipeline.info)
+        EntityTranslation::new(schema, &self.pipeline.info)
             .map_err(|difference| self.another_version(&difference))
     }
 
@@ -276,14 +276,16 @@ impl Client {
     /// # Errors
     /// Refusals; an unreachable device; entries that do not fit the program.
     pub async fn entities(&mut self) -> Result<entity::Entities, RemoteError> {
-        let Some(book) = self.book.clone() else {
+        let Some(translation) = self.translation.clone() else {
             return Err(self.protocol("its tables are not known yet"));
         };
         let mut entities = entity::Entities::new();
-        for table in book.tables() {
+        for table in translation.tables() {
             for entry in self.read_table(table).await? {
                 let info = &self.pipeline.info;
-                let found = book.entity(&entry, info).map_err(RemoteError::Foreign)?;
+                let found = translation
+                    .entity(&entry, info)
+                    .map_err(RemoteError::Foreign)?;
                 let Some(found) = found else { continue };
                 let canonical = entity::canonical(&found, info)
                     .map_err(|error| RemoteError::Foreign(error.to_string()))?;
@@ -333,11 +335,13 @@ impl Client {
         updates: &[v1::Update],
         atomicity: Atomicity,
     ) -> Result<(), RemoteError> {
-        let Some(book) = &self.book else {
+        let Some(translation) = &self.translation else {
             return Err(self.protocol("its tables are not known yet"));
         };
         let info = &self.pipeline.info;
-        let translated = updates.iter().map(|update| book.update(update, info));
+        let translated = updates
+            .iter()
+            .map(|update| translation.update(update, info));
         let translated: Result<Vec<proto::Update>, String> = translated.collect();
         let translated = translated.map_err(|words| RemoteError::Cannot {
             what: format!("be given an entry of the build over BF Runtime: {words}"),

@@ -6,13 +6,13 @@
 //! | step | module |
 //! |---|---|
 //! | what a device says its program's tables are | [`schema`] |
-//! | P4Runtime's ids against the device's, entity by entity | [`book`] |
+//! | P4Runtime's ids against the device's, entity by entity | [`translation`] |
 //! | one device: session, program, reads, writes | [`client`] |
 
-pub mod book;
 pub mod client;
 pub mod schema;
+pub mod translation;
 
-pub use book::Book;
 pub use client::Client;
 pub use schema::Schema;
+pub use translation::EntityTranslation;

@@ -189,9 +189,9 @@ fn batches_are_their_packets_in_order() {
 fn packets_are_sent_when_they_leave() {
     let mut device = switch(&[1, 2]);
     let bytes: &[u8] = &[2, 4, 0];
-    let mut fates = [Taken::Sent, Taken::Waits, Taken::Lost].into_iter();
+    let mut outcomes = [Taken::Sent, Taken::Waits, Taken::Lost].into_iter();
     device.receive_batch(Nanos::new(1), &[(port(1), bytes); 3], |_| {
-        fates.next().unwrap()
+        outcomes.next().unwrap()
     });
     let counters = device.counters(port(2)).unwrap();
     assert_eq!((counters.sent, counters.lost_queue), (1, 1));

@@ -310,7 +310,7 @@ impl Control {
 }
 
 /// Nobody is told how a push gets on.
-fn quiet() -> controlplane::push::Told {
+fn quiet() -> controlplane::push::StepObserver {
     Arc::new(|_, _| {})
 }
 

@@ -35,7 +35,7 @@ use host_nics::HostNics;
 use lab::Lab;
 use netsim::embedded::Network;
 use netsim::simulate::live::{self, Happening, Live};
-use netsim::simulate::{Losses, Report, Scenario, SimulateError, allow_lateness};
+use netsim::simulate::{Losses, Scenario, SimulateError, SimulationReport, allow_lateness};
 use topology::{NodeId, Topology};
 use watch::Watch;
 
@@ -135,7 +135,7 @@ impl EmulateError {
 pub struct EmulateReport {
     /// The figures.
     #[serde(flatten)]
-    pub figures: Report,
+    pub figures: SimulationReport,
     /// Who waits for whom when the first deadlock was certain.
     pub wait_for: Vec<[String; 2]>,
     /// By the clock.
@@ -429,7 +429,7 @@ impl Play<'_> {
     }
 
     /// The figures in the scenario's time.
-    fn figures(&self, now: u64, seconds: f64) -> Result<Report, EmulateError> {
+    fn figures(&self, now: u64, seconds: f64) -> Result<SimulationReport, EmulateError> {
         let hosts = self.cards.hosts();
         let mut flows = hosts.reports(self.topology, now);
         let (mut losses, mut hops) = (Losses::default(), 0);
@@ -459,7 +459,7 @@ impl Play<'_> {
             }
         }
         let deadlock = self.watch.reports(&self.clock);
-        Ok(Report {
+        Ok(SimulationReport {
             scenario: self.scenario.name.clone(),
             tags: self.scenario.tags,
             deadlocks: deadlock.len(),

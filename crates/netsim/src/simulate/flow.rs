@@ -136,6 +136,8 @@ pub(super) struct Arrivals {
     pub(super) bytes: u64,
     /// Of these, since measuring began.
     pub(super) measured: u64,
+    /// Of these, until the sender stopped.
+    pub(super) measured_to_stop: u64,
     /// Of these, in the last tenth of the simulation.
     pub(super) at_end: u64,
     /// When all had come.

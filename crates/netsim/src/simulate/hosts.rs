@@ -124,6 +124,9 @@ impl Hosts {
             arrivals.bytes += u64::from(note.length);
             if now >= self.measure_from {
                 arrivals.measured += u64::from(note.length);
+                if now <= flow.stop {
+                    arrivals.measured_to_stop += u64::from(note.length);
+                }
             }
             if now >= self.end - self.end / 10 {
                 arrivals.at_end += u64::from(note.length);

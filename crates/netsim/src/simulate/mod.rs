@@ -3,7 +3,7 @@
 //! flows, obey PFC and react to congestion.
 //!
 //! A [`Scenario`] says who sends what and what happens when; [`simulate`] plays it and returns a
-//! [`Report`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network, scenario and seed
+//! [`SimulationReport`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network, scenario and seed
 //! give the same events, figures and pictures.
 //!
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
@@ -28,7 +28,10 @@ mod sender;
 mod setup;
 mod world;
 
+use std::sync::Arc;
+
 use p4exec::BuildError;
+use quantities::Progress;
 use thiserror::Error;
 
 use crate::embedded::{LoadError, Network, NetworkError};
@@ -41,7 +44,9 @@ pub use network::{
     TargetSpec, TopologySpec,
 };
 pub use quantity::{Size, Speed, Time};
-pub use report::{ClassReport, DeadlockReport, FlowReport, Happening, Report, SwitchReport};
+pub use report::{
+    ClassReport, DeadlockReport, FlowReport, Happening, SimulationReport, SwitchReport,
+};
 pub use routing::RerouteError;
 pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
@@ -81,7 +86,7 @@ pub enum SimulateError {
 #[derive(Debug)]
 pub struct Outcome {
     /// The figures.
-    pub report: Report,
+    pub report: SimulationReport,
     /// The pictures, if they were asked for.
     pub plots: Option<Plots>,
 }
@@ -95,9 +100,23 @@ pub fn simulate(
     scenario: &Scenario,
     plots: bool,
 ) -> Result<Outcome, SimulateError> {
+    simulate_telling(network, scenario, plots, &Arc::default())
+}
+
+/// The same, telling how much of the simulated time has passed.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_telling(
+    network: &Network,
+    scenario: &Scenario,
+    plots: bool,
+    progress: &Arc<Progress>,
+) -> Result<Outcome, SimulateError> {
     let (mut live, hosts) = Live::new(network, scenario)?;
     let uplinks = std::mem::take(&mut live.uplinks);
     let mut world = setup::world(network, scenario, &live, (hosts, uplinks), plots)?;
+    world.tell(progress);
     for (at, number) in std::mem::take(&mut live.order) {
         world.add(at, world::EventKind::Script, number as u32);
     }
@@ -115,7 +134,7 @@ pub fn simulate(
         }
     }
     world.look();
-    let report = Report::new(topology, scenario, &world);
+    let report = SimulationReport::new(topology, scenario, &world);
     let plots = plots.then(|| Plots::draw(topology, &report, &world));
     Ok(Outcome { report, plots })
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::diagrams::Plots;
-use super::report::{ClassReport, FlowReport, Report, SwitchReport};
+use super::report::{ClassReport, FlowReport, SimulationReport, SwitchReport};
 
 /// Rows of a table; the JSON has all.
 const MAX_ROWS: usize = 200;
@@ -54,7 +54,7 @@ impl Plots {
     ///
     /// # Errors
     /// Only by a bug of Switchwright.
-    pub fn page(&self, report: &Report, about: &str) -> Result<String, askama::Error> {
+    pub fn page(&self, report: &SimulationReport, about: &str) -> Result<String, askama::Error> {
         let tags = match report.tags {
             true => "Tags as planned",
             false => "Without tags: plain PFC",
@@ -103,7 +103,7 @@ fn tidy(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-fn deadlocks(report: &Report) -> Vec<Deadlock<'_>> {
+fn deadlocks(report: &SimulationReport) -> Vec<Deadlock<'_>> {
     let text = |d: &super::DeadlockReport| {
         format!(
             "The circle closed at {} us and was certain at {} us; {} queues can never move again. Each of these waits \
@@ -120,7 +120,7 @@ fn deadlocks(report: &Report) -> Vec<Deadlock<'_>> {
     deadlocks.collect()
 }
 
-fn losses(report: &Report) -> String {
+fn losses(report: &SimulationReport) -> String {
     let losses = report.losses;
     format!(
         "Lost: {} lossless packets, {} lossy, {} by the program, {} with links.",
@@ -128,7 +128,7 @@ fn losses(report: &Report) -> String {
     )
 }
 
-fn cards(report: &Report) -> Vec<Card> {
+fn cards(report: &SimulationReport) -> Vec<Card> {
     let card = |figure: String, label| Card { figure, label };
     vec![
         card(report.deadlocks.to_string(), "deadlocks"),
@@ -143,7 +143,7 @@ fn cards(report: &Report) -> Vec<Card> {
     ]
 }
 
-fn timeline(report: &Report) -> Vec<Event<'_>> {
+fn timeline(report: &SimulationReport) -> Vec<Event<'_>> {
     let events = report.timeline.iter().map(|event| Event {
         at: tidy(event.at_us),
         what: &event.what,

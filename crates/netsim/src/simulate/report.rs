@@ -12,7 +12,7 @@ use super::world::{Losses, World};
 
 /// What `simulate --json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct SimulationReport {
     /// The scenario's name.
     pub scenario: String,
     /// Whether tags changed as planned, or never.
@@ -110,7 +110,7 @@ pub struct FlowReport {
     pub priority: Priority,
     /// Bytes of frames that arrived.
     pub bytes: u64,
-    /// Throughput while it was measured, in gigabits per second.
+    /// Throughput while it was measured, in gigabits per second: until its last byte arrived, or its sender stopped.
     pub gbps: f64,
     /// Throughput in the last tenth of the simulation.
     pub gbps_at_end: f64,
@@ -253,7 +253,7 @@ pub(super) fn port_name(
     format!("{name}:{port}->{} priority {class}", peer.unwrap_or("?"))
 }
 
-impl Report {
+impl SimulationReport {
     pub(super) fn new(topology: &Topology, scenario: &Scenario, world: &World) -> Self {
         let flows: Vec<FlowReport> = world
             .hosts
@@ -323,7 +323,11 @@ impl FlowReport {
     pub(super) fn new(topology: &Topology, flow: &Flow, measure_from: u64, now: u64) -> Self {
         let arrivals = &flow.arrivals;
         let from = flow.start.max(measure_from);
-        let until = arrivals.complete.unwrap_or(flow.stop.min(now));
+        // What arrives after the sender has stopped would not be of the time that it is divided by.
+        let (measured, until) = match arrivals.complete {
+            Some(complete) => (arrivals.measured, complete),
+            None => (arrivals.measured_to_stop, flow.stop.min(now)),
+        };
         let rate = |bytes: u64, nanos: u64| match nanos {
             0 => 0.0,
             nanos => bytes as f64 * 8.0 / nanos as f64,
@@ -336,7 +340,7 @@ impl FlowReport {
             to: topology.host(flow.to).name.clone(),
             priority: Priority::new(flow.class),
             bytes: arrivals.bytes,
-            gbps: rate(arrivals.measured, until.saturating_sub(from)),
+            gbps: rate(measured, until.saturating_sub(from)),
             gbps_at_end: rate(end_bytes, window),
             sent: flow.sent,
             arrived: arrivals.bytes / u64::from(flow.packet.max(1)),

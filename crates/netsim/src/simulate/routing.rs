@@ -22,7 +22,7 @@ use super::scenario::{RouteSpec, ScenarioError};
 /// Addresses of flows with routes of their own (RFC 2544: for benchmarks).
 const OWN_ROUTES: u32 = u32::from_be_bytes([198, 18, 0, 1]);
 /// How many there are.
-const MOST_OWN_ROUTES: u32 = 1 << 17;
+const MAX_OWN_ROUTES: u32 = 1 << 17;
 
 /// Where a switch sends an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl<'a> Routing<'a> {
         path: &[(SwitchId, Option<PortId>)],
         to: HostId,
     ) -> Result<Ipv4Addr, ScenarioError> {
-        if self.own == MOST_OWN_ROUTES {
+        if self.own == MAX_OWN_ROUTES {
             return Err(ScenarioError::wrong(
                 place,
                 "more flows with paths than there are addresses for",

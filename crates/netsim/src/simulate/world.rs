@@ -1,12 +1,13 @@
 //! The simulated network while it runs: switches, cards, cables, and the events that move them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use device::buffer::{Frames, PauseEdge, Refusal};
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use device::{Bench, Device, DeviceDrop};
 use p4exec::{FastestExecutor, FastestFrame};
-use quantities::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId, Priority, Progress};
 use topology::{Link, NodeId};
 
 use super::calendar::Calendar;
@@ -126,6 +127,8 @@ pub(super) struct World {
     last_bytes: Vec<u64>,
     detector: Detector,
     scan_every: u64,
+    /// Where to tell how much time has passed, in nanoseconds.
+    progress: Arc<Progress>,
     pub(super) deadlocks: Vec<Deadlock>,
     pub(super) graph: Vec<WaitEdge>,
     losses: Losses,
@@ -174,6 +177,7 @@ impl World {
             observe: parts.observe,
             detector: Detector::default(),
             scan_every: parts.scan_every,
+            progress: Arc::default(),
             deadlocks: Vec::new(),
             graph: Vec::new(),
             losses: Losses::default(),
@@ -193,6 +197,12 @@ impl World {
             world.kick(host);
         }
         world
+    }
+
+    /// From now on, tells how much time has passed.
+    pub(super) fn tell(&mut self, progress: &Arc<Progress>) {
+        progress.begin(self.end);
+        self.progress = Arc::clone(progress);
     }
 
     pub(super) fn add(&mut self, at: u64, kind: EventKind, node: u32) {
@@ -450,6 +460,7 @@ impl World {
 
     fn scan(&mut self) {
         self.look();
+        self.progress.reach(self.now);
         self.add(self.now + self.scan_every, EventKind::Scan, 0);
     }
 

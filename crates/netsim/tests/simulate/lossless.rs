@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use netsim::embedded::Network;
-use netsim::simulate::{ClassReport, Report, Scenario, Size, simulate};
+use netsim::simulate::{ClassReport, Scenario, SimulationReport, Size, simulate};
 use plan::{check, headroom};
 use quantities::{BitRate, Bytes, Metres};
 use schemes::TaggerOptions;
@@ -28,17 +28,17 @@ fn clos(leaves: u32, spines: u32, hosts: u16, length: Metres) -> Network {
     Network::of(check(tables, &check::Options::default()).unwrap()).unwrap()
 }
 
-fn play(network: &Network, scenario: &str) -> Report {
+fn play(network: &Network, scenario: &str) -> SimulationReport {
     let scenario = Scenario::from_yaml(scenario).unwrap();
     simulate(network, &scenario, false).unwrap().report
 }
 
-fn classes(report: &Report) -> impl Iterator<Item = &ClassReport> {
+fn classes(report: &SimulationReport) -> impl Iterator<Item = &ClassReport> {
     report.switches.iter().flat_map(|s| &s.classes)
 }
 
 /// The most of any headroom that was used.
-fn peak(report: &Report) -> u64 {
+fn peak(report: &SimulationReport) -> u64 {
     classes(report)
         .map(|c| c.headroom_peak_bytes)
         .max()
@@ -46,7 +46,7 @@ fn peak(report: &Report) -> u64 {
 }
 
 /// Lossless packets that arrived.
-fn lossless(report: &Report) -> u64 {
+fn lossless(report: &SimulationReport) -> u64 {
     let flows = report.flows.iter().filter(|f| f.priority.get() > 0);
     flows.map(|f| f.arrived).sum()
 }
@@ -102,7 +102,7 @@ events:
 
 /// A sender at full rate into a switch whose way on is paused, while frames go back to the sender one after the other:
 /// the PFC frame has to wait for one of them, as long as `phase` says.
-fn fill(network: &Network, phase: u64, headroom: Option<u64>) -> Report {
+fn fill(network: &Network, phase: u64, headroom: Option<u64>) -> SimulationReport {
     let text = format!(
         "
 name: worst case
@@ -152,4 +152,25 @@ fn the_calculated_headroom_is_enough_and_one_frame_less_is_not() {
     assert!(!caught.is_empty());
     assert!(caught.iter().all(|c| c.headroom_bytes == calculated - MTU));
     assert!(classes(&report).all(|c| c.headroom_peak_bytes <= c.headroom_bytes));
+}
+
+/// What waits in buffers when the senders stop still arrives, but not within the time that throughput is measured over.
+#[test]
+fn no_host_hears_more_than_its_link_carries() {
+    let network = clos(2, 2, 2, Metres::new(100));
+    let report = play(
+        &network,
+        "
+name: stop
+duration: 100us
+switches: { threshold: { xoff: 400KB, xon: 390KB } }
+flows:
+  - { from: h1, to: h4, stop: 20us }
+  - { from: h2, to: h4, stop: 20us }
+",
+    );
+    let arrived: u64 = report.flows.iter().map(|flow| flow.bytes).sum();
+    // More than 40 Gb/s bring in 20 us: buffers were full at the end.
+    assert!(arrived > 110_000, "{arrived}");
+    assert!(report.gbps <= 40.0 && report.gbps > 30.0, "{}", report.gbps);
 }

@@ -7,7 +7,8 @@ mod shares;
 
 use netsim::embedded::Network;
 use netsim::simulate::{
-    BUNDLED, Report, Scenario, Size, ThresholdSpec, Time, TransportSpec, bundled, simulate,
+    BUNDLED, Scenario, SimulationReport, Size, ThresholdSpec, Time, TransportSpec, bundled,
+    simulate,
 };
 use plan::check;
 use quantities::{Bytes, Nanos};
@@ -45,12 +46,12 @@ fn its_network(scenario: &Scenario) -> Network {
     Network::of(check(tables, &check::Options::default()).unwrap()).unwrap()
 }
 
-fn play(network: &Network, scenario: &Scenario) -> Report {
+fn play(network: &Network, scenario: &Scenario) -> SimulationReport {
     simulate(network, scenario, false).unwrap().report
 }
 
 /// A scenario on its own network, with tags and without.
-fn with_and_without(scenario: &Scenario) -> (Report, Report) {
+fn with_and_without(scenario: &Scenario) -> (SimulationReport, SimulationReport) {
     let network = its_network(scenario);
     let mut scenario = scenario.clone();
     scenario.tags = true;

@@ -29,7 +29,7 @@ pub(super) const UNROLLED: usize = 4;
 pub(super) const NOTHING: u64 = u64::MAX;
 
 /// Images beyond so many words are not made: copying them would cost more than it gains.
-const MOST_WORDS: usize = 1 << 14;
+const MAX_WORDS: usize = 1 << 14;
 
 /// Word 0 of an image, in bytes.
 pub(super) const END: i32 = 0;
@@ -98,7 +98,7 @@ impl Images {
             image.words.clear();
             let keeps = data.cells(*id).is_some_and(TableCells::keeps);
             let made = !keeps && draw(&mut image.words, (*id, table), state, control).is_some();
-            self.addresses[id.index()] = if made && image.words.len() <= MOST_WORDS {
+            self.addresses[id.index()] = if made && image.words.len() <= MAX_WORDS {
                 image.words.as_ptr().expose_provenance() as u64
             } else {
                 0
@@ -229,7 +229,7 @@ impl<'a> Artist<'a> {
             let row = self.default_row();
             return Some(self.target(&[(1, row)]));
         }
-        if places as usize + self.words.len() > MOST_WORDS {
+        if places as usize + self.words.len() > MAX_WORDS {
             return None;
         }
         let rows: Vec<(u32, u64)> = rows

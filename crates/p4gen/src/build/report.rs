@@ -57,10 +57,6 @@ pub struct NetworkReport {
     pub hosts: usize,
     /// Number of links.
     pub links: usize,
-    /// Number of lossless routes from host to host, of the class that is promised most.
-    pub lossless_routes: u128,
-    /// Whether that number is exact or an upper bound.
-    pub lossless_routes_exact: bool,
 }
 
 impl BuildReport {
@@ -86,8 +82,6 @@ impl BuildReport {
                 switches: summary.switches,
                 hosts: summary.hosts,
                 links: summary.links,
-                lossless_routes: summary.routes,
-                lossless_routes_exact: summary.routes_exact,
             },
             carrier: plan.carrier().kind,
             lossy_code: plan.carrier().lossy.get(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use p4test::fuzz::drive::{Report, Settings, drive};
+use p4test::fuzz::drive::{FuzzReport, Settings, drive};
 use p4test::fuzz::worker::serve;
 use p4test::fuzz::{TARGETS, Target, target};
 
@@ -87,7 +87,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         memory: 2 << 30,
         program: std::env::current_exe().map_err(|e| e.to_string())?,
     };
-    let progress = |report: &Report| {
+    let progress = |report: &FuzzReport| {
         eprint!(
             "\r{} runs, {} behaviours, {} findings",
             report.runs,

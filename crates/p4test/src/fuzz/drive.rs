@@ -53,7 +53,7 @@ pub struct Finding {
 
 /// What a run came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct FuzzReport {
     /// Inputs run.
     pub runs: u64,
     /// Inputs of the corpus at the start.
@@ -97,8 +97,8 @@ pub fn corpus(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
 pub fn drive(
     target: &Target,
     settings: &Settings,
-    mut tell: impl FnMut(&Report),
-) -> io::Result<Report> {
+    mut tell: impl FnMut(&FuzzReport),
+) -> io::Result<FuzzReport> {
     fs::create_dir_all(&settings.out)?;
     let current = File::create(settings.out.join("current"))?;
     let mut runner = Runner::of(target, settings);
@@ -111,9 +111,9 @@ pub fn drive(
         inputs.extend(corpus(folder)?.into_iter().map(|(_, bytes)| bytes));
     }
     inputs.extend(target.seeds.map(|seeds| seeds()).unwrap_or_default());
-    let mut report = Report {
+    let mut report = FuzzReport {
         corpus: inputs.len(),
-        ..Report::default()
+        ..FuzzReport::default()
     };
     let mut seen: BTreeSet<Behaviour> = BTreeSet::new();
     let mut choices = Choices::seeded(settings.seed);

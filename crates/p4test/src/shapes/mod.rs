@@ -13,7 +13,7 @@ use long::*;
 
 /// What becomes of the programs of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ShapeOutcome {
     /// Refused by the front end for exceeding this bound.
     Refused(Limit),
     /// Refused by the front end, with these words in the message.
@@ -32,7 +32,7 @@ pub struct Shape {
     /// Its name.
     pub name: &'static str,
     /// What becomes of it.
-    pub fate: Fate,
+    pub outcome: ShapeOutcome,
     /// The size to try it at.
     pub size: usize,
     make: fn(usize) -> Parts,
@@ -53,19 +53,19 @@ impl Shape {
 }
 
 macro_rules! shapes {
-    ($($name:ident($size:expr) => $fate:expr;)*) => {
+    ($($name:ident($size:expr) => $outcome:expr;)*) => {
         /// All shapes.
         pub const SHAPES: &[Shape] = &[$(Shape {
             name: stringify!($name),
-            fate: $fate,
+            outcome: $outcome,
             size: $size,
             make: $name,
         }),*];
     };
 }
 
-use Fate::{Refused, Runs, TooMuchCode, TooMuchState, TooNested};
 use Limit::{Depth, Instances, NameBytes, Nodes, Steps, StorageWords, TypeDepth, TypeWords};
+use ShapeOutcome::{Refused, Runs, TooMuchCode, TooMuchState, TooNested};
 
 /// What the front end says of nesting.
 const NESTED: &str = "nested";

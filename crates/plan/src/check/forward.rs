@@ -4,11 +4,14 @@
 //! Tables are flattened into intervals of addresses. The hosts of an edge switch are looked at together
 //! unless some other switch tells them apart.
 
+use quantities::PortId;
 use rayon::prelude::*;
 use topology::routes::forwarding::{ForwardAction, Forwarding, Reroute, SwitchForwarding};
 use topology::{Attachment, Fabric, HostId, NodeId, SwitchId, Topology, UNREACHABLE};
 
 use super::error::PlanError;
+use super::lookup::Lookup;
+use super::strays::{self, Forwarded};
 use crate::model::Tables;
 
 /// Address families, for which tables are apart.
@@ -18,21 +21,27 @@ enum Family {
     V6,
 }
 
-/// Checks the forwarding that entries are made from; the first loop and the first dropped packet.
-pub(super) fn forwarding(tables: &Tables) -> Vec<PlanError> {
+/// Checks the forwarding that entries are made from: the first loop and the first dropped packet, or else how much of the
+/// traffic stays lossless.
+pub(super) fn forwarding(
+    tables: &Tables,
+    lookup: Option<&Lookup>,
+) -> (Vec<PlanError>, Option<Forwarded>) {
     let topology = &tables.topology;
     let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
     let forwarding = match made {
         Ok(forwarding) => forwarding,
-        Err(error) => return vec![error.into()],
+        Err(error) => return (vec![error.into()], None),
     };
     let fabric = Fabric::new(topology);
-    let mut errors: Vec<PlanError> = [Family::V4, Family::V6]
-        .into_iter()
-        .flat_map(|family| Walk::new(topology, &fabric, &forwarding, family).errors())
-        .collect();
+    let walks =
+        [Family::V4, Family::V6].map(|family| Walk::new(topology, &fabric, &forwarding, family));
+    let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
     errors.dedup();
-    errors
+    let forwarded = lookup
+        .filter(|_| errors.is_empty())
+        .map(|lookup| strays::forwarded(tables, lookup, &walks));
+    (errors, forwarded)
 }
 
 /// What a switch does with an interval of addresses: its group of next hops, if it forwards at all.
@@ -125,8 +134,9 @@ struct Column {
 }
 
 /// Packets of one family on their way.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     topology: &'a Topology,
+    forwarding: &'a Forwarding,
     fabric: &'a Fabric,
     columns: Vec<Column>,
     /// `actions[switch][column]`: what happens to packets to the column's hosts.
@@ -139,10 +149,10 @@ struct Walk<'a> {
 
 /// What is known of packets at a switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum VisitState {
     Unseen,
     /// On the path under way.
-    Open,
+    OnPath,
     /// All of them arrive.
     Arrives,
 }
@@ -194,18 +204,46 @@ impl<'a> Walk<'a> {
             actions: tables.par_iter().map(row).collect(),
             next: next.collect(),
             topology,
+            forwarding,
             fabric,
             columns,
         }
     }
 
+    /// How many columns of hosts there are.
+    pub(super) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The switch of a column's hosts.
+    pub(super) fn edge(&self, column: usize) -> SwitchId {
+        self.columns[column].edge
+    }
+
+    /// By switch: whether a way leads from it to a column's hosts.
+    pub(super) fn joined(&self, column: usize) -> Vec<bool> {
+        let distance = self.fabric.distances(self.edge(column));
+        distance.iter().map(|hops| *hops != UNREACHABLE).collect()
+    }
+
+    /// The ports by which a switch sends packets to a column's hosts.
+    pub(super) fn hops(&self, at: SwitchId, column: usize) -> impl Iterator<Item = PortId> + '_ {
+        let Column { edge, hosts } = &self.columns[column];
+        let own = if *edge == at { hosts.as_slice() } else { &[] };
+        let action = self.actions[at.index()][column].filter(|_| *edge != at);
+        let group = action.and_then(|group| self.forwarding.switch(at).groups.get(group as usize));
+        let hops = group.map_or(&[][..], Vec::as_slice);
+        let own = own.iter().map(|(_, host)| host.port);
+        own.chain(hops.iter().map(|hop| hop.port))
+    }
+
     /// The first loop and the first dropped packet, by address of the destination.
-    fn errors(self) -> Vec<PlanError> {
+    fn errors(&self) -> Vec<PlanError> {
         let mut found: Vec<PlanError> = (0..self.columns.len())
             .into_par_iter()
             .filter_map(|column| self.toward(column).err().map(|error| *error))
             .collect();
-        found.extend(self.undelivered);
+        found.extend(self.undelivered.clone());
         let mut kinds = Vec::new();
         found.retain(|error| {
             let kind = std::mem::discriminant(error);
@@ -220,33 +258,35 @@ impl<'a> Walk<'a> {
     fn toward(&self, column: usize) -> Result<(), Box<PlanError>> {
         let edge = self.columns[column].edge;
         let distance = self.fabric.distances(edge);
-        let mut fates = vec![Fate::Unseen; self.actions.len()];
-        fates[edge.index()] = Fate::Arrives;
+        let mut visited = vec![VisitState::Unseen; self.actions.len()];
+        visited[edge.index()] = VisitState::Arrives;
         // A host may be plugged into several switches; it is then a column of its own.
         if let [(_, host)] = self.columns[column].hosts[..] {
             for (_, peer) in self.topology.uplinks(host.host) {
                 if let NodeId::Switch(switch) = peer.end.node
                     && self.topology.is_live(peer.link)
                 {
-                    fates[switch.index()] = Fate::Arrives;
+                    visited[switch.index()] = VisitState::Arrives;
                 }
             }
         }
         for start in self.fabric.edge_switches() {
-            if distance[start.index()] == UNREACHABLE || fates[start.index()] != Fate::Unseen {
+            if distance[start.index()] == UNREACHABLE
+                || visited[start.index()] != VisitState::Unseen
+            {
                 continue;
             }
-            fates[start.index()] = Fate::Open;
+            visited[start.index()] = VisitState::OnPath;
             let mut path = vec![(start, self.next(start, column)?.iter())];
             while let Some((at, ahead)) = path.last_mut() {
                 let Some(&to) = ahead.next() else {
-                    fates[at.index()] = Fate::Arrives;
+                    visited[at.index()] = VisitState::Arrives;
                     path.pop();
                     continue;
                 };
-                match fates[to.index()] {
-                    Fate::Arrives => {}
-                    Fate::Open => {
+                match visited[to.index()] {
+                    VisitState::Arrives => {}
+                    VisitState::OnPath => {
                         let switches = path.iter().map(|(at, _)| *at);
                         let names = switches.skip_while(|at| *at != to).map(|at| self.name(at));
                         return Err(Box::new(PlanError::Loop {
@@ -254,8 +294,8 @@ impl<'a> Walk<'a> {
                             switches: names.collect(),
                         }));
                     }
-                    Fate::Unseen => {
-                        fates[to.index()] = Fate::Open;
+                    VisitState::Unseen => {
+                        visited[to.index()] = VisitState::OnPath;
                         path.push((to, self.next(to, column)?.iter()));
                     }
                 }
@@ -383,8 +423,6 @@ mod tests {
     use std::net::IpAddr;
 
     use proptest::prelude::*;
-
-    use quantities::PortId;
 
     use super::*;
     use topology::Ipv4Prefix;

@@ -20,7 +20,7 @@ const NOTHING: u32 = u32::MAX;
 pub(super) type TagIx = u8;
 
 /// How many tags the proof can tell apart (a set of them is a word). No switch has as many priorities.
-pub(super) const MOST_TAGS: usize = 64;
+pub(super) const MAX_TAGS: usize = 64;
 
 /// All ports of all switches in one row, and what they are plugged into.
 pub(super) struct Ports {

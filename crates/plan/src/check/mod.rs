@@ -14,8 +14,9 @@
 //!   of both times together close no cycle;
 //! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
 //!
-//! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic), and
-//! that forwarding keeps to the promised routes (what strays is lossy, not deadlocked).
+//! Not an error, but told pair by pair: where the plan's own forwarding leaves what its tags keep lossless ([`Forwarded`]).
+//!
+//! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic).
 
 mod depend;
 mod error;
@@ -26,15 +27,19 @@ mod report;
 pub mod resilience;
 mod shape;
 mod shortest;
+mod strays;
 mod walk;
 
 use std::fmt;
+use std::sync::Arc;
 
+use quantities::Progress;
 use thiserror::Error;
 
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use report::{CheckReport, Resilience, Sample, Verdict};
 pub use resilience::{FailureOptions, FailureReport, LostPacket};
+pub use strays::{Forwarded, LossyWay};
 
 use super::checked::CheckedPlan;
 use super::failover::Failover;
@@ -51,6 +56,8 @@ pub struct Options {
     pub budgets: bool,
     /// How failover tables are proven.
     pub failures: FailureOptions,
+    /// Where to tell how much is proven of failover tables.
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for Options {
@@ -58,6 +65,7 @@ impl Default for Options {
         Self {
             budgets: true,
             failures: FailureOptions::default(),
+            progress: None,
         }
     }
 }
@@ -107,11 +115,12 @@ pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<Check
         mut errors,
         verdicts,
         failures,
+        forwarded,
     } = proof;
     if !options.budgets {
         errors.retain(|error| error.fault() != Fault::Target);
     }
-    let report = CheckReport::new(&tables, &errors, verdicts, failures);
+    let report = CheckReport::new(&tables, &errors, verdicts, failures, forwarded);
     if errors.is_empty() {
         return Ok(CheckedPlan::witness(tables, report));
     }
@@ -124,15 +133,17 @@ struct Proof {
     errors: Vec<PlanError>,
     verdicts: Verdicts,
     failures: Option<FailureReport>,
+    forwarded: Option<Forwarded>,
 }
 
 impl Proof {
     /// Tables whose forwarding follows routes.
     fn routes(&mut self, tables: &Tables, options: &Options) {
-        if !self.tags(tables, options) {
+        let Some(lookup) = self.tags(tables, options) else {
             return;
-        }
-        let wrong = forward::forwarding(tables);
+        };
+        let (wrong, forwarded) = forward::forwarding(tables, lookup.as_ref());
+        self.forwarded = forwarded;
         let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
         let circulates = wrong.iter().any(|e| matches!(e, PlanError::Loop { .. }));
         self.verdicts.loop_free = followed.then_some(!circulates);
@@ -163,39 +174,50 @@ impl Proof {
         options: &Options,
         tags: Option<&Tags<'_>>,
     ) {
-        let found = resilience::walk_all(&tables.topology, failover, &options.failures, tags);
+        let found = resilience::walk_all(
+            &tables.topology,
+            failover,
+            (&options.failures, options.progress.as_deref()),
+            tags,
+        );
         self.verdicts.loop_free = Some(found.loops == 0);
         self.errors.extend(PlanError::of_failures(&found));
         self.failures = Some(found);
     }
 
-    /// The lossless tags; whether what they refer to exists.
-    fn tags(&mut self, tables: &Tables, options: &Options) -> bool {
+    /// The lossless tags. Nothing where they refer to what does not exist; else their tables spelled out, if no rules
+    /// disagree.
+    fn tags(&mut self, tables: &Tables, options: &Options) -> Option<Option<Lookup>> {
         let wrong = shape::references(tables);
         let sound = wrong.is_empty();
         self.errors.extend(wrong);
-        if sound {
-            self.errors.extend(shape::priorities(tables));
-            self.errors.extend(shape::carrier(tables));
-            if options.budgets {
-                self.errors.extend(shape::budgets(tables));
-            }
-            self.behaviour(tables, options);
+        if !sound {
+            return None;
         }
-        sound
+        self.errors.extend(shape::priorities(tables));
+        self.errors.extend(shape::carrier(tables));
+        if options.budgets {
+            self.errors.extend(shape::budgets(tables));
+        }
+        match Lookup::new(tables) {
+            Ok(lookup) => {
+                self.behaviour(tables, options, &lookup);
+                Some(Some(lookup))
+            }
+            Err(conflicts) => {
+                self.errors.extend(conflicts);
+                Some(None)
+            }
+        }
     }
 
     /// What following packets shows.
-    fn behaviour(&mut self, tables: &Tables, options: &Options) {
-        let lookup = match Lookup::new(tables) {
-            Ok(lookup) => lookup,
-            Err(conflicts) => return self.errors.extend(conflicts),
-        };
+    fn behaviour(&mut self, tables: &Tables, options: &Options, lookup: &Lookup) {
         let ports = Ports::new(&tables.topology);
         let failover = tables.failover.as_ref();
-        let channels = failover.map(|failover| lossless::channels(failover, &lookup, &ports));
+        let channels = failover.map(|failover| lossless::channels(failover, lookup, &ports));
         let channels = channels.unwrap_or_default();
-        let (mut graph, falls) = Dependencies::new(tables, &ports, &lookup, &channels);
+        let (mut graph, falls) = Dependencies::new(tables, &ports, lookup, &channels);
         self.errors.extend(falls);
         let cycle = graph.shortest_cycle();
         self.verdicts.cbd_free = Some(cycle.is_none());
@@ -204,8 +226,8 @@ impl Proof {
         let limits = graph.passed_limits();
         if let Some(failover) = failover {
             self.errors
-                .extend(lossless::within_switches(tables, &lookup));
-            let tags = Tags::new(tables, &lookup, &ports, &cycle);
+                .extend(lossless::within_switches(tables, lookup));
+            let tags = Tags::new(tables, lookup, &ports, &cycle);
             self.walks(tables, failover, options, Some(&tags));
             let found = self.failures.iter_mut();
             described.causes = found.flat_map(|found| found.causes.drain(..)).collect();
@@ -216,7 +238,7 @@ impl Proof {
         self.errors.extend(limits);
         for promise in &tables.promises {
             self.errors
-                .extend(replay::promise(tables, &lookup, promise).err());
+                .extend(replay::promise(tables, lookup, promise).err());
         }
     }
 }

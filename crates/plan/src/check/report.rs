@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::error::PlanError;
 use super::resilience::FailureReport;
+use super::strays::Forwarded;
 use crate::model::Tables;
 
 /// What a check has shown.
@@ -150,6 +151,8 @@ pub struct CheckReport {
     pub loop_free: Option<bool>,
     /// Lossless priorities that the plan's tags take.
     pub lossless_priorities: usize,
+    /// Where the plan's own forwarding turns lossy; `null` where failover tables forward, or that was not computed.
+    pub forwarding: Option<Forwarded>,
     /// Resilience to failures.
     pub resilience: Resilience,
     /// The first error, in words.
@@ -165,6 +168,7 @@ impl CheckReport {
         errors: &[PlanError],
         verdicts: Verdicts,
         failures: Option<FailureReport>,
+        forwarding: Option<Forwarded>,
     ) -> Self {
         let worst = errors.iter().min_by_key(|error| error.fault());
         let priorities: BTreeSet<_> = tables.tagging.priorities.values().collect();
@@ -187,6 +191,7 @@ impl CheckReport {
             }),
             loop_free: verdicts.loop_free.filter(|free| !(*free && drawn)),
             lossless_priorities: priorities.len(),
+            forwarding,
             resilience: match failures {
                 Some(found) => Resilience::from(found),
                 None => Resilience::of_routes(errors, verdicts.loop_free.is_some()),

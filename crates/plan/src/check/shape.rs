@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quantities::{Bytes, PortId, Priority};
 
 use super::error::PlanError;
-use super::lookup::MOST_TAGS;
+use super::lookup::MAX_TAGS;
 use crate::budget::switch_headroom;
 use crate::model::{LOSSY_PRIORITY, RuleForm, Tables, Tag, TagRule};
 
@@ -42,7 +42,7 @@ pub(super) fn references(tables: &Tables) -> Vec<PlanError> {
             });
         }
     }
-    if tagging.priorities.len() > MOST_TAGS {
+    if tagging.priorities.len() > MAX_TAGS {
         errors.push(too_many_priorities(tables));
     }
     errors

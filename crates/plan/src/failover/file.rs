@@ -13,7 +13,7 @@ use super::table::{
     Action, Origin, PortMatch, ReverseMatch, Rule, RuleRef, SwitchTable, Write, WriteTag,
 };
 use super::ternary::Ternary;
-use super::{Claim, Destination, Failover, LabelKind, MOST_HOPS, Output, Target};
+use super::{Claim, Destination, Failover, LabelKind, MAX_HOPS, Output, Target};
 use crate::{PortSet, Tag};
 
 /// The `failover` part of a plan file.
@@ -185,7 +185,7 @@ pub enum FailoverFileError {
         reason: String,
     },
     /// The stack is too deep.
-    #[error("failover.stack is {0}, but routes in a header have at most {MOST_HOPS} hops")]
+    #[error("failover.stack is {0}, but routes in a header have at most {MAX_HOPS} hops")]
     Stack(u8),
 }
 
@@ -198,7 +198,7 @@ impl Failover {
         file: FailoverFile,
         topology: &Topology,
     ) -> Result<Self, FailoverFileError> {
-        if usize::from(file.stack) > MOST_HOPS {
+        if usize::from(file.stack) > MAX_HOPS {
             return Err(FailoverFileError::Stack(file.stack));
         }
         let mut tables: Vec<Option<SwitchTable>> = vec![None; topology.switches().len()];
@@ -416,8 +416,8 @@ impl TryFrom<RuleEntry> for Rule {
                 format!("ports `{set}` reach beyond the port status, which ends at port {WIDEST}")
             }),
         };
-        if entry.rev.len() > MOST_HOPS || entry.to.len() > MOST_HOPS {
-            return Err(format!("routes have at most {MOST_HOPS} hops"));
+        if entry.rev.len() > MAX_HOPS || entry.to.len() > MAX_HOPS {
+            return Err(format!("routes have at most {MAX_HOPS} hops"));
         }
         if entry.drop != entry.to.is_empty() {
             return Err("give either the ports of `to`, or `\"drop\": true`".to_owned());

@@ -36,7 +36,7 @@ pub use table::{
 pub use ternary::{Ternary, TernaryError};
 
 /// The most ports that a reverse or forward route can hold: what the parser of a generated program unrolls.
-pub const MOST_HOPS: usize = 32;
+pub const MAX_HOPS: usize = 32;
 
 /// What the header says about failures that were met (Stephens15 section 4.3.2, Table 4.2 and Table 4.6).
 #[derive(

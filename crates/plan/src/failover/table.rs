@@ -10,7 +10,7 @@ use quantities::PortId;
 
 use super::mask::PortMask;
 use super::ternary::Ternary;
-use super::{Label, MOST_HOPS};
+use super::{Label, MAX_HOPS};
 use crate::model::Tag;
 
 /// Where a packet comes from.
@@ -376,6 +376,6 @@ impl SwitchTable {
     #[must_use]
     pub fn longest_reverse(&self) -> usize {
         let lengths = self.reverses.iter().map(|reverse| reverse.hops.len());
-        lengths.max().unwrap_or(0).min(MOST_HOPS)
+        lengths.max().unwrap_or(0).min(MAX_HOPS)
     }
 }

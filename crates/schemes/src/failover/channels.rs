@@ -16,7 +16,7 @@ use topology::{ArcId, Fabric, SwitchId};
 
 use super::FailoverError;
 use super::layering::{Links, at_least, fewest};
-use super::lossless::MOST_WALKS;
+use super::lossless::MAX_WALKS;
 use crate::cells::{Cells, Squares};
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
 
@@ -30,7 +30,7 @@ struct Ways {
 type Units = IndexMap<(SwitchId, ArcId), Ways, foldhash::fast::FixedState>;
 
 /// The most channels that tags can count.
-const MOST_CHANNELS: usize = 200;
+const MAX_CHANNELS: usize = 200;
 
 /// Puts every unit into a channel: the tables, whose rules for packets from hosts now give channels, and the tag rules; and how
 /// many channels there must be, as far as is known.
@@ -45,7 +45,7 @@ pub(super) fn channels(
     let units = fold_ways(
         &tables.topology,
         &failover,
-        MOST_WALKS,
+        MAX_WALKS,
         Units::default,
         |units, way| {
             let (Some(&first), Some(&last)) = (way.arcs.first(), way.arcs.last()) else {
@@ -58,7 +58,7 @@ pub(super) fn channels(
                 .extend(pairs.map(|pair| links.pair(pair[0], pair[1])));
         },
     );
-    let units = units.ok_or(FailoverError::Walks { most: MOST_WALKS })?;
+    let units = units.ok_or(FailoverError::Walks { most: MAX_WALKS })?;
     let all = || units.iter().flat_map(IndexMap::values);
     let sets: Vec<Vec<u32>> = all()
         .map(|ways| ways.pairs.iter().copied().collect())
@@ -75,10 +75,10 @@ pub(super) fn channels(
         });
     }
     let (channel, count) = fewest(&links, &sets, usize::from(least));
-    if count > MOST_CHANNELS {
+    if count > MAX_CHANNELS {
         return Err(FailoverError::Channels {
             needed: count,
-            most: MOST_CHANNELS,
+            most: MAX_CHANNELS,
         });
     }
     let bound = at_least(&links, &sets, &channel).max(1);

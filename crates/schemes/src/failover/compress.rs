@@ -7,7 +7,7 @@
 use plan::failover::SwitchTable;
 use thiserror::Error;
 
-use super::index::{Key, KeyLayout, MOST_WORDS, Overlaps};
+use super::index::{Key, KeyLayout, MAX_WORDS, Overlaps};
 
 /// How many merges are tried for a rule, those that lose the fewest bits first.
 const TRIES: usize = 24;
@@ -72,7 +72,7 @@ macro_rules! with_words {
             4 => $function::<4>($($argument),*),
             5 => $function::<5>($($argument),*),
             6 => $function::<6>($($argument),*),
-            _ => $function::<MOST_WORDS>($($argument),*),
+            _ => $function::<MAX_WORDS>($($argument),*),
         }
     };
 }

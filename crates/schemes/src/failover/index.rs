@@ -6,7 +6,7 @@ use plan::failover::{
 
 /// The most words that a key can need: 24 bits of destination, 6 of the number of hops, 32 hops of 7, 32 of a tag, 8 of
 /// a tree, 17 of an origin, 128 ports.
-pub(super) const MOST_WORDS: usize = 7;
+pub(super) const MAX_WORDS: usize = 7;
 
 /// Where the parts of a rule's key stand in a row of bits; a part that no rule of the table asks about takes
 /// no bits.

@@ -38,7 +38,7 @@ impl Method {
 }
 
 /// Walks after which tagging is given up.
-pub const MOST_WALKS: u64 = 10_000_000;
+pub const MAX_WALKS: u64 = 10_000_000;
 
 /// The links of the ways to each destination.
 type Ways = IndexSet<Box<[ArcId]>, foldhash::fast::FixedState>;
@@ -94,7 +94,7 @@ fn rising(
     let ways = fold_ways(
         &tables.topology,
         failover,
-        MOST_WALKS,
+        MAX_WALKS,
         Ways::default,
         |ways, way| {
             if !way.arcs.is_empty() && !ways.contains(way.arcs) {
@@ -102,7 +102,7 @@ fn rising(
             }
         },
     );
-    let ways = ways.ok_or(FailoverError::Walks { most: MOST_WALKS })?;
+    let ways = ways.ok_or(FailoverError::Walks { most: MAX_WALKS })?;
     let mut all = Ways::default();
     for toward in ways {
         all.extend(toward);

@@ -35,18 +35,18 @@ mod goldens;
 mod tests;
 
 use plan::failover::{
-    Claim, Destination, Element, Failover, LabelKind, MOST_HOPS, Output, Rule, SwitchTable, Target,
+    Claim, Destination, Element, Failover, LabelKind, MAX_HOPS, Output, Rule, SwitchTable, Target,
     WIDEST,
 };
 use plan::{Provenance, Tables};
-use quantities::PortId;
+use quantities::{PortId, Progress};
 use rayon::prelude::*;
 use thiserror::Error;
 use topology::{Fabric, HostId, SwitchId, Topology};
 
 pub use arborescences::arborescences;
 pub use compress::{CompressError, Compressed, compress, equivalent};
-pub use lossless::{MOST_WALKS, Method, lossless};
+pub use lossless::{MAX_WALKS, Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
 pub use shallow::{Forest, shallow_pack};
@@ -72,7 +72,7 @@ pub enum FailoverError {
     /// Ways longer than the header has room for.
     #[error(
         "with resilience {resilience} a packet may cross {needed} switches, but its header holds {stack} hops; ask for a \
-         lower `--resilience` or, up to {MOST_HOPS}, a deeper `--stack`"
+         lower `--resilience` or, up to {MAX_HOPS}, a deeper `--stack`"
     )]
     Stack {
         /// Resilience asked for.
@@ -203,14 +203,17 @@ pub fn lossless_failover(
     };
     let mut tables = lossless(failover(topology, &plain)?, method, tagger)?;
     if let (true, Some(failover)) = (late, &mut tables.failover) {
-        compress_all(failover)?;
+        compress_all(failover, options.progress.as_deref())?;
         let options = &mut tables.provenance.options;
         options.insert("compress".to_owned(), late.to_string());
     }
     Ok(tables)
 }
 
-fn compress_all(failover: &mut Failover) -> Result<(), FailoverError> {
+fn compress_all(failover: &mut Failover, progress: Option<&Progress>) -> Result<(), FailoverError> {
+    if let Some(progress) = progress {
+        progress.begin(failover.tables.len() as u64);
+    }
     let compressed: Result<Vec<SwitchTable>, CompressError> = failover
         .tables
         .par_iter_mut()
@@ -218,6 +221,9 @@ fn compress_all(failover: &mut Failover) -> Result<(), FailoverError> {
             let compressed = compress(table)?;
             equivalent(table, &compressed.table)?;
             *table = SwitchTable::default();
+            if let Some(progress) = progress {
+                progress.advance(1);
+            }
             Ok(compressed.table)
         })
         .collect();
@@ -302,7 +308,7 @@ impl<'a> Network<'a> {
             }
         }
         if options.compress {
-            compress_all(&mut failover)?;
+            compress_all(&mut failover, options.progress.as_deref())?;
         }
         Ok(failover)
     }
@@ -312,12 +318,19 @@ impl<'a> Network<'a> {
         tables: &mut [SwitchTable],
         plan: impl Fn(&Destination) -> Result<Vec<Placed>, FailoverError> + Sync,
     ) -> Result<(), FailoverError> {
+        let progress = self.options.progress.as_deref();
+        if let Some(progress) = progress {
+            progress.begin(self.destinations.len() as u64);
+        }
         for batch in self.destinations.chunks(BATCH) {
             let planned: Vec<Result<Vec<Placed>, FailoverError>> = batch
                 .par_iter()
                 .map(|destination| {
                     let mut rules = plan(destination)?;
                     rules.sort_by_key(|(switch, _)| *switch);
+                    if let Some(progress) = progress {
+                        progress.advance(1);
+                    }
                     Ok(rules)
                 })
                 .collect();

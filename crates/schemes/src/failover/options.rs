@@ -1,8 +1,11 @@
 //! What can be asked of the failover schemes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{Element, FailoverError, LabelKind, MOST_HOPS, Output};
+use quantities::Progress;
+
+use super::{Element, FailoverError, LabelKind, MAX_HOPS, Output};
 
 /// The forwarding function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +101,8 @@ pub struct FailoverOptions {
     pub stack: u8,
     /// The seed of random paths.
     pub seed: u64,
+    /// Where to tell how much is planned.
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl FailoverOptions {
@@ -117,6 +122,7 @@ impl FailoverOptions {
             mark_trees: false,
             stack: 16,
             seed: 1,
+            progress: None,
         }
     }
 
@@ -141,7 +147,7 @@ impl FailoverOptions {
                 reason,
             })
         };
-        if usize::from(self.stack) > MOST_HOPS || self.stack == 0 {
+        if usize::from(self.stack) > MAX_HOPS || self.stack == 0 {
             return refuse("--stack", "a header holds 1 to 32 hops");
         }
         if self.multipath == Some(0) {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::{
     Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
+    trailing_number,
 };
 
 #[derive(Debug, Deserialize)]
@@ -221,15 +222,6 @@ fn ports(draft: &mut Draft, links: &[NamedLink]) -> BTreeMap<(String, String), u
         }
     }
     ports
-}
-
-fn trailing_number(interface: &str) -> Option<u16> {
-    let digits = interface
-        .chars()
-        .rev()
-        .take_while(char::is_ascii_digit)
-        .count();
-    interface[interface.len() - digits..].parse().ok()
 }
 
 /// The address in `ip address add 10.0.0.1/24 dev eth1`, however it is abbreviated.

@@ -10,7 +10,7 @@ use quantities::{BitRate, Metres};
 use roxmltree::{Document, Node};
 
 use super::super::file;
-use super::{Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions};
+use super::{Draft, DraftEnd, DraftLink, ImportError, ImportFormat, ImportOptions, add_hosts};
 
 /// Mean radius of the earth in metres.
 const EARTH: f64 = 6_371_000.0;
@@ -126,7 +126,7 @@ fn add_nodes(
         }
         draft.switches.push(name);
     }
-    add_hosts(draft, &names, options.hosts_per_node);
+    add_hosts(draft, options.hosts_per_node);
     if options.hosts_per_node > 0 {
         let hosts = options.hosts_per_node;
         draft.notes.push(format!(
@@ -134,31 +134,6 @@ fn add_nodes(
         ));
     }
     Ok(nodes)
-}
-
-/// Puts hosts on every switch, under names that no switch has.
-fn add_hosts(draft: &mut Draft, taken: &BTreeSet<String>, per_switch: u16) {
-    let mut names = (1u64..)
-        .map(|n| format!("h{n}"))
-        .filter(|name| !taken.contains(name));
-    for switch in &draft.switches {
-        for name in names.by_ref().take(usize::from(per_switch)) {
-            let end = |node: &str| DraftEnd {
-                node: node.to_owned(),
-                port: None,
-            };
-            draft.links.push(DraftLink {
-                place: format!("host `{name}`"),
-                ends: [end(switch), end(&name)],
-                rate: None,
-                length: None,
-            });
-            draft.hosts.push(DraftHost {
-                name,
-                ..DraftHost::default()
-            });
-        }
-    }
 }
 
 fn elements<'a>(document: &'a Document<'a>, name: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {

@@ -4,6 +4,7 @@
 //! taken over where a switch has one of its own, and layers recognised where the network is a Clos.
 
 mod containerlab;
+mod csv;
 mod graphml;
 mod mininet;
 #[cfg(test)]
@@ -39,6 +40,8 @@ pub enum ImportFormat {
     GraphMl,
     /// A containerlab topology definition (YAML).
     Containerlab,
+    /// Links as comma-separated values.
+    Csv,
 }
 
 impl fmt::Display for ImportFormat {
@@ -49,6 +52,7 @@ impl fmt::Display for ImportFormat {
             Self::Tutorials => "p4lang tutorials topology.json",
             Self::GraphMl => "GraphML",
             Self::Containerlab => "containerlab topology",
+            Self::Csv => "CSV of links",
         })
     }
 }
@@ -58,7 +62,7 @@ impl fmt::Display for ImportFormat {
 pub struct ImportOptions {
     /// The topology's name, where the file has none.
     pub name: String,
-    /// Hosts to put on every node of a GraphML file, which has none.
+    /// Hosts to put on every node of a GraphML file, which has none, or of a CSV of links that has none.
     pub hosts_per_node: u16,
     /// Rates and lengths of links, where the file gives none.
     pub cables: Cables,
@@ -94,7 +98,7 @@ pub enum ImportError {
     /// None of the formats.
     #[error(
         "this is none of the formats that can be imported (p4-utils p4app.json, p4lang tutorials topology.json, \
-         GraphML, containerlab YAML): {0}"
+         GraphML, containerlab YAML, CSV of links with the columns a and b): {0}"
     )]
     Unknown(String),
     /// The file is of a known kind, but broken.
@@ -154,15 +158,53 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Imported, ImportErr
             let known = format!("its keys are {}", keys.join(", "));
             return Err(ImportError::Unknown(known));
         }
+    } else if csv::is_table(start) {
+        csv::read(start, options)?
     } else if has_key(text, "topology") {
         containerlab::read(text, options)?
     } else {
         return Err(ImportError::Unknown(match start.is_empty() {
             true => "it is empty".to_owned(),
-            false => "it is no XML, no JSON, and YAML without the key `topology`".to_owned(),
+            false => "it is no XML, no JSON, no CSV whose first line names the columns a and b, and YAML without the key `topology`".to_owned(),
         }));
     };
     draft.finish()
+}
+
+/// Puts hosts on every switch, under names that no switch has.
+fn add_hosts(draft: &mut Draft, per_switch: u16) {
+    let taken: BTreeSet<String> = draft.switches.iter().cloned().collect();
+    let mut names = (1u64..)
+        .map(|n| format!("h{n}"))
+        .filter(|name| !taken.contains(name));
+    for switch in &draft.switches {
+        for name in names.by_ref().take(usize::from(per_switch)) {
+            let end = |node: &str| DraftEnd {
+                node: node.to_owned(),
+                port: None,
+            };
+            draft.links.push(DraftLink {
+                place: format!("host `{name}`"),
+                ends: [end(switch), end(&name)],
+                rate: None,
+                length: None,
+            });
+            draft.hosts.push(DraftHost {
+                name,
+                ..DraftHost::default()
+            });
+        }
+    }
+}
+
+/// The port number that an interface name ends in.
+fn trailing_number(interface: &str) -> Option<u16> {
+    let digits = interface
+        .chars()
+        .rev()
+        .take_while(char::is_ascii_digit)
+        .count();
+    interface[interface.len() - digits..].parse().ok()
 }
 
 /// Whether a YAML file has this key at its outermost level, in block or flow style.

@@ -155,7 +155,7 @@ fn faults_of_links_name_their_place() {
     );
     assert!(refused("{\"a\": 1}").contains("its keys are a"));
     assert!(refused("{").contains("it is not valid JSON"));
-    assert!(refused("just text").contains("YAML without the key `topology`"));
+    assert!(refused("just text").contains("no CSV whose first line names the columns a and b"));
 }
 
 #[test]
@@ -209,4 +209,61 @@ fn lab_nodes_without_links_are_left_out() {
             .notes
             .contains(&"nodes without a link were left out: collector".to_owned())
     );
+}
+
+#[test]
+fn links_come_as_csv() {
+    let text = "a,a_port,b,b_port,rate_gbps,length_m\n\
+                # the spine\n\
+                leaf1,Ethernet8,spine1,1,400,30\n\
+                leaf2,Ethernet8,spine1,2,400,50\n\
+                leaf1,,h1,,,\n\
+                leaf2,,\"h2\",,25,3\n";
+    let imported = read(text);
+    assert_eq!(imported.format, ImportFormat::Csv);
+    let topology = imported.topology;
+    let names = |n: &[&str]| n.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let switches: Vec<_> = topology.switches().iter().map(|s| s.name.clone()).collect();
+    assert_eq!(switches, names(&["leaf1", "spine1", "leaf2"]));
+    let hosts: Vec<_> = topology.hosts().iter().map(|h| h.name.clone()).collect();
+    assert_eq!(hosts, names(&["h1", "h2"]));
+    let links = topology.links();
+    assert_eq!((links[0].a.port.get(), links[0].length.get()), (8, 30));
+    assert_eq!(links[1].rate.get(), 400_000_000_000);
+    assert_eq!(
+        (links[3].rate.get(), links[3].length.get()),
+        (25_000_000_000, 3)
+    );
+    assert_eq!(topology.switches()[1].layer, Some(1));
+}
+
+#[test]
+fn csv_without_hosts_gets_them_and_kinds_are_obeyed() {
+    let ring = "a,b\nx,y\ny,z\nz,x\n";
+    let topology = read(ring).topology;
+    assert_eq!((topology.switches().len(), topology.hosts().len()), (3, 3));
+    let told = "A,B,B_kind\nx,y,switch\ny,z,switch\nx,h,host\n";
+    let topology = read(told).topology;
+    assert_eq!((topology.switches().len(), topology.hosts().len()), (3, 1));
+}
+
+#[test]
+fn csv_errors_name_line_and_column() {
+    for (text, said) in [
+        ("a,b\nx\n", "line: 2"),
+        ("a,b,colour\nx,y,red\n", "colour"),
+        ("a,b,rate_gbps\nx,y,-1\n", "line 2: `-1` is no rate"),
+        ("a,b,a_port\nx,y,eth\n", "line 2: `eth` is no port"),
+        (
+            "a,b,b_kind\nx,y,host\nz,y,switch\n",
+            "line 3: `y` is a switch in one line and a host in another",
+        ),
+        ("a,b,b_kind\nx,y,router\n", "router"),
+    ] {
+        let error = refused(text);
+        assert!(
+            error.starts_with("CSV of links: ") && error.contains(said),
+            "{error}"
+        );
+    }
 }

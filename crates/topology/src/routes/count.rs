@@ -1,5 +1,7 @@
 //! Counting routes without walking them, where the policy allows.
 
+use rayon::prelude::*;
+
 use super::policy::RoutePolicy;
 use super::set::RouteSet;
 use crate::{Arc, ArcId, Attachment, Fabric, SwitchId, UNREACHABLE};
@@ -24,18 +26,11 @@ impl RouteSet {
         let mut exact = true;
         match self.policy() {
             RoutePolicy::Shortest => {
-                for from in fabric.edge_switches() {
-                    total.add_all(from, &shortest_ways(fabric, from));
-                }
+                total.add(|from| (shortest_ways(fabric, from), 0));
             }
             RoutePolicy::UpDown { bounces } => {
-                let mut longest = 0;
                 let counter = UpDownWays::new(fabric, *bounces);
-                for from in fabric.edge_switches() {
-                    let (ways, length) = counter.from(from);
-                    total.add_all(from, &ways);
-                    longest = longest.max(length);
-                }
+                let longest = total.add(|from| counter.from(from));
                 exact = longest <= shortest_cycle(fabric);
             }
             _ => self.for_each_path(|path| {
@@ -74,7 +69,22 @@ impl<'a> Total<'a> {
         }
     }
 
-    fn add_all(&mut self, from: SwitchId, ways: &[u128]) {
+    /// Adds the paths that `ways` tells to every switch and the length of the longest, from each switch with hosts;
+    /// returns the greatest length.
+    fn add(&mut self, ways: impl Fn(SwitchId) -> (Vec<u128>, usize) + Sync) -> usize {
+        let sources: Vec<SwitchId> = self.fabric.edge_switches().collect();
+        let counted = sources.par_iter().map(|&from| {
+            let (ways, length) = ways(from);
+            (self.routes_from(from, &ways), length)
+        });
+        let (routes, longest) =
+            counted.reduce(|| (0, 0), |a, b| (a.0.saturating_add(b.0), a.1.max(b.1)));
+        self.routes = self.routes.saturating_add(routes);
+        longest
+    }
+
+    fn routes_from(&self, from: SwitchId, ways: &[u128]) -> u128 {
+        let mut routes = 0u128;
         let near = self.fabric.attachments(from);
         for to in self.fabric.edge_switches() {
             let far = self.fabric.attachments(to);
@@ -88,8 +98,9 @@ impl<'a> Total<'a> {
                 pairs -= near.iter().map(same).sum::<usize>();
             }
             let pairs = u128::try_from(pairs).unwrap_or(u128::MAX);
-            self.routes = self.routes.saturating_add(ways.saturating_mul(pairs));
+            routes = routes.saturating_add(ways.saturating_mul(pairs));
         }
+        routes
     }
 }
 

@@ -8,7 +8,7 @@ use device::deadlock::{QueueId, WaitEdge};
 use plot::{ALARM, Page};
 use topology::{SwitchId, Topology};
 
-use crate::simulate::report::{Report, queue_name};
+use crate::simulate::report::{SimulationReport, queue_name};
 
 /// Queues beside the circle that are drawn.
 const MAX_QUEUES: usize = 24;
@@ -20,7 +20,7 @@ const BOX: (f64, f64) = (74.0, 19.0);
 pub(super) fn draw(
     title: &str,
     topology: &Topology,
-    report: &Report,
+    report: &SimulationReport,
     edges: &[WaitEdge],
 ) -> String {
     let first = report.deadlock.first();

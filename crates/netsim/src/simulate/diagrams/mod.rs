@@ -10,7 +10,7 @@ use plot::{COLOURS, Mark, Page, TimeAxes};
 use quantities::{PortId, Priority};
 use topology::Topology;
 
-use super::report::{Report, port_name};
+use super::report::{SimulationReport, port_name};
 use super::world::World;
 
 /// Curves that are drawn; what is beyond is drawn as one sum.
@@ -36,7 +36,7 @@ pub struct Plots {
 }
 
 impl Plots {
-    pub(super) fn draw(topology: &Topology, report: &Report, world: &World) -> Self {
+    pub(super) fn draw(topology: &Topology, report: &SimulationReport, world: &World) -> Self {
         let tags = if report.tags {
             "with tags"
         } else {
@@ -105,7 +105,7 @@ struct Drawing {
 type Series = Vec<(String, Vec<f64>)>;
 
 /// What the scenario did, and deadlocks, in order of time.
-fn marks(report: &Report) -> Vec<Mark> {
+fn marks(report: &SimulationReport) -> Vec<Mark> {
     let events = report.timeline.iter().map(|event| Mark {
         at: event.at_us,
         text: event.what.clone(),
@@ -199,7 +199,7 @@ fn beyond(title: &str, left_out: usize) -> String {
     }
 }
 
-fn throughput(title: &str, drawing: &Drawing, report: &Report, world: &World) -> String {
+fn throughput(title: &str, drawing: &Drawing, report: &SimulationReport, world: &World) -> String {
     let rate = |bytes: &u32| f64::from(*bytes) * 8.0 / world.sample as f64;
     let flows = report.flows.iter().zip(&world.trace.arrived);
     let series = flows.map(|(flow, bytes)| (flow.name.clone(), bytes.iter().map(rate).collect()));

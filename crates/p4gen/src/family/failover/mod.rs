@@ -8,7 +8,7 @@ mod summary;
 mod tables;
 
 use plan::CheckedPlan;
-use plan::failover::{Failover, LabelKind, MOST_HOPS, Output, SwitchTable, Target};
+use plan::failover::{Failover, LabelKind, MAX_HOPS, Output, SwitchTable, Target};
 use serde::Serialize;
 use topology::SwitchId;
 
@@ -87,7 +87,7 @@ impl FailoverFeatures {
         Some(Self {
             state: failover.label.into(),
             source_routes: failover.output == Output::SourceRoutes,
-            stack: failover.stack.clamp(1, MOST_HOPS as u8),
+            stack: failover.stack.clamp(1, MAX_HOPS as u8),
             port_bits: plan.tables().port_bitmap_bits().min(widest),
             multipath: has_ways(failover),
             rules: room.saturating_mul(2).next_power_of_two().max(FEWEST_RULES),

@@ -1,6 +1,6 @@
 //! Names that failover programs have once for every hop.
 
-use plan::failover::MOST_HOPS;
+use plan::failover::MAX_HOPS;
 
 /// The name of the action that leaves so many hops for the switches after; `None` beyond what a header holds.
 pub(super) fn send(rest: usize) -> Option<&'static str> {
@@ -18,7 +18,7 @@ pub(super) fn hops(rest: u8) -> impl Iterator<Item = &'static str> {
 }
 
 /// Names of the keys of the reverse route.
-const REVERSE: [&str; MOST_HOPS] = [
+const REVERSE: [&str; MAX_HOPS] = [
     "rev_0", "rev_1", "rev_2", "rev_3", "rev_4", "rev_5", "rev_6", "rev_7", "rev_8", "rev_9",
     "rev_10", "rev_11", "rev_12", "rev_13", "rev_14", "rev_15", "rev_16", "rev_17", "rev_18",
     "rev_19", "rev_20", "rev_21", "rev_22", "rev_23", "rev_24", "rev_25", "rev_26", "rev_27",
@@ -26,7 +26,7 @@ const REVERSE: [&str; MOST_HOPS] = [
 ];
 
 /// Names of the actions that send, by the hops that they leave.
-const SEND: [&str; MOST_HOPS + 1] = [
+const SEND: [&str; MAX_HOPS + 1] = [
     "ingress.send",
     "ingress.send_1",
     "ingress.send_2",
@@ -63,7 +63,7 @@ const SEND: [&str; MOST_HOPS + 1] = [
 ];
 
 /// Names of the hops that such an action leaves.
-const HOP: [&str; MOST_HOPS] = [
+const HOP: [&str; MAX_HOPS] = [
     "hop_1", "hop_2", "hop_3", "hop_4", "hop_5", "hop_6", "hop_7", "hop_8", "hop_9", "hop_10",
     "hop_11", "hop_12", "hop_13", "hop_14", "hop_15", "hop_16", "hop_17", "hop_18", "hop_19",
     "hop_20", "hop_21", "hop_22", "hop_23", "hop_24", "hop_25", "hop_26", "hop_27", "hop_28",

@@ -244,20 +244,21 @@ fn switch_section(source: &Source<'_>, rules: &RulesReport) -> Section {
 
 fn headroom_section(source: &Source<'_>, priorities: usize) -> Section {
     let budget = &source.plan.tables().budget;
+    let most = u64::from(budget.lossless_priorities);
     let row = |(name, switches): (String, Vec<&SwitchReport>)| {
         vec![
             name,
             range(&switches, &|s| s.headroom.per_port_max.get(), bytes),
             range(&switches, &|s| s.headroom.per_priority.get(), bytes),
             priorities.to_string(),
-            range(&switches, &|s| s.headroom.affordable, number),
+            range(&switches, &|s| s.headroom.affordable.min(most), number),
         ]
     };
     Section {
         title: "Headroom",
         text: format!(
             "What PFC may still receive after it asked to pause, for one priority (MTU {} bytes, links as long as the \
-             topology says); the buffer of {} affords so many lossless priorities.",
+             topology says); of the switch's {most} lossless priorities, the buffer of {} affords so many.",
             number(budget.mtu.get()),
             bytes(budget.buffer.get())
         ),

@@ -3,7 +3,7 @@
 mod mininet;
 
 use p4runtime::p4::config::v1::P4Info;
-use plan::failover::MOST_HOPS;
+use plan::failover::MAX_HOPS;
 
 use super::{Build, BuiltSwitch, File, SwitchFiles, Target, TargetError};
 use crate::capabilities::{Api, Architecture, Atomicity, Capabilities};
@@ -49,7 +49,7 @@ const BMV2: Capabilities = Capabilities {
     highest_port: 510,
     bitmap_bits: layout::BITMAP_BITS_MAX,
     status_bits: 128,
-    route_hops: MOST_HOPS as u8,
+    route_hops: MAX_HOPS as u8,
     match_kinds: &["exact", "lpm", "ternary", "range", "optional"],
     pipeline: None,
     atomicity: Atomicity::ContinueOnError,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use topology::{HopSearch, SwitchId, UNREACHABLE};
 
 use super::lossless::{Pairs, host_ports};
-use super::walk::{Case, End, Hop, Lane, World};
+use super::walk::{Case, DestinationRules, End, Hop, World};
 
 /// What walks have shown.
 #[derive(Clone, Debug, Default)]
@@ -167,7 +167,7 @@ impl<'w> Judge<'w> {
 /// Explores the sets of failures for one destination.
 pub(super) struct Explorer<'w> {
     world: &'w World<'w>,
-    lane: Lane<'w>,
+    rules: DestinationRules<'w>,
     judge: Judge<'w>,
     homes: Vec<SwitchId>,
     most: u32,
@@ -188,12 +188,12 @@ impl<'w> Explorer<'w> {
         walks: &'w AtomicU64,
         most_walks: u64,
     ) -> Self {
-        let lane = Lane::new(world, destination);
-        let homes = lane.homes.clone();
+        let rules = DestinationRules::new(world, destination);
+        let homes = rules.homes.clone();
         Self {
             judge: Judge::new(world, destination, &homes),
             world,
-            lane,
+            rules,
             homes,
             most,
             walks,
@@ -233,7 +233,7 @@ impl<'w> Explorer<'w> {
         let mut examined = Vec::new();
         let mut way = std::mem::take(&mut self.way);
         let end = self
-            .lane
+            .rules
             .walk_hops(source, &self.failed, &mut examined, &mut way);
         if matches!(end, End::Delivered(_)) {
             see(source, &way);

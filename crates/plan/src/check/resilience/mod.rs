@@ -17,6 +17,7 @@ mod survey;
 mod walk;
 
 use explore::{Explorer, Findings};
+use quantities::Progress;
 use rayon::prelude::*;
 use serde::Serialize;
 use topology::{ArcId, SwitchId, Topology};
@@ -25,7 +26,7 @@ use super::report::Sample;
 use crate::failover::{Element, Failover};
 use lossless::Tags;
 pub(super) use shape::shape;
-pub use survey::{Fate, Flow, Survey, TableWalk};
+pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 use walk::{Hop, World};
 
 /// What the proof of failover tables is asked for.
@@ -129,14 +130,14 @@ pub fn resilience(
     failover: &Failover,
     options: &FailureOptions,
 ) -> FailureReport {
-    walk_all(topology, failover, options, None)
+    walk_all(topology, failover, (options, None), None)
 }
 
 /// The same, with the lossless tags that packets have on the way.
 pub(super) fn walk_all(
     topology: &Topology,
     failover: &Failover,
-    options: &FailureOptions,
+    (options, progress): (&FailureOptions, Option<&Progress>),
     tags: Option<&Tags<'_>>,
 ) -> FailureReport {
     let mut world = World::new(topology, failover);
@@ -153,7 +154,7 @@ pub(super) fn walk_all(
     };
     let mut deepest = Findings::default();
     for failures in 0..=wanted {
-        let Some(findings) = explore(&world, failures, options) else {
+        let Some(findings) = explore(&world, failures, (options, progress)) else {
             break;
         };
         report.exhaustive = failures == wanted;
@@ -171,7 +172,7 @@ pub(super) fn walk_all(
         let drawn = sample::draw(topology, &world, wanted, options);
         report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
         report.sample = Some(Sample::of(drawn.len() as u64));
-        deepest = deepest.and(sample::walk_all(&world, &drawn));
+        deepest = deepest.and(sample::walk_all(&world, &drawn, progress));
     }
     report.take(&world, deepest);
     report
@@ -197,15 +198,26 @@ impl FailureReport {
 }
 
 /// Explores all sets of at most so many failures; `None` if that takes too many walks.
-fn explore(world: &World<'_>, failures: u32, options: &FailureOptions) -> Option<Findings> {
+fn explore(
+    world: &World<'_>,
+    failures: u32,
+    (options, progress): (&FailureOptions, Option<&Progress>),
+) -> Option<Findings> {
     let walks = std::sync::atomic::AtomicU64::new(0);
     let destinations: Vec<usize> = (0..world.failover.destinations.len()).collect();
+    if let Some(progress) = progress {
+        progress.begin(destinations.len() as u64);
+    }
     destinations
         .par_iter()
         .map(|&destination| {
             let mut explorer =
                 Explorer::new(world, destination, failures, &walks, options.most_walks);
-            explorer.all_sources(&mut |_, _| {})
+            let findings = explorer.all_sources(&mut |_, _| {});
+            if let Some(progress) = progress {
+                progress.advance(1);
+            }
+            findings
         })
         .try_reduce(Findings::default, |a, b| Some(a.and(b)))
 }

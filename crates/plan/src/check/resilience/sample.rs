@@ -1,5 +1,6 @@
 //! Sets of failures that are drawn: uniformly, and of neighbours (Stephens15 section 4.7).
 
+use quantities::Progress;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,7 +9,7 @@ use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use super::FailureOptions;
 use super::explore::{Findings, Judge};
-use super::walk::{Lane, World};
+use super::walk::{DestinationRules, World};
 use crate::failover::Element;
 
 /// Draws sets of `size` failures: uniform and correlated ones in turn.
@@ -102,17 +103,30 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
 
 /// Walks every pair under every set of failures that touches what its walk without failures depends on; under the
 /// others the walk is that one.
-pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>]) -> Findings {
+pub(super) fn walk_all(
+    world: &World<'_>,
+    drawn: &[Vec<u32>],
+    progress: Option<&Progress>,
+) -> Findings {
     let destinations = 0..world.failover.destinations.len();
+    if let Some(progress) = progress {
+        progress.begin(destinations.len() as u64);
+    }
     destinations
         .into_par_iter()
-        .map(|destination| walk_to(world, destination, drawn))
+        .map(|destination| {
+            let findings = walk_to(world, destination, drawn);
+            if let Some(progress) = progress {
+                progress.advance(1);
+            }
+            findings
+        })
         .reduce(Findings::default, Findings::and)
 }
 
 fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Findings {
-    let mut lane = Lane::new(world, destination);
-    let homes = lane.homes.clone();
+    let mut rules = DestinationRules::new(world, destination);
+    let homes = rules.homes.clone();
     let mut judge = Judge::new(world, destination, &homes);
     let mut touched = Vec::new();
     let mut way = Vec::new();
@@ -122,7 +136,7 @@ fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Finding
         .filter(|source| !homes.contains(source))
     {
         touched.clear();
-        let end = lane.walk_hops(source, &[], &mut touched, &mut way);
+        let end = rules.walk_hops(source, &[], &mut touched, &mut way);
         judge.judge(source, &homes, &[], (end, &way));
         for failed in drawn {
             let (_, dead) = world.failed(failed);
@@ -130,7 +144,7 @@ fn walk_to(world: &World<'_>, destination: usize, drawn: &[Vec<u32>]) -> Finding
             if same || dead.contains(&source) {
                 continue;
             }
-            let end = lane.walk_hops(source, failed, &mut Vec::new(), &mut way);
+            let end = rules.walk_hops(source, failed, &mut Vec::new(), &mut way);
             judge.judge(source, &homes, failed, (end, &way));
         }
     }

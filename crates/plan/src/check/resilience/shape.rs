@@ -3,7 +3,7 @@
 use topology::{Switch, Topology};
 
 use crate::check::error::PlanError;
-use crate::failover::{Action, Failover, MOST_HOPS, Output, WIDEST};
+use crate::failover::{Action, Failover, MAX_HOPS, Output, WIDEST};
 
 /// Every reference that leads nowhere: one per switch.
 pub(in crate::check) fn shape(topology: &Topology, failover: &Failover) -> Vec<PlanError> {
@@ -16,10 +16,10 @@ pub(in crate::check) fn shape(topology: &Topology, failover: &Failover) -> Vec<P
         });
         return errors;
     }
-    if usize::from(failover.stack) > MOST_HOPS {
+    if usize::from(failover.stack) > MAX_HOPS {
         errors.push(PlanError::Failover {
             place: "failover.stack".to_owned(),
-            reason: format!("routes in a header have at most {MOST_HOPS} hops"),
+            reason: format!("routes in a header have at most {MAX_HOPS} hops"),
         });
     }
     for (switch, table) in switches.iter().zip(&failover.tables) {

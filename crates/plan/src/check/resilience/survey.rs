@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use topology::{LinkId, SwitchId, Topology, UNREACHABLE};
 
 use super::sample;
-use super::walk::{End, Lane, World};
+use super::walk::{DestinationRules, End, World};
 use super::{FailureOptions, explore::Judge};
 use crate::failover::{Element, Failover};
 
@@ -19,7 +19,7 @@ pub struct Flow {
 
 /// What became of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct FlowOutcome {
     /// Whether its way without failures has met one of them.
     pub met_failure: bool,
     /// The links between switches that it crossed, each with its direction (whether from the link's first end),
@@ -29,7 +29,7 @@ pub struct Fate {
     pub fewest: Option<u16>,
 }
 
-impl Fate {
+impl FlowOutcome {
     /// Hops over the fewest possible, both from host to host.
     #[must_use]
     pub fn stretch(&self) -> Option<f64> {
@@ -93,9 +93,9 @@ impl<'a> Survey<'a> {
         destination: usize,
         sources: &[SwitchId],
     ) -> Vec<TableWalk> {
-        let mut lane = Lane::new(&self.world, destination);
+        let mut rules = DestinationRules::new(&self.world, destination);
         let walk = |&source: &SwitchId| {
-            let (end, links) = lane.links(source, failed);
+            let (end, links) = rules.links(source, failed);
             TableWalk {
                 links,
                 arrived: matches!(end, End::Delivered(_)),
@@ -104,37 +104,37 @@ impl<'a> Survey<'a> {
         sources.iter().map(walk).collect()
     }
 
-    /// The fates of packets under a set of failures, in the order of the packets.
+    /// The outcomes of packets under a set of failures, in the order of the packets.
     #[must_use]
-    pub fn fates(&self, failed: &[u32], flows: &[Flow]) -> Vec<Fate> {
+    pub fn outcomes(&self, failed: &[u32], flows: &[Flow]) -> Vec<FlowOutcome> {
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|&at| flows[at].destination);
         let groups: Vec<&[usize]> = order
             .chunk_by(|&a, &b| flows[a].destination == flows[b].destination)
             .collect();
-        let fates: Vec<(usize, Fate)> = groups
+        let outcomes: Vec<(usize, FlowOutcome)> = groups
             .par_iter()
             .flat_map_iter(|group| self.group(failed, flows, group))
             .collect();
-        let mut sorted: Vec<Option<Fate>> = vec![None; flows.len()];
-        for (at, fate) in fates {
-            sorted[at] = Some(fate);
+        let mut sorted: Vec<Option<FlowOutcome>> = vec![None; flows.len()];
+        for (at, outcome) in outcomes {
+            sorted[at] = Some(outcome);
         }
         sorted.into_iter().flatten().collect()
     }
 
-    /// The fates of packets to one destination.
-    fn group(&self, failed: &[u32], flows: &[Flow], group: &[usize]) -> Vec<(usize, Fate)> {
+    /// The outcomes of packets to one destination.
+    fn group(&self, failed: &[u32], flows: &[Flow], group: &[usize]) -> Vec<(usize, FlowOutcome)> {
         let world = &self.world;
         let destination = flows[group[0]].destination;
-        let mut lane = Lane::new(world, destination);
-        let homes = lane.homes.clone();
+        let mut rules = DestinationRules::new(world, destination);
+        let homes = rules.homes.clone();
         let mut judge = Judge::new(world, destination, &homes);
         let (_, dead) = world.failed(failed);
-        let fate = |&at: &usize| {
+        let outcome = |&at: &usize| {
             let source = flows[at].source;
             if dead.contains(&source) {
-                let lost = Fate {
+                let lost = FlowOutcome {
                     met_failure: true,
                     way: None,
                     fewest: None,
@@ -142,17 +142,17 @@ impl<'a> Survey<'a> {
                 return (at, lost);
             }
             let mut examined = Vec::new();
-            lane.walk(source, &[], &mut examined);
+            rules.walk(source, &[], &mut examined);
             let met_failure = examined.iter().any(|element| failed.contains(element));
-            let (end, links) = lane.links(source, failed);
+            let (end, links) = rules.links(source, failed);
             let fewest = judge.fewest(source, &homes, failed);
-            let fate = Fate {
+            let outcome = FlowOutcome {
                 met_failure,
                 way: matches!(end, End::Delivered(_)).then_some(links),
                 fewest: (fewest != UNREACHABLE).then_some(fewest),
             };
-            (at, fate)
+            (at, outcome)
         };
-        group.iter().map(fate).collect()
+        group.iter().map(outcome).collect()
     }
 }

@@ -7,7 +7,7 @@ use schemes::failover::{FailoverOptions, FailoverScheme};
 use topology::Topology;
 
 use super::explore::Judge;
-use super::walk::Lane;
+use super::walk::DestinationRules;
 use super::*;
 use crate::Tables;
 use crate::failover::SwitchTable;
@@ -43,15 +43,15 @@ fn brute(topology: &Topology, failover: &Failover, most: usize) -> (u64, u64, u6
     let sets = subsets(&world.elements, most);
     let mut all = Findings::default();
     for destination in 0..failover.destinations.len() {
-        let mut lane = Lane::new(&world, destination);
-        let homes = lane.homes.clone();
+        let mut rules = DestinationRules::new(&world, destination);
+        let homes = rules.homes.clone();
         let mut judge = Judge::new(&world, destination, &homes);
         for set in &sets {
             let (_, dead) = world.failed(set);
             for &source in &world.sources {
                 if !homes.contains(&source) && !dead.contains(&source) {
                     let mut way = Vec::new();
-                    let end = lane.walk_hops(source, set, &mut Vec::new(), &mut way);
+                    let end = rules.walk_hops(source, set, &mut Vec::new(), &mut way);
                     judge.judge(source, &homes, set, (end, &way));
                 }
             }
@@ -173,7 +173,7 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         let mut failover = failover(&topology, &options).unwrap();
         let world = World::new(&topology, &failover);
         let sets = subsets(&world.elements, 2);
-        let found = sample::walk_all(&world, &sets);
+        let found = sample::walk_all(&world, &sets, None);
         let (_, lost, _) = brute(&topology, &failover, 2);
         assert_eq!((found.lost, found.loops), (lost, 0));
         assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
@@ -183,6 +183,6 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
             .iter_mut()
             .for_each(|table| *table = SwitchTable::default());
         let world = World::new(&topology, &failover);
-        assert_eq!(sample::walk_all(&world, &sets).walks, 30);
+        assert_eq!(sample::walk_all(&world, &sets, None).walks, 30);
     }
 }

@@ -140,7 +140,7 @@ struct Packet {
 }
 
 /// The rules for one destination, gathered as switches are met.
-pub(super) struct Lane<'w> {
+pub(super) struct DestinationRules<'w> {
     world: &'w World<'w>,
     code: u32,
     pub(super) homes: Vec<SwitchId>,
@@ -275,9 +275,9 @@ impl<'a> World<'a> {
 
     /// A case in words, walked once more.
     pub(super) fn describe(&self, case: &Case) -> LostPacket {
-        let mut lane = Lane::new(self, case.destination);
+        let mut rules = DestinationRules::new(self, case.destination);
         let mut hops = Vec::new();
-        let end = lane.walk_hops(case.source, &case.failed, &mut Vec::new(), &mut hops);
+        let end = rules.walk_hops(case.source, &case.failed, &mut Vec::new(), &mut hops);
         let mut way = &hops[..];
         let mut what = end.describe();
         if let (Some(tags), Some(last), End::Delivered(_)) = (self.tags, hops.last(), end) {
@@ -313,7 +313,7 @@ impl<'a> World<'a> {
     }
 }
 
-impl<'w> Lane<'w> {
+impl<'w> DestinationRules<'w> {
     pub(super) fn new(world: &'w World<'w>, destination: usize) -> Self {
         let destination = world.destination(destination);
         Self {

@@ -24,7 +24,7 @@ const NUMBER: u32 = 32;
 
 /// What a device's tables are to a program's P4Info.
 #[derive(Clone, Debug)]
-pub struct Book {
+pub struct EntityTranslation {
     schema: Schema,
     /// The places of tables in the schema, by the device's id.
     places: BTreeMap<u32, Place>,
@@ -41,7 +41,7 @@ enum Place {
     Groups(u32),
 }
 
-impl Book {
+impl EntityTranslation {
     /// The device's tables for a program.
     ///
     /// # Errors
@@ -617,8 +617,8 @@ mod tests {
         P4InfoIndex::new(from_text(text).unwrap()).unwrap()
     }
 
-    fn book() -> Book {
-        Book::new(Schema::of_program(&program()), &program()).unwrap()
+    fn translation() -> EntityTranslation {
+        EntityTranslation::new(Schema::of_program(&program()), &program()).unwrap()
     }
 
     fn insert(entity: &str) -> v1::Update {
@@ -650,11 +650,14 @@ mod tests {
     fn entities_come_back_as_they_were() {
         use crate::entity::canonical;
 
-        let (book, info) = (book(), program());
+        let (translation, info) = (translation(), program());
         for text in ENTRIES {
             let update = insert(text);
-            let theirs = book.update(&update, &info).unwrap();
-            let back = book.entity(entry_in(&theirs), &info).unwrap().unwrap();
+            let theirs = translation.update(&update, &info).unwrap();
+            let back = translation
+                .entity(entry_in(&theirs), &info)
+                .unwrap()
+                .unwrap();
             let ours = canonical(update.entity.as_ref().unwrap(), &info).unwrap();
             assert_eq!(canonical(&back, &info).unwrap(), ours, "{text}");
         }
@@ -662,7 +665,9 @@ mod tests {
 
     #[test]
     fn every_field_of_a_key_is_written_and_the_smaller_priority_wins() {
-        let update = book().update(&insert(ENTRIES[2]), &program()).unwrap();
+        let update = translation()
+            .update(&insert(ENTRIES[2]), &program())
+            .unwrap();
         let keys = keys_of(entry_in(&update));
         let [a, b, c, priority] = keys else {
             panic!("{keys:?}")
@@ -688,7 +693,7 @@ mod tests {
 
     #[test]
     fn what_bf_runtime_has_no_place_for_is_refused() {
-        let refused = |text: &str| book().update(&insert(text), &program()).unwrap_err();
+        let refused = |text: &str| translation().update(&insert(text), &program()).unwrap_err();
         let heavy = ENTRIES[1].replace("weight: 1", "weight: 2");
         assert!(refused(&heavy).contains("member 1 has weight 2"));
         let high = ENTRIES[2].replace("priority: 5", "priority: 16777216");
@@ -706,7 +711,7 @@ mod tests {
         let told = |change: &dyn Fn(&mut Schema)| {
             let mut schema = Schema::of_program(&info);
             change(&mut schema);
-            Book::new(schema, &info).unwrap_err()
+            EntityTranslation::new(schema, &info).unwrap_err()
         };
         assert_eq!(told(&|s| s.tables.clear()), "it has no table I.t");
         assert_eq!(
