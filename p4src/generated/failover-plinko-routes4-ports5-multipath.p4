@@ -256,7 +256,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -274,7 +274,9 @@ control ingress(inout headers_t headers,
         drop_because(DROP_UNKNOWN_PORT);
     }
 
+    // Number 511 is NO_PORT, which stands for hosts.
     @id(ID_TABLE_ISLAND_IN)
+    @entry_restriction("port != 511")
     table island_in {
         key = {
             standard_metadata.ingress_port : exact @id(1) @name("port");
@@ -299,8 +301,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -314,7 +316,7 @@ control ingress(inout headers_t headers,
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -328,9 +330,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            headers.arp.target_ip : exact @id(1) @name("target_ip");
+            headers.arp.target_ip : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -381,7 +384,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -395,7 +398,7 @@ control ingress(inout headers_t headers,
     // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
 
     @id(ID_ACTION_FOLLOW)
-    action follow(@id(1) port_id_t port) {
+    action follow(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
         meta.by_route = 1;
         meta.decided = true;
@@ -413,7 +416,11 @@ control ingress(inout headers_t headers,
         drop_because(DROP_NO_SUCH_PORT);
     }
 
+    // Only ports that are up are asked for.
     @id(ID_TABLE_SRC_FORWARD)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table src_forward {
         key = {
             meta.version            : exact @id(1) @name("version");
@@ -432,7 +439,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) port_id_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
         meta.decided = true;
     }
@@ -443,11 +450,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -463,12 +474,13 @@ control ingress(inout headers_t headers,
 
     // To the next switch. Nothing else changes: the reverse route grows by itself.
     @id(ID_ACTION_SEND)
-    action send(@id(1) port_id_t port) {
+    action send(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
     }
 
     @id(0x01000041)
-    action send_1(@id(1) port_id_t port, @id(2) bit<8> hop_1) {
+    action send_1(@id(1) @refers_to(island_in, port) port_id_t port,
+                  @id(2) bit<8> hop_1) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 1;
         headers.forward[0].setValid();
@@ -476,7 +488,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000042)
-    action send_2(@id(1) port_id_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
+    action send_2(@id(1) @refers_to(island_in, port) port_id_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 2;
         headers.forward[0].setValid();
@@ -486,7 +499,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000043)
-    action send_3(@id(1) port_id_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+    action send_3(@id(1) @refers_to(island_in, port) port_id_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
                   @id(4) bit<8> hop_3) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 3;
@@ -499,7 +513,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000044)
-    action send_4(@id(1) port_id_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+    action send_4(@id(1) @refers_to(island_in, port) port_id_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
                   @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 4;
@@ -524,6 +539,9 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -679,7 +697,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            standard_metadata.egress_port : exact @id(1) @name("port");
+            standard_metadata.egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -191,7 +191,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -209,7 +209,9 @@ control ingress(inout headers_t headers,
         drop_because(DROP_UNKNOWN_PORT);
     }
 
+    // Number 511 is NO_PORT, which stands for hosts.
     @id(ID_TABLE_ISLAND_IN)
+    @entry_restriction("port != 511")
     table island_in {
         key = {
             standard_metadata.ingress_port : exact @id(1) @name("port");
@@ -234,8 +236,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -249,7 +251,7 @@ control ingress(inout headers_t headers,
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -263,9 +265,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            headers.arp.target_ip : exact @id(1) @name("target_ip");
+            headers.arp.target_ip : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -316,7 +319,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -330,7 +333,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) port_id_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
         meta.decided = true;
     }
@@ -341,11 +344,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -362,7 +369,8 @@ control ingress(inout headers_t headers,
     // To the next switch. Trees keep the bits of `keep` and get those of `set`: failed trees, and the
     // tree that the packet is on from here.
     @id(ID_ACTION_SEND)
-    action send(@id(1) port_id_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send(@id(1) @refers_to(island_in, port) port_id_t port,
+                @id(2) bit<24> keep, @id(3) bit<24> set,
                 @id(4) bit<8> keep_tree, @id(5) bit<8> set_tree) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
@@ -380,6 +388,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+        tree::mask == 0 || tree::mask == 255;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -470,7 +482,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            standard_metadata.egress_port : exact @id(1) @name("port");
+            standard_metadata.egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -213,7 +213,7 @@ control ingress(inout headers_t headers,
     // --- Edge: what happens only at ports that face hosts -----------------------------------------
 
     @id(ID_ACTION_FACE_HOST)
-    action face_host(@id(1) mac_addr_t gateway_mac) {
+    action face_host(@id(1) @format(MAC_ADDRESS) mac_addr_t gateway_mac) {
         meta.from_host = true;
         meta.gateway_mac = gateway_mac;
     }
@@ -248,7 +248,9 @@ control ingress(inout headers_t headers,
     // --- Routing: longest prefix, then a member of the ECMP group ----------------------------------
 
     @id(ID_ACTION_NEXT_HOP)
-    action next_hop(@id(1) port_id_t port, @id(2) mac_addr_t src_mac, @id(3) mac_addr_t dst_mac) {
+    action next_hop(@id(1) port_id_t port,
+                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         standard_metadata.egress_spec = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -258,7 +260,7 @@ control ingress(inout headers_t headers,
     // `hash_shift` (0 to 16) picks the bits of the flow hash that this switch uses. Where two tiers
     // used the same bits, the second would send all flows that reach it the same way.
     @id(ID_ACTION_ECMP)
-    action ecmp(@id(1) ecmp_group_t group, @id(2) bit<8> hash_shift) {
+    action ecmp(@id(1) @refers_to(ecmp_group, group) ecmp_group_t group, @id(2) bit<8> hash_shift) {
         meta.ecmp_group = group;
         meta.hash_shift = hash_shift;
     }
@@ -272,7 +274,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV4_ROUTE)
     table ipv4_route {
         key = {
-            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV4_ADDRESS);
         }
         actions = {
             next_hop;
@@ -287,7 +289,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV6_ROUTE)
     table ipv6_route {
         key = {
-            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV6_ADDRESS);
         }
         actions = {
             next_hop;
@@ -307,6 +309,7 @@ control ingress(inout headers_t headers,
     // p4c warns that BMv2 has no default action here, as it does of every table whose actions are
     // members. None is needed: a miss leaves meta.routed false.
     @id(ID_TABLE_ECMP_GROUP)
+    @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
@@ -350,6 +353,9 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_CLASSIFY)
+    @entry_restriction("
+        tag != 0;
+    ")
     table classify {
         key = {
             meta.code     : exact @id(1) @name("tag");
@@ -456,6 +462,9 @@ control egress(inout headers_t headers,
     }
 
     @id(ID_TABLE_REWRITE)
+    @entry_restriction("
+        tag != 0;
+    ")
     table rewrite {
         key = {
             meta.code     : exact @id(1) @name("tag");

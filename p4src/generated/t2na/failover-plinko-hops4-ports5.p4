@@ -253,7 +253,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_PORT_DOWN)
     table port_down {
         key = {
-            headers.port_down.port_num : exact @id(1) @name("port");
+            headers.port_down.port_num : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             take_down;
@@ -306,7 +306,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -345,8 +345,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -393,7 +393,7 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -407,9 +407,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            meta.asked : exact @id(1) @name("target_ip");
+            meta.asked : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -450,7 +451,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -463,7 +464,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) PortId_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
@@ -473,11 +474,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -493,7 +498,7 @@ control ingress(inout headers_t headers,
 
     // To the next switch. Nothing else changes: the reverse route grows by itself.
     @id(ID_ACTION_SEND)
-    action send(@id(1) PortId_t port) {
+    action send(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
@@ -508,8 +513,11 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5 for t2na, 22f03e296f46d71a")
+    @switchwright("failover-plinko-hops4-ports5 for t2na, edb8dc0cbf428281")
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -540,9 +548,12 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_PORT_ALIVE)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table port_alive {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
             meta.port_status         : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -594,7 +605,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -225,7 +225,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_PORT_DOWN)
     table port_down {
         key = {
-            headers.port_down.port_num : exact @id(1) @name("port");
+            headers.port_down.port_num : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             take_down;
@@ -278,7 +278,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -317,8 +317,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -365,7 +365,7 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -379,9 +379,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            meta.asked : exact @id(1) @name("target_ip");
+            meta.asked : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -422,7 +423,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -435,7 +436,7 @@ control ingress(inout headers_t headers,
     // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
 
     @id(ID_ACTION_FOLLOW)
-    action follow(@id(1) PortId_t port) {
+    action follow(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
         meta.by_route = 1;
         meta.decided = true;
@@ -456,7 +457,11 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_SUCH_PORT);
     }
 
+    // Only ports that are up are asked for.
     @id(ID_TABLE_SRC_FORWARD)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table src_forward {
         key = {
             meta.version            : exact @id(1) @name("version");
@@ -475,7 +480,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) PortId_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
@@ -485,11 +490,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -505,14 +514,16 @@ control ingress(inout headers_t headers,
 
     // To the next switch. The number keeps the bits of `keep` and gets those of `set`.
     @id(ID_ACTION_SEND)
-    action send(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set) {
+    action send(@id(1) @refers_to(island_in, port) PortId_t port,
+                @id(2) bit<24> keep, @id(3) bit<24> set) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
         meta.set = set;
     }
 
     @id(0x01000041)
-    action send_1(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send_1(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<24> keep, @id(3) bit<24> set,
                   @id(4) bit<8> hop_1) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
@@ -523,7 +534,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000042)
-    action send_2(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send_2(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<24> keep, @id(3) bit<24> set,
                   @id(4) bit<8> hop_1, @id(5) bit<8> hop_2) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
@@ -536,7 +548,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000043)
-    action send_3(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send_3(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<24> keep, @id(3) bit<24> set,
                   @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
@@ -551,7 +564,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000044)
-    action send_4(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send_4(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<24> keep, @id(3) bit<24> set,
                   @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3,
                   @id(7) bit<8> hop_4) {
         for_tm.ucast_egress_port = port;
@@ -579,8 +593,11 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-routes4-ports5 for t2na, 0e789e8bea25eac0")
+    @switchwright("failover-tag-routes4-ports5 for t2na, ebed360f45e9b8f6")
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -611,9 +628,12 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_PORT_ALIVE)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table port_alive {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
             meta.port_status         : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -669,7 +689,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

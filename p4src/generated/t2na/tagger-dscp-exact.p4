@@ -233,7 +233,7 @@ control ingress(inout headers_t headers,
     // --- Edge: what happens only at ports that face hosts -----------------------------------------
 
     @id(ID_ACTION_FACE_HOST)
-    action face_host(@id(1) mac_addr_t gateway_mac) {
+    action face_host(@id(1) @format(MAC_ADDRESS) mac_addr_t gateway_mac) {
         meta.from_host = true;
         meta.gateway_mac = gateway_mac;
     }
@@ -298,7 +298,9 @@ control ingress(inout headers_t headers,
     // --- Routing: longest prefix, then a member of the ECMP group ----------------------------------
 
     @id(ID_ACTION_NEXT_HOP)
-    action next_hop(@id(1) PortId_t port, @id(2) mac_addr_t src_mac, @id(3) mac_addr_t dst_mac) {
+    action next_hop(@id(1) PortId_t port,
+                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         for_tm.ucast_egress_port = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -308,7 +310,7 @@ control ingress(inout headers_t headers,
     // `hash_shift` (0 to 16) picks the bits of the flow hash that this switch uses. Where two tiers
     // used the same bits, the second would send all flows that reach it the same way.
     @id(ID_ACTION_ECMP)
-    action ecmp(@id(1) ecmp_group_t group, @id(2) bit<8> hash_shift) {
+    action ecmp(@id(1) @refers_to(ecmp_group, group) ecmp_group_t group, @id(2) bit<8> hash_shift) {
         meta.ecmp_group = group;
         meta.hash_shift = hash_shift;
     }
@@ -325,7 +327,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV4_ROUTE)
     table ipv4_route {
         key = {
-            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV4_ADDRESS);
         }
         actions = {
             next_hop;
@@ -340,7 +342,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV6_ROUTE)
     table ipv6_route {
         key = {
-            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV6_ADDRESS);
         }
         actions = {
             next_hop;
@@ -489,6 +491,7 @@ control ingress(inout headers_t headers,
                    64, 256) ecmp_selector;
 
     @id(ID_TABLE_ECMP_GROUP)
+    @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
@@ -519,8 +522,11 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for t2na, 1e4b7398d308e39d")
+    @switchwright("tagger-dscp-exact for t2na, d436d0fe5e113fde")
     @id(ID_TABLE_CLASSIFY)
+    @entry_restriction("
+        tag != 0;
+    ")
     table classify {
         key = {
             meta.code     : exact @id(1) @name("tag");
@@ -548,6 +554,9 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_REWRITE)
+    @entry_restriction("
+        tag != 0;
+    ")
     table rewrite {
         key = {
             meta.code     : exact @id(1) @name("tag");

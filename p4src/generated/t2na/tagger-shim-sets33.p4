@@ -250,7 +250,7 @@ control ingress(inout headers_t headers,
     // --- Edge: what happens only at ports that face hosts -----------------------------------------
 
     @id(ID_ACTION_FACE_HOST)
-    action face_host(@id(1) mac_addr_t gateway_mac) {
+    action face_host(@id(1) @format(MAC_ADDRESS) mac_addr_t gateway_mac) {
         meta.from_host = true;
         meta.gateway_mac = gateway_mac;
     }
@@ -315,7 +315,9 @@ control ingress(inout headers_t headers,
     // --- Routing: longest prefix, then a member of the ECMP group ----------------------------------
 
     @id(ID_ACTION_NEXT_HOP)
-    action next_hop(@id(1) PortId_t port, @id(2) mac_addr_t src_mac, @id(3) mac_addr_t dst_mac) {
+    action next_hop(@id(1) PortId_t port,
+                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         for_tm.ucast_egress_port = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -325,7 +327,7 @@ control ingress(inout headers_t headers,
     // `hash_shift` (0 to 16) picks the bits of the flow hash that this switch uses. Where two tiers
     // used the same bits, the second would send all flows that reach it the same way.
     @id(ID_ACTION_ECMP)
-    action ecmp(@id(1) ecmp_group_t group, @id(2) bit<8> hash_shift) {
+    action ecmp(@id(1) @refers_to(ecmp_group, group) ecmp_group_t group, @id(2) bit<8> hash_shift) {
         meta.ecmp_group = group;
         meta.hash_shift = hash_shift;
     }
@@ -342,7 +344,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV4_ROUTE)
     table ipv4_route {
         key = {
-            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV4_ADDRESS);
         }
         actions = {
             next_hop;
@@ -357,7 +359,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV6_ROUTE)
     table ipv6_route {
         key = {
-            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV6_ADDRESS);
         }
         actions = {
             next_hop;
@@ -506,6 +508,7 @@ control ingress(inout headers_t headers,
                    64, 256) ecmp_selector;
 
     @id(ID_TABLE_ECMP_GROUP)
+    @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
@@ -534,6 +537,7 @@ control ingress(inout headers_t headers,
 
     // A packet that a host sent without a carrier: its DSCP picks the class, and so the first tag.
     @id(ID_TABLE_EDGE_CLASS)
+    @entry_restriction("dscp != 0")
     table edge_class {
         key = {
             meta.dscp : exact @id(1) @name("dscp");
@@ -616,8 +620,13 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-sets33 for t2na, bf23ac8524b8c354")
+    @switchwright("tagger-shim-sets33 for t2na, 5aab6778e798e539")
     @id(ID_TABLE_CLASSIFY)
+    @entry_restriction("
+        tag != 0;
+        in_port::value == 0;
+        out_port::value == 0;
+    ")
     table classify {
         key = {
             meta.code     : exact @id(1) @name("tag");
@@ -645,6 +654,11 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_REWRITE)
+    @entry_restriction("
+        tag != 0;
+        in_port::value == 0;
+        out_port::value == 0;
+    ")
     table rewrite {
         key = {
             meta.code     : exact @id(1) @name("tag");
@@ -824,7 +838,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_HOST_PORT_OUT)
     table host_port_out {
         key = {
-            intrinsic.egress_port : exact @id(1) @name("port");
+            intrinsic.egress_port : exact @id(1) @name("port") @refers_to(host_port, port);
         }
         actions = {
             strip_carrier;

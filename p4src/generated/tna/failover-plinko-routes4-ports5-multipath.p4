@@ -323,7 +323,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_PORT_DOWN)
     table port_down {
         key = {
-            headers.port_down.port_num : exact @id(1) @name("port");
+            headers.port_down.port_num : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             take_down;
@@ -376,7 +376,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -415,8 +415,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -463,7 +463,7 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -477,9 +477,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            meta.asked : exact @id(1) @name("target_ip");
+            meta.asked : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -513,7 +514,7 @@ control ingress(inout headers_t headers,
 
     // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
     @id(ID_ACTION_ENCAPSULATE_FLOW)
-    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) @refers_to(way, ways) bit<16> ways) {
         push_shim(destination);
         meta.ways = ways;
     }
@@ -527,7 +528,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -585,7 +586,7 @@ control ingress(inout headers_t headers,
     // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
 
     @id(ID_ACTION_FOLLOW)
-    action follow(@id(1) PortId_t port) {
+    action follow(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
         meta.by_route = 1;
         meta.decided = true;
@@ -606,7 +607,11 @@ control ingress(inout headers_t headers,
         drop_because((drop_index_t)DROP_NO_SUCH_PORT);
     }
 
+    // Only ports that are up are asked for.
     @id(ID_TABLE_SRC_FORWARD)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table src_forward {
         key = {
             meta.version            : exact @id(1) @name("version");
@@ -625,7 +630,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) PortId_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
@@ -635,11 +640,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -655,12 +664,13 @@ control ingress(inout headers_t headers,
 
     // To the next switch. Nothing else changes: the reverse route grows by itself.
     @id(ID_ACTION_SEND)
-    action send(@id(1) PortId_t port) {
+    action send(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
     @id(0x01000041)
-    action send_1(@id(1) PortId_t port, @id(2) bit<8> hop_1) {
+    action send_1(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<8> hop_1) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 1;
         headers.forward[0].setValid();
@@ -668,7 +678,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000042)
-    action send_2(@id(1) PortId_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
+    action send_2(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 2;
         headers.forward[0].setValid();
@@ -678,7 +689,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000043)
-    action send_3(@id(1) PortId_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+    action send_3(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
                   @id(4) bit<8> hop_3) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 3;
@@ -691,7 +703,8 @@ control ingress(inout headers_t headers,
     }
 
     @id(0x01000044)
-    action send_4(@id(1) PortId_t port, @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+    action send_4(@id(1) @refers_to(island_in, port) PortId_t port,
+                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
                   @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 4;
@@ -716,8 +729,11 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-routes4-ports5-multipath for tna, 91aecc165908f2a9")
+    @switchwright("failover-plinko-routes4-ports5-multipath for tna, e5614d0e8fc2d332")
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -752,9 +768,12 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_PORT_ALIVE)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table port_alive {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
             meta.port_status         : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -829,7 +848,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -237,7 +237,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_PORT_DOWN)
     table port_down {
         key = {
-            headers.port_down.port_num : exact @id(1) @name("port");
+            headers.port_down.port_num : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             take_down;
@@ -290,7 +290,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -329,8 +329,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -377,7 +377,7 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -391,9 +391,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            meta.asked : exact @id(1) @name("target_ip");
+            meta.asked : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -427,7 +428,7 @@ control ingress(inout headers_t headers,
 
     // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
     @id(ID_ACTION_ENCAPSULATE_FLOW)
-    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) @refers_to(way, ways) bit<16> ways) {
         push_shim(destination);
         meta.ways = ways;
     }
@@ -441,7 +442,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -499,7 +500,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) PortId_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) PortId_t port) {
         for_tm.ucast_egress_port = port;
     }
 
@@ -509,11 +510,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -530,7 +535,8 @@ control ingress(inout headers_t headers,
     // To the next switch. Trees keep the bits of `keep` and get those of `set`: failed trees, and the
     // tree that the packet is on from here.
     @id(ID_ACTION_SEND)
-    action send(@id(1) PortId_t port, @id(2) bit<24> keep, @id(3) bit<24> set,
+    action send(@id(1) @refers_to(island_in, port) PortId_t port,
+                @id(2) bit<24> keep, @id(3) bit<24> set,
                 @id(4) bit<8> keep_tree, @id(5) bit<8> set_tree) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
@@ -550,8 +556,12 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-trees-hops-ports5-multipath for tna, 477a434ad29d114e")
+    @switchwright("failover-trees-hops-ports5-multipath for tna, fc5677d8c3897e09")
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+        tree::mask == 0 || tree::mask == 255;
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -579,9 +589,12 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_PORT_ALIVE)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table port_alive {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
             meta.port_status         : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -609,7 +622,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            for_tm.ucast_egress_port : exact @id(1) @name("port");
+            for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -77,6 +77,13 @@ pub(super) fn literal(e: &ast::Expr) -> AnnotationLiteral {
     }
 }
 
+/// Annotations whose arguments p4c parses and writes as a list; of others it writes the tokens with blanks in between.
+const LISTS: [&str; 3] = [
+    "field_list",
+    "p4runtime_translation",
+    "p4runtime_translation_mappings",
+];
+
 /// `@name` or `@name(tokens)`.
 pub(super) fn as_written(a: &ast::Annotation) -> String {
     let AnnotationBody::Unstructured(tokens) = &a.body else {
@@ -86,8 +93,9 @@ pub(super) fn as_written(a: &ast::Annotation) -> String {
         return format!("@{}", a.name);
     }
     let mut text = String::new();
+    let list = LISTS.contains(&&*a.name.name);
     for token in tokens {
-        let comma = &*token.text == "," && token.kind == AnnotationTokenKind::Punctuation;
+        let comma = list && &*token.text == "," && token.kind == AnnotationTokenKind::Punctuation;
         if !text.is_empty() && !comma {
             text.push(' ');
         }

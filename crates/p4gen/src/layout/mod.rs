@@ -1,8 +1,8 @@
 //! The layout of the generated programs' tables: the one definition of names, ids, key fields and widths
 //! that the program text and the table entries share.
 //!
-//! A family says what tables its programs have; its text and its entries meet here. `p4src/layout.p4` has the
-//! same ids, and tests hold it and layouts against each other and the P4Info of the rendered programs.
+//! A family says what tables its programs have; its text and its entries meet here. The ids of `layout.p4`, which every
+//! program includes, are rendered from [`ids`]; tests hold layouts against the P4Info of the rendered programs.
 
 pub(crate) mod ids;
 mod names;

@@ -198,6 +198,35 @@ impl DropReason {
         Self::TooLong,
     ];
 
+    /// The index into [`DROP_COUNTER`].
+    #[must_use]
+    pub const fn index(self) -> u8 {
+        self as u8
+    }
+
+    /// What is wrong with the packet, as `layout.p4` says it.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Malformed => "the parser met a header that is too short or unusable",
+            Self::Checksum => "IPv4 header checksum",
+            Self::MacControl => "PAUSE and PFC end at the port that receives them",
+            Self::Group => "broadcast or multicast, except an ARP request of a host",
+            Self::NotRoutable => "neither IPv4 nor IPv6",
+            Self::Ttl => "TTL or hop limit used up",
+            Self::NoRoute => "no route, or an ECMP group without members",
+            Self::ByRoute => "a route that says discard",
+            Self::ForeignShim => "a host sent the fabric's own header",
+            Self::NoShim => "a switch sent a packet without it",
+            Self::UnknownPort => "came in by a port that the plan does not know",
+            Self::Denied => "the security table says so",
+            Self::NoHost => "arrived, but the host is not here or its port is down",
+            Self::NoSuchPort => "a source route names a port that leads to no switch",
+            Self::DeadPort => "a rule sends it out of a port that is down",
+            Self::TooLong => "its reverse route no longer fits the header",
+        }
+    }
+
     /// The constant of `layout.p4`.
     #[must_use]
     pub const fn p4_name(self) -> &'static str {

@@ -1,8 +1,8 @@
 //! From the features of a checked plan to the P4_16 text that every switch of the plan runs.
 //!
-//! The text is a family's; types and ids that all programs share are plain P4 under `p4src/` and go into the program's
-//! directory as includes.
+//! The text is a family's; types, numbers and ids that all programs share go into the program's directory as includes.
 
+mod includes;
 pub mod p4info;
 
 use sha2::{Digest as _, Sha256};
@@ -68,7 +68,7 @@ pub fn generate_with(
     layout: Layout,
 ) -> Result<Program, ProgramError> {
     let text = features.render(target, &layout)?;
-    let includes = shared_includes();
+    let includes = includes::all()?;
     Ok(Program {
         features,
         layout,
@@ -99,16 +99,4 @@ fn stamped(text: &str, includes: &[SourceFile]) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     text.replacen(STAMP, &stamp, 1)
-}
-
-/// The P4 files that every program includes.
-fn shared_includes() -> Vec<SourceFile> {
-    let file = |name: &str, text: &str| SourceFile {
-        name: name.to_owned(),
-        text: text.to_owned(),
-    };
-    vec![
-        file("headers.p4", include_str!("../../../../p4src/headers.p4")),
-        file("layout.p4", include_str!("../../../../p4src/layout.p4")),
-    ]
 }

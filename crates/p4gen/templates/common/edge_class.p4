@@ -13,6 +13,7 @@
 
     // A packet that a host sent without a carrier: its DSCP picks the class, and so the first tag.
     @id(ID_TABLE_EDGE_CLASS)
+    @entry_restriction("dscp != 0")
     table edge_class {
         key = {
             meta.dscp : exact @id(1) @name("dscp");

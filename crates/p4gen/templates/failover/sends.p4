@@ -9,8 +9,8 @@
     @id({{ send.id }})
     action {{ send.name }}(
 {%- for (kind, name) in send.params -%}
-@id({{ loop.index }}) {{ kind }} {{ name }}
-{%- if !loop.last %},{% if loop.index % 3 == 0 %}
+@id({{ loop.index }}) {% if loop.first %}@refers_to(island_in, port) {% endif %}{{ kind }} {{ name }}
+{%- if !loop.last %},{% if loop.first || loop.index % 3 == 0 %}
 {{ send.indent }}{% else %} {% endif %}{% endif %}
 {%- endfor %}) {
 {%- if v.tna %}

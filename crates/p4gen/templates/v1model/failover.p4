@@ -246,7 +246,7 @@ control ingress(inout headers_t headers,
 
     // The stamp of packets that enter here.
     @id(ID_ACTION_FROM_HOST)
-    action from_host(@id(1) bit<8> version) {
+    action from_host(@id(1) @refers_to(encap, version) bit<8> version) {
         meta.from_host = true;
         meta.version = version;
         meta.came_from = NO_PORT;
@@ -264,7 +264,9 @@ control ingress(inout headers_t headers,
         drop_because(DROP_UNKNOWN_PORT);
     }
 
+    // Number 511 is NO_PORT, which stands for hosts.
     @id(ID_TABLE_ISLAND_IN)
+    @entry_restriction("port != 511")
     table island_in {
         key = {
             standard_metadata.ingress_port : exact @id(1) @name("port");
@@ -289,8 +291,8 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr");
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr");
+            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -304,7 +306,7 @@ control ingress(inout headers_t headers,
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
 
     @id(ID_ACTION_ANSWER)
-    action answer(@id(1) mac_addr_t mac) {
+    action answer(@id(1) @format(MAC_ADDRESS) mac_addr_t mac) {
         ipv4_addr_t asked = headers.arp.target_ip;
         headers.ethernet.dst_addr = headers.ethernet.src_addr;
         headers.ethernet.src_addr = mac;
@@ -318,9 +320,10 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_NEIGHBOR)
+    @entry_restriction("target_ip != 0")
     table neighbor {
         key = {
-            headers.arp.target_ip : exact @id(1) @name("target_ip");
+            headers.arp.target_ip : exact @id(1) @name("target_ip") @format(IPV4_ADDRESS);
         }
         actions = {
             answer;
@@ -373,7 +376,7 @@ control ingress(inout headers_t headers,
     table encap {
         key = {
             meta.version              : exact @id(1) @name("version");
-            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr");
+            headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
             encapsulate;
@@ -390,7 +393,7 @@ control ingress(inout headers_t headers,
     // --- SrcFwd: the next hop of the forward route, if that port is up -----------------------------
 
     @id(ID_ACTION_FOLLOW)
-    action follow(@id(1) port_id_t port) {
+    action follow(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
         meta.by_route = 1;
         meta.decided = true;
@@ -408,7 +411,11 @@ control ingress(inout headers_t headers,
         drop_because(DROP_NO_SUCH_PORT);
     }
 
+    // Only ports that are up are asked for.
     @id(ID_TABLE_SRC_FORWARD)
+    @entry_restriction("
+        port_status::value == port_status::mask;
+    ")
     table src_forward {
         key = {
             meta.version            : exact @id(1) @name("version");
@@ -428,7 +435,7 @@ control ingress(inout headers_t headers,
     // --- Local: has the packet arrived, and is the host's port up? ---------------------------------
 
     @id(ID_ACTION_DELIVER)
-    action deliver(@id(1) port_id_t port) {
+    action deliver(@id(1) @refers_to(island_in, port) port_id_t port) {
         standard_metadata.egress_spec = port;
         meta.decided = true;
     }
@@ -439,11 +446,15 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_LOCAL_HOST)
+    @entry_restriction("
+        dst_addr::mask == 0 || dst_addr::mask == 0xffffffffffff;
+        port_status::value == port_status::mask;
+    ")
     table local_host {
         key = {
             meta.version              : exact @id(1) @name("version");
             headers.shim.destination  : exact @id(2) @name("destination");
-            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr");
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             meta.port_status          : ternary @id(4) @name("port_status");
         }
         actions = {
@@ -470,6 +481,12 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_RES_FORWARD)
+    @entry_restriction("
+        came_from::mask == 0 || came_from::mask == 511;
+{%- if v.trees %}
+        tree::mask == 0 || tree::mask == 255;
+{%- endif %}
+    ")
     table res_forward {
         key = {
             meta.version : exact @id(1) @name("version");
@@ -582,7 +599,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            standard_metadata.egress_port : exact @id(1) @name("port");
+            standard_metadata.egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
         }
         actions = {
             decapsulate;

@@ -200,7 +200,7 @@ control ingress(inout headers_t headers,
     // --- Edge: what happens only at ports that face hosts -----------------------------------------
 
     @id(ID_ACTION_FACE_HOST)
-    action face_host(@id(1) mac_addr_t gateway_mac) {
+    action face_host(@id(1) @format(MAC_ADDRESS) mac_addr_t gateway_mac) {
         meta.from_host = true;
         meta.gateway_mac = gateway_mac;
     }
@@ -235,7 +235,9 @@ control ingress(inout headers_t headers,
     // --- Routing: longest prefix, then a member of the ECMP group ----------------------------------
 
     @id(ID_ACTION_NEXT_HOP)
-    action next_hop(@id(1) port_id_t port, @id(2) mac_addr_t src_mac, @id(3) mac_addr_t dst_mac) {
+    action next_hop(@id(1) port_id_t port,
+                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         standard_metadata.egress_spec = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -245,7 +247,7 @@ control ingress(inout headers_t headers,
     // `hash_shift` (0 to 16) picks the bits of the flow hash that this switch uses. Where two tiers
     // used the same bits, the second would send all flows that reach it the same way.
     @id(ID_ACTION_ECMP)
-    action ecmp(@id(1) ecmp_group_t group, @id(2) bit<8> hash_shift) {
+    action ecmp(@id(1) @refers_to(ecmp_group, group) ecmp_group_t group, @id(2) bit<8> hash_shift) {
         meta.ecmp_group = group;
         meta.hash_shift = hash_shift;
     }
@@ -259,7 +261,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV4_ROUTE)
     table ipv4_route {
         key = {
-            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv4.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV4_ADDRESS);
         }
         actions = {
             next_hop;
@@ -274,7 +276,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_IPV6_ROUTE)
     table ipv6_route {
         key = {
-            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr");
+            headers.ipv6.dst_addr : lpm @id(1) @name("dst_addr") @format(IPV6_ADDRESS);
         }
         actions = {
             next_hop;
@@ -294,6 +296,7 @@ control ingress(inout headers_t headers,
     // p4c warns that BMv2 has no default action here, as it does of every table whose actions are
     // members. None is needed: a miss leaves meta.routed false.
     @id(ID_TABLE_ECMP_GROUP)
+    @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
@@ -337,6 +340,7 @@ control ingress(inout headers_t headers,
     }
 
     @id(ID_TABLE_CLASSIFY)
+{% include "tagger/tag_restriction.p4" %}
     table classify {
         key = {
 {%- include "tagger/tag_keys.p4" %}
@@ -453,6 +457,7 @@ control egress(inout headers_t headers,
     }
 
     @id(ID_TABLE_REWRITE)
+{% include "tagger/tag_restriction.p4" %}
     table rewrite {
         key = {
 {%- include "tagger/tag_keys.p4" %}

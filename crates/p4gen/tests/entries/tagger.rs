@@ -42,7 +42,7 @@ fn checked(tables: Tables) -> CheckedPlan {
 }
 
 /// Plans in every carrier and rule form, with and without class bits, layered and not.
-fn plans() -> Vec<CheckedPlan> {
+pub(crate) fn plans() -> Vec<CheckedPlan> {
     let line = Line {
         switches: 4,
         hosts: 1,

@@ -106,6 +106,15 @@ fn goldens_are_up_to_date() {
         if std::fs::read_to_string(&path).ok().as_deref() != Some(&program.main.text) {
             stale.push(path);
         }
+        for file in &program.includes {
+            let path = generated().join("..").join(&file.name);
+            if bless {
+                std::fs::write(&path, &file.text).expect("p4src is writable");
+            }
+            if std::fs::read_to_string(&path).ok().as_deref() != Some(&file.text) {
+                stale.push(path);
+            }
+        }
     }
     assert!(
         stale.is_empty(),

@@ -144,7 +144,9 @@ impl Build<'_> {
 
     fn neighbors(&mut self) -> Result<(), Problem> {
         let mut known = BTreeMap::new();
-        for host in self.topology.hosts() {
+        // Address 0.0.0.0 stands for "nobody asked" on Tofino.
+        let addressed = |host: &&topology::Host| !host.ipv4.is_unspecified();
+        for host in self.topology.hosts().iter().filter(addressed) {
             known.entry(host.ipv4).or_insert(host.mac);
         }
         for (address, mac) in known {

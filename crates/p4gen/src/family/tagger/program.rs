@@ -35,7 +35,11 @@ struct View {
     /// The highest bit of the tag.
     tag_top: u16,
     class_bits: u16,
+    /// The mask of a class that is asked for.
+    class_mask: u32,
     lossy: u16,
+    /// The tag's bits of the lossy code, which no rule has.
+    lossy_tag: u32,
     /// The header that is put on and taken off at the edge; none for `dscp`.
     carrier_header: &'static str,
     /// Bytes of the header that ingress hands to egress, as a word.
@@ -119,7 +123,9 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
         tag_bits,
         tag_top: tag_bits.saturating_sub(1),
         class_bits: features.class_bits(),
+        class_mask: low_bits(features.class_bits()),
         lossy: features.lossy.get(),
+        lossy_tag: u32::from(features.lossy.get()) & low_bits(tag_bits),
         carrier_header: match features.carrier {
             CarrierKind::Dscp => "",
             CarrierKind::VlanPcp | CarrierKind::VlanVid => "headers.vlan",
@@ -144,4 +150,9 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
         ecmp_group_members: layout.group_members,
         tag_rules: layout.size(table::CLASSIFY),
     }
+}
+
+/// As many ones, from the lowest bit.
+fn low_bits(bits: u16) -> u32 {
+    1_u32.checked_shl(bits.into()).map_or(u32::MAX, |above| above - 1)
 }
