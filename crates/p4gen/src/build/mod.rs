@@ -41,7 +41,7 @@ const PICTURE_SWITCHES_MAX: usize = 400;
 /// Where the plan itself is kept.
 const PLAN: &str = "plan.json";
 /// The style sheet of report pages.
-pub const STYLE: &str = include_str!("../../templates/report.css");
+pub const STYLE: &str = include_str!("report.css");
 
 /// Called with the number of switches that were just finished, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(usize) + Sync);

@@ -8,7 +8,7 @@ use crate::family::summary::{Section, Summary, number};
 
 /// The page. Every field is text in its final form.
 #[derive(Template)]
-#[template(path = "report.html")]
+#[template(path = "build/report.html")]
 struct Page<'a> {
     name: &'a str,
     scheme: String,

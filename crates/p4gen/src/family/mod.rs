@@ -4,6 +4,7 @@
 //! pipeline. It does so for every kind of architecture; what differs between targets of one kind are their capabilities.
 
 pub mod failover;
+mod p4_names;
 pub mod summary;
 pub mod tagger;
 

@@ -4,8 +4,9 @@ use askama::Template;
 
 use super::tables::{STATUS_HIGH_ID, send_params};
 use super::{FailoverFeatures, HeaderState, MOST_SWITCHES, names};
-use crate::capabilities::{Capabilities, Pipeline};
+use crate::capabilities::{Architecture, Capabilities};
 use crate::family::STAMP;
+use crate::family::p4_names::P4Names;
 use crate::layout::{Layout, ids, table};
 
 /// The multicast group that takes port-down packets of the first pipe to the others; those of the others follow.
@@ -19,6 +20,10 @@ struct View {
     architecture: &'static str,
     /// Whether it is for Tofino.
     tna: bool,
+    /// What things are called there.
+    arch: P4Names,
+    /// The port towards hosts before which the header is taken off: in egress, on Tofino in ingress.
+    out_port: &'static str,
     port_down_group: u16,
     generator_port: u16,
     has_clots: bool,
@@ -46,25 +51,29 @@ struct View {
     updates: Vec<Update>,
 }
 
-/// Most entries of tables.
+/// Most entries of tables: numbers for Tofino, constants of `layout.p4` for v1model, but for the rules.
 struct Sizes {
-    security: u32,
-    neighbors: u32,
-    destinations: u32,
-    local_hosts: u32,
-    next_hops: u32,
+    security: String,
+    neighbors: String,
+    destinations: String,
+    local_hosts: String,
+    next_hops: String,
     rules: u32,
     ways: u32,
 }
 
 impl Sizes {
-    fn of(layout: &Layout) -> Self {
+    fn of(layout: &Layout, tna: bool) -> Self {
+        let size = |table, name: &str| match tna {
+            true => layout.size(table).to_string(),
+            false => name.to_owned(),
+        };
         Self {
-            security: layout.size(table::SECURITY),
-            neighbors: layout.size(table::NEIGHBOR),
-            destinations: layout.size(table::ENCAP),
-            local_hosts: layout.size(table::LOCAL_HOST),
-            next_hops: layout.size(table::SRC_FORWARD),
+            security: size(table::SECURITY, "SECURITY_SIZE"),
+            neighbors: size(table::NEIGHBOR, "NEIGHBOR_SIZE"),
+            destinations: size(table::ENCAP, "ENCAP_SIZE"),
+            local_hosts: size(table::LOCAL_HOST, "LOCAL_HOST_SIZE"),
+            next_hops: size(table::SRC_FORWARD, "SRC_FORWARD_SIZE"),
             rules: layout.size(table::RES_FORWARD),
             ways: layout.size(table::WAY),
         }
@@ -83,12 +92,11 @@ struct Send {
 }
 
 impl Send {
-    fn new(features: &FailoverFeatures, tna: bool, rest: u8) -> Self {
+    fn new(features: &FailoverFeatures, port_type: &str, rest: u8) -> Self {
         let full = names::send(rest.into()).unwrap_or_default();
         let name = full.trim_start_matches("ingress.").to_owned();
-        let port = if tna { "PortId_t" } else { "port_id_t" };
         let kind = |(param, bits)| match param {
-            "port" => (port.to_owned(), param),
+            "port" => (port_type.to_owned(), param),
             _ => (format!("bit<{bits}>"), param),
         };
         Self {
@@ -135,13 +143,13 @@ impl Update {
 }
 
 #[derive(Template)]
-#[template(path = "v1model/failover.p4", escape = "none")]
+#[template(path = "failover/p4/v1model.p4", escape = "none")]
 struct V1modelProgram {
     v: View,
 }
 
 #[derive(Template)]
-#[template(path = "tna/failover.p4", escape = "none")]
+#[template(path = "failover/p4/tofino.p4", escape = "none")]
 struct TofinoProgram {
     v: View,
 }
@@ -152,35 +160,37 @@ pub(super) fn render(
     target: &Capabilities,
     layout: &Layout,
 ) -> Result<String, askama::Error> {
-    let v = view(features, target.include, target.pipeline.as_ref(), layout);
-    if v.tna {
-        TofinoProgram { v }.render()
-    } else {
-        V1modelProgram { v }.render()
+    let v = view(features, target, layout);
+    match target.architecture {
+        Architecture::V1model => V1modelProgram { v }.render(),
+        Architecture::Tofino => TofinoProgram { v }.render(),
     }
 }
 
 fn view(
     features: &FailoverFeatures,
-    architecture: &'static str,
-    pipeline: Option<&Pipeline>,
+    target: &Capabilities,
     layout: &Layout,
 ) -> View {
-    let tna = pipeline.is_some();
+    let tna = target.architecture == Architecture::Tofino;
+    let arch = P4Names::of(target.architecture);
+    let pipeline = target.pipeline.as_ref();
     let words = ["", "_high"].into_iter().take(features.status_words());
     let reverse = features.keeps_reverse();
     View {
         title: features.program_name(),
         stamp: STAMP,
         generator: env!("CARGO_PKG_VERSION"),
-        architecture,
+        architecture: target.include,
         tna,
+        out_port: if tna { arch.egress_port } else { arch.out_port },
+        arch,
         port_down_group: PORT_DOWN_GROUP,
         generator_port: pipeline.map_or(0, |p| p.generator_port),
         has_clots: pipeline.is_some_and(|p| p.has_clots),
         most_switches: MOST_SWITCHES,
         status_high_id: STATUS_HIGH_ID,
-        sizes: Sizes::of(layout),
+        sizes: Sizes::of(layout, tna),
         port_bits: features.port_bits,
         words: words.collect(),
         wide: features.status_words() > 1,
@@ -192,7 +202,7 @@ fn view(
         stack_type: format!("{:12}", format!("hop_t[{}]", features.stack)),
         after_forward: if reverse { "parse_reverse" } else { "accept" },
         sends: (0..=features.most_rest())
-            .map(|rest| Send::new(features, tna, rest))
+            .map(|rest| Send::new(features, arch.port_type, rest))
             .collect(),
         updates: Update::all(features),
     }

@@ -1,5 +1,5 @@
-//! The text of the `tagger` programs: one template for every carrier over a pipeline for each architecture. P4 stands in the
-//! templates; here is what it depends on.
+//! The text of the `tagger` programs: a template for each architecture, over parts that both include. P4 stands in the templates;
+//! here is what it depends on.
 
 use askama::Template;
 use plan::{CarrierKind, RuleForm};
@@ -7,6 +7,7 @@ use plan::{CarrierKind, RuleForm};
 use super::TaggerFeatures;
 use crate::capabilities::{Architecture, Capabilities};
 use crate::family::STAMP;
+use crate::family::p4_names::P4Names;
 use crate::layout::{HASH_SHIFT_MAX, Layout, table};
 
 /// Bits of the flow hash that an ECMP group looks at.
@@ -20,6 +21,10 @@ struct View {
     architecture: &'static str,
     /// Whether it is for Tofino.
     tna: bool,
+    /// What things are called there.
+    arch: P4Names,
+    /// What becomes of a packet without a route.
+    no_route: &'static str,
     /// Whether rules match sets of ports, as bitmaps.
     sets: bool,
     port_bits: u16,
@@ -40,18 +45,51 @@ struct View {
     lossy: u16,
     /// The tag's bits of the lossy code, which no rule has.
     lossy_tag: u32,
-    /// The header that is put on and taken off at the edge; none for `dscp`.
+    /// Whether a carrier is put on and taken off at the edge.
+    edge: bool,
+    /// Whether that is the fabric's own header.
+    shim: bool,
+    /// Whether it is an 802.1Q tag,
+    vlan: bool,
+    /// and the code is in its PCP.
+    pcp: bool,
+    /// The header that is put on and taken off at the edge, and the field of it that has the code; none for `dscp`.
     carrier_header: &'static str,
+    carrier_field: &'static str,
+    /// The code that a packet leaves with, in egress.
+    leaving_code: &'static str,
     /// Bytes of the header that ingress hands to egress, as a word.
     bridge_bytes: &'static str,
     bridge_padding: u16,
     shifts: Vec<Shift>,
-    ipv4_routes: u32,
-    ipv6_routes: u32,
+    sizes: Sizes,
+}
+
+/// Most entries of tables: numbers for Tofino, constants of `layout.p4` for v1model.
+struct Sizes {
+    ipv4_routes: String,
+    ipv6_routes: String,
+    tag_rules: String,
     ecmp_groups: u32,
     ecmp_members: u32,
     ecmp_group_members: u32,
-    tag_rules: u32,
+}
+
+impl Sizes {
+    fn of(layout: &Layout, tna: bool) -> Self {
+        let size = |table, name: &str| match tna {
+            true => layout.size(table).to_string(),
+            false => name.to_owned(),
+        };
+        Self {
+            ipv4_routes: size(table::IPV4_ROUTE, "ROUTE_SIZE"),
+            ipv6_routes: size(table::IPV6_ROUTE, "ROUTE_SIZE"),
+            tag_rules: size(table::CLASSIFY, "TAG_RULE_SIZE"),
+            ecmp_groups: layout.size(table::ECMP_GROUP),
+            ecmp_members: layout.selector_size,
+            ecmp_group_members: layout.group_members,
+        }
+    }
 }
 
 /// Which bits of the flow a hash shift picks.
@@ -60,36 +98,16 @@ struct Shift {
     high: u8,
 }
 
-/// Declares the templates of every carrier, by architecture, and renders the one that is asked for.
-macro_rules! templates {
-    ($($architecture:ident $carrier:ident $name:ident $path:literal;)*) => {
-        $(#[derive(Template)]
-        #[template(path = $path, escape = "none")]
-        struct $name {
-            v: View,
-        })*
-
-        fn render_view(
-            architecture: Architecture,
-            carrier: CarrierKind,
-            v: View,
-        ) -> Result<String, askama::Error> {
-            match (architecture, carrier) {
-                $((Architecture::$architecture, CarrierKind::$carrier) => $name { v }.render(),)*
-            }
-        }
-    };
+#[derive(Template)]
+#[template(path = "tagger/p4/v1model.p4", escape = "none")]
+struct V1modelProgram {
+    v: View,
 }
 
-templates! {
-    V1model Dscp DscpV1model "v1model/tagger_dscp.p4";
-    V1model VlanPcp VlanPcpV1model "v1model/tagger_vlan_pcp.p4";
-    V1model VlanVid VlanVidV1model "v1model/tagger_vlan_vid.p4";
-    V1model Shim ShimV1model "v1model/tagger_shim.p4";
-    Tofino Dscp DscpTofino "tna/tagger_dscp.p4";
-    Tofino VlanPcp VlanPcpTofino "tna/tagger_vlan_pcp.p4";
-    Tofino VlanVid VlanVidTofino "tna/tagger_vlan_vid.p4";
-    Tofino Shim ShimTofino "tna/tagger_shim.p4";
+#[derive(Template)]
+#[template(path = "tagger/p4/tofino.p4", escape = "none")]
+struct TofinoProgram {
+    v: View,
 }
 
 /// The program's text, with tables as large as the layout says.
@@ -99,7 +117,10 @@ pub(super) fn render(
     layout: &Layout,
 ) -> Result<String, askama::Error> {
     let v = view(features, target, layout);
-    render_view(target.architecture, features.carrier, v)
+    match target.architecture {
+        Architecture::V1model => V1modelProgram { v }.render(),
+        Architecture::Tofino => TofinoProgram { v }.render(),
+    }
 }
 
 fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> View {
@@ -108,16 +129,21 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
     // The header between ingress and egress: padding (the template wants some), one bit, the code of at most 12 bits.
     let used = 1 + code_bits;
     let bridge_bits = if used < 8 { 8 } else { 16 };
+    let tna = target.architecture == Architecture::Tofino;
+    let split = features.class_bits() > 0;
+    let (carrier_header, carrier_field) = carrier_of(features.carrier);
     View {
         title: features.program_name(),
         stamp: STAMP,
         generator: env!("CARGO_PKG_VERSION"),
         architecture: target.include,
-        tna: target.architecture == Architecture::Tofino,
+        tna,
+        arch: P4Names::of(target.architecture),
+        no_route: if tna { "no_route" } else { "NoAction" },
         sets,
         port_bits: features.port_bits,
         port_match: if sets { "ternary" } else { "exact" },
-        split: features.class_bits() > 0,
+        split,
         code_bits,
         code_top: code_bits - 1,
         tag_bits,
@@ -126,10 +152,19 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
         class_mask: low_bits(features.class_bits()),
         lossy: features.lossy.get(),
         lossy_tag: u32::from(features.lossy.get()) & low_bits(tag_bits),
-        carrier_header: match features.carrier {
-            CarrierKind::Dscp => "",
-            CarrierKind::VlanPcp | CarrierKind::VlanVid => "headers.vlan",
-            CarrierKind::Shim => "headers.shim",
+        edge: features.has_edge(),
+        shim: features.carrier == CarrierKind::Shim,
+        vlan: matches!(
+            features.carrier,
+            CarrierKind::VlanPcp | CarrierKind::VlanVid
+        ),
+        pcp: features.carrier == CarrierKind::VlanPcp,
+        carrier_header,
+        carrier_field,
+        leaving_code: match (tna, split) {
+            (false, _) => "meta.code",
+            (true, false) => "headers.bridge.code",
+            (true, true) => "headers.bridge.class_bits ++ headers.bridge.tag",
         },
         bridge_bytes: if bridge_bits == 8 {
             "one byte"
@@ -143,12 +178,17 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
                 high: low + (FLOW_HASH_BITS - 1),
             })
             .collect(),
-        ipv4_routes: layout.size(table::IPV4_ROUTE),
-        ipv6_routes: layout.size(table::IPV6_ROUTE),
-        ecmp_groups: layout.size(table::ECMP_GROUP),
-        ecmp_members: layout.selector_size,
-        ecmp_group_members: layout.group_members,
-        tag_rules: layout.size(table::CLASSIFY),
+        sizes: Sizes::of(layout, tna),
+    }
+}
+
+/// The header that a carrier is, and its field with the code; none for `dscp`, whose header every packet has.
+const fn carrier_of(carrier: CarrierKind) -> (&'static str, &'static str) {
+    match carrier {
+        CarrierKind::Dscp => ("", ""),
+        CarrierKind::VlanPcp => ("headers.vlan", "headers.vlan.pcp"),
+        CarrierKind::VlanVid => ("headers.vlan", "headers.vlan.vid"),
+        CarrierKind::Shim => ("headers.shim", "headers.shim.lossless_tag"),
     }
 }
 
