@@ -5,10 +5,12 @@
 
 pub mod differ;
 pub mod fuzz;
+mod generated;
 pub mod many;
 mod program;
 pub mod random;
 pub mod shapes;
 pub mod statements;
 
-pub use program::{Built, ProgramError, build, compile, root};
+pub use generated::{generated, generated_text};
+pub use program::{Built, ProgramError, build, compile, compile_text, root};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use p4exec::{BuildError, Executor, ExecutorKind};
 use p4front::Options;
-use p4front::source::SourceMap;
+use p4front::source::{FileId, SourceMap};
 use p4ir::ValidProgram;
 use thiserror::Error;
 
@@ -48,9 +48,32 @@ pub fn compile(path: &Path, options: &Options) -> Result<Arc<ValidProgram>, Prog
     }
     let mut map = SourceMap::new();
     let main = map.load(path).map_err(|e| read(&e))?;
-    match p4front::compile(&mut map, main, options) {
+    compiled(&mut map, main, options)
+}
+
+/// Compiles P4 source.
+///
+/// # Errors
+/// The front end refuses it.
+pub fn compile_text(
+    name: &str,
+    text: &str,
+    options: &Options,
+) -> Result<Arc<ValidProgram>, ProgramError> {
+    let mut map = SourceMap::new();
+    let main = map.add(name, text);
+    let main = main.map_err(|e| ProgramError::Read(e.to_string()))?;
+    compiled(&mut map, main, options)
+}
+
+fn compiled(
+    map: &mut SourceMap,
+    main: FileId,
+    options: &Options,
+) -> Result<Arc<ValidProgram>, ProgramError> {
+    match p4front::compile(map, main, options) {
         Ok(compiled) => Ok(Arc::new(compiled.ir)),
-        Err(diags) => Err(ProgramError::Compile(diags.render(&map))),
+        Err(diags) => Err(ProgramError::Compile(diags.render(map))),
     }
 }
 

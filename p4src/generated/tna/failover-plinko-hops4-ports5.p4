@@ -9,7 +9,7 @@
 //  | (register)| | encap    | |  ward)      | | port status)| | port_alive | |            |
 //  +-----------+ +----------+ +-------------+ +-------------+ +------------+ +------------+
 //   from a host?   hosts' packets arrived?      next way that   both routes,   towards hosts
-//   ports up       only                         is left         a last look
+//   ports up       only                         is left         out port up?
 //
 // Between its first and its last switch a packet carries the fabric's own header (`shim_t`) behind
 // Ethernet, and hosts never see it: what a host sends is what the other gets, byte for byte. Every
@@ -262,7 +262,7 @@ control ingress(inout headers_t headers,
     // One cell. Every packet reads it, and one from the generator takes a port away.
     Register<port_set_t, bit<1>>(1, 0xffffffff) ports_up;
 
-    RegisterAction<port_set_t, bit<1>, port_set_t>(ports_up) look = {
+    RegisterAction<port_set_t, bit<1>, port_set_t>(ports_up) read_status = {
         void apply(inout port_set_t up, out port_set_t now) {
             up = up & meta.stays_up;
             now = up;
@@ -279,7 +279,7 @@ control ingress(inout headers_t headers,
 
     // A packet from the generator is in its own pipe, or came from another. (A comparison of the two
     // fields would want them at the same bits of a container.)
-    table spread {
+    table relay_port_down {
         key = {
             headers.port_down.pipe_id : exact;
             intrinsic.ingress_port    : ternary;
@@ -355,11 +355,11 @@ control ingress(inout headers_t headers,
 
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
 
-    action ask() {
+    action set_asked() {
         meta.asked = headers.arp.target_ip;
     }
 
-    action ask_nobody() {
+    action clear_asked() {
         meta.asked = 0;
     }
 
@@ -375,15 +375,15 @@ control ingress(inout headers_t headers,
             meta.arp_difference       : ternary;
         }
         actions = {
-            ask;
-            ask_nobody;
+            set_asked;
+            clear_asked;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : ask();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : clear_asked();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : clear_asked();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : set_asked();
         }
         size = 4;
     }
@@ -509,7 +509,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5 for tna, 0c085cc22ecd277b")
+    @switchwright("failover-plinko-hops4-ports5 for tna, 76b0d972bbd5bfb2")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;
@@ -618,12 +618,12 @@ control ingress(inout headers_t headers,
         if (headers.port_down.isValid()) {
             port_down.apply();
         }
-        meta.port_status = look.execute(0);
+        meta.port_status = read_status.execute(0);
         arp_request.apply();
 
         // Admit.
         if (headers.port_down.isValid()) {
-            spread.apply();
+            relay_port_down.apply();
         } else if (from_parser.parser_err != PARSER_ERROR_OK || meta.malformed) {
             drop_because((drop_index_t)DROP_MALFORMED);
         } else if (headers.ethernet.ether_type == ETHERTYPE_MAC_CONTROL) {

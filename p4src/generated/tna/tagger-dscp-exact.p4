@@ -265,7 +265,7 @@ control ingress(inout headers_t headers,
         meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
     }
 
-    action ask_nobody() {
+    action drop_request() {
         drop_because((drop_index_t)DROP_GROUP);
     }
 
@@ -283,13 +283,13 @@ control ingress(inout headers_t headers,
         }
         actions = {
             answer_arp;
-            ask_nobody;
+            drop_request;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : drop_request();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : drop_request();
             (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : answer_arp();
         }
         size = 4;
@@ -522,7 +522,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for tna, 6a4c42525c72352f")
+    @switchwright("tagger-dscp-exact for tna, 0e1411e06bba7ecc")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

@@ -266,7 +266,7 @@ control ingress(inout headers_t headers,
         meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
     }
 
-    action ask_nobody() {
+    action drop_request() {
         drop_because((drop_index_t)DROP_GROUP);
     }
 
@@ -284,13 +284,13 @@ control ingress(inout headers_t headers,
         }
         actions = {
             answer_arp;
-            ask_nobody;
+            drop_request;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : drop_request();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : drop_request();
             (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : answer_arp();
         }
         size = 4;
@@ -561,7 +561,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33 for tna, 30f3457a0a78995c")
+    @switchwright("tagger-dscp-sets33 for tna, 42f38f992d96d161")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

@@ -269,7 +269,7 @@ control ingress(inout headers_t headers,
         meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
     }
 
-    action ask_nobody() {
+    action drop_request() {
         drop_because((drop_index_t)DROP_GROUP);
     }
 
@@ -287,13 +287,13 @@ control ingress(inout headers_t headers,
         }
         actions = {
             answer_arp;
-            ask_nobody;
+            drop_request;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : drop_request();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : drop_request();
             (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : answer_arp();
         }
         size = 4;
@@ -563,7 +563,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-exact for tna, b686be170c625f59")
+    @switchwright("tagger-vlan-pcp-exact for tna, 2ff1d13dbe0dd77c")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

@@ -18,6 +18,7 @@ use p4ir::ValidProgram;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use plan::{CarrierKind, RuleForm, TagCode};
+use similar::TextDiff;
 
 fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4src/generated")
@@ -98,22 +99,30 @@ fn tofino_goldens() -> Vec<(String, Program)> {
 fn goldens_are_up_to_date() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut stale = Vec::new();
-    for (name, program) in goldens().into_iter().chain(tofino_goldens()) {
-        let path = generated().join(format!("{name}.p4"));
-        if bless {
-            std::fs::write(&path, &program.main.text).expect("p4src/generated is writable");
+    let mut check = |path: PathBuf, text: &str| {
+        let written = std::fs::read_to_string(&path).ok();
+        if written.as_deref() == Some(text) {
+            return;
         }
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(&program.main.text) {
+        if bless {
+            std::fs::write(&path, text).expect("p4src is writable");
+        } else {
             stale.push(path);
         }
+    };
+    let all = goldens().into_iter().chain(tofino_goldens());
+    let all: BTreeMap<String, Program> = all.collect();
+    for (name, program) in &all {
+        match name.strip_prefix("t2na/") {
+            Some(rest) => {
+                let other = format!("tna/{rest}");
+                let difference = difference(&other, &all[&other], name, program);
+                check(generated().join(file_name(name)), &difference);
+            }
+            None => check(generated().join(file_name(name)), &program.main.text),
+        }
         for file in &program.includes {
-            let path = generated().join("..").join(&file.name);
-            if bless {
-                std::fs::write(&path, &file.text).expect("p4src is writable");
-            }
-            if std::fs::read_to_string(&path).ok().as_deref() != Some(&file.text) {
-                stale.push(path);
-            }
+            check(generated().join("..").join(&file.name), &file.text);
         }
     }
     assert!(
@@ -123,12 +132,30 @@ fn goldens_are_up_to_date() {
     );
 }
 
+/// The file of a golden: those for Tofino 2 are differences from Tofino 1's.
+fn file_name(name: &str) -> String {
+    let ending = if name.starts_with("t2na/") {
+        "diff"
+    } else {
+        "p4"
+    };
+    format!("{name}.{ending}")
+}
+
+/// What makes one program another.
+fn difference(old_name: &str, old: &Program, new_name: &str, new: &Program) -> String {
+    let lines = TextDiff::from_lines(&old.main.text, &new.main.text);
+    let mut difference = lines.unified_diff();
+    let names = difference.header(old_name, new_name).context_radius(0);
+    names.to_string()
+}
+
 #[test]
 fn no_golden_is_left_over() {
     let mut wanted: Vec<String> = goldens()
         .iter()
         .chain(&tofino_goldens())
-        .map(|(n, _)| format!("{n}.p4"))
+        .map(|(name, _)| file_name(name))
         .collect();
     wanted.sort();
     let mut present = Vec::new();

@@ -132,14 +132,20 @@ fn seeds() -> Vec<Vec<u8>> {
 fn seed(file: &Path, root: &Path) -> Option<Vec<u8>> {
     let mut seed = match file.extension()?.to_str()? {
         "json" => std::fs::read(file).ok()?,
-        "p4" => {
+        "p4" | "diff" => {
             let options = Options {
                 include_paths: vec![root.join("p4src")],
                 files: Files::Disk,
                 ..Options::default()
             };
             let mut map = SourceMap::new();
-            let main = map.load(file).ok()?;
+            let main = match file.strip_prefix(crate::generated()) {
+                Ok(name) => {
+                    let text = crate::generated_text(name.with_extension("").to_str()?)?;
+                    map.add(&file.to_string_lossy(), &text).ok()?
+                }
+                Err(_) => map.load(file).ok()?,
+            };
             let whole = p4front::pp::one_text(&mut map, main, &options).ok()?;
             let info = own_info(&whole).and_then(|info| p4runtime::to_text(&info).ok());
             let mut seed = whole.into_bytes();

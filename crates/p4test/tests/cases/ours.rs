@@ -7,7 +7,7 @@ use std::sync::Arc;
 use p4exec::{BuildError, Compiled, DropReason, Executor, OutputMetadata, Outputs};
 use p4front::Options;
 use p4ir::{Program, ValidProgram};
-use p4test::{build, compile, many};
+use p4test::{ProgramError, build, compile, compile_text, generated_text, many};
 use quantities::{Nanos, PortId, Priority};
 
 fn cases() -> Vec<PathBuf> {
@@ -61,12 +61,17 @@ fn tofino2() -> Options {
 }
 
 fn play_text(text: &str, program: &Path, options: &Options) -> String {
+    play_on(text, compile(program, options))
+}
+
+/// Plays a case on every executor of a program that is compiled, if it is.
+fn play_on(text: &str, program: Result<Arc<ValidProgram>, ProgramError>) -> String {
     let mut report = String::new();
     let case = match stf::parse(text) {
         Ok(case) => case,
         Err(error) => return error.to_string(),
     };
-    let built = compile(program, options).and_then(|program| {
+    let built = program.and_then(|program| {
         let mut executors = build(&program)?;
         executors.push(("compile, written and read", written_and_read(&program)?));
         Ok(executors)
@@ -168,7 +173,7 @@ fn generated_programs_fail_over_alike() {
     let (mut report, played) = play_for_tofino(&cases);
     for case in &cases {
         let name = case.file_name().unwrap_or_default();
-        let program = root.join("p4src/generated").join(name);
+        let program = p4test::generated().join(name);
         let text = std::fs::read_to_string(case).unwrap_or_default();
         report += &play_text(&text, &program.with_extension("p4"), &with_headers());
     }
@@ -187,21 +192,19 @@ fn with_headers() -> Options {
 
 /// Plays cases of v1model's generated programs on those for both chips: what went wrong, and how many were played.
 fn play_for_tofino(cases: &[PathBuf]) -> (String, usize) {
-    let root = p4test::root();
     let (mut report, mut played) = (String::new(), 0);
     for case in cases {
         let name = case.file_stem().unwrap_or_default().to_string_lossy();
         for architecture in ["tna", "t2na"] {
-            let folder = root.join("p4src/generated").join(architecture);
-            let program = folder.join(format!("{name}.p4"));
-            if !program.exists() {
+            let name = format!("{architecture}/{name}");
+            let Some(program) = generated_text(&name) else {
                 continue;
-            }
+            };
             let text = std::fs::read_to_string(case).unwrap_or_default();
             let text = for_tofino(&text, architecture);
-            let failures = play_text(&text, &program, &with_headers());
+            let failures = play_on(&text, compile_text(&name, &program, &with_headers()));
             if !failures.is_empty() {
-                let _ = writeln!(report, "{}:\n{failures}", program.display());
+                let _ = writeln!(report, "{name}:\n{failures}");
             }
             played += 1;
         }

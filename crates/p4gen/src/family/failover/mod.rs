@@ -112,16 +112,28 @@ impl FailoverFeatures {
         if self.source_routes { self.stack } else { 0 }
     }
 
-    /// The most bytes that the header adds to a packet.
+    /// Registers that the port status takes on Tofino.
     #[must_use]
-    pub fn carrier_bytes(&self) -> u16 {
-        let stacks = u16::from(self.source_routes) + u16::from(self.keeps_reverse());
-        SHIM_BYTES + stacks * u16::from(self.stack)
+    pub fn status_words(&self) -> usize {
+        self.port_bits.div_ceil(STATUS_WORD_BITS).clamp(1, 2).into()
+    }
+}
+
+/// Whether a switch is the destination of several routings.
+fn has_ways(failover: &Failover) -> bool {
+    failover
+        .destinations
+        .iter()
+        .any(|destination| matches!(destination.target, Target::Switch { path, .. } if path > 0))
+}
+
+impl Family for FailoverFeatures {
+    fn name(&self) -> &'static str {
+        "failover"
     }
 
-    /// A name that tells all programs apart: `failover-plinko-routes16-ports9`.
-    #[must_use]
-    pub fn program_name(&self) -> String {
+    // Such as `failover-plinko-routes16-ports9`.
+    fn program_name(&self) -> String {
         let state = match self.state {
             HeaderState::ReverseRoute => "plinko",
             HeaderState::Tag => "tag",
@@ -144,32 +156,9 @@ impl FailoverFeatures {
         )
     }
 
-    /// Registers that the port status takes on Tofino.
-    #[must_use]
-    pub fn status_words(&self) -> usize {
-        self.port_bits.div_ceil(STATUS_WORD_BITS).clamp(1, 2).into()
-    }
-}
-
-/// Whether a switch is the destination of several routings.
-fn has_ways(failover: &Failover) -> bool {
-    failover
-        .destinations
-        .iter()
-        .any(|destination| matches!(destination.target, Target::Switch { path, .. } if path > 0))
-}
-
-impl Family for FailoverFeatures {
-    fn name(&self) -> &'static str {
-        "failover"
-    }
-
-    fn program_name(&self) -> String {
-        self.program_name()
-    }
-
     fn carrier_bytes(&self) -> u16 {
-        self.carrier_bytes()
+        let stacks = u16::from(self.source_routes) + u16::from(self.keeps_reverse());
+        SHIM_BYTES + stacks * u16::from(self.stack)
     }
 
     fn routes(&self) -> bool {

@@ -5,8 +5,8 @@ use askama::Template;
 use super::tables::{STATUS_HIGH_ID, send_params};
 use super::{FailoverFeatures, HeaderState, MOST_SWITCHES, names};
 use crate::capabilities::{Architecture, Capabilities};
-use crate::family::STAMP;
 use crate::family::p4_names::P4Names;
+use crate::family::{Family as _, STAMP};
 use crate::layout::{Layout, ids, table};
 
 /// The multicast group that takes port-down packets of the first pipe to the others; those of the others follow.
@@ -167,11 +167,7 @@ pub(super) fn render(
     }
 }
 
-fn view(
-    features: &FailoverFeatures,
-    target: &Capabilities,
-    layout: &Layout,
-) -> View {
+fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> View {
     let tna = target.architecture == Architecture::Tofino;
     let arch = P4Names::of(target.architecture);
     let pipeline = target.pipeline.as_ref();

@@ -117,7 +117,7 @@ fn all_steps(features: &FailoverFeatures, layout: &Layout) -> Vec<Step> {
         ],
     ));
     steps.push(step(
-        "look again, and write the header",
+        "check the output port, and write the header",
         vec![ternary(PORT_BITS + status, 512, 0), Small, Small],
     ));
     steps.push(step("take the header off, or count", vec![port(0), Small]));

@@ -75,30 +75,6 @@ impl TaggerFeatures {
     pub const fn has_edge(&self) -> bool {
         !matches!(self.carrier, CarrierKind::Dscp)
     }
-
-    /// Bytes that the carrier adds to a packet inside the fabric.
-    #[must_use]
-    pub const fn carrier_bytes(&self) -> u16 {
-        match self.carrier {
-            CarrierKind::Dscp => 0,
-            CarrierKind::VlanPcp | CarrierKind::VlanVid => 4,
-            CarrierKind::Shim => SHIM_BYTES,
-        }
-    }
-
-    /// A name that tells all programs apart: `tagger-dscp-sets33`, `tagger-shim-exact-class2`.
-    #[must_use]
-    pub fn program_name(&self) -> String {
-        let ports = match self.form {
-            RuleForm::Exact => "exact".to_owned(),
-            RuleForm::PortSets => format!("sets{}", self.port_bits),
-        };
-        let class = match self.class_bits() {
-            0 => String::new(),
-            bits => format!("-class{bits}"),
-        };
-        format!("tagger-{}-{ports}{class}", self.carrier.name())
-    }
 }
 
 /// How to need fewer routes.
@@ -109,12 +85,25 @@ impl Family for TaggerFeatures {
         "tagger"
     }
 
+    // Such as `tagger-dscp-sets33`, `tagger-shim-exact-class2`.
     fn program_name(&self) -> String {
-        self.program_name()
+        let ports = match self.form {
+            RuleForm::Exact => "exact".to_owned(),
+            RuleForm::PortSets => format!("sets{}", self.port_bits),
+        };
+        let class = match self.class_bits() {
+            0 => String::new(),
+            bits => format!("-class{bits}"),
+        };
+        format!("tagger-{}-{ports}{class}", self.carrier.name())
     }
 
     fn carrier_bytes(&self) -> u16 {
-        self.carrier_bytes()
+        match self.carrier {
+            CarrierKind::Dscp => 0,
+            CarrierKind::VlanPcp | CarrierKind::VlanVid => 4,
+            CarrierKind::Shim => SHIM_BYTES,
+        }
     }
 
     fn routes(&self) -> bool {

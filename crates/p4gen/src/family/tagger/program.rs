@@ -6,8 +6,8 @@ use plan::{CarrierKind, RuleForm};
 
 use super::TaggerFeatures;
 use crate::capabilities::{Architecture, Capabilities};
-use crate::family::STAMP;
 use crate::family::p4_names::P4Names;
+use crate::family::{Family as _, STAMP};
 use crate::layout::{HASH_SHIFT_MAX, Layout, table};
 
 /// Bits of the flow hash that an ECMP group looks at.
@@ -194,5 +194,7 @@ const fn carrier_of(carrier: CarrierKind) -> (&'static str, &'static str) {
 
 /// As many ones, from the lowest bit.
 fn low_bits(bits: u16) -> u32 {
-    1_u32.checked_shl(bits.into()).map_or(u32::MAX, |above| above - 1)
+    1_u32
+        .checked_shl(bits.into())
+        .map_or(u32::MAX, |above| above - 1)
 }

@@ -6,7 +6,7 @@
 //  | (register)| | encap    | |  ward)      | | port status)| | port_alive | |            |
 //  +-----------+ +----------+ +-------------+ +-------------+ +------------+ +------------+
 //   from a host?   hosts' packets arrived?      next way that   both routes,   towards hosts
-//   ports up       only                         is left         a last look
+//   ports up       only                         is left         out port up?
 //
 {% include "failover/p4/purpose.p4" %}
 //
@@ -290,7 +290,7 @@ control ingress(inout headers_t headers,
     // One cell. Every packet reads it, and one from the generator takes a port away.
     Register<port_set_t, bit<1>>(1, 0xffffffff) ports_up{{ high }};
 
-    RegisterAction<port_set_t, bit<1>, port_set_t>(ports_up{{ high }}) look{{ high }} = {
+    RegisterAction<port_set_t, bit<1>, port_set_t>(ports_up{{ high }}) read_status{{ high }} = {
         void apply(inout port_set_t up, out port_set_t now) {
             up = up & meta.stays_up{{ high }};
             now = up;
@@ -308,7 +308,7 @@ control ingress(inout headers_t headers,
 
     // A packet from the generator is in its own pipe, or came from another. (A comparison of the two
     // fields would want them at the same bits of a container.)
-    table spread {
+    table relay_port_down {
         key = {
             headers.port_down.pipe_id : exact;
             intrinsic.ingress_port    : ternary;
@@ -354,11 +354,11 @@ control ingress(inout headers_t headers,
 
     // --- ARP: hosts find each other without broadcast ----------------------------------------------
 
-    action ask() {
+    action set_asked() {
         meta.asked = headers.arp.target_ip;
     }
 
-    action ask_nobody() {
+    action clear_asked() {
         meta.asked = 0;
     }
 
@@ -374,15 +374,15 @@ control ingress(inout headers_t headers,
             meta.arp_difference       : ternary;
         }
         actions = {
-            ask;
-            ask_nobody;
+            set_asked;
+            clear_asked;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
-            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : ask();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : clear_asked();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : clear_asked();
+            (true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : set_asked();
         }
         size = 4;
     }
@@ -516,13 +516,13 @@ control ingress(inout headers_t headers,
             port_down.apply();
         }
 {%- for high in v.words %}
-        meta.port_status{{ high }} = look{{ high }}.execute(0);
+        meta.port_status{{ high }} = read_status{{ high }}.execute(0);
 {%- endfor %}
         arp_request.apply();
 
         // Admit.
         if (headers.port_down.isValid()) {
-            spread.apply();
+            relay_port_down.apply();
         } else if (from_parser.parser_err != PARSER_ERROR_OK || meta.malformed) {
             drop_because((drop_index_t)DROP_MALFORMED);
         } else if (headers.ethernet.ether_type == ETHERTYPE_MAC_CONTROL) {

@@ -203,7 +203,7 @@ control ingress(inout headers_t headers,
 
 {% include "tagger/p4/host_port.p4" %}
 
-    action ask_nobody() {
+    action drop_request() {
         drop_because((drop_index_t)DROP_GROUP);
     }
 
@@ -221,13 +221,13 @@ control ingress(inout headers_t headers,
         }
         actions = {
             answer_arp;
-            ask_nobody;
+            drop_request;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : ask_nobody();
-            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : ask_nobody();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, 0, _) : drop_request();
+            (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, 0) : drop_request();
             (true, true, ARP_HARDWARE_ETHERNET, ETHERTYPE_IPV4, ARP_REQUEST, _, _) : answer_arp();
         }
         size = 4;
