@@ -1,6 +1,5 @@
 //! `switchwright push`: a build directory onto running switches, over P4Runtime or BF Runtime.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -483,8 +482,9 @@ fn show_diff(desired: &Desired, surveys: &[Survey], terminal: &Terminal) -> Resu
             .map(|survey| diff_figures(desired, survey))
             .collect(),
     };
-    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    terminal.result(&figures, || diff_text(desired, surveys, colours))?;
+    terminal.result(&figures, || {
+        diff_text(desired, surveys, terminal::colours())
+    })?;
     unreachable(surveys)?;
     if differs {
         return Err(Fault::shown(Status::Failed));

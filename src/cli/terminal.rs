@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use anstream::{AutoStream, ColorChoice};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{Cell, CellAlignment, Table};
 use files::FileError;
@@ -219,9 +220,15 @@ pub(super) fn emit(text: &str) {
     }
 }
 
-/// Writes a line to standard error; who has closed it wants to hear nothing.
+/// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, a
+/// terminal); who has closed it wants to hear nothing.
 pub(super) fn complain(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{line}");
+}
+
+/// Whether colours are wanted on standard output.
+pub(super) fn colours() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
 /// Whether what was to stand on standard output does.

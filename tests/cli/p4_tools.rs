@@ -213,3 +213,29 @@ fn wrong_input_of_the_p4_tools_is_named() {
     assert_eq!(json["diagnostics"][1]["place"]["file"], "<stdin>", "{json}");
     assert_eq!(run.status.code(), Some(2));
 }
+
+#[test]
+fn findings_have_colours_where_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("bad.p4"), "const bit<8> x = y;\n").unwrap();
+    let coloured = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        let output = command
+            .args(["p4", "check", "bad.p4"])
+            .current_dir(at)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("`y` is not declared"), "{said}");
+        said.contains("\u{1b}[")
+    };
+    assert!(!coloured(&[]), "a pipe is no terminal");
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!coloured(&[("CLICOLOR", "1")]));
+}

@@ -10,12 +10,12 @@
 //! column and a caret, and goes on with what it has. None panics, whatever the input; depths
 //! (nesting, includes, macro expansion) are bounded and exceeding them is an error like any other.
 
-pub mod annotations;
 pub mod ast;
 pub mod diag;
 mod disk;
 pub mod lex;
 mod lower;
+mod names;
 mod options;
 pub mod p4info;
 pub mod parse;
@@ -27,6 +27,7 @@ use diag::{Diagnostic, Diagnostics};
 use source::{FileId, SourceMap};
 
 pub use options::{Builtins, Files, Options};
+pub use parse::annotation::body as annotations;
 
 /// Preprocesses and parses the program whose main file is `main`, a file of `map`; included files
 /// are added to `map`.
@@ -64,6 +65,9 @@ pub fn compile(
     options: &Options,
 ) -> Result<Compiled, Diagnostics> {
     let (program, mut diags) = parse(map, main, options);
+    if program.decls.is_empty() && !diags.has_errors() {
+        diags.push(empty(map, main));
+    }
     if diags.has_errors() {
         return Err(diags);
     }
@@ -93,6 +97,15 @@ pub fn compile(
             Err(diags)
         }
     }
+}
+
+/// That a program declares nothing.
+fn empty(map: &SourceMap, main: FileId) -> Diagnostic {
+    let name = map.file(main).map_or("<unknown>", |file| &*file.name);
+    let text =
+        format!("`{name}` declares nothing: it is empty, or has comments and directives only");
+    Diagnostic::error("empty", None, text)
+        .with_help("a program for v1model begins with `#include <v1model.p4>`")
 }
 
 /// What the validator found: a bound that the program exceeds, or a fault of ours.

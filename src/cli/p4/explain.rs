@@ -122,7 +122,7 @@ impl Explain {
             let main = self.source.load(&mut map)?;
             let (mut program, diags) = p4front::parse(&mut map, main, &self.source.options());
             if diags.has_errors() {
-                terminal.finding(diags.render(&map).trim_end());
+                terminal.finding(diags.render_coloured(&map).trim_end());
                 return Err(Fault::shown(Status::Input));
             }
             if !self.builtins {

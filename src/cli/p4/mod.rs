@@ -97,7 +97,7 @@ impl Source {
             Err(found) => (false, found.into_vec()),
         };
         for diagnostic in &found {
-            terminal.finding(diagnostic.render(&map));
+            terminal.finding(diagnostic.render_coloured(&map));
         }
         let errors = found.iter().filter(|d| d.is_error()).count();
         let of = |severity| found.iter().filter(|d| d.severity == severity).count();

@@ -75,7 +75,7 @@ impl Source {
         let mut map = SourceMap::new();
         let main = self.load(&mut map)?;
         p4front::compile(&mut map, main, &self.options()).map_err(|found| {
-            terminal.finding(found.render(&map).trim_end());
+            terminal.finding(found.render_coloured(&map).trim_end());
             Fault::shown(Status::Input)
         })
     }

@@ -32,7 +32,7 @@ pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
         Ok((compiled, text))
     });
     let (compiled, text) = found.map_err(|found| {
-        terminal.note(found.render(&map).trim_end());
+        terminal.note(found.render_coloured(&map).trim_end());
         Fault::shown(Status::Input)
     })?;
     Ok(Start::Source(Box::new(ForwardingPipelineConfig {

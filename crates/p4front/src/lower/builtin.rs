@@ -12,7 +12,7 @@ use super::call::ArgVal;
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
-use crate::diag::{Diagnostic, closest};
+use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::{RecordKind, Ty};
 use p4ir::limits::MAX_BITS;
@@ -112,14 +112,12 @@ impl<'a> Lowerer<'a> {
                     }
                     _ => format!("`{ty}` has no method `{member}`"),
                 };
-                let mut d = Diagnostic::error("name", member.span, text);
-                let known = methods_of(ty).iter().copied();
-                if let Some(close) = closest(&member.name, known)
-                    && close != &*member.name
-                {
-                    d = d.with_help(format!("did you mean `{close}`?"));
-                }
-                self.report(d);
+                let d = Diagnostic::error("name", member.span, text);
+                let methods = methods_of(ty);
+                self.report(match methods.contains(&&*member.name) {
+                    true => d,
+                    false => d.with_known("methods", &member.name, methods.iter().copied()),
+                });
                 Elab::poison()
             }
         }
@@ -417,20 +415,16 @@ impl<'a> Lowerer<'a> {
             .map(|m| (&m.prototype, m.prototype.params.as_slice()))
             .collect();
         if named.is_empty() {
-            let known: Vec<_> = object
-                .methods
-                .iter()
-                .map(|m| &*m.prototype.name.name)
-                .collect();
-            let mut d = Diagnostic::error(
-                "name",
-                member.span,
-                format!("`{}` has no method `{member}`", object.name),
-            );
-            if let Some(close) = closest(&member.name, known.into_iter()) {
-                d = d.with_help(format!("did you mean `{close}`?"));
-            }
-            self.report(d);
+            let methods = object.methods.iter();
+            let named = methods.filter(|m| m.kind != MethodKind::Constructor);
+            let mut known: Vec<&str> = named.map(|m| &*m.prototype.name.name).collect();
+            known.dedup();
+            let text = format!("`{}` has no method `{member}`", object.name);
+            self.report(Diagnostic::error("name", member.span, text).with_known(
+                "methods",
+                &member.name,
+                known,
+            ));
             return None;
         }
         let what = format!("`{}.{member}`", object.name);
@@ -667,15 +661,19 @@ fn has_stack(ty: &Ty) -> bool {
 }
 
 /// Methods that a type has without a declaration.
-const fn methods_of(ty: &Ty) -> &'static [&'static str] {
+pub(super) fn methods_of(ty: &Ty) -> &'static [&'static str] {
     match ty {
-        Ty::Record(_) => &[
+        Ty::Record(r) if r.kind == RecordKind::Header => &[
             "isValid",
             "setValid",
             "setInvalid",
             "minSizeInBits",
             "minSizeInBytes",
         ],
+        Ty::Record(r) if r.kind == RecordKind::Union => {
+            &["isValid", "minSizeInBits", "minSizeInBytes"]
+        }
+        Ty::Record(_) => &["minSizeInBits", "minSizeInBytes"],
         Ty::Stack(..) => &["push_front", "pop_front"],
         _ => &["apply"],
     }

@@ -100,8 +100,12 @@ impl<'a> Lowerer<'a> {
     ) -> Option<Vec<Option<&'a ast::Arg>>> {
         match self.match_args(params, args) {
             Ok(bound) => Some(bound),
-            Err((at, message)) => {
-                self.error("call", at.unwrap_or(span), format!("{what}: {message}"));
+            Err(wrong) => {
+                self.report(Diagnostic {
+                    span: wrong.span.or(Some(span)),
+                    message: format!("{what}: {}", wrong.message),
+                    ..*wrong
+                });
                 None
             }
         }
@@ -112,13 +116,14 @@ impl<'a> Lowerer<'a> {
         &self,
         params: &'a [ast::Param],
         args: &'a [ast::Arg],
-    ) -> Result<Vec<Option<&'a ast::Arg>>, (Option<Span>, String)> {
+    ) -> Result<Vec<Option<&'a ast::Arg>>, Box<Diagnostic>> {
+        let wrong = |span, text: String| Box::new(Diagnostic::error("call", span, text));
         if let Some(odd) = args
             .iter()
             .find(|a| a.name.is_some() != args[0].name.is_some())
         {
             let text = "either all arguments are named or none".into();
-            return Err((Some(odd.at.span), text));
+            return Err(wrong(Some(odd.at.span), text));
         }
         let mut bound: Vec<Option<&'a ast::Arg>> = vec![None; params.len()];
         for (i, arg) in args.iter().enumerate() {
@@ -127,30 +132,28 @@ impl<'a> Lowerer<'a> {
                 Some(name) => match params.iter().position(|p| p.name == *name) {
                     Some(slot) => slot,
                     None => {
-                        return Err((Some(name.span), format!("there is no parameter `{name}`")));
+                        let known = params.iter().map(|p| &*p.name.name);
+                        let d = wrong(Some(name.span), format!("there is no parameter `{name}`"));
+                        return Err(Box::new(d.with_known("parameters", &name.name, known)));
                     }
                 },
             };
             match bound.get_mut(slot) {
                 None => {
                     let text = format!("{} arguments given, {} expected", args.len(), params.len());
-                    return Err((Some(arg.at.span), text));
+                    return Err(wrong(Some(arg.at.span), text));
                 }
                 Some(Some(_)) => {
-                    return Err((
-                        Some(arg.at.span),
-                        "this parameter has an argument already".into(),
-                    ));
+                    let text = "this parameter has an argument already".into();
+                    return Err(wrong(Some(arg.at.span), text));
                 }
                 Some(empty) => *empty = Some(arg),
             }
         }
         for (param, arg) in params.iter().zip(&bound) {
             if arg.is_none() && param.default.is_none() && !is_optional(param) {
-                return Err((
-                    None,
-                    format!("the argument for `{}` is missing", param.name),
-                ));
+                let text = format!("the argument for `{}` is missing", param.name);
+                return Err(wrong(None, text));
             }
         }
         Ok(bound)

@@ -140,7 +140,12 @@ impl<'a> Lowerer<'a> {
         let mut slots: Vec<Option<Elab<'a>>> = vec![None; r.fields.len()];
         for ((name, _), item) in names.iter().zip(items) {
             match r.field(name) {
-                None => self.error("type", span, format!("`{ty}` has no field `{name}`")),
+                None => {
+                    let text = format!("`{ty}` has no field `{name}`");
+                    let known = r.fields.iter().map(|f| &*f.name);
+                    let d = Diagnostic::error("type", span, text);
+                    self.report(d.with_known("fields", name, known));
+                }
                 Some((i, field)) => slots[i as usize] = Some(self.coerce(item, &field.ty, span)),
             }
         }

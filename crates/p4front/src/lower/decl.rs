@@ -511,7 +511,9 @@ impl<'a> Lowerer<'a> {
                             && !self.globals.contains_key(&t.text)
                         {
                             let text = format!("`{}` is not declared before this field", t.text);
-                            self.error("name", t.span, text);
+                            let fields = c.fields[..i].iter().map(|f| &*f.name.name);
+                            let d = Diagnostic::error("name", t.span, text);
+                            self.report(d.with_known("fields", &t.text, fields));
                         }
                     }
                 }

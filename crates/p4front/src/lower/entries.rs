@@ -7,7 +7,7 @@ use num_traits::{One, ToPrimitive};
 use p4ir::{ActionScope, Entry, Key, KeySet, MatchKind};
 
 use super::Lowerer;
-use super::table::ActionList;
+use super::table::{ActionList, not_listed};
 use crate::annotations;
 use crate::ast;
 use crate::diag::Diagnostic;
@@ -50,11 +50,8 @@ impl<'a> Lowerer<'a> {
                 continue;
             };
             let Some(index) = list.infos.iter().position(|i| i.id == info.id) else {
-                let text = format!(
-                    "`{}` is not in the table's list of actions",
-                    entry.action.path.name
-                );
-                self.error("table", entry.action.at.span, text);
+                let (path, span) = (&entry.action.path, entry.action.at.span);
+                self.report(not_listed(path, span, list));
                 continue;
             };
             if list.listed[index].scope == ActionScope::DefaultOnly {

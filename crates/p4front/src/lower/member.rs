@@ -2,10 +2,12 @@
 
 use p4ir::{BinaryOp as Ir, Const, ExprKind as IrExpr, Place, Projection, StmtKind};
 
+use super::builtin::methods_of;
 use super::value::{Elab, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, ExprKind, TypeKind};
-use crate::diag::{Diagnostic, closest};
+use crate::diag::Diagnostic;
+use crate::names::{closest, overlapping};
 use crate::source::Span;
 use crate::types::{EnumTy, Ty};
 
@@ -73,14 +75,24 @@ impl<'a> Lowerer<'a> {
         member: &ast::Ident,
         known: impl Iterator<Item = &'n str>,
     ) -> Elab<'a> {
-        let mut d = Diagnostic::error(
-            "name",
-            member.span,
-            format!("`{ty}` has no member `{member}`"),
-        );
-        if let Some(close) = closest(&member.name, known) {
-            d = d.with_help(format!("did you mean `{close}`?"));
-        }
+        let text = format!("`{ty}` has no member `{member}`");
+        let d = Diagnostic::error("name", member.span, text);
+        let methods = methods_of(ty);
+        let known: Vec<&str> = known.collect();
+        let like = |names: &[&'n str]| {
+            let near = closest(&member.name, names.iter().copied());
+            near.or_else(|| overlapping(&member.name, names))
+        };
+        let (field, method) = (like(&known), like(methods));
+        let d = match method {
+            _ if methods.contains(&&*member.name) => {
+                d.with_help(format!("`{member}` is a method: write `{member}(...)`"))
+            }
+            Some(method) if field.is_none() => {
+                d.with_help(format!("did you mean the method `{method}`?"))
+            }
+            _ => d.with_known("members", &member.name, known),
+        };
         self.report(d);
         Elab::poison()
     }
@@ -208,15 +220,3 @@ impl<'a> Lowerer<'a> {
 }
 
 const STACK_MEMBERS: [&str; 5] = ["size", "next", "last", "lastIndex", "nextIndex"];
-
-#[cfg(test)]
-mod tests {
-    use crate::diag::closest;
-
-    #[test]
-    fn near_names_are_suggested() {
-        let fields = ["dstAddr", "srcAddr", "etherType"];
-        assert_eq!(closest("dstAdr", fields.into_iter()), Some("dstAddr"));
-        assert_eq!(closest("ttl", fields.into_iter()), None);
-    }
-}

@@ -115,7 +115,11 @@ impl<'a> Lowerer<'a> {
                 "`{}` has no abstract method `{name}` with these parameters",
                 object.name
             );
-            self.error("name", name.span, text);
+            let defined = object.methods.iter();
+            let known = defined.filter(|m| m.kind == MethodKind::Abstract);
+            let known = known.map(|m| &*m.prototype.name.name);
+            let d = Diagnostic::error("name", name.span, text);
+            self.report(d.with_nearest(&name.name, known));
             return;
         };
         let targs = match ty {

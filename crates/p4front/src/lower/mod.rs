@@ -44,8 +44,9 @@ use num_bigint::BigInt;
 use p4ir::{Architecture, Place, StmtKind, TypeId, Var, VarId, VarKind};
 
 use crate::ast::{self, NodeId, Symbol};
-use crate::diag::{Diagnostic, Diagnostics, closest};
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::p4info::{Decls, Facts, Records};
+use crate::pp::declared_by;
 use crate::source::{SourceMap, Span};
 use crate::types::Ty;
 use crate::types::infer::Infer;
@@ -192,15 +193,6 @@ const CORE_ERRORS: [&str; 7] = [
     "HeaderTooShort",
     "ParserTimeout",
     "ParserInvalidArgument",
-];
-
-/// Names of `core.p4` that programs use without qualification.
-const CORE_NAMES: [&str; 5] = [
-    "packet_in",
-    "packet_out",
-    "NoAction",
-    "verify",
-    "static_assert",
 ];
 
 /// Nesting of expressions, instances and calls that is followed before giving up.
@@ -436,17 +428,11 @@ impl<'a> Lowerer<'a> {
         match self.find(path) {
             Some(entity) => entity,
             None => {
-                let mut d = Diagnostic::error(
-                    "name",
-                    path.name.span,
-                    format!("`{}` is not declared", path.name),
-                );
-                let close = closest(&path.name.name, self.names(path).into_iter());
-                if let Some(close) = close {
-                    d = d.with_help(format!("did you mean `{close}`?"));
-                } else if CORE_NAMES.contains(&&*path.name.name) {
-                    d = d.with_help("`#include <core.p4>` declares it");
-                }
+                let d = undeclared(path);
+                let d = match d.help {
+                    Some(_) => d,
+                    None => d.with_nearest(&path.name.name, self.names(path)),
+                };
                 self.report(d);
                 Entity::Poison
             }
@@ -600,6 +586,16 @@ impl<'a> Lowerer<'a> {
             }
             self.check_unused(decl);
         }
+    }
+}
+
+/// That a name is not declared, and the file to include if it is a built-in one's.
+fn undeclared(path: &ast::Path) -> Diagnostic {
+    let name = &path.name;
+    let d = Diagnostic::error("name", name.span, format!("`{name}` is not declared"));
+    match declared_by(&name.name) {
+        Some(file) => d.with_help(format!("`#include <{file}>` declares it")),
+        None => d,
     }
 }
 

@@ -169,7 +169,15 @@ impl<'a> Lowerer<'a> {
             ("reject", _) => Target::Reject,
             (_, Some(id)) => Target::State(*id),
             _ => {
-                self.error("name", name.span, format!("there is no state `{name}`"));
+                let mut known: Vec<&str> = states.keys().map(|state| &**state).collect();
+                known.extend(["accept", "reject"]);
+                known.sort_unstable();
+                known.dedup();
+                let text = format!("there is no state `{name}`");
+                self.report(
+                    Diagnostic::error("name", name.span, text)
+                        .with_known("states", &name.name, known),
+                );
                 Target::Reject
             }
         }

@@ -10,9 +10,10 @@ use p4ir::{
 
 use super::call::Passing;
 use super::value::{Elab, Object, Val};
-use super::{ActionInfo, Entity, Lowerer, annot};
+use super::{ActionInfo, Entity, Lowerer, annot, undeclared};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
-use crate::diag::{Diagnostic, closest, counted};
+use crate::diag::{Diagnostic, counted};
+use crate::pp::declared_by;
 use crate::source::Span;
 use crate::types::Ty;
 
@@ -23,6 +24,21 @@ pub(super) struct ActionList<'a> {
     pub(super) bound: Vec<&'a [ast::Arg]>,
     pub(super) infos: Vec<Rc<ActionInfo<'a>>>,
 }
+
+/// Properties that have a meaning: those of the language, and what v1model and Tofino add.
+const PROPERTIES: [&str; 11] = [
+    "actions",
+    "counters",
+    "default_action",
+    "entries",
+    "implementation",
+    "key",
+    "largest_priority_wins",
+    "meters",
+    "priority_delta",
+    "size",
+    "support_timeout",
+];
 
 /// Expressions that a table counts as, besides its keys, actions and entries.
 const TABLE_NODES: u64 = 16;
@@ -69,11 +85,12 @@ impl<'a> Lowerer<'a> {
             if !self.match_kinds.contains(&element.match_kind.name) {
                 let wrong = &element.match_kind;
                 let text = format!("`{wrong}` is not a match kind");
-                let mut d = Diagnostic::error("name", wrong.span, text);
+                let d = Diagnostic::error("name", wrong.span, text);
                 let known = self.match_kinds.iter().map(|kind| &**kind);
-                if let Some(close) = closest(&wrong.name, known) {
-                    d = d.with_help(format!("did you mean `{close}`?"));
-                }
+                let d = match declared_by(&wrong.name) {
+                    Some(file) => d.with_help(format!("`#include <{file}>` declares it")),
+                    None => d.with_known("match kinds", &wrong.name, known),
+                };
                 self.report(d);
             }
             self.push_component(&mut values, &element.expr, None);
@@ -184,7 +201,16 @@ impl<'a> Lowerer<'a> {
     }
 
     pub(super) fn action_named(&mut self, path: &ast::Path) -> Option<Rc<ActionInfo<'a>>> {
-        match self.lookup(path) {
+        let Some(entity) = self.find(path) else {
+            let d = undeclared(path);
+            let d = match d.help {
+                Some(_) => d,
+                None => d.with_known("actions", &path.name.name, self.actions(path)),
+            };
+            self.report(d);
+            return None;
+        };
+        match entity {
             Entity::Value(Elab {
                 val: Val::Action(info),
                 ..
@@ -199,6 +225,23 @@ impl<'a> Lowerer<'a> {
                 None
             }
         }
+    }
+
+    /// All actions that could have been meant, in order.
+    fn actions(&self, path: &ast::Path) -> Vec<&str> {
+        let is_action = |entity: &Entity<'a>| matches!(entity, Entity::Value(value) if matches!(value.val, Val::Action(_)));
+        let scopes = self.scopes.iter().filter(|_| !path.absolute).flatten();
+        let local = scopes.filter(|(_, declared)| is_action(&declared.entity));
+        let action = |decl: &&ast::Decl| matches!(decl.kind, ast::DeclKind::Action(_));
+        let global = self
+            .globals
+            .iter()
+            .filter(|(_, all)| all.iter().any(action));
+        let mut names: Vec<&str> = local.map(|(name, _)| &**name).collect();
+        names.extend(global.map(|(name, _)| &**name));
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn action_list(&mut self, t: &'a ast::Table) -> ActionList<'a> {
@@ -398,11 +441,7 @@ impl<'a> Lowerer<'a> {
             return none;
         };
         let Some(index) = list.infos.iter().position(|i| i.id == info.id) else {
-            self.error(
-                "table",
-                e.at.span,
-                format!("`{}` is not in the table's list of actions", path.name),
-            );
+            self.report(not_listed(path, e.at.span, list));
             return none;
         };
         if list.listed[index].scope == ActionScope::TableOnly {
@@ -565,11 +604,14 @@ impl<'a> Lowerer<'a> {
                 Some(name) => params.iter().position(|p| p.decl.name == *name),
             };
             let Some(param) = position.and_then(|i| params.get(i)) else {
-                self.error(
-                    "call",
-                    arg.at.span,
-                    format!("action `{}` has no such parameter", info.decl.name),
-                );
+                let name = arg.name.as_ref().map_or("", |name| &name.name);
+                let text = format!("action `{}` has no parameter `{name}`", info.decl.name);
+                let known = params.iter().map(|p| &*p.decl.name.name);
+                self.report(Diagnostic::error("call", arg.at.span, text).with_known(
+                    "parameters",
+                    name,
+                    known,
+                ));
                 return None;
             };
             if param.decl.direction != Direction::None {
@@ -670,11 +712,19 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Properties that mean something only beside others.
+    /// Properties that are not known, and those that mean something only beside others.
     fn check_properties(&mut self, t: &'a ast::Table) {
         self.bool_property(t, "largest_priority_wins");
         if self.int_property(t, "priority_delta") == Some(0) {
             self.error("table", t.name.span, "`priority_delta` must be positive");
+        }
+        for property in &t.properties {
+            let name = &property.name;
+            if !PROPERTIES.contains(&&*name.name) {
+                let text = format!("property `{name}` is not known and has no effect");
+                let d = Diagnostic::warning("table", name.span, text);
+                self.report(d.with_nearest(&name.name, PROPERTIES));
+            }
         }
         let position = |name: &str| t.properties.iter().position(|p| &*p.name.name == name);
         if let (Some(entries), Some(key)) = (position("entries"), position("key"))
@@ -731,6 +781,14 @@ impl<'a> Lowerer<'a> {
         }
         Some(id)
     }
+}
+
+/// That an action stands where one of the table's list has to.
+pub(super) fn not_listed(path: &ast::Path, span: Span, list: &ActionList<'_>) -> Diagnostic {
+    let name = &path.name;
+    let text = format!("`{name}` is not in the table's list of actions");
+    let listed = list.infos.iter().map(|info| &*info.decl.name.name);
+    Diagnostic::error("table", span, text).with_known("actions of the table", &name.name, listed)
 }
 
 /// Whether two expressions are written alike; named fields may come in any order.

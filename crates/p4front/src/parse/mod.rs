@@ -19,7 +19,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::lex::{Keyword, Punct, Token, TokenKind};
 use crate::source::Span;
 
-mod annotation;
+pub(crate) mod annotation;
 mod decl;
 mod expr;
 mod func;

@@ -61,54 +61,18 @@ impl Scopes {
         self.stack.first().and_then(|s| s.get(name)) == Some(&Kind::Type)
     }
 
-    /// The type in scope whose name is most like `name`, if one is like it.
-    pub(super) fn similar_type(&self, name: &str) -> Option<Symbol> {
-        let most = name.len() / 3;
-        let types = self
-            .stack
-            .iter()
-            .flatten()
-            .filter(|(_, k)| **k == Kind::Type);
-        let scored = types.filter(|(n, _)| self.is_type(n)).filter_map(|(n, _)| {
-            let d = distance(&n.to_lowercase(), &name.to_lowercase());
-            (d <= most).then(|| (d, n.clone()))
-        });
-        scored.min().map(|(_, n)| n)
+    /// The types that can be named here, in order.
+    pub(super) fn types(&self) -> Vec<&str> {
+        let names = self.stack.iter().flat_map(|scope| scope.keys());
+        let mut types: Vec<&str> = names.filter(|n| self.is_type(n)).map(|n| &**n).collect();
+        types.sort_unstable();
+        types
     }
-}
-
-/// Levenshtein distance in bytes, of names of at most 64 bytes; others are far apart.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len().max(b.len()) > 64 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, cell) in b.bytes().zip(row.iter_mut().skip(1)) {
-            let up = *cell;
-            *cell = (diagonal + usize::from(x != y)).min(up + 1).min(left + 1);
-            (diagonal, left) = (up, *cell);
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
-        assert_eq!(distance("abc", ""), 3);
-    }
 
     #[test]
     fn inner_objects_hide_outer_types() {
@@ -120,7 +84,6 @@ mod tests {
         assert!(!s.is_type("T") && s.is_top_level_type("T"));
         s.truncate(1);
         assert!(s.is_type("T"));
-        assert_eq!(s.similar_type("t").as_deref(), Some("T"));
-        assert_eq!(s.similar_type("X"), None);
+        assert_eq!(s.types(), ["T"]);
     }
 }

@@ -4,6 +4,7 @@ use super::{Failed, Parse, Parser};
 use crate::ast::{Expr, Ident, Path, Type, TypeKind, TypeParam};
 use crate::diag::Diagnostic;
 use crate::lex::{Keyword, Punct, TokenKind};
+use crate::pp::declared_by;
 
 impl Parser<'_> {
     /// True if a type begins here. (`error.X` is an expression that begins like one: the callers
@@ -46,11 +47,11 @@ impl Parser<'_> {
     fn unknown_type(&mut self) {
         let t = self.nth(0).clone();
         let message = format!("cannot find type `{}` in this scope", t.text);
-        let mut d = Diagnostic::error("unknown-type", t.span, message);
-        if let Some(n) = self.scopes.similar_type(&t.text) {
-            d = d.with_help(format!("there is a type `{n}`"));
-        }
-        self.diags.push(d);
+        let d = Diagnostic::error("unknown-type", t.span, message);
+        self.diags.push(match declared_by(&t.text) {
+            Some(file) => d.with_help(format!("`#include <{file}>` declares it")),
+            None => d.with_nearest(&t.text, self.scopes.types()),
+        });
     }
 
     /// A type, or a name that may be declared as one later: the result of a function or a type

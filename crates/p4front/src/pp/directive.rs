@@ -9,6 +9,12 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::lex::{Punct, RawKind, RawToken, Scanner};
 use crate::source::{FileId, Span};
 
+/// The directives that are carried out.
+const DIRECTIVES: [&str; 13] = [
+    "define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "line",
+    "pragma", "undef", "warning",
+];
+
 impl Preprocessor<'_> {
     /// Carries out the directive behind the `#` at `hash`.
     pub(super) fn directive(&mut self, hash: Span) {
@@ -52,8 +58,10 @@ impl Preprocessor<'_> {
             }
             _ => {
                 let message = format!("unknown directive `#{}` is ignored", name.text);
-                self.diags
-                    .push(Diagnostic::warning("preprocessor", name.span, message));
+                self.diags.push(
+                    Diagnostic::warning("preprocessor", name.span, message)
+                        .with_nearest(&name.text, DIRECTIVES),
+                );
                 self.skip_line();
             }
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::builtin::{BUILTIN, OFFERED};
 use super::whole::Followed;
 use super::{MAX_INCLUDE_DEPTH, MAX_INCLUDED_BYTES, MAX_INCLUDES, Preprocessor};
 use crate::diag::Diagnostic;
@@ -9,28 +10,6 @@ use crate::disk;
 use crate::lex::{Punct, RawKind, RawToken};
 use crate::options::{Builtins, Files};
 use crate::source::{FileId, SourceError, SourceMap, Span};
-
-/// Declarations that are part of this compiler, by the name they are included under.
-const BUILTIN: [(&str, &str); 11] = [
-    ("core.p4", include_str!("../../p4include/core.p4")),
-    ("v1model.p4", include_str!("../../p4include/v1model.p4")),
-    ("tna.p4", include_str!("../../p4include/tna.p4")),
-    ("t2na.p4", include_str!("../../p4include/t2na.p4")),
-    (
-        "tofino_native.p4",
-        include_str!("../../p4include/tofino_native.p4"),
-    ),
-    // Older programs include the three parts one by one.
-    ("tofino1_specs.p4", "#include <tna.p4>\n"),
-    ("tofino1_base.p4", "#include <tna.p4>\n"),
-    ("tofino1_arch.p4", "#include <tna.p4>\n"),
-    ("tofino2_specs.p4", "#include <t2na.p4>\n"),
-    ("tofino2_base.p4", "#include <t2na.p4>\n"),
-    ("tofino2_arch.p4", "#include <t2na.p4>\n"),
-];
-
-/// Those of them that programs include.
-const OFFERED: [&str; 4] = ["core.p4", "v1model.p4", "tna.p4", "t2na.p4"];
 
 /// Where a file being read came from: what `"..."` is relative to.
 #[derive(Debug, Clone)]
@@ -242,7 +221,7 @@ impl Preprocessor<'_> {
         }
         found = found.with_note(format!("built in are: {}", OFFERED.join(", ")));
         let help = match (
-            crate::diag::closest(name, OFFERED.into_iter()),
+            crate::names::closest(name, OFFERED),
             &self.options.files,
         ) {
             (Some(close), _) => format!("did you mean `{close}`?"),

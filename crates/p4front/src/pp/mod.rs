@@ -18,6 +18,7 @@ use crate::lex::{Interner, Punct, RawKind, RawToken, Scanner, Token};
 use crate::options::Options;
 use crate::source::{FileId, SourceMap, Span};
 
+mod builtin;
 mod condition;
 mod directive;
 mod expand;
@@ -27,6 +28,7 @@ mod whole;
 
 pub use whole::one_text;
 
+pub(crate) use builtin::declared_by;
 use include::Origin;
 use macros::Macro;
 use whole::Followed;

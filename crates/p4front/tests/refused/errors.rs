@@ -34,6 +34,9 @@ fn findings(text: &str) -> String {
     let mut map = SourceMap::new();
     let main = map.add("t.p4", text).expect("small");
     match compile(&mut map, main, &Options::on_disk()) {
+        Ok(compiled) if !compiled.warnings.is_empty() => {
+            compiled.warnings.iter().map(|w| w.render(&map)).collect()
+        }
         Ok(_) => panic!("accepted:\n{text}"),
         Err(d) => d.render(&map),
     }
@@ -159,6 +162,7 @@ fn parsers() {
         parser("state start { transition next; } state next { transition start; }"),
         parser("state begin { transition accept; }"),
         parser("state start { transition missing; } state accept { } state start { }"),
+        parser("state start { transition parse_ipv4; } state prase_ipv4 { transition acept; }"),
         parser(
             "state start { k.extract(h); k.extract(h.a); return; transition select(h.a) { 1 .. true: accept; (1, 2): accept; } }"
         ),
@@ -189,4 +193,34 @@ fn blocks_and_packages() {
         "control c(); package p(c x); p(c()) main; extern e { e(bit<8> a); void f(); } e() x; const e y = e(1);".into(),
         v1model("action top(inout bit<8> v) { return v; }", "bit<8> f() { }", "exit; break; return 1; I.apply(h);"),
     ]));
+}
+
+#[test]
+fn unknown_names() {
+    let table = |text: &str| v1model("", &format!("action a() {{ }} table t {{ {text} }}"), "");
+    insta::assert_snapshot!(all(&[
+        v1model("", "", "if (h.eth.valid()) { } h.eth.isvalid(); h.eth.exists();"),
+        v1model("", "", "if (h.eth.isValid) { } if (h.eth.valid) { } m.q = 1; h.more.nxt.dst = 1;"),
+        v1model("", "action a() { } table t { actions = { a; } }", "t.aply(); if (t.apply().hitt) { }"),
+        table("key = { m.x: exat; } actions = { a; }"),
+        table("key = { m.x: prefix; } actions = { a; }"),
+        table("actions = { aa; b; } szie = 4; defualt_action = a;"),
+        table("actions = { NoAction; } default_action = a;"),
+        v1model("enum e { red, green }", "", "if (e.rde == e.blue) { } verify_checksum(true);"),
+        v1model(
+            "bit<8> f(in bit<8> value) { return value; }",
+            "",
+            "m.y = f(vlaue = 1); h.eth = { dts = 1, src = 2, type = 3 };"
+        ),
+        v1model("@tabelonly action g() { } @unheardof action k() { }", "", ""),
+        "#inlcude <v1model.p4>\nheader h { bit<8> a; }\n".into(),
+        "control c(packet_in p) { apply { } }\n".into(),
+        "header h { bit<8> a; }\ncontrol c(in h x, in H y, in standard_metadata_t s) { apply { } }\n".into(),
+        "control c() { action a() { } table t { key = { 1w1: exact @name(\"k\"); } actions = { a; NoAction; } } apply { mark_to_drop(); } }\n".into(),
+    ]));
+}
+
+#[test]
+fn programs_without_declarations() {
+    insta::assert_snapshot!(all(&["".into(), "// nothing yet\n#define X 1\n".into()]));
 }

@@ -15,6 +15,7 @@ use crate::ast::{
 };
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::lex::{Keyword, Punct, Token, TokenKind, number, unescape};
+use crate::names::closest;
 use crate::parse::{parse_expression_list, parse_key_values};
 use crate::source::Span;
 
@@ -41,34 +42,48 @@ pub enum Shape {
     Translation,
 }
 
+/// The annotations that the language, v1model and P4Runtime give a meaning.
+const KNOWN: [(&str, Shape); 34] = [
+    ("atomic", Shape::Empty),
+    ("defaultonly", Shape::Empty),
+    ("tableonly", Shape::Empty),
+    ("hidden", Shape::Empty),
+    ("likely", Shape::Empty),
+    ("unlikely", Shape::Empty),
+    ("optional", Shape::Empty),
+    ("pure", Shape::Empty),
+    ("noSideEffects", Shape::Empty),
+    ("disable_optimization", Shape::Empty),
+    ("unroll", Shape::Empty),
+    ("nounroll", Shape::Empty),
+    ("metadata", Shape::Empty),
+    ("name", Shape::Text),
+    ("deprecated", Shape::Text),
+    ("noWarn", Shape::Text),
+    ("length", Shape::Expression),
+    ("match", Shape::Expression),
+    ("synchronous", Shape::Expressions),
+    ("field_list", Shape::Expressions),
+    ("p4runtime_translation_mappings", Shape::Expressions),
+    ("pkginfo", Shape::KeyValues),
+    ("platform_property", Shape::KeyValues),
+    ("id", Shape::Integer),
+    ("priority", Shape::Integer),
+    ("max_group_size", Shape::Integer),
+    ("max_member_weight", Shape::Integer),
+    ("controller_header", Shape::String),
+    ("brief", Shape::String),
+    ("description", Shape::String),
+    ("alias", Shape::String),
+    ("selector_size_semantics", Shape::String),
+    ("command_line", Shape::Strings),
+    ("p4runtime_translation", Shape::Translation),
+];
+
 /// The shape of the annotation called `name`, if it is a known one.
 pub fn shape(name: &str) -> Option<Shape> {
-    Some(match name {
-        "atomic"
-        | "defaultonly"
-        | "tableonly"
-        | "hidden"
-        | "likely"
-        | "unlikely"
-        | "optional"
-        | "pure"
-        | "noSideEffects"
-        | "disable_optimization"
-        | "unroll"
-        | "nounroll"
-        | "metadata" => Shape::Empty,
-        "name" | "deprecated" | "noWarn" => Shape::Text,
-        "length" | "match" => Shape::Expression,
-        "synchronous" | "field_list" | "p4runtime_translation_mappings" => Shape::Expressions,
-        "pkginfo" | "platform_property" => Shape::KeyValues,
-        "id" | "priority" | "max_group_size" | "max_member_weight" => Shape::Integer,
-        "controller_header" | "brief" | "description" | "alias" | "selector_size_semantics" => {
-            Shape::String
-        }
-        "command_line" => Shape::Strings,
-        "p4runtime_translation" => Shape::Translation,
-        _ => return None,
-    })
+    let known = KNOWN.iter().find(|(known, _)| *known == name);
+    known.map(|(_, shape)| *shape)
 }
 
 /// The annotation called `name` in `list`; the first if there are several.
@@ -104,6 +119,7 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
         return;
     }
     let Some(shape) = shape(&a.name.name) else {
+        warn_misspelt(a, diags);
         return;
     };
     let result = match shape {
@@ -129,6 +145,18 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
     };
     if let Err(d) = result {
         diags.push(*d);
+    }
+}
+
+/// An annotation that nobody here knows may be meant for another tool; one that is nearly a known one hardly is.
+fn warn_misspelt(a: &Annotation, diags: &mut Diagnostics) {
+    let name = &*a.name.name;
+    if let Some(close) = closest(name, KNOWN.iter().map(|(known, _)| *known)) {
+        let text = format!("annotation `@{name}` is not known and has no effect");
+        diags.push(
+            Diagnostic::warning("annotation", a.at.span, text)
+                .with_help(format!("did you mean `@{close}`?")),
+        );
     }
 }
 
@@ -435,5 +463,9 @@ mod tests {
         let translation = message("@p4runtime_translation(\"u\", int<3>)");
         assert!(translation.ends_with("takes a string and the control plane's type"));
         assert_eq!(message("@unknown(; { + any)"), "");
+        assert_eq!(
+            message("@tabelonly"),
+            "annotation `@tabelonly` is not known and has no effect"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! all errors of a program at once. A diagnostic's `code` is stable (`syntax`, `preprocessor`,
 //! `type`, ...) and made for filtering; its message is made for people.
 
-use std::fmt::Write as _;
+mod render;
 
 use serde::Serialize;
 
@@ -135,42 +135,6 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The finding as text, in the manner of rustc, ending with a line end. Without colours.
-    pub fn render(&self, map: &SourceMap) -> String {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "{}[{}]: {}",
-            self.severity.word(),
-            self.code,
-            self.message
-        );
-        let gutter = self.gutter_width(map);
-        if let Some(span) = self.span {
-            frame(&mut out, map, span, &self.label, '^', gutter, "-->");
-            if let Some(e) = map.expansion_at(span) {
-                let _ = writeln!(
-                    out,
-                    "{:gutter$} = note: in the expansion of `{}`",
-                    "", e.name
-                );
-                if let Some(def) = e.defined_at {
-                    frame(&mut out, map, def, "macro defined here", '-', gutter, ":::");
-                }
-            }
-        }
-        for l in &self.labels {
-            frame(&mut out, map, l.span, &l.message, '-', gutter, ":::");
-        }
-        for n in &self.notes {
-            let _ = writeln!(out, "{:gutter$} = note: {n}", "");
-        }
-        if let Some(h) = &self.help {
-            let _ = writeln!(out, "{:gutter$} = help: {h}", "");
-        }
-        out
-    }
-
     /// The finding as data.
     pub fn record(&self, map: &SourceMap) -> Record {
         let place = |span: Span, message: &str| {
@@ -196,16 +160,6 @@ impl Diagnostic {
             notes: self.notes.clone(),
             help: self.help.clone(),
         }
-    }
-
-    fn gutter_width(&self, map: &SourceMap) -> usize {
-        let own = self.span.into_iter();
-        let def = own.clone().filter_map(|s| map.expansion_at(s)?.defined_at);
-        let spans = own.chain(def).chain(self.labels.iter().map(|l| l.span));
-        spans
-            .map(|s| map.location(s).line.to_string().len())
-            .max()
-            .unwrap_or(1)
     }
 }
 
@@ -243,104 +197,10 @@ pub struct Place {
     pub message: String,
 }
 
-/// Bytes of the longest name that is compared with others.
-const MAX_SUGGESTED: usize = 64;
-/// Candidates looked at.
-const MAX_CANDIDATES: usize = 1000;
-
-/// The candidate nearest to a misspelt name, if it is near.
-pub(crate) fn closest<'n>(
-    name: &str,
-    candidates: impl Iterator<Item = &'n str>,
-) -> Option<&'n str> {
-    if name.len() > MAX_SUGGESTED {
-        return None;
-    }
-    let limit = name.chars().count() / 3;
-    candidates
-        .filter(|c| c.len().abs_diff(name.len()) <= 4 * limit)
-        .take(MAX_CANDIDATES)
-        .map(|c| (edit_distance(name, c), c))
-        .filter(|(d, _)| *d <= limit)
-        .min()
-        .map(|(_, c)| c)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// `1 argument`, `2 arguments`.
 pub(crate) fn counted(n: usize, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {what}{plural}")
-}
-
-/// Characters of a source line shown at most.
-const MAX_SHOWN: usize = 160;
-/// Characters shown before the mark where a line is longer.
-const SHOWN_BEFORE: usize = 60;
-
-/// A source line with a marked part, cut around the mark where it is long: the line, the white space up to the mark,
-/// and the mark's length.
-fn window(line: &str, from: usize, to: usize) -> (String, String, usize) {
-    let before = line.get(..from.min(line.len())).unwrap_or("");
-    let marked = line.get(from..to).map_or(1, |s| s.chars().count()).max(1);
-    let blank = |text: &str| -> String {
-        let space = |c| if c == '\t' { '\t' } else { ' ' };
-        text.chars().map(space).collect()
-    };
-    if line.chars().count() <= MAX_SHOWN {
-        return (line.to_owned(), blank(before), marked);
-    }
-    let skipped = before.chars().count().saturating_sub(SHOWN_BEFORE);
-    let head = if skipped > 0 { "..." } else { "" };
-    let mut shown = head.to_owned();
-    shown.extend(line.chars().skip(skipped).take(MAX_SHOWN));
-    if line.chars().count() > skipped + MAX_SHOWN {
-        shown.push_str("...");
-    }
-    let kept: String = before.chars().skip(skipped).collect();
-    let left = MAX_SHOWN - kept.chars().count();
-    (shown, blank(head) + &blank(&kept), marked.min(left))
-}
-
-/// One quoted source line with its place and marks.
-fn frame(
-    out: &mut String,
-    map: &SourceMap,
-    span: Span,
-    label: &str,
-    mark: char,
-    gutter: usize,
-    arrow: &str,
-) {
-    let at = map.location(span);
-    let _ = writeln!(out, "{:gutter$}{arrow} {at}", "");
-    let Some(file) = map.file(span.file) else {
-        return;
-    };
-    let index = file.line_index(span.start);
-    let line = file.line_text(index);
-    let from = (span.start - file.line_start(index)) as usize;
-    let to = (span.end.saturating_sub(file.line_start(index)) as usize).min(line.len());
-    let (line, pad, width) = window(line, from, to);
-    let marks: String = std::iter::repeat_n(mark, width).collect();
-    let space = if label.is_empty() { "" } else { " " };
-    let _ = writeln!(out, "{:gutter$} |", "");
-    let _ = writeln!(out, "{:>gutter$} | {line}", at.line);
-    let _ = writeln!(out, "{:gutter$} | {pad}{marks}{space}{label}", "");
 }
 
 /// Collects findings up to a limit.
@@ -405,27 +265,6 @@ impl Diagnostics {
             self.push(d);
         }
     }
-
-    /// All findings as text, separated by empty lines, with a last line that counts the errors.
-    pub fn render(&self, map: &SourceMap) -> String {
-        let mut out: String = self
-            .items
-            .iter()
-            .map(|d| d.render(map) + "\n")
-            .collect::<Vec<_>>()
-            .concat();
-        if self.dropped > 0 {
-            let _ = writeln!(out, "... and {} more findings", self.dropped);
-        }
-        match self.errors {
-            0 => {}
-            1 => out.push_str("1 error\n"),
-            n => {
-                let _ = writeln!(out, "{n} errors");
-            }
-        }
-        out
-    }
 }
 
 impl<'a> IntoIterator for &'a Diagnostics {
@@ -439,34 +278,6 @@ impl<'a> IntoIterator for &'a Diagnostics {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn renders_line_caret_related_place_and_help() {
-        let mut map = SourceMap::new();
-        let f = map.add("t.p4", "header h {\n\tbit<8> x\n}\n").unwrap();
-        let d = Diagnostic::error("syntax", Span::new(f, 19, 20), "expected `;`")
-            .with_label("after this field")
-            .with_related(Span::new(f, 0, 6), "in this header")
-            .with_help("write `;`");
-        let want = "error[syntax]: expected `;`\n --> t.p4:2:9\n  |\n2 | \tbit<8> x\n  | \t       ^ \
-                    after this field\n ::: t.p4:1:1\n  |\n1 | header h {\n  | ------ in this header\n  \
-                    = help: write `;`\n";
-        assert_eq!(d.render(&map), want);
-    }
-
-    #[test]
-    fn long_lines_are_cut_around_the_mark() {
-        let mut map = SourceMap::new();
-        let text = format!("{}X{}", "a".repeat(1000), "b".repeat(1000));
-        let f = map.add("t.p4", &text).unwrap();
-        let shown = Diagnostic::error("name", Span::new(f, 1000, 1001), "here").render(&map);
-        let line = shown.lines().nth(3).unwrap();
-        let mark = shown.lines().nth(4).unwrap();
-        assert!(line.len() < MAX_SHOWN + 20, "{shown}");
-        assert_eq!(line.find('X'), mark.find('^'), "{shown}");
-        let all = Diagnostic::error("name", Span::new(f, 0, 2001), "here").render(&map);
-        assert!(all.lines().all(|l| l.len() < MAX_SHOWN + 20), "{all}");
-    }
 
     #[test]
     fn a_flood_is_counted_and_bounded() {

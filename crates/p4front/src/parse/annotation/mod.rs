@@ -1,7 +1,8 @@
 //! Annotations: `@name`, `@name(tokens)`, `@name[structure]`, `@pragma name tokens`.
 
+pub mod body;
+
 use super::{Parse, Parser};
-use crate::annotations;
 use crate::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Ident};
 use crate::lex::{Punct, Token, TokenKind};
 
@@ -12,7 +13,7 @@ impl Parser<'_> {
         while self.at(Punct::At) {
             out.push(self.annotation()?);
         }
-        annotations::check_list(&out, self.diags);
+        body::check_list(&out, self.diags);
         Ok(out)
     }
 
@@ -45,7 +46,7 @@ impl Parser<'_> {
             pragma,
             body,
         };
-        annotations::check(&a, self.diags);
+        body::check(&a, self.diags);
         Ok(a)
     }
 
