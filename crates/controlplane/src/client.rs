@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use p4client::{Connection, ElectionId, Endpoint, Identity, Stream};
+use p4gen::capabilities::Api;
 use p4runtime::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime::p4::v1::{self, set_forwarding_pipeline_config_request, write_request};
 use tonic::{Code, Status};
@@ -112,7 +113,7 @@ impl Client {
                 {
                     self.error("StreamChannel", &status)
                 }
-                Bid::Refused(status) => return Err(self.error("StreamChannel", &status)),
+                Bid::Refused(status) => return Err(self.required("StreamChannel", &status)),
             };
             if tokio::time::Instant::now() >= deadline {
                 return Err(error);
@@ -192,7 +193,7 @@ impl Client {
         {
             Ok(config) => Ok(config.filter(|c| c.p4info.is_some())),
             Err(status) if status.code() == Code::FailedPrecondition => Ok(None),
-            Err(status) => Err(self.error("GetForwardingPipelineConfig", &status)),
+            Err(status) => Err(self.required("GetForwardingPipelineConfig", &status)),
         }
     }
 
@@ -251,6 +252,11 @@ impl Client {
 
     fn error(&self, rpc: &'static str, status: &Status) -> RemoteError {
         RemoteError::of(&self.endpoint.address, rpc, status, 0)
+    }
+
+    /// An error of an RPC that every server has.
+    fn required(&self, rpc: &'static str, status: &Status) -> RemoteError {
+        RemoteError::of_required(&self.endpoint.address, Api::P4Runtime, rpc, status)
     }
 
     fn protocol(&self, what: &str) -> RemoteError {

@@ -9,6 +9,7 @@ use thiserror::Error;
 use tonic::{Code, Status};
 
 use p4client::{ConnectError, ElectionId};
+use p4gen::capabilities::Api;
 
 /// The most failed updates that a message lists.
 const LISTED_MAX: usize = 5;
@@ -91,6 +92,18 @@ pub enum RemoteError {
         /// What it said.
         what: String,
     },
+    /// It does not know the API over which the build's tables are filled.
+    #[error("{address} does not speak {api} ({rpc}: UNIMPLEMENTED); {mend}")]
+    OtherApi {
+        /// The switch.
+        address: String,
+        /// The API.
+        api: &'static str,
+        /// The RPC that every server of the API has.
+        rpc: &'static str,
+        /// What to do.
+        mend: &'static str,
+    },
     /// What it needs, it cannot.
     #[error("the switch cannot {what}")]
     Cannot {
@@ -155,6 +168,27 @@ impl RemoteError {
             rpc,
             code: status.code(),
             message: words(status),
+        }
+    }
+
+    /// As [`RemoteError::of`], for an RPC that every server of `api` has: one that does not know it speaks another API.
+    pub(crate) fn of_required(address: &str, api: Api, rpc: &'static str, status: &Status) -> Self {
+        if status.code() != Code::Unimplemented {
+            return Self::of(address, rpc, status, 0);
+        }
+        Self::OtherApi {
+            address: address.to_owned(),
+            api: api.name(),
+            rpc,
+            mend: match api {
+                Api::P4Runtime => {
+                    "a device that speaks BF Runtime takes a build for Tofino: `switchwright build PLAN --target tna`, \
+                     or `tna2`"
+                }
+                Api::BfRuntime => {
+                    "a switch that speaks P4Runtime takes a build for it: `switchwright build PLAN --target v1model`"
+                }
+            },
         }
     }
 

@@ -256,6 +256,11 @@ fn a_build_is_pushed_over_the_api_that_it_is_for() {
             "--target tna",
         ],
     );
+    network.refused(
+        3,
+        &["push", "v1"],
+        &["does not speak P4Runtime", "--target tna"],
+    );
     network.rewrite(|text| text.replace("spine1: {", "spine1: {target: tna2, "));
     network.refused(
         2,

@@ -96,6 +96,18 @@ fn refused(fabric: &Fabric, arguments: &[&str], words: &[&str]) {
     }
 }
 
+#[test]
+fn a_build_for_tofino_is_told_what_the_switches_speak() {
+    on_every_kind(|fabric| {
+        fabric.make(&["build", "one.plan.json", "--target", "tna", "-o", "tofino"]);
+        refused(
+            fabric,
+            &["push", "tofino"],
+            &["does not speak BF Runtime", "--target v1model"],
+        );
+    });
+}
+
 /// A switch that runs another program is refused, and so is one that runs another version of it, until somebody says that
 /// the program is to be replaced.
 #[test]

@@ -13,6 +13,7 @@ use bfruntime::proto::{
     self, set_forwarding_pipeline_config_request::Action, stream_message_request,
     stream_message_response, write_request,
 };
+use p4gen::capabilities::Api;
 use p4runtime::p4::v1::{self, write_request::Atomicity};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
@@ -217,7 +218,10 @@ impl Client {
         let call = self.rpc.get_forwarding_pipeline_config(request);
         let answer = within(&self.endpoint, rpc, call).await?;
         let configs = answer
-            .map_err(|status| self.error(rpc, &status))?
+            .map_err(|status| {
+                let address = &self.endpoint.address;
+                RemoteError::of_required(address, Api::BfRuntime, rpc, &status)
+            })?
             .into_inner()
             .config;
         let Some(config) = configs.iter().find(|c| c.p4_name == self.program) else {
