@@ -28,23 +28,26 @@ pub(super) struct Conform {
     /// The port that leads to the controller, to try packets in.
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u16>,
-    /// Two ports that the server has, to try groups that watch ports.
-    #[arg(long, value_name = "PORT", num_args = 2, value_delimiter = ',', default_values_t = [1, 2])]
+    /// Two ports that the server has, to try groups that watch ports [default: the first two of 1 to 64 that are taken].
+    #[arg(long, value_name = "PORT,PORT", value_delimiter = ',')]
     ports: Vec<u8>,
     /// What the server takes as a device config.
     #[arg(long, value_enum, default_value_t = Config::Auto)]
     config: Config,
     /// A device config of the conformance program made elsewhere (see --print-program).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
     config_file: Option<PathBuf>,
     /// Print the conformance program and do nothing else.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = [
+        "address", "device_id", "quick", "cpu_port", "ports", "config", "config_file", "fuzz", "seed", "target", "all",
+        "tls", "tls_ca", "tls_cert", "tls_key", "tls_name",
+    ])]
     print_program: bool,
     /// After the checks, write so many random updates, valid and not, and compare every answer and the state with a model.
     #[arg(long, value_name = "UPDATES")]
     fuzz: Option<usize>,
     /// Same seed, same updates.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "fuzz")]
     seed: u64,
     /// What the server is: what that target has (`switchwright targets`) must be there, what it has not need not.
     #[arg(long, value_name = "TARGET", value_parser = ["v1model", "embedded"])]
@@ -101,21 +104,26 @@ enum Config {
 impl Conform {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         if self.print_program {
-            terminal::emit(conformance::PROGRAM);
-            return Ok(());
+            return terminal.text("program", conformance::PROGRAM);
+        }
+        if self.all && terminal.json {
+            let message = "--all is about the table for people: --json has every check anyway";
+            return Err(Fault::input(message).help("leave --all out"));
         }
         let address = self.address.as_deref().unwrap_or_default();
         let endpoint = Endpoint {
             tls: self.tls.read(),
             ..Endpoint::plain(address, self.device_id)
         };
-        let &[one, two] = self.ports.as_slice() else {
-            return Err(Fault::input("--ports takes two ports"));
+        let ports = match self.ports.as_slice() {
+            [] => None,
+            &[one, two] if one != two => Some([one, two]),
+            _ => return Err(Fault::input("--ports takes two ports: `--ports 1,2`")),
         };
         let options = ConformOptions {
             quick: self.quick,
             cpu_port: self.cpu_port,
-            ports: [one, two],
+            ports,
             config: match self.config {
                 Config::Auto => ConfigFormat::Auto,
                 Config::P4 => ConfigFormat::P4,

@@ -177,3 +177,50 @@ fn our_own_switch_conforms() {
         "{text}"
     );
 }
+
+/// What the user trial did: a switch of ours without ports. What cannot be tried there is skipped; nothing fails.
+#[test]
+fn a_switch_without_ports_fails_nothing() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let process = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(["switch", "--no-p4", "--device-id", "1"])
+        .args(["--grpc-server-addr", &address])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = Server { process, address };
+    server.wait();
+    let run = |more: &[&str]| {
+        let mut arguments = vec![server.address.as_str(), "--device-id", "1", "--quick"];
+        arguments.extend(["--json"]);
+        arguments.extend(more);
+        let (status, text, errors) = conform(&arguments);
+        let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{errors}"));
+        (status, report)
+    };
+    let verdicts = |report: &Value, verdict: &str| -> Vec<String> {
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().filter(|f| f["verdict"] == verdict);
+        found
+            .map(|f| format!("{}: {}", f["check"], f["seen"]))
+            .collect()
+    };
+    let (status, report) = run(&[]);
+    assert_eq!(status, Some(0), "{:#?}", verdicts(&report, "fail"));
+    let skipped = verdicts(&report, "skip");
+    assert!(
+        skipped.iter().any(|s| s.contains("--ports names them")),
+        "{skipped:#?}"
+    );
+    // Who names ports says that they are there.
+    let (status, report) = run(&["--ports", "1,2"]);
+    assert_eq!(status, Some(1), "{report}");
+    let failed = verdicts(&report, "fail");
+    assert!(
+        failed
+            .iter()
+            .all(|f| f.contains("watch port") || f.contains("not a port")),
+        "{failed:#?}"
+    );
+}

@@ -205,8 +205,8 @@ pub struct ConformOptions {
     pub quick: bool,
     /// The port that leads to the controller, for packets in.
     pub cpu_port: Option<u16>,
-    /// Two ports that the server has, for groups that watch ports.
-    pub ports: [u8; 2],
+    /// Two ports that the server has, for groups that watch ports; without them such are looked for.
+    pub ports: Option<[u8; 2]>,
     /// What the server takes as a device config.
     pub config: ConfigFormat,
     /// A device config of [`PROGRAM`] made beforehand.

@@ -14,11 +14,35 @@ const IN: &str =
     "packets for the controller go to the primary with the metadata of packet_in (16.1)";
 const DIGEST: &str = "digest lists go to the primary once they are asked for (9.8, 16.3)";
 
+const LIST: &str = "a digest list";
+
 /// All of them.
 pub(super) async fn check(bench: &mut Bench) {
-    wrong_metadata(bench).await;
+    let takes = takes_packets_out(bench).await;
+    packets_out(bench, &takes).await;
     packet_in(bench).await;
-    digest(bench).await;
+    digest(bench, &takes).await;
+}
+
+/// Whether packets out get anywhere. A server that has no port for the controller takes none, which is its
+/// configuration, no fault; who names that port ([`super::ConformOptions::cpu_port`]) says that it has one.
+async fn takes_packets_out(bench: &mut Bench) -> Result<(), String> {
+    let named = bench.options.cpu_port.is_some();
+    let Some((_, stream)) = bench.primary.as_mut().filter(|_| !named) else {
+        return Ok(());
+    };
+    stream.say(to_port(1, 0x0800)).await;
+    match stream.hear(NEVER).await {
+        StreamEvent::Said(Answer::Error(error))
+            if error.canonical_code == Code::FailedPrecondition as i32 =>
+        {
+            Err(format!(
+                "a right packet out is refused ({}); --cpu-port names the port that leads to the controller",
+                error.message
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A frame of 64 bytes.
@@ -47,7 +71,7 @@ fn to_port(port: u16, kind: u16) -> Update {
     packet_out(vec![(1, vec![0xff, 0xff]), (2, port)], kind)
 }
 
-async fn wrong_metadata(bench: &mut Bench) {
+async fn packets_out(bench: &mut Bench, takes: &Result<(), String>) {
     let mark = || (1, vec![0xff, 0xff]);
     let cases = [
         ("a packet out without metadata", Vec::new()),
@@ -65,6 +89,13 @@ async fn wrong_metadata(bench: &mut Bench) {
             vec![mark(), (2, vec![1, 0, 0])],
         ),
     ];
+    let after = "a right one after them";
+    if let Err(why) = takes {
+        for check in cases.map(|(check, _)| check).into_iter().chain([after]) {
+            bench.note(27, check, Verdict::Skip, why.clone(), OUT);
+        }
+        return;
+    }
     for (check, metadata) in cases {
         let heard = match &mut bench.primary {
             Some((_, stream)) => {
@@ -95,7 +126,7 @@ async fn wrong_metadata(bench: &mut Bench) {
         None => StreamEvent::Nothing,
     };
     let alive = matches!(heard, StreamEvent::Nothing);
-    bench.judge(27, "a right one after them", alive, heard.describe(), OUT);
+    bench.judge(27, after, alive, heard.describe(), OUT);
 }
 
 async fn packet_in(bench: &mut Bench) {
@@ -135,7 +166,7 @@ async fn packet_in(bench: &mut Bench) {
     bench.judge(27, check, right, heard.describe(), IN);
 }
 
-async fn digest(bench: &mut Bench) {
+async fn digest(bench: &mut Bench, takes: &Result<(), String>) {
     let digest_id = id_of(bench.info().digests.iter().map(|d| &d.preamble), "note_t");
     let entry = v1::DigestEntry {
         digest_id,
@@ -167,28 +198,9 @@ async fn digest(bench: &mut Bench) {
         format!("{} entries", read.map_or(0, |found| found.len())),
         DIGEST,
     );
-    let heard = match &mut bench.primary {
-        Some((_, stream)) => {
-            stream.say(to_port(1, 0x8888)).await;
-            stream
-                .hear_until(SOON, |answer| matches!(answer, Answer::Digest(_)))
-                .await
-        }
-        None => StreamEvent::Nothing,
-    };
-    let right = matches!(&heard, StreamEvent::Said(Answer::Digest(list)) if list.digest_id == digest_id && list.data.len() == 1);
-    bench.judge(27, "a digest list", right, heard.describe(), DIGEST);
-    if let (StreamEvent::Said(Answer::Digest(list)), Some((_, stream))) =
-        (&heard, &mut bench.primary)
-    {
-        let ack = v1::DigestListAck {
-            digest_id,
-            list_id: list.list_id,
-        };
-        stream.say(Update::DigestAck(ack)).await;
-        let after = stream.hear(NEVER).await;
-        let (right, seen) = (matches!(after, StreamEvent::Nothing), after.describe());
-        bench.judge(27, "its acknowledgement", right, seen, DIGEST);
+    match takes {
+        Ok(()) => digest_list(bench, digest_id).await,
+        Err(why) => bench.note(27, LIST, Verdict::Skip, why.clone(), DIGEST),
     }
     let wrong = match &mut bench.primary {
         Some((_, stream)) => {
@@ -213,4 +225,31 @@ async fn digest(bench: &mut Bench) {
         wrong.describe(),
         DIGEST,
     );
+}
+
+/// A packet of which the program sends a digest.
+async fn digest_list(bench: &mut Bench, digest_id: u32) {
+    let heard = match &mut bench.primary {
+        Some((_, stream)) => {
+            stream.say(to_port(1, 0x8888)).await;
+            stream
+                .hear_until(SOON, |answer| matches!(answer, Answer::Digest(_)))
+                .await
+        }
+        None => StreamEvent::Nothing,
+    };
+    let right = matches!(&heard, StreamEvent::Said(Answer::Digest(list)) if list.digest_id == digest_id && list.data.len() == 1);
+    bench.judge(27, LIST, right, heard.describe(), DIGEST);
+    if let (StreamEvent::Said(Answer::Digest(list)), Some((_, stream))) =
+        (&heard, &mut bench.primary)
+    {
+        let ack = v1::DigestListAck {
+            digest_id,
+            list_id: list.list_id,
+        };
+        stream.say(Update::DigestAck(ack)).await;
+        let after = stream.hear(NEVER).await;
+        let (right, seen) = (matches!(after, StreamEvent::Nothing), after.describe());
+        bench.judge(27, "its acknowledgement", right, seen, DIGEST);
+    }
 }
