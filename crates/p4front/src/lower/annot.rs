@@ -8,20 +8,8 @@ use crate::ast::{self, AnnotationBody, AnnotationToken, AnnotationTokenKind, Exp
 use crate::source::Span;
 
 impl Lowerer<'_> {
-    /// Annotations as p4ir keeps them, once more for each instance.
     pub(super) fn annotations(&mut self, all: &[ast::Annotation]) -> Vec<Annotation> {
-        let all: Vec<Annotation> = all.iter().map(convert).collect();
-        let bytes = |value: &AnnotationValue| match value {
-            AnnotationValue::Int(n) => n.bits() / 8,
-            AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => text.len() as u64,
-            AnnotationValue::Bool(_) => 0,
-        };
-        for annotation in &all {
-            let values = annotation.values.iter();
-            let bytes: u64 = values.map(|(key, v)| key.len() as u64 + bytes(v)).sum();
-            self.spend(1 + (annotation.name.len() as u64 + bytes) / NODE_BYTES);
-        }
-        all
+        self.emitter.annotations(all)
     }
 
     /// The control-plane name of something declared here as `name`.
@@ -103,7 +91,19 @@ pub(crate) fn parse_int(text: &str) -> Option<BigInt> {
     BigInt::parse_bytes(digits.as_bytes(), radix)
 }
 
-fn convert(annotation: &ast::Annotation) -> Annotation {
+/// How many expressions an annotation counts as.
+pub(super) fn nodes_of(annotation: &Annotation) -> u64 {
+    let bytes = |value: &AnnotationValue| match value {
+        AnnotationValue::Int(n) => n.bits() / 8,
+        AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => text.len() as u64,
+        AnnotationValue::Bool(_) => 0,
+    };
+    let values = annotation.values.iter();
+    let bytes: u64 = values.map(|(key, v)| key.len() as u64 + bytes(v)).sum();
+    1 + (annotation.name.len() as u64 + bytes) / NODE_BYTES
+}
+
+pub(super) fn convert(annotation: &ast::Annotation) -> Annotation {
     let values = match &annotation.body {
         AnnotationBody::Empty => Vec::new(),
         AnnotationBody::Unstructured(tokens) => split_commas(tokens)

@@ -111,10 +111,10 @@ impl<'a> Lowerer<'a> {
                 return None;
             };
             let info = s.action_named(path)?;
-            match s.ir.tables[table]
+            match s.emitter.ir.tables[table]
                 .actions
                 .iter()
-                .position(|a| *s.wrapped.get(&a.action).unwrap_or(&a.action) == info.id)
+                .position(|a| *s.emitter.wrapped.get(&a.action).unwrap_or(&a.action) == info.id)
             {
                 Some(i) => Some(Const::Bits((i as u32).into())),
                 None => {

@@ -57,9 +57,9 @@ impl<'a> Lowerer<'a> {
                 let mut inner = self.lvalue(base)?;
                 let whole = self.sliced_width(&inner.ty(), base.at.span)?;
                 let width = self.slice_width(width, whole)?;
-                let mark = self.out.len();
+                let mark = self.emitter.out.len();
                 let low_value = self.expr(low, None);
-                if self.out.len() > mark {
+                if self.emitter.out.len() > mark {
                     self.fix(&mut inner, mark, e.at.span);
                 }
                 let low_value = self.strip_enum(low_value);
@@ -152,9 +152,9 @@ impl<'a> Lowerer<'a> {
             if self.is_saved(index) {
                 continue;
             }
-            let ty = self.ir.expr_type(index);
+            let ty = self.emitter.ir.expr_type(index);
             let at_span = self.span(span);
-            let var = self.ir.vars.push(p4ir::Var {
+            let var = self.emitter.ir.vars.push(p4ir::Var {
                 name: "index".into(),
                 ty,
                 kind: p4ir::VarKind::Temp,
@@ -164,7 +164,7 @@ impl<'a> Lowerer<'a> {
                 dst: Place::var(var),
                 value: index,
             });
-            self.out.insert(
+            self.emitter.out.insert(
                 at,
                 p4ir::Stmt {
                     kind,
@@ -172,15 +172,19 @@ impl<'a> Lowerer<'a> {
                 },
             );
             at += 1;
-            *step = Projection::DynIndex(self.ir.add_expr(ExprKind::Read(Place::var(var)), ty));
+            *step = Projection::DynIndex(
+                self.emitter
+                    .ir
+                    .add_expr(ExprKind::Read(Place::var(var)), ty),
+            );
         }
     }
 
     /// Whether an expression is no more than the read of a temporary, which is written once for all its reads.
     fn is_saved(&self, id: p4ir::ExprId) -> bool {
-        match &self.ir.exprs[id].kind {
+        match &self.emitter.ir.exprs[id].kind {
             ExprKind::Read(place) => {
-                place.path.is_empty() && self.ir.vars[place.var].kind == p4ir::VarKind::Temp
+                place.path.is_empty() && self.emitter.ir.vars[place.var].kind == p4ir::VarKind::Temp
             }
             _ => false,
         }
@@ -201,9 +205,9 @@ impl<'a> Lowerer<'a> {
         };
         let ty = lvalue.ty();
         let mut left = op.map(|op| (op, self.load(&lvalue, span)));
-        let mark = self.out.len();
+        let mark = self.emitter.out.len();
         let mut right = self.expr(value, Some(&ty));
-        if self.out.len() > mark {
+        if self.emitter.out.len() > mark {
             if let Some((_, left)) = &mut left {
                 self.spill(left, mark, span);
             }
@@ -246,7 +250,7 @@ impl<'a> Lowerer<'a> {
         // What takes several statements goes to one place.
         let in_parts = matches!(value.val, Val::Agg(_) | Val::Invalid);
         if in_parts || self.enclosing_union(&l.place).is_some() {
-            let mark = self.out.len();
+            let mark = self.emitter.out.len();
             self.freeze(&mut l.place, mark, span);
         }
         match l.part {
@@ -288,6 +292,7 @@ impl<'a> Lowerer<'a> {
         let id = self.scalar(&mask, span);
         let ir = self.ir_ty(whole);
         let hole = self
+            .emitter
             .ir
             .add_expr(ExprKind::Unary(p4ir::UnaryOp::BitNot, id), ir);
         let hole = Elab::new(whole.clone(), Val::Expr(hole));
@@ -352,7 +357,7 @@ impl<'a> Lowerer<'a> {
         if ty.is_header() {
             self.emit(StmtKind::SetValid(dst.clone()), span);
         }
-        let types = Self::component_types(ty);
+        let types = ty.components();
         for (i, (part, part_ty)) in parts.into_iter().zip(types).enumerate() {
             let step = match ty {
                 Ty::Stack(..) => Projection::Index(i as u32),
@@ -368,7 +373,7 @@ impl<'a> Lowerer<'a> {
             self.emit(StmtKind::SetInvalid(dst.clone()), span);
             return;
         }
-        for i in 0..Self::component_types(ty).len() {
+        for i in 0..ty.components().len() {
             self.emit(StmtKind::SetInvalid(dst.field(i as u32)), span);
         }
     }
@@ -393,7 +398,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn expr_reads(&self, id: p4ir::ExprId, dst: &Place) -> bool {
-        match &self.ir.exprs[id].kind {
+        match &self.emitter.ir.exprs[id].kind {
             ExprKind::Const(_) | ExprKind::PacketLength => false,
             ExprKind::Read(p) | ExprKind::IsValid(p) | ExprKind::NextIndex(p) => {
                 self.place_reads(p, dst)
@@ -418,8 +423,8 @@ impl<'a> Lowerer<'a> {
             var: place.var,
             path: rest.to_vec(),
         };
-        let ty = self.ir.place_type(&outer)?;
-        match self.ir.types.get(ty)? {
+        let ty = self.emitter.ir.place_type(&outer)?;
+        match self.emitter.ir.types.get(ty)? {
             p4ir::Type::Record {
                 kind: p4ir::RecordKind::Union,
                 fields,
@@ -434,8 +439,11 @@ impl<'a> Lowerer<'a> {
         if self.enclosing_union(place).is_none() {
             return;
         }
-        let ty = self.types_cache.boolean;
-        let cond = self.ir.add_expr(ExprKind::IsValid(place.clone()), ty);
+        let ty = self.emitter.common.boolean;
+        let cond = self
+            .emitter
+            .ir
+            .add_expr(ExprKind::IsValid(place.clone()), ty);
         let (then, ()) = self.nested(|s| s.invalidate_siblings(place, span));
         self.emit(
             StmtKind::If {

@@ -175,10 +175,10 @@ impl<'a> Lowerer<'a> {
                 void
             }
             ("length", []) => {
-                let ty = self.types_cache.bit32;
+                let ty = self.emitter.common.bit32;
                 Elab::new(
                     Ty::bit(32),
-                    Val::Expr(self.ir.add_expr(IrExpr::PacketLength, ty)),
+                    Val::Expr(self.emitter.ir.add_expr(IrExpr::PacketLength, ty)),
                 )
             }
             ("emit", [value]) => {
@@ -223,7 +223,7 @@ impl<'a> Lowerer<'a> {
             ) => {
                 let count = match val {
                     Val::Agg(all) => all.len(),
-                    _ => Self::component_types(&value.ty).len(),
+                    _ => value.ty.components().len(),
                 };
                 for i in 0..count {
                     let part = self.component(value, i as u32, span);
@@ -276,7 +276,7 @@ impl<'a> Lowerer<'a> {
             );
             return;
         }
-        let varbits = Self::component_types(&ty)
+        let varbits = ty.components()
             .iter()
             .filter(|t| matches!(t, Ty::Varbit(_)))
             .count();
@@ -300,7 +300,7 @@ impl<'a> Lowerer<'a> {
             .iter()
             .enumerate()
             .find_map(|(i, step)| match step {
-                Projection::DynIndex(e) => match &self.ir.exprs[*e].kind {
+                Projection::DynIndex(e) => match &self.emitter.ir.exprs[*e].kind {
                     IrExpr::NextIndex(p) if p.var == place.var && p.path[..] == place.path[..i] => {
                         Some(p.clone())
                     }
@@ -378,7 +378,7 @@ impl<'a> Lowerer<'a> {
             self.emit(StmtKind::SetValid(dst.clone()), span);
         }
         if !Self::is_scalar(ty) {
-            for (i, part) in Self::component_types(ty).iter().enumerate() {
+            for (i, part) in ty.components().iter().enumerate() {
                 let step = match ty {
                     Ty::Stack(..) => Projection::Index(i as u32),
                     _ => Projection::Field(i as u32),
@@ -405,7 +405,7 @@ impl<'a> Lowerer<'a> {
         args: &'a [ast::Arg],
         span: Span,
     ) -> Option<&'a ast::Prototype> {
-        let DeclKind::ExternObject(object) = &self.decls.get(&id)?.kind else {
+        let DeclKind::ExternObject(object) = &self.checker.decls.get(&id)?.kind else {
             return None;
         };
         let named: Vec<_> = object
@@ -447,6 +447,7 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let outer = self
+            .checker
             .decls
             .get(&id)
             .map_or(&[][..], |d| Self::type_params(d));
@@ -468,7 +469,7 @@ impl<'a> Lowerer<'a> {
         };
         self.check_settled(&proto.params, &tys, span);
         self.check_ints(&ints, &tys, &bound, span);
-        let result = self.infer.resolve(&result);
+        let result = self.checker.infer.resolve(&result);
         match instance {
             Some(instance) => {
                 self.call_extern(Some(instance), proto, &targs, values, &tys, result, span)
@@ -500,7 +501,7 @@ impl<'a> Lowerer<'a> {
         let mut args = Vec::new();
         let mut after = Vec::new();
         for (value, ty) in values.into_iter().zip(tys) {
-            let ty = self.infer.resolve(ty);
+            let ty = self.checker.infer.resolve(ty);
             args.push(match value {
                 ArgVal::Omitted => ExternArg::Omitted,
                 ArgVal::Ignored => ExternArg::Out(self.temp(&ty, span)),
@@ -522,8 +523,8 @@ impl<'a> Lowerer<'a> {
         }
         if let Some(id) = object
             && &*proto.name.name == "read"
-            && self.ir.externs[id].ty == ExternType::Register
-            && let Some(cell) = tys.first().map(|t| self.infer.resolve(t))
+            && self.emitter.ir.externs[id].ty == ExternType::Register
+            && let Some(cell) = tys.first().map(|t| self.checker.infer.resolve(t))
             && !Self::is_scalar(&cell)
             && self.v1model()
         {
@@ -549,7 +550,7 @@ impl<'a> Lowerer<'a> {
             let name = &proto.name.name;
             let callee = match object {
                 Some(id) => {
-                    let method = ExternMethod::of(&self.ir.externs[id].ty, name);
+                    let method = ExternMethod::of(&self.emitter.ir.externs[id].ty, name);
                     ExternCallee::Method(id, method)
                 }
                 None => ExternCallee::Function(ExternFunction::from_name(name)),

@@ -25,7 +25,7 @@ impl Lowerer<'_> {
             ExternCallee::Function(function) => function.is_checksum(),
             ExternCallee::Method(..) => false,
         };
-        if !checksum || self.ir.architecture.is_none() {
+        if !checksum || self.emitter.ir.architecture.is_none() {
             return self.emit(StmtKind::Extern(call), span);
         }
         let checksum = call.args.get(CHECKSUM);
@@ -43,13 +43,13 @@ impl Lowerer<'_> {
         let (made, ()) = self.nested(|l| l.by_validity(&headers, &mut Vec::new(), &call, span));
         match own {
             Some(header) => self.if_valid(header, made, Vec::new(), span),
-            None => self.out.extend(made),
+            None => self.emitter.out.extend(made),
         }
     }
 
     fn if_valid(&mut self, header: Place, then: p4ir::Block, other: p4ir::Block, span: Span) {
-        let ty = self.ir.types.boolean();
-        let cond = self.ir.add_expr(ExprKind::IsValid(header), ty);
+        let ty = self.emitter.ir.types.boolean();
+        let cond = self.emitter.ir.add_expr(ExprKind::IsValid(header), ty);
         self.emit(StmtKind::If { cond, then, other }, span);
     }
 
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
     }
 
     fn header_of_value(&self, value: p4ir::ExprId) -> Option<Place> {
-        match &self.ir.exprs[value].kind {
+        match &self.emitter.ir.exprs[value].kind {
             ExprKind::Read(place) => self.header_of(place),
             ExprKind::Slice { value, .. } => self.header_of_value(*value),
             _ => None,
@@ -96,9 +96,9 @@ impl Lowerer<'_> {
 
     /// The header that a field is in.
     fn header_of(&self, place: &Place) -> Option<Place> {
-        let mut ty = self.ir.vars[place.var].ty;
+        let mut ty = self.emitter.ir.vars[place.var].ty;
         for (index, step) in place.path.iter().enumerate() {
-            ty = match (&self.ir.types[ty], step) {
+            ty = match (&self.emitter.ir.types[ty], step) {
                 (Type::Record { kind, fields, .. }, Projection::Field(field)) => {
                     if *kind == RecordKind::Header {
                         let path = place.path[..index].to_vec();

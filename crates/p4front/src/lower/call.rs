@@ -172,23 +172,23 @@ impl<'a> Lowerer<'a> {
         let mut values: Vec<ArgVal<'a>> = Vec::with_capacity(params.len());
         let mut ok = true;
         for ((param, ty), arg) in params.iter().zip(tys).zip(bound) {
-            let mark = self.out.len();
+            let mark = self.emitter.out.len();
             let mut value = match arg {
                 Some(arg) => self.argument(param, ty, &arg.value),
                 None => {
                     let value = self.default_argument(param, ty);
                     if let (Ty::Block(..), ArgVal::Value(v)) = (ty, &value) {
-                        let ty = self.infer.resolve(ty);
+                        let ty = self.checker.infer.resolve(ty);
                         ok &= self.block_fits(&ty, &v.ty.clone(), span);
                     }
                     Some(value)
                 }
             };
-            if self.out.len() > mark {
+            if self.emitter.out.len() > mark {
                 self.spill_arguments(params, &mut values, mark, span);
             }
             if let Some(ArgVal::Ref(l, _)) = &mut value {
-                let mark = self.out.len();
+                let mark = self.emitter.out.len();
                 self.fix(l, mark, span);
             }
             ok &= value.is_some();
@@ -237,7 +237,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn argument(&mut self, param: &'a ast::Param, ty: &Ty, e: &'a ast::Expr) -> Option<ArgVal<'a>> {
-        let resolved = self.infer.resolve(ty);
+        let resolved = self.checker.infer.resolve(ty);
         if matches!(param.direction, Direction::Out | Direction::InOut) && resolved.is_data() {
             if matches!(e.kind, ExprKind::DontCare) {
                 if param.direction == Direction::Out {
@@ -252,7 +252,7 @@ impl<'a> Lowerer<'a> {
             }
             let l = self.lvalue(e)?;
             let given = l.ty();
-            if !self.infer.unify(&resolved, &given) || !self.same_type(&resolved, &given) {
+            if !self.checker.infer.unify(&resolved, &given) || !self.same_type(&resolved, &given) {
                 let text = format!(
                     "`{}` parameter `{}` is `{resolved}`; the argument is `{given}`",
                     dir(param.direction),
@@ -288,9 +288,9 @@ impl<'a> Lowerer<'a> {
                 .block_fits(&resolved, &value.ty, e.at.span)
                 .then_some(ArgVal::Value(value));
         }
-        if !self.infer.unify(&resolved, &value.ty) {
+        if !self.checker.infer.unify(&resolved, &value.ty) {
             // Let the conversion explain, unless the parameter's type itself is open.
-            if !self.infer.known(&resolved) {
+            if !self.checker.infer.known(&resolved) {
                 let text = format!(
                     "the argument for `{}` has type `{}`, which does not fit `{resolved}`",
                     param.name, value.ty
@@ -303,8 +303,8 @@ impl<'a> Lowerer<'a> {
     }
 
     fn same_type(&self, a: &Ty, b: &Ty) -> bool {
-        let (a, b) = (self.infer.resolve(a), self.infer.resolve(b));
-        a == b || a.is_poison() || b.is_poison() || !self.infer.known(&a)
+        let (a, b) = (self.checker.infer.resolve(a), self.checker.infer.resolve(b));
+        a == b || a.is_poison() || b.is_poison() || !self.checker.infer.known(&a)
     }
 
     fn default_argument(&mut self, param: &'a ast::Param, ty: &Ty) -> ArgVal<'a> {
@@ -316,22 +316,22 @@ impl<'a> Lowerer<'a> {
             result: None,
             loops: 0,
         };
-        let ty = self.infer.resolve(ty);
-        let scope = self.default_scope.take();
+        let ty = self.checker.infer.resolve(ty);
+        let scope = self.checker.default_scope.take();
         let value = self.detached(body, |s| {
             if let Some((params, args)) = &scope {
                 s.bind_type_params(params, args);
             }
             s.const_expr(default, Some(&ty))
         });
-        self.default_scope = scope;
+        self.checker.default_scope = scope;
         ArgVal::Value(value)
     }
 
     /// Parameters with a direction hold data, also once the type parameters are known.
     pub(super) fn check_settled(&mut self, params: &'a [ast::Param], tys: &[Ty], span: Span) {
         for (param, ty) in params.iter().zip(tys) {
-            let ty = self.infer.resolve(ty);
+            let ty = self.checker.infer.resolve(ty);
             if param.direction != Direction::None && !ty.can_be_directed() {
                 let text = format!(
                     "parameter `{}` has a direction and cannot be `{ty}`",
@@ -412,7 +412,7 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Elab<'a> {
         // A function is not visible inside itself if another one is meant.
-        let open = |d: &&&ast::Decl| !self.in_progress.contains(&d.at.id);
+        let open = |d: &&&ast::Decl| !self.checker.in_progress.contains(&d.at.id);
         let several = all.iter().filter(open).count() > 0;
         let candidates: Vec<_> = all
             .iter()
@@ -449,7 +449,7 @@ impl<'a> Lowerer<'a> {
         };
         self.check_settled(&proto.params, &tys, span);
         self.check_ints(&ints, &tys, &bound, span);
-        let result = self.infer.resolve(&result);
+        let result = self.checker.infer.resolve(&result);
         match &decl.kind {
             DeclKind::Function(f) => match self.function(decl, f, &targs, span) {
                 Some(instance) => self.call_function(&instance, values, span),
@@ -474,7 +474,7 @@ impl<'a> Lowerer<'a> {
         if !self.one_more_instance(span) || !self.all_fit(targs, span) {
             return None;
         }
-        if !self.in_progress.insert(decl.at.id) {
+        if !self.checker.in_progress.insert(decl.at.id) {
             self.error(
                 "call",
                 span,
@@ -486,7 +486,7 @@ impl<'a> Lowerer<'a> {
             return None;
         }
         let made = self.deeper(span, |s| s.new_function(f, targs));
-        self.in_progress.remove(&decl.at.id);
+        self.checker.in_progress.remove(&decl.at.id);
         let made = made?;
         self.functions.insert(key, made.clone());
         Some(made)
@@ -522,8 +522,8 @@ impl<'a> Lowerer<'a> {
                 );
             }
             let span = s.span(proto.name.span);
-            let body = std::mem::take(&mut s.out);
-            let id = s.ir.functions.push(p4ir::Function {
+            let body = std::mem::take(&mut s.emitter.out);
+            let id = s.emitter.ir.functions.push(p4ir::Function {
                 name: proto.name.to_string(),
                 params: ir_params,
                 result: result.as_ref().map(|(v, _)| *v),
@@ -749,7 +749,7 @@ impl<'a> Lowerer<'a> {
         args: &'a [ast::Arg],
         span: Span,
     ) -> Elab<'a> {
-        let ty = self.infer.resolve(&object.ty);
+        let ty = self.checker.infer.resolve(&object.ty);
         match &ty {
             Ty::Poison => {
                 self.look_at(args);

@@ -1,6 +1,6 @@
 //! Conversions, and turning elaborated values into p4ir expressions.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 use num_traits::{One, Zero};
 use p4ir::{Const, ExprId, ExprKind, Place};
 
@@ -35,9 +35,9 @@ impl<'a> Lowerer<'a> {
 
     /// Implicit conversion to `ty`.
     pub(super) fn coerce(&mut self, e: Elab<'a>, ty: &Ty, span: Span) -> Elab<'a> {
-        let ty = &self.infer.resolve(ty);
+        let ty = &self.checker.infer.resolve(ty);
         let e = Elab {
-            ty: self.infer.resolve(&e.ty),
+            ty: self.checker.infer.resolve(&e.ty),
             val: e.val,
         };
         if e.ty.is_poison() || ty.is_poison() {
@@ -48,7 +48,7 @@ impl<'a> Lowerer<'a> {
         }
         match (&e.ty, ty) {
             (_, Ty::Var(_)) => {
-                self.infer.unify(ty, &e.ty);
+                self.checker.infer.unify(ty, &e.ty);
                 e
             }
             (Ty::Int, Ty::Bits { .. }) => match &e.val {
@@ -86,9 +86,9 @@ impl<'a> Lowerer<'a> {
                 self.coerce_list(list, ty, span)
             }
             (from, to) => {
-                let mut trial = std::mem::take(&mut self.infer);
+                let mut trial = std::mem::take(&mut self.checker.infer);
                 let same = trial.unify(to, from) && trial.resolve(to) == trial.resolve(from);
-                self.infer = trial;
+                self.checker.infer = trial;
                 if same {
                     e
                 } else {
@@ -100,7 +100,7 @@ impl<'a> Lowerer<'a> {
 
     /// Whether two types can be one, without binding anything.
     fn meet(&mut self, a: &Ty, b: &Ty) -> bool {
-        self.infer.clone().unify(a, b)
+        self.checker.infer.clone().unify(a, b)
     }
 
     fn coerce_list(&mut self, e: Elab<'a>, ty: &Ty, span: Span) -> Elab<'a> {
@@ -173,7 +173,7 @@ impl<'a> Lowerer<'a> {
     /// Whether a cast can be written in one step: it changes the width or the sign, not both, and a `type`
     /// or an enum is only converted from and to what represents it.
     pub(super) fn can_cast(&mut self, e: &Elab<'a>, to: &Ty) -> bool {
-        let from = self.infer.resolve(&e.ty);
+        let from = self.checker.infer.resolve(&e.ty);
         if from == *to {
             return true;
         }
@@ -222,7 +222,7 @@ impl<'a> Lowerer<'a> {
     /// `(ty) e`.
     pub(super) fn cast(&mut self, e: Elab<'a>, ty: &Ty, span: Span) -> Elab<'a> {
         let e = Elab {
-            ty: self.infer.resolve(&e.ty),
+            ty: self.checker.infer.resolve(&e.ty),
             val: e.val,
         };
         if e.ty.is_poison() || ty.is_poison() {
@@ -317,7 +317,7 @@ impl<'a> Lowerer<'a> {
         let ir = self.ir_ty(ty);
         Elab::new(
             ty.clone(),
-            Val::Expr(self.ir.add_expr(ExprKind::Cast(inner), ir)),
+            Val::Expr(self.emitter.ir.add_expr(ExprKind::Cast(inner), ir)),
         )
     }
 
@@ -345,7 +345,7 @@ impl<'a> Lowerer<'a> {
         match &e.val {
             Val::Expr(id) => *id,
             Val::Place { place, .. } => self.read(place.clone(), &e.ty),
-            Val::Int(_) if matches!(self.infer.resolve(&e.ty), Ty::Int) => {
+            Val::Int(_) if matches!(self.checker.infer.resolve(&e.ty), Ty::Int) => {
                 self.report(
                     Diagnostic::error("type", span, "the width of this number is not known")
                         .with_help("give it one, for example `16w5` or `(bit<16>) 5`"),
@@ -353,10 +353,7 @@ impl<'a> Lowerer<'a> {
                 self.zero(&Ty::bit(32))
             }
             _ => match self.constant_of(e) {
-                Some(value) => {
-                    let ty = self.ir_ty(&e.ty);
-                    self.ir.add_expr(ExprKind::Const(value), ty)
-                }
+                Some(value) => self.emitter.constant(&self.checker, value, &e.ty),
                 None => {
                     if !e.is_poison() {
                         self.error("type", span, format!("`{}` is no scalar value", e.ty));
@@ -369,39 +366,16 @@ impl<'a> Lowerer<'a> {
 
     /// Reads a place.
     pub(super) fn read(&mut self, place: Place, ty: &Ty) -> ExprId {
-        let ty = self.ir_ty(ty);
-        self.ir.add_expr(ExprKind::Read(place), ty)
+        self.emitter.read(&self.checker, place, ty)
     }
 
     fn zero(&mut self, ty: &Ty) -> ExprId {
-        let ir = self.ir_ty(ty);
-        let value = match self.ir.types.get(ir) {
-            Some(p4ir::Type::Bool) => Const::Bool(false),
-            Some(p4ir::Type::Error) => Const::Error(0),
-            Some(p4ir::Type::Enum { .. }) => Const::Enum(0),
-            Some(p4ir::Type::String) => Const::Str(String::new()),
-            _ => Const::Bits(BigUint::zero()),
-        };
-        self.ir.add_expr(ExprKind::Const(value), ir)
+        self.emitter.zero(&self.checker, ty)
     }
 
     /// A bit constant.
     pub(super) fn bits_const(&mut self, value: u64, width: u32) -> ExprId {
-        let ty = self.ir.types.bit(width);
-        self.ir
-            .add_expr(ExprKind::Const(Const::Bits(BigUint::from(value))), ty)
-    }
-
-    /// Types of the components of an aggregate.
-    pub(super) fn component_types(ty: &Ty) -> Vec<Ty> {
-        match ty {
-            Ty::Record(r) => r.fields.iter().map(|f| f.ty.clone()).collect(),
-            Ty::Tuple(all) => all.to_vec(),
-            Ty::ListExpr(all) => all.clone(),
-            Ty::StructExpr(all) => all.iter().map(|(_, t)| t.clone()).collect(),
-            Ty::Stack(t, n) => vec![(**t).clone(); *n as usize],
-            _ => Vec::new(),
-        }
+        self.emitter.bits(value, width)
     }
 
     /// The type of component `i`.
@@ -437,7 +411,7 @@ impl<'a> Lowerer<'a> {
     pub(super) fn leaves(&mut self, e: &Elab<'a>, span: Span, out: &mut Vec<ExprId>) {
         let count = match (&e.ty, &e.val) {
             (_, Val::Agg(all)) => all.len(),
-            (Ty::Record(_) | Ty::Tuple(_) | Ty::Stack(..), _) => Self::component_types(&e.ty).len(),
+            (Ty::Record(_) | Ty::Tuple(_) | Ty::Stack(..), _) => e.ty.components().len(),
             _ => {
                 let id = self.scalar(e, span);
                 out.push(id);

@@ -17,28 +17,28 @@ impl<'a> Lowerer<'a> {
         params: Vec<p4ir::Param>,
     ) -> ControlId {
         let first = (
-            self.ir.tables.len(),
-            self.ir.actions.len(),
-            self.ir.controls.len(),
+            self.emitter.ir.tables.len(),
+            self.emitter.ir.actions.len(),
+            self.emitter.ir.controls.len(),
         );
         for local in &c.locals {
             self.control_local(local);
         }
-        let init = std::mem::take(&mut self.out);
+        let init = std::mem::take(&mut self.emitter.out);
         self.block(&c.body);
-        let body = std::mem::take(&mut self.out);
+        let body = std::mem::take(&mut self.emitter.out);
         let control = Control {
             name: self.prefix.clone(),
             type_name: c.signature.name.to_string(),
             params,
             init,
             body,
-            tables: self.ir.tables.keys().skip(first.0).collect(),
-            actions: self.ir.actions.keys().skip(first.1).collect(),
-            subcontrols: self.ir.controls.keys().skip(first.2).collect(),
+            tables: self.emitter.ir.tables.keys().skip(first.0).collect(),
+            actions: self.emitter.ir.actions.keys().skip(first.1).collect(),
+            subcontrols: self.emitter.ir.controls.keys().skip(first.2).collect(),
             span: self.span(c.signature.name.span),
         };
-        self.ir.controls.push(control)
+        self.emitter.ir.controls.push(control)
     }
 
     fn control_local(&mut self, decl: &'a ast::Decl) {
@@ -78,7 +78,7 @@ impl<'a> Lowerer<'a> {
                 "packages can only be instantiated at the top level",
             );
         }
-        let is_parser = matches!(&value.ty, Ty::Block(id, ..) if matches!(self.decls.get(id).map(|d| &d.kind), Some(DeclKind::Parser(_))));
+        let is_parser = matches!(&value.ty, Ty::Block(id, ..) if matches!(self.checker.decls.get(id).map(|d| &d.kind), Some(DeclKind::Parser(_))));
         if let Ty::Block(_, name, _) = &value.ty
             && is_parser != (self.body.kind == BodyKind::Parser)
         {
@@ -128,7 +128,7 @@ impl<'a> Lowerer<'a> {
             annotations: self.annotations(&decl.annotations),
             span: self.span(a.name.span),
         };
-        let id: ActionId = self.ir.actions.push(action);
+        let id: ActionId = self.emitter.ir.actions.push(action);
         self.facts.action(
             id,
             decl,

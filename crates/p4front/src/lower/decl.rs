@@ -19,10 +19,10 @@ use p4ir::limits::MAX_BITS;
 impl<'a> Lowerer<'a> {
     /// What a top-level declaration stands for; elaborated on first use.
     pub(super) fn resolve(&mut self, decl: &'a ast::Decl) -> Entity<'a> {
-        if let Some(known) = self.resolved.get(&decl.at.id) {
+        if let Some(known) = self.checker.resolved.get(&decl.at.id) {
             return known.clone();
         }
-        if !self.in_progress.insert(decl.at.id) {
+        if !self.checker.in_progress.insert(decl.at.id) {
             let (span, text) = match decl.name() {
                 Some(name) => (
                     name.span,
@@ -43,8 +43,8 @@ impl<'a> Lowerer<'a> {
             .deeper(decl.at.span, |s| s.detached(body, |s| s.resolve_new(decl)))
             .unwrap_or(Entity::Poison);
         self.prefix = prefix;
-        self.in_progress.remove(&decl.at.id);
-        self.resolved.insert(decl.at.id, entity.clone());
+        self.checker.in_progress.remove(&decl.at.id);
+        self.checker.resolved.insert(decl.at.id, entity.clone());
         entity
     }
 
@@ -205,9 +205,9 @@ impl<'a> Lowerer<'a> {
 
     /// A compile-time number that is part of a type.
     fn size(&mut self, e: &'a ast::Expr) -> Option<BigInt> {
-        let sizing = std::mem::replace(&mut self.sizing, true);
+        let sizing = std::mem::replace(&mut self.checker.sizing, true);
         let value = self.const_int(e);
-        self.sizing = sizing;
+        self.checker.sizing = sizing;
         value
     }
 
@@ -252,7 +252,7 @@ impl<'a> Lowerer<'a> {
             TypeKind::MatchKind => Ty::MatchKind,
             TypeKind::String => Ty::String,
             TypeKind::Void => Ty::Void,
-            TypeKind::DontCare => self.infer.fresh(),
+            TypeKind::DontCare => self.checker.infer.fresh(),
             TypeKind::Integer => Ty::Int,
             TypeKind::Bit(None) => Ty::bit(1),
             TypeKind::Bit(Some(w)) => self.width(w, 0).map_or(Ty::Poison, Ty::bit),
@@ -379,7 +379,7 @@ impl<'a> Lowerer<'a> {
             None => return Ty::Poison,
         };
         if args.is_empty() && !matches!(decl.kind, DeclKind::Composite(_)) {
-            args = params.iter().map(|_| self.infer.fresh()).collect();
+            args = params.iter().map(|_| self.checker.infer.fresh()).collect();
         }
         if args.len() != params.len() {
             let text = format!(
@@ -396,7 +396,7 @@ impl<'a> Lowerer<'a> {
                 .iter()
                 .any(|f| matches!(f.ty.kind, TypeKind::Tuple(_)))
             && self.body.kind == BodyKind::Constant
-            && self.scopes.iter().all(Scope::is_empty)
+            && self.checker.scopes.iter().all(Scope::is_empty)
         {
             self.error(
                 "type",
@@ -430,7 +430,7 @@ impl<'a> Lowerer<'a> {
             return Ty::Poison;
         };
         let key = (decl.at.id, args);
-        if let Some(known) = self.records.get(&key) {
+        if let Some(known) = self.checker.records.get(&key) {
             return known.clone();
         }
         let body = Body {
@@ -468,7 +468,7 @@ impl<'a> Lowerer<'a> {
         let fields = match made {
             Some((fields, true)) => fields,
             Some((_, false)) => {
-                self.records.insert(key, Ty::Poison);
+                self.checker.records.insert(key, Ty::Poison);
                 return Ty::Poison;
             }
             None => return Ty::Poison,
@@ -476,7 +476,7 @@ impl<'a> Lowerer<'a> {
         let name = c.name.name.clone();
         let record = Record::new((kind, decl.at.id, name), args, fields);
         let ty = self.bounded(Ty::Record(Rc::new(record)), c.name.span);
-        self.records.insert(key, ty.clone());
+        self.checker.records.insert(key, ty.clone());
         ty
     }
 
@@ -489,7 +489,7 @@ impl<'a> Lowerer<'a> {
             match &*a.name.name {
                 "match" => {
                     let known = match tokens.as_slice() {
-                        [one] => self.match_kinds.contains(&one.text),
+                        [one] => self.checker.match_kinds.contains(&one.text),
                         _ => false,
                     };
                     if !known {
@@ -508,7 +508,7 @@ impl<'a> Lowerer<'a> {
                         let earlier = c.fields[..i].iter().any(|f| f.name.name == t.text);
                         if !earlier
                             && !matches!(&*t.text, "bit" | "int" | "bool" | "true" | "false")
-                            && !self.globals.contains_key(&t.text)
+                            && !self.checker.globals.contains_key(&t.text)
                         {
                             let text = format!("`{}` is not declared before this field", t.text);
                             let fields = c.fields[..i].iter().map(|f| &*f.name.name);
@@ -597,18 +597,22 @@ impl<'a> Lowerer<'a> {
             repr: Some((underlying.clone(), Vec::new())),
         }));
         self.rebind(&e.name, Entity::Type(ty.clone()));
-        self.open_enums.insert(decl.at.id, Vec::new());
+        self.checker.open_enums.insert(decl.at.id, Vec::new());
         for member in &e.members {
             let value = self.const_expr(&member.value, Some(&underlying));
             let value = self.coerce(value, &underlying, member.value.at.span);
             let value = value.as_int().cloned().unwrap_or_else(BigInt::zero);
             let named = Elab::new(ty.clone(), Val::Int(value.clone()));
             self.rebind(&member.name, Entity::Value(named));
-            if let Some(values) = self.open_enums.get_mut(&decl.at.id) {
+            if let Some(values) = self.checker.open_enums.get_mut(&decl.at.id) {
                 values.push(value);
             }
         }
-        let values = self.open_enums.remove(&decl.at.id).unwrap_or_default();
+        let values = self
+            .checker
+            .open_enums
+            .remove(&decl.at.id)
+            .unwrap_or_default();
         let names: Vec<_> = e.members.iter().map(|m| m.name.clone()).collect();
         self.distinct(&names);
         Ty::Enum(Rc::new(EnumTy {
@@ -621,7 +625,7 @@ impl<'a> Lowerer<'a> {
 
     /// Gives a name of the innermost scope a new meaning.
     fn rebind(&mut self, name: &ast::Ident, entity: Entity<'a>) {
-        if let Some(scope) = self.scopes.last_mut() {
+        if let Some(scope) = self.checker.scopes.last_mut() {
             let declared = Declared {
                 entity,
                 role: Role::Local,
@@ -633,90 +637,7 @@ impl<'a> Lowerer<'a> {
 
     /// The p4ir type of a type that exists at run time.
     pub(super) fn ir_ty(&mut self, ty: &Ty) -> TypeId {
-        let ty = self.infer.resolve(ty);
-        if let Some(&known) = self.ir_types.get(&ty) {
-            return known;
-        }
-        let made = match &ty {
-            Ty::Bool => p4ir::Type::Bool,
-            Ty::String => p4ir::Type::String,
-            Ty::Error => p4ir::Type::Error,
-            Ty::Bits { width, signed } => p4ir::Type::Bits {
-                width: *width,
-                signed: *signed,
-            },
-            Ty::Varbit(max) => p4ir::Type::Varbit { max: *max },
-            Ty::New(n) => return self.ir_ty(&n.underlying.clone()),
-            Ty::Enum(e) => match &e.repr {
-                Some((repr, _)) => return self.ir_ty(&repr.clone()),
-                None => p4ir::Type::Enum {
-                    name: e.name.to_string(),
-                    members: e.members.iter().map(ToString::to_string).collect(),
-                },
-            },
-            Ty::Stack(element, size) => {
-                let element = self.ir_ty(element);
-                p4ir::Type::Stack {
-                    element,
-                    size: *size,
-                }
-            }
-            Ty::Tuple(_) | Ty::ListExpr(_) => {
-                let fields = Self::component_types(&ty)
-                    .iter()
-                    .enumerate()
-                    .map(|(i, t)| p4ir::Field {
-                        name: i.to_string(),
-                        ty: self.ir_ty(t),
-                        annotations: Vec::new(),
-                    })
-                    .collect();
-                p4ir::Type::Record {
-                    kind: p4ir::RecordKind::Tuple,
-                    name: String::new(),
-                    fields,
-                }
-            }
-            Ty::Record(r) => self.ir_record(r, &ty),
-            // Only while a declaration is checked without being instantiated, or after an error.
-            _ => p4ir::Type::Bits {
-                width: 1,
-                signed: false,
-            },
-        };
-        let id = self.ir.types.intern(made);
-        self.ir_types.insert(ty, id);
-        id
-    }
-
-    fn ir_record(&mut self, r: &Rc<Record>, ty: &Ty) -> p4ir::Type {
-        let decl = self.decls.get(&r.decl).copied();
-        let mut fields = Vec::new();
-        for field in &r.fields {
-            let annotations = match decl.map(|d| &d.kind) {
-                Some(DeclKind::Composite(c)) => c
-                    .fields
-                    .get(field.index)
-                    .map_or(Vec::new(), |f| self.annotations(&f.annotations)),
-                _ => Vec::new(),
-            };
-            let ty = self.ir_ty(&field.ty);
-            fields.push(p4ir::Field {
-                name: field.name.to_string(),
-                ty,
-                annotations,
-            });
-        }
-        let kind = match r.kind {
-            RecordKind::Struct => p4ir::RecordKind::Struct,
-            RecordKind::Header => p4ir::RecordKind::Header,
-            RecordKind::Union => p4ir::RecordKind::Union,
-        };
-        p4ir::Type::Record {
-            kind,
-            name: ty.to_string(),
-            fields,
-        }
+        self.emitter.ty(&self.checker, ty)
     }
 
     /// The value a type has when nobody gave one (`...` in initialisers).

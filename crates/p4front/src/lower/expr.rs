@@ -61,7 +61,7 @@ impl<'a> Lowerer<'a> {
                 Some(object) => object,
                 None => self.misplaced(span, "`this` is only known inside abstract methods"),
             },
-            ExprKind::Dots => match want.map(|t| self.infer.resolve(t)) {
+            ExprKind::Dots => match want.map(|t| self.checker.infer.resolve(t)) {
                 Some(ty) if !matches!(ty, Ty::Var(_)) => self.default_value(&ty, span),
                 _ => self.misplaced(span, "the type that `...` stands for is not known here"),
             },
@@ -137,7 +137,7 @@ impl<'a> Lowerer<'a> {
         } else {
             items
         };
-        let want = want.map(|t| self.infer.resolve(t));
+        let want = want.map(|t| self.checker.infer.resolve(t));
         let mut values: Vec<Elab<'a>> = Vec::with_capacity(items.len());
         let mut room = TypeSize::default();
         for (i, item) in given.iter().enumerate() {
@@ -148,7 +148,7 @@ impl<'a> Lowerer<'a> {
             }
         }
         if dots {
-            let wanted = want.as_ref().map(Self::component_types).unwrap_or_default();
+            let wanted = want.as_ref().map(Ty::components).unwrap_or_default();
             if wanted.is_empty()
                 && !matches!(want, Some(Ty::Record(_) | Ty::Tuple(_) | Ty::Stack(..)))
             {
@@ -170,9 +170,9 @@ impl<'a> Lowerer<'a> {
         item: &'a ast::Expr,
         hint: Option<Ty>,
     ) {
-        let mark = self.out.len();
+        let mark = self.emitter.out.len();
         let value = self.expr(item, hint.as_ref());
-        if self.out.len() > mark {
+        if self.emitter.out.len() > mark {
             for earlier in values.iter_mut() {
                 self.spill(earlier, mark, item.at.span);
             }
@@ -195,7 +195,7 @@ impl<'a> Lowerer<'a> {
         want: Option<&Ty>,
         span: Span,
     ) -> Elab<'a> {
-        let want = want.map(|t| self.infer.resolve(t));
+        let want = want.map(|t| self.checker.infer.resolve(t));
         let mut values = Vec::with_capacity(fields.len());
         let mut names: IndexSet<ast::Symbol> = IndexSet::with_capacity(fields.len());
         let mut room = TypeSize::default();
@@ -236,9 +236,9 @@ impl<'a> Lowerer<'a> {
 
     fn index(&mut self, base: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Elab<'a> {
         let mut whole = self.expr(base, None);
-        let mark = self.out.len();
+        let mark = self.emitter.out.len();
         let at = self.expr(index, None);
-        if self.out.len() > mark {
+        if self.emitter.out.len() > mark {
             match &mut whole.val {
                 // A place stays a place: only where it is was decided before the index.
                 Val::Place { place, .. } => {
@@ -421,7 +421,9 @@ impl<'a> Lowerer<'a> {
 
     /// `nextIndex` of a stack.
     pub(super) fn next_index(&mut self, stack: &p4ir::Place) -> p4ir::ExprId {
-        let ty = self.types_cache.bit32;
-        self.ir.add_expr(IrExpr::NextIndex(stack.clone()), ty)
+        let ty = self.emitter.common.bit32;
+        self.emitter
+            .ir
+            .add_expr(IrExpr::NextIndex(stack.clone()), ty)
     }
 }

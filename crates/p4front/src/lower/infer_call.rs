@@ -34,7 +34,7 @@ impl<'a> Lowerer<'a> {
             proto
                 .type_params
                 .iter()
-                .map(|_| self.infer.fresh())
+                .map(|_| self.checker.infer.fresh())
                 .collect()
         } else {
             type_args.iter().map(|t| self.ty(t)).collect()
@@ -46,7 +46,7 @@ impl<'a> Lowerer<'a> {
         };
         let (tys, result) = self.detached(body, |s| {
             s.bind_type_params(outer, outer_args);
-            s.scopes.push(super::Scope::new());
+            s.checker.scopes.push(super::Scope::new());
             for (param, arg) in proto.type_params.iter().zip(&targs) {
                 s.declare(&param.name, Entity::Type(arg.clone()));
             }
@@ -67,7 +67,7 @@ impl<'a> Lowerer<'a> {
     ) -> Option<Vec<Ty>> {
         let mut settled = Vec::new();
         for (arg, param) in targs.iter().zip(&proto.type_params) {
-            let ty = self.infer.resolve(arg);
+            let ty = self.checker.infer.resolve(arg);
             let of_param = |p: &ast::Param| matches!(&p.ty.kind, ast::TypeKind::Name(n) if n.name == param.name);
             if ty == Ty::Int {
                 let mut used = proto.params.iter().zip(bound);
@@ -91,12 +91,12 @@ impl<'a> Lowerer<'a> {
                 .iter()
                 .zip(bound)
                 .any(|(p, a)| of_param(p) && a.is_none());
-            if !self.infer.known(&ty) && omitted {
+            if !self.checker.infer.known(&ty) && omitted {
                 // Only an optional parameter without argument has this type.
                 settled.push(Ty::bit(1));
                 continue;
             }
-            if !self.infer.known(&ty) {
+            if !self.checker.infer.known(&ty) {
                 let text = format!(
                     "type argument `{}` of `{}` cannot be inferred",
                     param.name, proto.name

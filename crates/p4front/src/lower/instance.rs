@@ -61,7 +61,11 @@ impl<'a> Lowerer<'a> {
             _ => String::new(),
         };
         let annotations = match &resolved {
-            Ty::Block(id, ..) => self.decls.get(id).map_or(&[][..], |d| &d.annotations),
+            Ty::Block(id, ..) => self
+                .checker
+                .decls
+                .get(id)
+                .map_or(&[][..], |d| &d.annotations),
             _ => &[],
         };
         let name = self.control_plane_name(&local, annotations, span);
@@ -145,7 +149,7 @@ impl<'a> Lowerer<'a> {
         let Ty::Extern(_, type_name, targs) = ty else {
             return Elab::poison();
         };
-        let Some(decl) = self.decls.get(&id).copied() else {
+        let Some(decl) = self.checker.decls.get(&id).copied() else {
             return Elab::poison();
         };
         let DeclKind::ExternObject(object) = &decl.kind else {
@@ -171,10 +175,10 @@ impl<'a> Lowerer<'a> {
         let Some(values) = self.constructor_args(&what, &proto.params, &tys, args, span) else {
             return Elab::poison();
         };
-        let ty = self.infer.resolve(ty);
+        let ty = self.checker.infer.resolve(ty);
         self.check_specialized(object, &ty, span);
         self.check_elements(proto, &values, span);
-        if !self.infer.known(&ty) {
+        if !self.checker.infer.known(&ty) {
             self.error(
                 "type",
                 span,
@@ -211,7 +215,7 @@ impl<'a> Lowerer<'a> {
         if tna && instance.ty == ExternType::ActionSelector {
             self.tna_selector(&mut instance, &values);
         }
-        let id = self.ir.externs.push(instance);
+        let id = self.emitter.ir.externs.push(instance);
         self.facts.extern_instance(id, targs, annotations);
         if tna {
             self.tna_made(id, targs, &values, span);
@@ -243,7 +247,7 @@ impl<'a> Lowerer<'a> {
         let Ty::Block(_, type_name, targs) = ty else {
             return Elab::poison();
         };
-        let Some(decl) = self.decls.get(&id).copied() else {
+        let Some(decl) = self.checker.decls.get(&id).copied() else {
             return Elab::poison();
         };
         let params = match &decl.kind {
@@ -350,7 +354,7 @@ impl<'a> Lowerer<'a> {
         let Some(values) = self.arguments(params, &tys, &bound, span) else {
             return void;
         };
-        let tys: Vec<Ty> = tys.iter().map(|t| self.infer.resolve(t)).collect();
+        let tys: Vec<Ty> = tys.iter().map(|t| self.checker.infer.resolve(t)).collect();
         if self.blocks[index].applied.is_none() {
             let bindings = self.choose_bindings(params, &tys, &values);
             self.elaborate_block(index, bindings, span);
@@ -546,7 +550,7 @@ impl<'a> Lowerer<'a> {
             block.ctor.clone(),
             block.name.clone(),
         );
-        if !self.in_progress.insert(decl.at.id) {
+        if !self.checker.in_progress.insert(decl.at.id) {
             self.error(
                 "call",
                 span,
@@ -555,7 +559,10 @@ impl<'a> Lowerer<'a> {
             return;
         }
         self.elaborated.insert(decl.at.id);
-        let targs: Vec<Ty> = targs.iter().map(|t| self.infer.resolve(t)).collect();
+        let targs: Vec<Ty> = targs
+            .iter()
+            .map(|t| self.checker.infer.resolve(t))
+            .collect();
         let kind = match decl.kind {
             DeclKind::Parser(_) => BodyKind::Parser,
             _ => BodyKind::Control,
@@ -584,7 +591,7 @@ impl<'a> Lowerer<'a> {
             })
         });
         self.prefix = prefix;
-        self.in_progress.remove(&decl.at.id);
+        self.checker.in_progress.remove(&decl.at.id);
         if let Some(callee) = callee.flatten() {
             self.blocks[index].applied = Some((callee, bindings));
         }

@@ -58,7 +58,7 @@ impl<'a> Lowerer<'a> {
             out.push(self.key_set(e, ty)?);
             return Some(());
         }
-        let parts = Self::component_types(ty);
+        let parts = ty.components();
         match &e.kind {
             ExprKind::DontCare => {
                 let mut leaves = Vec::new();
@@ -184,7 +184,7 @@ impl<'a> Lowerer<'a> {
 
 /// Types of the scalar leaves of a type.
 fn leaf_types(ty: &Ty, out: &mut Vec<Ty>) {
-    let parts = Lowerer::component_types(ty);
+    let parts = ty.components();
     if Lowerer::is_scalar(ty) {
         out.push(ty.clone());
     }

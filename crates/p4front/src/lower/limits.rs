@@ -20,6 +20,13 @@ pub(super) struct Spent {
     over: bool,
 }
 
+impl Spent {
+    /// Counts parts of the program that are no expressions.
+    pub(super) fn add(&mut self, nodes: u64) {
+        self.nodes = self.nodes.saturating_add(nodes);
+    }
+}
+
 /// What the components of a type take while it is made.
 #[derive(Debug, Default)]
 pub(super) struct TypeSize {
@@ -34,31 +41,31 @@ impl Lowerer<'_> {
 
     /// Tells that the program as a whole is too large.
     fn stop(&mut self, exceeded: Exceeded, span: Span) {
-        if !self.spent.over {
-            self.spent.over = true;
+        if !self.emitter.spent.over {
+            self.emitter.spent.over = true;
             self.exceed(exceeded, span);
         }
     }
 
     /// Whether there is room for more of the program; if not, that was told.
     pub(super) fn has_room(&mut self, span: Span) -> bool {
-        let nodes = self.spent.nodes + self.ir.exprs.len() as u64;
+        let nodes = self.emitter.spent.nodes + self.emitter.ir.exprs.len() as u64;
         if let Err(exceeded) = Limit::Nodes.check(nodes) {
             self.stop(exceeded, span);
         }
-        !self.spent.over
+        !self.emitter.spent.over
     }
 
     /// Counts parts of the program that are no expressions.
     pub(super) fn spend(&mut self, nodes: u64) {
-        self.spent.nodes = self.spent.nodes.saturating_add(nodes);
+        self.emitter.spent.add(nodes);
     }
 
     /// Counts the storage of a variable.
     pub(super) fn store_words(&mut self, ty: &Ty, span: Span) {
-        let words = self.infer.resolve(ty).extent().words;
-        self.spent.storage_words = self.spent.storage_words.saturating_add(words);
-        if let Err(exceeded) = Limit::StorageWords.check(self.spent.storage_words) {
+        let words = self.checker.infer.resolve(ty).extent().words;
+        self.emitter.spent.storage_words = self.emitter.spent.storage_words.saturating_add(words);
+        if let Err(exceeded) = Limit::StorageWords.check(self.emitter.spent.storage_words) {
             self.stop(exceeded, span);
         }
     }
@@ -69,7 +76,7 @@ impl Lowerer<'_> {
         if let Err(exceeded) = Limit::Instances.check(made as u64) {
             self.stop(exceeded, span);
         }
-        !self.spent.over
+        !self.emitter.spent.over
     }
 
     /// The type, or (reported) none if it is too large.
@@ -94,7 +101,7 @@ impl Lowerer<'_> {
     pub(super) fn takes_in_list(&mut self, room: &mut TypeSize, ty: &Ty, span: Span) -> bool {
         let Extent { words, depth } = ty.extent();
         room.words = room.words.saturating_add(words);
-        let nodes = self.spent.nodes.saturating_add(room.words);
+        let nodes = self.emitter.spent.nodes.saturating_add(room.words);
         if let Err(exceeded) = Limit::Nodes.check(nodes) {
             self.stop(exceeded, span);
         }
@@ -102,7 +109,7 @@ impl Lowerer<'_> {
             self.exceed(exceeded, span);
             return false;
         }
-        !self.spent.over
+        !self.emitter.spent.over
     }
 
     /// Whether a type fits beside the other components of the type that is being made; if not, that was told.

@@ -199,8 +199,9 @@ impl<'a> Lowerer<'a> {
         });
         let limit = self.bits_const(count as u64, 32);
         let now = self.read(counter, &counter_ty);
-        let boolean = self.types_cache.boolean;
+        let boolean = self.emitter.common.boolean;
         let cond = self
+            .emitter
             .ir
             .add_expr(IrExpr::Binary(Ir::Lt, now, limit), boolean);
         self.emit(

@@ -37,7 +37,7 @@ impl<'a> Lowerer<'a> {
         member: &ast::Ident,
         span: Span,
     ) -> Elab<'a> {
-        let ty = self.infer.resolve(&value.ty);
+        let ty = self.checker.infer.resolve(&value.ty);
         match &ty {
             Ty::Poison => Elab::poison(),
             Ty::Record(r) => match r.field(&member.name) {
@@ -99,10 +99,10 @@ impl<'a> Lowerer<'a> {
 
     fn type_member(&mut self, ty: &'a ast::Type, member: &'a ast::Ident) -> Elab<'a> {
         if matches!(ty.kind, TypeKind::Error) {
-            return match self.errors.get(&member.name) {
+            return match self.checker.errors.get(&member.name) {
                 Some(i) => Elab::new(Ty::Error, Val::Error(*i)),
                 None => {
-                    let known: Vec<_> = self.errors.keys().cloned().collect();
+                    let known: Vec<_> = self.checker.errors.keys().cloned().collect();
                     let mut known: Vec<&str> = known.iter().map(|s| &**s).collect();
                     known.sort_unstable();
                     self.no_member(&Ty::Error, member, known.into_iter())
@@ -129,7 +129,7 @@ impl<'a> Lowerer<'a> {
         let Some((_, values)) = &e.repr else {
             return Some(Val::Enum(i as u32));
         };
-        let values = self.open_enums.get(&e.decl).unwrap_or(values);
+        let values = self.checker.open_enums.get(&e.decl).unwrap_or(values);
         values.get(i).cloned().map(Val::Int)
     }
 
@@ -175,8 +175,11 @@ impl<'a> Lowerer<'a> {
             "next" => {
                 let next = self.next_index(&place);
                 let size = self.bits_const(size.into(), 32);
-                let ty = self.types_cache.boolean;
-                let cond = self.ir.add_expr(IrExpr::Binary(Ir::Lt, next, size), ty);
+                let ty = self.emitter.common.boolean;
+                let cond = self
+                    .emitter
+                    .ir
+                    .add_expr(IrExpr::Binary(Ir::Lt, next, size), ty);
                 self.check_bounds(cond, span);
                 Elab::place(
                     element.clone(),
@@ -187,8 +190,11 @@ impl<'a> Lowerer<'a> {
             "last" => {
                 let next = self.next_index(&place);
                 let zero = self.bits_const(0, 32);
-                let ty = self.types_cache.boolean;
-                let cond = self.ir.add_expr(IrExpr::Binary(Ir::Ne, next, zero), ty);
+                let ty = self.emitter.common.boolean;
+                let cond = self
+                    .emitter
+                    .ir
+                    .add_expr(IrExpr::Binary(Ir::Ne, next, zero), ty);
                 self.check_bounds(cond, span);
                 let last = self.last_index(&place);
                 Elab::place(
@@ -206,15 +212,25 @@ impl<'a> Lowerer<'a> {
     fn last_index(&mut self, stack: &Place) -> p4ir::ExprId {
         let next = self.next_index(stack);
         let one = self.bits_const(1, 32);
-        let ty = self.types_cache.bit32;
-        self.ir.add_expr(IrExpr::Binary(Ir::Sub, next, one), ty)
+        let ty = self.emitter.common.bit32;
+        self.emitter
+            .ir
+            .add_expr(IrExpr::Binary(Ir::Sub, next, one), ty)
     }
 
     /// Parser: `StackOutOfBounds` unless `cond`.
     fn check_bounds(&mut self, cond: p4ir::ExprId, span: Span) {
-        let index = self.errors.get("StackOutOfBounds").copied().unwrap_or(0);
-        let ty = self.types_cache.error;
-        let error = self.ir.add_expr(IrExpr::Const(Const::Error(index)), ty);
+        let index = self
+            .checker
+            .errors
+            .get("StackOutOfBounds")
+            .copied()
+            .unwrap_or(0);
+        let ty = self.emitter.common.error;
+        let error = self
+            .emitter
+            .ir
+            .add_expr(IrExpr::Const(Const::Error(index)), ty);
         self.emit(StmtKind::Verify { cond, error }, span);
     }
 }

@@ -16,7 +16,7 @@ impl<'a> Lowerer<'a> {
         let Ty::Extern(id, ..) = ty else {
             return None;
         };
-        match &self.decls.get(id)?.kind {
+        match &self.checker.decls.get(id)?.kind {
             DeclKind::ExternObject(object) => Some(object),
             _ => None,
         }
@@ -32,7 +32,7 @@ impl<'a> Lowerer<'a> {
             let tys = self.method_types(object, method, targs);
             self.check_settled(&method.prototype.params, &tys, span);
             for (param, ty) in method.prototype.params.iter().zip(&tys) {
-                if matches!(self.infer.resolve(ty), Ty::Block(..)) {
+                if matches!(self.checker.infer.resolve(ty), Ty::Block(..)) {
                     let text = format!("`{}` of an extern cannot be a `{ty}`", param.name);
                     self.report(
                         Diagnostic::error("type", span, text)
@@ -167,7 +167,7 @@ impl<'a> Lowerer<'a> {
         // Only Tofino's register actions are ever called.
         if self.tna() && &*name.name == "apply" {
             let span = self.span(name.span);
-            let id = self.ir.functions.push(p4ir::Function {
+            let id = self.emitter.ir.functions.push(p4ir::Function {
                 name: name.to_string(),
                 params: listed,
                 result: None,
@@ -197,7 +197,10 @@ impl<'a> Lowerer<'a> {
     }
 
     fn meets(&mut self, span: Span, what: &str, wanted: &Ty, given: &Ty) {
-        let (wanted, given) = (self.infer.resolve(wanted), self.infer.resolve(given));
+        let (wanted, given) = (
+            self.checker.infer.resolve(wanted),
+            self.checker.infer.resolve(given),
+        );
         if wanted != given && !wanted.is_poison() && !given.is_poison() {
             let text =
                 format!("the {what} is `{wanted}` where the method is declared, here `{given}`");
@@ -210,7 +213,7 @@ impl<'a> Lowerer<'a> {
     pub(super) fn open_ints(&mut self, tys: &mut [Ty]) -> Vec<bool> {
         let ints: Vec<bool> = tys.iter().map(|t| *t == Ty::Int).collect();
         for ty in tys.iter_mut().filter(|t| **t == Ty::Int) {
-            *ty = self.infer.fresh();
+            *ty = self.checker.infer.fresh();
         }
         ints
     }
@@ -224,7 +227,7 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) {
         for ((ty, arg), _) in tys.iter().zip(bound).zip(ints).filter(|(_, int)| **int) {
-            let given = self.infer.resolve(ty);
+            let given = self.checker.infer.resolve(ty);
             if !matches!(given, Ty::Int | Ty::Bits { .. } | Ty::Var(_) | Ty::Poison) {
                 let at = arg.map_or(span, |a| a.at.span);
                 self.error("type", at, format!("expected `int`, found `{given}`"));

@@ -15,8 +15,10 @@ mod builtin;
 mod calculation;
 mod call;
 mod cast;
+mod checker;
 mod control;
 mod decl;
+mod emitter;
 mod entries;
 mod expr;
 mod infer_call;
@@ -35,60 +37,22 @@ mod tna;
 mod unused;
 mod value;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use indexmap::IndexSet;
-use num_bigint::BigInt;
 
-use p4ir::{Architecture, Place, StmtKind, TypeId, Var, VarId, VarKind};
+use p4ir::{Architecture, Place, StmtKind, VarId, VarKind};
 
-use crate::ast::{self, NodeId, Symbol};
+use crate::ast::{self, NodeId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::p4info::{Decls, Facts, Records};
-use crate::pp::declared_by;
 use crate::source::{SourceMap, Span};
 use crate::types::Ty;
-use crate::types::infer::Infer;
 
+use checker::{Checker, Declared, Entity, Role, Scope, is_function, undeclared};
+use emitter::Emitter;
 use instance::BlockInstance;
 use value::Elab;
-
-/// What a name stands for.
-#[derive(Clone)]
-enum Entity<'a> {
-    /// A constant, variable, parameter, instance, table, action or value set.
-    Value(Elab<'a>),
-    /// A type, ready to use.
-    Type(Ty),
-    /// A declaration that makes a type of its arguments: generic records, externs, blocks, packages.
-    TypeDecl(&'a ast::Decl),
-    /// User functions and extern functions of one name.
-    Functions(Vec<&'a ast::Decl>),
-    /// An error was reported.
-    Poison,
-}
-
-type Scope<'a> = HashMap<Symbol, Declared<'a>>;
-
-/// A name in a scope.
-#[derive(Clone)]
-struct Declared<'a> {
-    entity: Entity<'a>,
-    role: Role,
-    at: Span,
-}
-
-/// What a declaration is, as far as names care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// A constant, variable, instance, action, table, type or type parameter.
-    Local,
-    /// A parameter, which no declaration of an inner block may hide.
-    Param,
-    /// A constructor's parameter: known at compile time, but not while types are made.
-    Constructor,
-}
 
 /// What kind of body is being elaborated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,61 +82,24 @@ struct FunctionInstance {
     result: Option<(VarId, Ty)>,
 }
 
-/// The walk's state.
+/// The walk: it elaborates what the checker knows, and has the emitter make what comes of it.
 pub(crate) struct Lowerer<'a> {
-    program: &'a ast::Program,
-    map: &'a SourceMap,
-    diags: Diagnostics,
-    reported: HashSet<(Option<Span>, String)>,
-    ir: p4ir::Program,
+    checker: Checker<'a>,
+    emitter: Emitter,
     facts: Facts<'a>,
-    /// Declarations at the top level by name; several for overloaded functions.
-    globals: HashMap<Symbol, Vec<&'a ast::Decl>>,
-    /// All declarations of types, by id.
-    decls: HashMap<NodeId, &'a ast::Decl>,
-    resolved: HashMap<NodeId, Entity<'a>>,
-    in_progress: HashSet<NodeId>,
     /// Parsers and controls that were elaborated.
     elaborated: HashSet<NodeId>,
-    records: HashMap<(NodeId, Vec<Ty>), Ty>,
     functions: HashMap<(NodeId, Vec<Ty>), FunctionInstance>,
-    ir_types: HashMap<Ty, TypeId>,
-    errors: HashMap<Symbol, u32>,
-    match_kinds: IndexSet<Symbol>,
-    scopes: Vec<Scope<'a>>,
-    body: Body,
-    out: p4ir::Block,
-    infer: Infer,
     blocks: Vec<BlockInstance<'a>>,
+    body: Body,
     /// Prefix of control-plane names inside the instance being elaborated, without a final dot.
     prefix: String,
     /// What is elaborated is reached from `main`.
     reached: bool,
-    /// Actions made for a table's list, with what they were made of.
-    wrapped: HashMap<p4ir::ActionId, p4ir::ActionId>,
-    /// A type is being made: constructor parameters have no value yet.
-    sizing: bool,
-    /// Type parameters that default values of a package's parameters may use.
-    default_scope: Option<(&'a [ast::TypeParam], Vec<Ty>)>,
     /// The object whose abstract method is being read.
     this: Option<Elab<'a>>,
     /// Objects of Tofino's architecture.
     tna_objects: tna::Objects,
-    /// Values of the members so far of enums that are being made.
-    open_enums: HashMap<NodeId, Vec<BigInt>>,
-    /// Present nesting.
-    depth: u32,
-    /// What the program asked for besides expressions: see [`limits`].
-    spent: limits::Spent,
-    files: BTreeMap<String, u32>,
-    types_cache: CommonTypes,
-}
-
-#[derive(Clone, Copy)]
-struct CommonTypes {
-    boolean: TypeId,
-    bit32: TypeId,
-    error: TypeId,
 }
 
 /// What lowering gives: the program, not yet validated, and what P4Info needs.
@@ -184,99 +111,58 @@ pub(crate) struct Lowered<'a> {
     pub(crate) diags: Diagnostics,
 }
 
-/// Errors of `core.p4`, in its order.
-const CORE_ERRORS: [&str; 7] = [
-    "NoError",
-    "PacketTooShort",
-    "NoMatch",
-    "StackOutOfBounds",
-    "HeaderTooShort",
-    "ParserTimeout",
-    "ParserInvalidArgument",
-];
-
 /// Nesting of expressions, instances and calls that is followed before giving up.
 const MAX_DEPTH: u32 = 200;
 
 /// Elaborates a program. The result means something only if there are no errors among the findings.
 pub(crate) fn lower<'a>(program: &'a ast::Program, map: &'a SourceMap) -> Lowered<'a> {
     let mut lowerer = Lowerer::new(program, map);
-    lowerer.collect();
-    lowerer.ir.architecture = Architecture::declared(|name| lowerer.globals.contains_key(name));
     lowerer.main();
-    let ir = lowerer.ir.clone();
+    let ir = lowerer.emitter.ir.clone();
     let facts = lowerer.facts.clone();
     lowerer.check_rest();
-    let records = lowerer.records.into_iter().filter_map(|((id, args), ty)| {
-        let plain = args.is_empty();
-        ty.record().filter(|_| plain).map(|r| (id, r.clone()))
-    });
+    let records = lowerer
+        .checker
+        .records
+        .into_iter()
+        .filter_map(|((id, args), ty)| {
+            let plain = args.is_empty();
+            ty.record().filter(|_| plain).map(|r| (id, r.clone()))
+        });
     Lowered {
         ir,
         facts,
-        decls: lowerer.decls,
+        decls: lowerer.checker.decls,
         records: records.collect(),
-        diags: lowerer.diags,
+        diags: lowerer.checker.diags,
     }
 }
 
 impl<'a> Lowerer<'a> {
     fn new(program: &'a ast::Program, map: &'a SourceMap) -> Self {
-        let mut ir = p4ir::Program::default();
-        let types_cache = CommonTypes {
-            boolean: ir.types.boolean(),
-            bit32: ir.types.bit(32),
-            error: ir.types.intern(p4ir::Type::Error),
-        };
+        let checker = Checker::new(program, map);
+        let emitter = Emitter::new(&checker);
         Self {
-            program,
-            map,
-            diags: Diagnostics::new(),
-            reported: HashSet::new(),
-            ir,
+            checker,
+            emitter,
             facts: Facts::default(),
-            globals: HashMap::new(),
-            decls: HashMap::new(),
-            resolved: HashMap::new(),
-            in_progress: HashSet::new(),
             elaborated: HashSet::new(),
-            records: HashMap::new(),
             functions: HashMap::new(),
-            ir_types: HashMap::new(),
-            errors: HashMap::new(),
-            match_kinds: IndexSet::new(),
-            scopes: Vec::new(),
+            blocks: Vec::new(),
             body: Body {
                 kind: BodyKind::Constant,
                 result: None,
                 loops: 0,
             },
-            out: Vec::new(),
-            infer: Infer::default(),
-            blocks: Vec::new(),
             prefix: String::new(),
             reached: true,
-            wrapped: HashMap::new(),
-            sizing: false,
-            default_scope: None,
             this: None,
             tna_objects: tna::Objects::default(),
-            open_enums: HashMap::new(),
-            depth: 0,
-            spent: limits::Spent::default(),
-            files: BTreeMap::new(),
-            types_cache,
         }
     }
 
-    /// Reports a finding once, however many instances it is found in.
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self
-            .reported
-            .insert((diagnostic.span, diagnostic.message.clone()))
-        {
-            self.diags.push(diagnostic);
-        }
+        self.checker.report(diagnostic);
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
@@ -288,17 +174,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn span(&mut self, span: Span) -> p4ir::Span {
-        let at = self.map.location(span);
-        let next = self.files.len() as u32;
-        let file = *self.files.entry(at.file.to_string()).or_insert(next);
-        if file == next {
-            self.ir.files.push(at.file.to_string());
-        }
-        p4ir::Span {
-            file,
-            line: at.line,
-            column: at.column,
-        }
+        self.emitter.span(&self.checker, span)
     }
 
     /// Appends a statement to the current block.
@@ -307,42 +183,40 @@ impl<'a> Lowerer<'a> {
             self.error("const", span, "this is not a compile-time constant");
             return;
         }
-        self.spend(1);
-        let span = self.span(span);
-        self.out.push(p4ir::Stmt { kind, span });
+        self.emitter.push(&self.checker, kind, span);
     }
 
     /// Runs `f` with an empty block and returns what it emitted.
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (p4ir::Block, T) {
-        let outer = std::mem::take(&mut self.out);
+        let outer = std::mem::take(&mut self.emitter.out);
         let result = f(self);
-        (std::mem::replace(&mut self.out, outer), result)
+        (std::mem::replace(&mut self.emitter.out, outer), result)
     }
 
     /// Runs `f` with one more scope.
     fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
-        self.scopes.push(Scope::new());
+        self.checker.scopes.push(Scope::new());
         let result = f(self);
-        self.scopes.pop();
+        self.checker.scopes.pop();
         result
     }
 
     /// Runs `f` where only top-level names are visible, as a body of its own.
     fn detached<T>(&mut self, body: Body, f: impl FnOnce(&mut Self) -> T) -> T {
-        let scopes = std::mem::take(&mut self.scopes);
-        let out = std::mem::take(&mut self.out);
+        let scopes = std::mem::take(&mut self.checker.scopes);
+        let out = std::mem::take(&mut self.emitter.out);
         let body = std::mem::replace(&mut self.body, body);
-        self.scopes.push(Scope::new());
+        self.checker.scopes.push(Scope::new());
         let result = f(self);
-        self.scopes = scopes;
-        self.out = out;
+        self.checker.scopes = scopes;
+        self.emitter.out = out;
         self.body = body;
         result
     }
 
     /// Guards recursion over nesting; `None` (and an error) when it is too deep, or when the program is too large to go on.
     fn deeper<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.depth >= MAX_DEPTH {
+        if self.checker.depth >= MAX_DEPTH {
             let text = format!(
                 "this is nested too deeply: declarations, statements and expressions may be nested {MAX_DEPTH} levels"
             );
@@ -352,22 +226,15 @@ impl<'a> Lowerer<'a> {
         if !self.has_room(span) {
             return None;
         }
-        self.depth += 1;
+        self.checker.depth += 1;
         let result = f(self);
-        self.depth -= 1;
+        self.checker.depth -= 1;
         Some(result)
     }
 
     fn new_var(&mut self, name: &str, ty: &Ty, kind: VarKind, span: Span) -> VarId {
         self.store_words(ty, span);
-        let ty = self.ir_ty(ty);
-        let span = self.span(span);
-        self.ir.vars.push(Var {
-            name: name.to_owned(),
-            ty,
-            kind,
-            span,
-        })
+        self.emitter.var(&self.checker, name, ty, kind, span)
     }
 
     fn temp(&mut self, ty: &Ty, span: Span) -> Place {
@@ -379,48 +246,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn declare_as(&mut self, role: Role, name: &ast::Ident, entity: Entity<'a>) {
-        let Some(scope) = self.scopes.last_mut() else {
-            return;
-        };
-        let declared = Declared {
-            entity,
-            role,
-            at: name.span,
-        };
-        if let Some(earlier) = scope.insert(name.name.clone(), declared) {
-            self.report(
-                Diagnostic::error(
-                    "name",
-                    name.span,
-                    format!("`{name}` is declared twice in this scope"),
-                )
-                .with_related(earlier.at, "first declared here"),
-            );
-        }
-    }
-
-    /// A declaration inside a block must not hide a parameter.
-    fn check_shadowing(&mut self, name: &ast::Ident) {
-        let outer = self.scopes.iter().rev().skip(1);
-        let hidden = outer.filter_map(|s| s.get(&name.name)).next();
-        let Some(Declared {
-            role: Role::Param | Role::Constructor,
-            at,
-            ..
-        }) = hidden
-        else {
-            return;
-        };
-        let at = *at;
-        self.report(
-            Diagnostic::error(
-                "name",
-                name.span,
-                format!("`{name}` hides the parameter `{name}`"),
-            )
-            .with_related(at, "the parameter is declared here")
-            .with_help("give one of them another name"),
-        );
+        self.checker.declare(role, name, entity);
     }
 
     /// What a name stands for here.
@@ -431,7 +257,7 @@ impl<'a> Lowerer<'a> {
                 let d = undeclared(path);
                 let d = match d.help {
                     Some(_) => d,
-                    None => d.with_nearest(&path.name.name, self.names(path)),
+                    None => d.with_nearest(&path.name.name, self.checker.names(path)),
                 };
                 self.report(d);
                 Entity::Poison
@@ -441,26 +267,16 @@ impl<'a> Lowerer<'a> {
 
     /// Whether the program is made for v1model, whose rules then hold too.
     fn v1model(&self) -> bool {
-        self.ir.architecture == Some(Architecture::V1Model)
-    }
-
-    /// All names that could have been meant, in order.
-    fn names(&self, path: &ast::Path) -> Vec<&str> {
-        let scopes = self.scopes.iter().filter(|_| !path.absolute);
-        let mut names: Vec<&str> = scopes.flat_map(|s| s.keys().map(|k| &**k)).collect();
-        names.extend(self.globals.keys().map(|k| &**k));
-        names.sort_unstable();
-        names.dedup();
-        names
+        self.emitter.ir.architecture == Some(Architecture::V1Model)
     }
 
     fn find(&mut self, path: &ast::Path) -> Option<Entity<'a>> {
         if !path.absolute {
-            for scope in self.scopes.iter().rev() {
+            for scope in self.checker.scopes.iter().rev() {
                 let Some(declared) = scope.get(&path.name.name) else {
                     continue;
                 };
-                if self.sizing && declared.role == Role::Constructor {
+                if self.checker.sizing && declared.role == Role::Constructor {
                     let (at, text) = (
                         declared.at,
                         "a type cannot depend on a constructor parameter",
@@ -475,22 +291,13 @@ impl<'a> Lowerer<'a> {
             }
         }
         match self.global(&path.name.name) {
-            None => self.match_kind(&path.name.name),
+            None => self.checker.match_kind(&path.name.name),
             known => known,
         }
     }
 
-    /// A match kind is a value too.
-    fn match_kind(&self, name: &str) -> Option<Entity<'a>> {
-        let index = self.match_kinds.get_index_of(name)? as u32;
-        Some(Entity::Value(Elab::new(
-            Ty::MatchKind,
-            value::Val::Enum(index),
-        )))
-    }
-
     fn global(&mut self, name: &str) -> Option<Entity<'a>> {
-        let decls = self.globals.get(name)?.clone();
+        let decls = self.checker.globals.get(name)?.clone();
         match decls.as_slice() {
             [only] if !is_function(only) => Some(self.resolve(only)),
             all => Some(Entity::Functions(
@@ -499,111 +306,17 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Takes in the names of the top level, all errors and match kinds.
-    fn collect(&mut self) {
-        for (i, name) in CORE_ERRORS.iter().enumerate() {
-            self.errors.insert(Symbol::from(*name), i as u32);
-            self.ir.errors.push((*name).to_owned());
-        }
-        let program = self.program;
-        for decl in &program.decls {
-            self.decls.insert(decl.at.id, decl);
-            match &decl.kind {
-                ast::DeclKind::Error(names) => self.collect_errors(names),
-                ast::DeclKind::MatchKind(names) => {
-                    for kind in names {
-                        if !self.match_kinds.insert(kind.name.clone()) {
-                            let text = format!("match kind `{kind}` is declared twice");
-                            self.error("name", kind.span, text);
-                        }
-                    }
-                }
-                ast::DeclKind::Typedef(t) => {
-                    if let ast::TypedefTarget::Declared { decl: inner, .. } = &t.target {
-                        self.decls.insert(inner.at.id, inner);
-                        self.collect_global(inner);
-                    }
-                    self.collect_global(decl);
-                }
-                _ => self.collect_global(decl),
-            }
-        }
-    }
-
-    fn collect_errors(&mut self, names: &[ast::Ident]) {
-        for ident in names {
-            let next = self.ir.errors.len() as u32;
-            if let Some(&known) = self.errors.get(&ident.name) {
-                let core = (known as usize) < CORE_ERRORS.len();
-                if !core {
-                    self.error(
-                        "name",
-                        ident.span,
-                        format!("error `{ident}` is declared twice"),
-                    );
-                }
-                continue;
-            }
-            self.errors.insert(ident.name.clone(), next);
-            self.ir.errors.push(ident.name.to_string());
-        }
-    }
-
-    fn collect_global(&mut self, decl: &'a ast::Decl) {
-        let Some(name) = decl.name() else {
-            return;
-        };
-        let known = self.globals.entry(name.name.clone()).or_default();
-        let earlier = known
-            .iter()
-            .find(|d| !(is_function(d) && is_function(decl)))
-            .copied();
-        match earlier {
-            None => known.push(decl),
-            // An announced extern, or a parser/control type followed by its definition of the same name.
-            Some(first) if matches!(first.kind, ast::DeclKind::ExternForward(_)) => {
-                known.retain(|d| !std::ptr::eq(*d, first));
-                known.push(decl);
-            }
-            Some(_) if matches!(decl.kind, ast::DeclKind::ExternForward(_)) => {}
-            Some(first) => {
-                let before = first.name().map_or(first.at.span, |n| n.span);
-                self.report(
-                    Diagnostic::error("name", name.span, format!("`{name}` is declared twice"))
-                        .with_related(before, "first declared here"),
-                );
-            }
-        }
-    }
-
     /// Elaborates what `main` did not reach, only for its errors.
     fn check_rest(&mut self) {
         self.reached = false;
-        let program = self.program;
+        let program = self.checker.program;
         for decl in &program.decls {
-            if self.diags.is_full() {
+            if self.checker.diags.is_full() {
                 return;
             }
             self.check_unused(decl);
         }
     }
-}
-
-/// That a name is not declared, and the file to include if it is a built-in one's.
-fn undeclared(path: &ast::Path) -> Diagnostic {
-    let name = &path.name;
-    let d = Diagnostic::error("name", name.span, format!("`{name}` is not declared"));
-    match declared_by(&name.name) {
-        Some(file) => d.with_help(format!("`#include <{file}>` declares it")),
-        None => d,
-    }
-}
-
-fn is_function(decl: &ast::Decl) -> bool {
-    matches!(
-        decl.kind,
-        ast::DeclKind::Function(_) | ast::DeclKind::ExternFunction(_)
-    )
 }
 
 /// A shared list of parameters' names and types, for messages and P4Info.

@@ -58,7 +58,7 @@ impl<'a> Lowerer<'a> {
         let ty = self.ir_ty(&e.ty);
         Elab::new(
             e.ty.clone(),
-            Val::Expr(self.ir.add_expr(ExprKind::Unary(op, id), ty)),
+            Val::Expr(self.emitter.ir.add_expr(ExprKind::Unary(op, id), ty)),
         )
     }
 
@@ -69,9 +69,9 @@ impl<'a> Lowerer<'a> {
         span: Span,
         right: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let mark = self.out.len();
+        let mark = self.emitter.out.len();
         let result = right(self);
-        if self.out.len() > mark {
+        if self.emitter.out.len() > mark {
             self.spill(left, mark, span);
         }
         result
@@ -94,7 +94,7 @@ impl<'a> Lowerer<'a> {
                     kind,
                     span: self.span(span),
                 };
-                self.out.insert(mark, stmt);
+                self.emitter.out.insert(mark, stmt);
                 e.val = Val::Place {
                     place: temp,
                     writable: false,
@@ -103,9 +103,9 @@ impl<'a> Lowerer<'a> {
             Val::Agg(all) => {
                 let mut mark = mark;
                 for part in all {
-                    let before = self.out.len();
+                    let before = self.emitter.out.len();
                     self.spill(part, mark, span);
-                    mark += self.out.len() - before;
+                    mark += self.emitter.out.len() - before;
                 }
             }
             _ => {}
@@ -178,7 +178,10 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Option<(Elab<'a>, Elab<'a>)> {
         let (a, b) = (self.strip_enum(a), self.strip_enum(b));
-        let (ta, tb) = (self.infer.resolve(&a.ty), self.infer.resolve(&b.ty));
+        let (ta, tb) = (
+            self.checker.infer.resolve(&a.ty),
+            self.checker.infer.resolve(&b.ty),
+        );
         if matches!(ta, Ty::Param(..)) || matches!(tb, Ty::Param(..)) {
             return None;
         }
@@ -290,7 +293,7 @@ impl<'a> Lowerer<'a> {
         let ir = self.ir_ty(ty);
         Elab::new(
             ty.clone(),
-            Val::Expr(self.ir.add_expr(ExprKind::Binary(op, x, y), ir)),
+            Val::Expr(self.emitter.ir.add_expr(ExprKind::Binary(op, x, y), ir)),
         )
     }
 
@@ -386,10 +389,10 @@ impl<'a> Lowerer<'a> {
             Val::Bool(x) => Elab::boolean(!x),
             Val::Poison => equal,
             // One operation where one is enough.
-            Val::Expr(id) => match self.ir.exprs[id].kind.clone() {
+            Val::Expr(id) => match self.emitter.ir.exprs[id].kind.clone() {
                 ExprKind::Binary(Ir::Eq, x, y) => {
-                    let ty = self.types_cache.boolean;
-                    let id = self.ir.add_expr(ExprKind::Binary(Ir::Ne, x, y), ty);
+                    let ty = self.emitter.common.boolean;
+                    let id = self.emitter.ir.add_expr(ExprKind::Binary(Ir::Ne, x, y), ty);
                     Elab::new(Ty::Bool, Val::Expr(id))
                 }
                 _ => self.unary_expr(IrUnary::Not, &equal, span),
@@ -405,7 +408,10 @@ impl<'a> Lowerer<'a> {
         b: Elab<'a>,
         span: Span,
     ) -> Option<(Elab<'a>, Elab<'a>)> {
-        let (ta, tb) = (self.infer.resolve(&a.ty), self.infer.resolve(&b.ty));
+        let (ta, tb) = (
+            self.checker.infer.resolve(&a.ty),
+            self.checker.infer.resolve(&b.ty),
+        );
         if matches!(ta, Ty::Param(..)) && ta == tb {
             self.error(
                 "type",
@@ -447,7 +453,7 @@ impl<'a> Lowerer<'a> {
         if Self::is_scalar(&a.ty) {
             return self.binary_expr(Ir::Eq, a, b, &Ty::Bool, span);
         }
-        let count = Self::component_types(&a.ty).len();
+        let count = a.ty.components().len();
         let mut parts = Vec::new();
         for i in 0..count as u32 {
             let (x, y) = (self.component(a, i, span), self.component(b, i, span));
@@ -485,8 +491,11 @@ impl<'a> Lowerer<'a> {
     pub(super) fn validity(&mut self, e: &Elab<'a>) -> Elab<'a> {
         match &e.val {
             Val::Place { place, .. } => {
-                let ty = self.types_cache.boolean;
-                let id = self.ir.add_expr(ExprKind::IsValid(place.clone()), ty);
+                let ty = self.emitter.common.boolean;
+                let id = self
+                    .emitter
+                    .ir
+                    .add_expr(ExprKind::IsValid(place.clone()), ty);
                 Elab::new(Ty::Bool, Val::Expr(id))
             }
             Val::Invalid => Elab::boolean(false),
@@ -601,7 +610,7 @@ impl<'a> Lowerer<'a> {
         };
         if let Val::Bool(x) = c.val {
             let (block, value) = if x { (then_block, a) } else { (other_block, b) };
-            self.out.extend(block);
+            self.emitter.out.extend(block);
             return value;
         }
         let ty = a.ty.clone();
@@ -609,15 +618,18 @@ impl<'a> Lowerer<'a> {
             let cond = self.scalar(&c, span);
             let (then, other) = (self.scalar(&a, span), self.scalar(&b, span));
             let ir = self.ir_ty(&ty);
-            let id = self.ir.add_expr(ExprKind::Mux { cond, then, other }, ir);
+            let id = self
+                .emitter
+                .ir
+                .add_expr(ExprKind::Mux { cond, then, other }, ir);
             return Elab::new(ty, Val::Expr(id));
         }
         let temp = self.temp(&ty, span);
         let cond = self.scalar(&c, span);
         let finish = |s: &mut Self, block: p4ir::Block, value: Elab<'a>| {
-            let outer = std::mem::replace(&mut s.out, block);
+            let outer = std::mem::replace(&mut s.emitter.out, block);
             s.store(&temp, &ty, value, span);
-            std::mem::replace(&mut s.out, outer)
+            std::mem::replace(&mut s.emitter.out, outer)
         };
         let then = finish(self, then_block, a);
         let other = finish(self, other_block, b);
@@ -675,7 +687,11 @@ impl<'a> Lowerer<'a> {
         let ir = self.ir_ty(&ty);
         Elab::new(
             ty,
-            Val::Expr(self.ir.add_expr(ExprKind::Slice { value, hi, lo }, ir)),
+            Val::Expr(
+                self.emitter
+                    .ir
+                    .add_expr(ExprKind::Slice { value, hi, lo }, ir),
+            ),
         )
     }
 
@@ -683,7 +699,7 @@ impl<'a> Lowerer<'a> {
     pub(super) fn union_validity(&mut self, e: &Elab<'a>, span: Span) -> Elab<'a> {
         let mut any = Elab::boolean(false);
         if e.ty.record().is_some_and(|r| r.kind == RecordKind::Union) {
-            for i in 0..Self::component_types(&e.ty).len() {
+            for i in 0..e.ty.components().len() {
                 let member = self.component(e, i as u32, span);
                 let valid = self.validity(&member);
                 any = self.or(any, valid, span);

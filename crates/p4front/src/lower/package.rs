@@ -21,7 +21,7 @@ impl<'a> Lowerer<'a> {
                 val: Val::Object(Object::Package(package)),
                 ..
             })) => {
-                self.ir.main = *package;
+                self.emitter.ir.main = *package;
             }
             Some(Entity::Value(_) | Entity::Poison) => {}
             _ => self.report(
@@ -41,7 +41,7 @@ impl<'a> Lowerer<'a> {
         let Ty::Package(_, name, targs) = ty else {
             return Elab::poison();
         };
-        let Some(decl) = self.decls.get(&id).copied() else {
+        let Some(decl) = self.checker.decls.get(&id).copied() else {
             return Elab::poison();
         };
         let DeclKind::Package(callable) = &decl.kind else {
@@ -53,15 +53,16 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let scope = (callable.type_params.as_slice(), targs.to_vec());
-        let outer = self.default_scope.replace(scope);
+        let outer = self.checker.default_scope.replace(scope);
         let values = self.constructor_args(&what, &callable.params, &tys, args, span);
-        self.default_scope = outer;
+        self.checker.default_scope = outer;
         let Some(values) = values else {
             return Elab::poison();
         };
         let mut used = callable.params.iter().zip(&tys).zip(&bound);
-        let open = used
-            .find(|((p, ty), arg)| arg.is_none() && p.default.is_some() && !self.infer.known(ty));
+        let open = used.find(|((p, ty), arg)| {
+            arg.is_none() && p.default.is_some() && !self.checker.infer.known(ty)
+        });
         if let Some(((param, _), _)) = open {
             let text = format!("the type arguments of `{name}` cannot be inferred");
             self.report(
@@ -106,7 +107,7 @@ impl<'a> Lowerer<'a> {
             args: out,
         };
         Elab::new(
-            self.infer.resolve(ty),
+            self.checker.infer.resolve(ty),
             Val::Object(Object::Package(Box::new(package))),
         )
     }
@@ -128,7 +129,7 @@ impl<'a> Lowerer<'a> {
         let own = decl.name().map_or(String::new(), |n| n.to_string());
         self.blocks[index].name = own;
         let keys = match declared {
-            Ty::Block(id, _, targs) => match self.decls.get(id).copied() {
+            Ty::Block(id, _, targs) => match self.checker.decls.get(id).copied() {
                 Some(ty) => self.block_types(ty, targs, Self::apply_params(ty)),
                 None => Vec::new(),
             },
@@ -139,7 +140,7 @@ impl<'a> Lowerer<'a> {
         let tys = self.block_types(decl, &targs, params);
         let mut bindings = Vec::new();
         for (i, (param, ty)) in params.iter().zip(&tys).enumerate() {
-            let ty = self.infer.resolve(ty);
+            let ty = self.checker.infer.resolve(ty);
             if !ty.is_data() {
                 bindings.push(Bound::Object(Elab::new(ty, Val::Object(Object::Packet))));
                 continue;
@@ -183,10 +184,12 @@ impl<'a> Lowerer<'a> {
             return false;
         };
         if wid == gid {
-            return self.infer.unify(wanted, given);
+            return self.checker.infer.unify(wanted, given);
         }
-        let (Some(w), Some(g)) = (self.decls.get(wid).copied(), self.decls.get(gid).copied())
-        else {
+        let (Some(w), Some(g)) = (
+            self.checker.decls.get(wid).copied(),
+            self.checker.decls.get(gid).copied(),
+        ) else {
             return false;
         };
         let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
@@ -230,8 +233,11 @@ impl<'a> Lowerer<'a> {
                     .with_related(y.at.span, "declared here"),
                 );
                 ok = false;
-            } else if !self.infer.unify(tx, ty) {
-                let (tx, ty) = (self.infer.resolve(tx), self.infer.resolve(ty));
+            } else if !self.checker.infer.unify(tx, ty) {
+                let (tx, ty) = (
+                    self.checker.infer.resolve(tx),
+                    self.checker.infer.resolve(ty),
+                );
                 self.report(
                     Diagnostic::error(
                         "type",

@@ -20,7 +20,10 @@ type States = HashMap<Symbol, StateId>;
 impl<'a> Lowerer<'a> {
     /// The body of a parser whose parameters are declared (and reset in the current block).
     pub(super) fn parser_body(&mut self, p: &'a ast::Parser, params: Vec<p4ir::Param>) -> ParserId {
-        let first = (self.ir.value_sets.len(), self.ir.parsers.len());
+        let first = (
+            self.emitter.ir.value_sets.len(),
+            self.emitter.ir.parsers.len(),
+        );
         for local in &p.locals {
             match &local.kind {
                 DeclKind::Variable(v) => self.variable(v),
@@ -37,7 +40,7 @@ impl<'a> Lowerer<'a> {
                 ),
             }
         }
-        let init = std::mem::take(&mut self.out);
+        let init = std::mem::take(&mut self.emitter.out);
         let (states, mut ids) = self.declare_states(p);
         for (state, id) in p.states.iter().zip(&ids) {
             self.state(state, *id, &states);
@@ -59,11 +62,11 @@ impl<'a> Lowerer<'a> {
             init,
             start,
             states: ids,
-            value_sets: self.ir.value_sets.keys().skip(first.0).collect(),
-            subparsers: self.ir.parsers.keys().skip(first.1).collect(),
+            value_sets: self.emitter.ir.value_sets.keys().skip(first.0).collect(),
+            subparsers: self.emitter.ir.parsers.keys().skip(first.1).collect(),
             span: self.span(p.signature.name.span),
         };
-        self.ir.parsers.push(parser)
+        self.emitter.ir.parsers.push(parser)
     }
 
     /// A parser that can only go round in circles is an error.
@@ -72,7 +75,7 @@ impl<'a> Lowerer<'a> {
         let mut next = 0;
         while let Some(id) = seen.get(next).copied() {
             next += 1;
-            let targets: Vec<Target> = match &self.ir.states[id].transition {
+            let targets: Vec<Target> = match &self.emitter.ir.states[id].transition {
                 Transition::Goto(target) => vec![*target],
                 Transition::Select { cases, .. } => {
                     let total = cases.iter().any(|c| match &c.matches {
@@ -105,7 +108,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn empty_state(&mut self) -> StateId {
-        self.ir.states.push(State {
+        self.emitter.ir.states.push(State {
             name: String::new(),
             body: Vec::new(),
             transition: Transition::Goto(Target::Reject),
@@ -119,8 +122,8 @@ impl<'a> Lowerer<'a> {
         let mut ids = Vec::new();
         for state in &p.states {
             let id = self.empty_state();
-            self.ir.states[id].name = state.name.to_string();
-            self.ir.states[id].span = self.span(state.name.span);
+            self.emitter.ir.states[id].name = state.name.to_string();
+            self.emitter.ir.states[id].span = self.span(state.name.span);
             ids.push(id);
             if matches!(&*state.name.name, "accept" | "reject") {
                 self.error(
@@ -159,8 +162,8 @@ impl<'a> Lowerer<'a> {
                 }
             })
         });
-        self.ir.states[id].body = body;
-        self.ir.states[id].transition = transition;
+        self.emitter.ir.states[id].body = body;
+        self.emitter.ir.states[id].transition = transition;
     }
 
     fn target(&mut self, name: &ast::Ident, states: &States) -> Target {
@@ -186,7 +189,7 @@ impl<'a> Lowerer<'a> {
     /// A `select` that matches nothing leads to a state that raises `NoMatch` (P4_16 12.6). On Tofino `reject` does so
     /// too: there it ends the packet with an error, which v1model's does not.
     fn no_match(&mut self, ids: &mut Vec<StateId>, span: Span) {
-        let refused = StateId::new(self.ir.states.len());
+        let refused = StateId::new(self.emitter.ir.states.len());
         let tna = self.tna();
         let to = |target: &mut Target| {
             let rejects = tna && *target == Target::Reject;
@@ -197,7 +200,7 @@ impl<'a> Lowerer<'a> {
         };
         let mut used = false;
         for id in ids.iter() {
-            match &mut self.ir.states[*id].transition {
+            match &mut self.emitter.ir.states[*id].transition {
                 Transition::Goto(target) => used |= to(target),
                 Transition::Select { keys, cases } => {
                     for case in cases.iter_mut() {
@@ -217,18 +220,18 @@ impl<'a> Lowerer<'a> {
         if !used {
             return;
         }
-        let boolean = self.ir.types.boolean();
+        let boolean = self.emitter.ir.types.boolean();
         let never = p4ir::ExprKind::Const(Const::Bool(false));
-        let cond = self.ir.add_expr(never, boolean);
-        let no_match = self.ir.error_index("NoMatch").unwrap_or(0);
+        let cond = self.emitter.ir.add_expr(never, boolean);
+        let no_match = self.emitter.ir.error_index("NoMatch").unwrap_or(0);
         let kind = p4ir::ExprKind::Const(Const::Error(no_match));
-        let error = self.ir.add_expr(kind, self.types_cache.error);
+        let error = self.emitter.ir.add_expr(kind, self.emitter.common.error);
         let span = self.span(span);
         let body = vec![Stmt {
             kind: StmtKind::Verify { cond, error },
             span,
         }];
-        ids.push(self.ir.states.push(State {
+        ids.push(self.emitter.ir.states.push(State {
             name: "reject".to_owned(),
             body,
             transition: Transition::Goto(Target::Reject),
@@ -245,9 +248,9 @@ impl<'a> Lowerer<'a> {
     ) -> Transition {
         let mut values: Vec<Elab<'a>> = Vec::new();
         for key in keys {
-            let mark = self.out.len();
+            let mark = self.emitter.out.len();
             let value = self.expr(key, None);
-            if self.out.len() > mark {
+            if self.emitter.out.len() > mark {
                 for earlier in &mut values {
                     self.spill(earlier, mark, key.at.span);
                 }
@@ -265,7 +268,10 @@ impl<'a> Lowerer<'a> {
             }
             self.flatten_key(value, key, &mut flat);
         }
-        let tys: Vec<Ty> = values.iter().map(|v| self.infer.resolve(&v.ty)).collect();
+        let tys: Vec<Ty> = values
+            .iter()
+            .map(|v| self.checker.infer.resolve(&v.ty))
+            .collect();
         let tys: Vec<Ty> = tys.iter().map(shape).collect();
         let mut out = Vec::new();
         for case in cases {
@@ -293,7 +299,7 @@ impl<'a> Lowerer<'a> {
             out.push(value.clone());
             return;
         }
-        for i in 0..Self::component_types(&value.ty).len() {
+        for i in 0..value.ty.components().len() {
             let part = self.component(value, i as u32, key.at.span);
             self.flatten_key(&part, key, out);
         }
@@ -311,7 +317,7 @@ impl<'a> Lowerer<'a> {
                 ..
             })) = self.find(path)
         {
-            let fields = self.ir.value_sets[id].fields.len();
+            let fields = self.emitter.ir.value_sets[id].fields.len();
             let keys: usize = tys.iter().map(leaves).sum();
             if fields != keys {
                 let text = format!("the value set has {fields} fields, the select {keys} keys");
@@ -333,7 +339,7 @@ impl<'a> Lowerer<'a> {
         let mut fields = Vec::new();
         match &ty {
             Ty::Record(r) if r.kind == RecordKind::Struct => {
-                let ast_fields = match self.decls.get(&r.decl).map(|d| &d.kind) {
+                let ast_fields = match self.checker.decls.get(&r.decl).map(|d| &d.kind) {
                     Some(DeclKind::Composite(c)) => c.fields.as_slice(),
                     _ => &[],
                 };
@@ -397,7 +403,7 @@ impl<'a> Lowerer<'a> {
             annotations: self.annotations(&decl.annotations),
             span: self.span(v.name.span),
         };
-        let id = self.ir.value_sets.push(set);
+        let id = self.emitter.ir.value_sets.push(set);
         self.facts.value_set(id, &decl.annotations, ty);
         self.declare(
             &v.name,
@@ -419,5 +425,5 @@ fn leaves(ty: &Ty) -> usize {
     if Lowerer::is_scalar(ty) {
         return 1;
     }
-    Lowerer::component_types(ty).iter().map(leaves).sum()
+    ty.components().iter().map(leaves).sum()
 }

@@ -81,7 +81,7 @@ impl<'a> Lowerer<'a> {
     /// A declaration inside a block.
     fn local(&mut self, decl: &'a ast::Decl) {
         if let Some(name) = decl.name() {
-            self.check_shadowing(name);
+            self.checker.check_shadowing(name);
         }
         match &decl.kind {
             DeclKind::Variable(v) => self.variable(v),
@@ -137,8 +137,8 @@ impl<'a> Lowerer<'a> {
             }
         });
         match cond.val {
-            Val::Bool(true) => self.out.extend(then),
-            Val::Bool(false) => self.out.extend(other),
+            Val::Bool(true) => self.emitter.out.extend(then),
+            Val::Bool(false) => self.emitter.out.extend(other),
             _ => {
                 let cond = self.scalar(&cond, span);
                 if !(then.is_empty() && other.is_empty()) {

@@ -47,13 +47,13 @@ impl<'a> Lowerer<'a> {
     pub(super) fn table(&mut self, decl: &'a ast::Decl, t: &'a ast::Table) -> TableId {
         // Inside, the table's name means the table, which has no value.
         let itself = Entity::Value(Elab::new(Ty::Table, Val::Poison));
-        self.scopes.push(super::Scope::new());
+        self.checker.scopes.push(super::Scope::new());
         self.declare(&t.name, itself);
         let (prologue, (keys, key_tys)) = self.nested(|s| s.keys(t));
         let mut actions = self.action_list(t);
         let default_action = self.default_action(t, &mut actions);
         let (entries, const_entries) = self.entries(t, &keys, &key_tys, &actions);
-        self.scopes.pop();
+        self.checker.scopes.pop();
         self.spend(TABLE_NODES);
         let name = self.control_plane_name(&t.name.name, &decl.annotations, t.name.span);
         let mut table = Table {
@@ -72,7 +72,7 @@ impl<'a> Lowerer<'a> {
             span: self.span(t.name.span),
         };
         self.properties(t, &mut table);
-        let id = self.ir.tables.push(table);
+        let id = self.emitter.ir.tables.push(table);
         self.facts.table(id, decl, t, key_tys);
         id
     }
@@ -82,11 +82,11 @@ impl<'a> Lowerer<'a> {
         let mut named = Vec::new();
         for element in t.key() {
             let span = element.at.span;
-            if !self.match_kinds.contains(&element.match_kind.name) {
+            if !self.checker.match_kinds.contains(&element.match_kind.name) {
                 let wrong = &element.match_kind;
                 let text = format!("`{wrong}` is not a match kind");
                 let d = Diagnostic::error("name", wrong.span, text);
-                let known = self.match_kinds.iter().map(|kind| &**kind);
+                let known = self.checker.match_kinds.iter().map(|kind| &**kind);
                 let d = match declared_by(&wrong.name) {
                     Some(file) => d.with_help(format!("`#include <{file}>` declares it")),
                     None => d.with_known("match kinds", &wrong.name, known),
@@ -184,7 +184,7 @@ impl<'a> Lowerer<'a> {
     fn field_name(&mut self, base: &'a ast::Expr, member: &ast::Ident) -> String {
         let (_, value) = self.nested(|s| s.expr(base, None));
         let declared = match &value.ty {
-            Ty::Record(r) => self.decls.get(&r.decl).map(|d| &d.kind),
+            Ty::Record(r) => self.checker.decls.get(&r.decl).map(|d| &d.kind),
             _ => None,
         };
         let annotations = match declared {
@@ -205,7 +205,7 @@ impl<'a> Lowerer<'a> {
             let d = undeclared(path);
             let d = match d.help {
                 Some(_) => d,
-                None => d.with_known("actions", &path.name.name, self.actions(path)),
+                None => d.with_known("actions", &path.name.name, self.checker.actions(path)),
             };
             self.report(d);
             return None;
@@ -225,23 +225,6 @@ impl<'a> Lowerer<'a> {
                 None
             }
         }
-    }
-
-    /// All actions that could have been meant, in order.
-    fn actions(&self, path: &ast::Path) -> Vec<&str> {
-        let is_action = |entity: &Entity<'a>| matches!(entity, Entity::Value(value) if matches!(value.val, Val::Action(_)));
-        let scopes = self.scopes.iter().filter(|_| !path.absolute).flatten();
-        let local = scopes.filter(|(_, declared)| is_action(&declared.entity));
-        let action = |decl: &&ast::Decl| matches!(decl.kind, ast::DeclKind::Action(_));
-        let global = self
-            .globals
-            .iter()
-            .filter(|(_, all)| all.iter().any(action));
-        let mut names: Vec<&str> = local.map(|(name, _)| &**name).collect();
-        names.extend(global.map(|(name, _)| &**name));
-        names.sort_unstable();
-        names.dedup();
-        names
     }
 
     fn action_list(&mut self, t: &'a ast::Table) -> ActionList<'a> {
@@ -363,10 +346,10 @@ impl<'a> Lowerer<'a> {
         let action = p4ir::Action {
             params,
             body,
-            ..self.ir.actions[info.id].clone()
+            ..self.emitter.ir.actions[info.id].clone()
         };
-        let id = self.ir.actions.push(action);
-        self.wrapped.insert(id, info.id);
+        let id = self.emitter.ir.actions.push(action);
+        self.emitter.wrapped.insert(id, info.id);
         self.facts.same_action(id, info.id);
         id
     }
@@ -767,7 +750,7 @@ impl<'a> Lowerer<'a> {
             }
             return None;
         };
-        let given = &self.ir.externs[id].ty;
+        let given = &self.emitter.ir.externs[id].ty;
         if given.is_managed() && !wanted.contains(given) {
             let names: Vec<&str> = wanted.iter().map(ExternType::name).collect();
             let text = format!(

@@ -47,14 +47,17 @@ pub(super) struct Objects {
 impl<'a> Lowerer<'a> {
     /// Whether the program is made for `tna.p4` or `t2na.p4`.
     pub(super) fn tna(&self) -> bool {
-        self.ir.architecture.is_some_and(Architecture::is_tofino)
+        self.emitter
+            .ir
+            .architecture
+            .is_some_and(Architecture::is_tofino)
     }
 
     /// A selector with the arguments that v1model's has.
     pub(super) fn tna_selector(&mut self, instance: &mut ExternInstance, values: &[Elab<'a>]) {
         let object = |at: usize, name: &str| match values.get(at).map(|v| &v.val) {
             Some(Val::Object(Object::Extern(id))) => {
-                let args = self.ir.externs[*id].args.iter();
+                let args = self.emitter.ir.externs[*id].args.iter();
                 args.clone().find(|(n, _)| n == name).map(|(_, e)| *e)
             }
             _ => None,
@@ -70,7 +73,7 @@ impl<'a> Lowerer<'a> {
 
     /// Notes down what calls of a new object will need.
     pub(super) fn tna_made(&mut self, id: ExternId, targs: &[Ty], values: &[Elab<'a>], span: Span) {
-        match &self.ir.externs[id].ty {
+        match &self.emitter.ir.externs[id].ty {
             ty @ (ExternType::Checksum | ExternType::ParserCounter) => {
                 let width = if *ty == ExternType::Checksum { 16 } else { 8 };
                 let sum = self.temp(&Ty::bit(width), span);
@@ -136,7 +139,7 @@ impl<'a> Lowerer<'a> {
         let (mut bits, mut width) = (BigUint::default(), 0);
         for leaf in leaves {
             let leaf_width = self.expr_width(leaf);
-            let value = match &self.ir.exprs[leaf].kind {
+            let value = match &self.emitter.ir.exprs[leaf].kind {
                 ExprKind::Const(Const::Bits(value)) => value.clone(),
                 ExprKind::Const(Const::Bool(value)) => u32::from(*value).into(),
                 _ => return,
@@ -144,9 +147,12 @@ impl<'a> Lowerer<'a> {
             bits = (bits << leaf_width) | value;
             width += leaf_width;
         }
-        let ty = self.ir.types.bit(width);
-        let value = self.ir.add_expr(ExprKind::Const(Const::Bits(bits)), ty);
-        let args = &mut self.ir.externs[id].args;
+        let ty = self.emitter.ir.types.bit(width);
+        let value = self
+            .emitter
+            .ir
+            .add_expr(ExprKind::Const(Const::Bits(bits)), ty);
+        let args = &mut self.emitter.ir.externs[id].args;
         args.retain(|(name, _)| name != "initial_value");
         args.push(("initial_value".to_owned(), value));
     }
@@ -165,19 +171,20 @@ impl<'a> Lowerer<'a> {
     // ----- expressions -----
 
     fn number(&mut self, value: u64, width: u32) -> ExprId {
-        let ty = self.ir.types.bit(width);
-        self.ir
+        let ty = self.emitter.ir.types.bit(width);
+        self.emitter
+            .ir
             .add_expr(ExprKind::Const(Const::Bits(value.into())), ty)
     }
 
     fn boolean(&mut self, kind: ExprKind) -> ExprId {
-        let ty = self.ir.types.boolean();
-        self.ir.add_expr(kind, ty)
+        let ty = self.emitter.ir.types.boolean();
+        self.emitter.ir.add_expr(kind, ty)
     }
 
     fn bits(&mut self, kind: ExprKind, width: u32) -> ExprId {
-        let ty = self.ir.types.bit(width);
-        self.ir.add_expr(kind, ty)
+        let ty = self.emitter.ir.types.bit(width);
+        self.emitter.ir.add_expr(kind, ty)
     }
 
     /// The value stored in a variable of some bits.
@@ -193,7 +200,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn expr_width(&self, expr: ExprId) -> u32 {
-        match self.ir.types[self.ir.exprs[expr].ty] {
+        match self.emitter.ir.types[self.emitter.ir.exprs[expr].ty] {
             Type::Bits { width, .. } => width,
             _ => 1,
         }
@@ -206,7 +213,7 @@ impl<'a> Lowerer<'a> {
 
     /// A value that later statements cannot change.
     fn keep(&mut self, value: ExprId, span: Span) -> ExprId {
-        if matches!(self.ir.exprs[value].kind, ExprKind::Const(_)) {
+        if matches!(self.emitter.ir.exprs[value].kind, ExprKind::Const(_)) {
             return value;
         }
         let width = self.expr_width(value);
@@ -219,12 +226,12 @@ impl<'a> Lowerer<'a> {
     fn joined(&mut self, data: &[ExprId]) -> Option<ExprId> {
         let mut all = None;
         for value in data {
-            let width = match self.ir.types[self.ir.exprs[*value].ty] {
+            let width = match self.emitter.ir.types[self.emitter.ir.exprs[*value].ty] {
                 Type::Bits { width, .. } => width,
                 Type::Bool => 1,
                 _ => return None,
             };
-            let value = match self.ir.types[self.ir.exprs[*value].ty] {
+            let value = match self.emitter.ir.types[self.emitter.ir.exprs[*value].ty] {
                 Type::Bits { signed: false, .. } => *value,
                 _ => self.bits(ExprKind::Cast(*value), width),
             };
@@ -241,11 +248,13 @@ impl<'a> Lowerer<'a> {
 
     /// A member of v1model's own enum of algorithms, which has the Internet checksum.
     fn csum16(&mut self) -> ExprId {
-        let ty = self.ir.types.intern(Type::Enum {
+        let ty = self.emitter.ir.types.intern(Type::Enum {
             name: "HashAlgorithm".to_owned(),
             members: vec!["csum16".to_owned()],
         });
-        self.ir.add_expr(ExprKind::Const(Const::Enum(0)), ty)
+        self.emitter
+            .ir
+            .add_expr(ExprKind::Const(Const::Enum(0)), ty)
     }
 
     // ----- calls -----
@@ -263,7 +272,7 @@ impl<'a> Lowerer<'a> {
         let Some(id) = object else {
             return self.tna_function(name, args, (place, result), tys, span);
         };
-        let ty = self.ir.externs[id].ty.clone();
+        let ty = self.emitter.ir.externs[id].ty.clone();
         match (ty, name) {
             (ExternType::Checksum, _) => self.checksum(id, name, args, place, span),
             (ExternType::ParserCounter, _) => self.parser_counter(id, name, args, place, span),
@@ -314,7 +323,7 @@ impl<'a> Lowerer<'a> {
             }
             (ExternType::Digest, "pack") => {
                 if let Some(ty) = tys.first() {
-                    let ty = self.infer.resolve(ty);
+                    let ty = self.checker.infer.resolve(ty);
                     self.facts.digests.push(ty);
                 }
                 let receiver = ExternArg::In(self.number(1, 32));
@@ -380,13 +389,15 @@ impl<'a> Lowerer<'a> {
                     BinaryOp::Ge
                 };
                 let cond = self.boolean(ExprKind::Binary(op, a, b));
-                let ty = self.ir.exprs[a].ty;
+                let ty = self.emitter.ir.exprs[a].ty;
                 let (then, other) = (a, b);
-                self.ir.add_expr(ExprKind::Mux { cond, then, other }, ty)
+                self.emitter
+                    .ir
+                    .add_expr(ExprKind::Mux { cond, then, other }, ty)
             }
             ("is_validated", ..) => self.boolean(ExprKind::Const(Const::Bool(true))),
             ("sizeInBits" | "sizeInBytes", ..) => {
-                let ty = tys.first().map(|ty| self.infer.resolve(ty));
+                let ty = tys.first().map(|ty| self.checker.infer.resolve(ty));
                 let Some(bits) = ty.and_then(|ty| ty.size_bits(false)) else {
                     return false;
                 };
@@ -402,7 +413,7 @@ impl<'a> Lowerer<'a> {
 
     /// The port's metadata: all of it is skipped.
     fn unpack_port(&mut self, place: Option<&Place>, span: Span) -> bool {
-        let Some(architecture) = self.ir.architecture else {
+        let Some(architecture) = self.emitter.ir.architecture else {
             return false;
         };
         if let Some(place) = place {
@@ -537,19 +548,21 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> bool {
         let Some(place) = place else { return true };
-        let Some(wanted) = self.ir.place_type(place) else {
+        let Some(wanted) = self.emitter.ir.place_type(place) else {
             return false;
         };
-        let Type::Bits { width, .. } = self.ir.types[wanted] else {
+        let Type::Bits { width, .. } = self.emitter.ir.types[wanted] else {
             return false;
         };
-        let Some((_, algorithm)) = self.ir.externs[id].args.first().cloned() else {
+        let Some((_, algorithm)) = self.emitter.ir.externs[id].args.first().cloned() else {
             return false;
         };
-        let ExprKind::Const(Const::Enum(member)) = self.ir.exprs[algorithm].kind else {
+        let ExprKind::Const(Const::Enum(member)) = self.emitter.ir.exprs[algorithm].kind else {
             return false;
         };
-        let Type::Enum { members, .. } = &self.ir.types[self.ir.exprs[algorithm].ty] else {
+        let Type::Enum { members, .. } =
+            &self.emitter.ir.types[self.emitter.ir.exprs[algorithm].ty]
+        else {
             return false;
         };
         let name = members.get(member as usize).cloned().unwrap_or_default();
@@ -609,10 +622,10 @@ impl<'a> Lowerer<'a> {
 
     fn random(&mut self, place: Option<&Place>, span: Span) -> bool {
         let Some(place) = place else { return true };
-        let Some(ty) = self.ir.place_type(place) else {
+        let Some(ty) = self.emitter.ir.place_type(place) else {
             return false;
         };
-        let Type::Bits { width, .. } = self.ir.types[ty] else {
+        let Type::Bits { width, .. } = self.emitter.ir.types[ty] else {
             return false;
         };
         let ones = (BigUint::from(1u32) << width) - 1u32;

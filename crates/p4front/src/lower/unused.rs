@@ -252,7 +252,7 @@ impl<'a> Lowerer<'a> {
             }
             // A block with a body is no type for values; only bodiless types are.
             if let Ty::Block(id, name, _) = ty
-                && let Some(block) = self.decls.get(id)
+                && let Some(block) = self.checker.decls.get(id)
                 && matches!(block.kind, DeclKind::Parser(_) | DeclKind::Control(_))
             {
                 let text = format!("a parameter cannot have type `{name}`, which has a body");

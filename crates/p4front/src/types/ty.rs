@@ -271,6 +271,18 @@ impl Ty {
         Ty::Tuple(Types::new(parts))
     }
 
+    /// Types of the components of an aggregate; none of what is none.
+    pub(crate) fn components(&self) -> Vec<Ty> {
+        match self {
+            Ty::Record(r) => r.fields.iter().map(|f| f.ty.clone()).collect(),
+            Ty::Tuple(all) => all.to_vec(),
+            Ty::ListExpr(all) => all.clone(),
+            Ty::StructExpr(all) => all.iter().map(|(_, t)| t.clone()).collect(),
+            Ty::Stack(t, n) => vec![(**t).clone(); *n as usize],
+            _ => Vec::new(),
+        }
+    }
+
     pub(crate) fn is_poison(&self) -> bool {
         matches!(self, Ty::Poison)
     }
