@@ -65,11 +65,11 @@ pub fn compile(
     options: &Options,
 ) -> Result<Compiled, Diagnostics> {
     let (program, mut diags) = parse(map, main, options);
-    if program.decls.is_empty() && !diags.has_errors() {
-        diags.push(empty(map, main));
-    }
     if diags.has_errors() {
         return Err(diags);
+    }
+    if program.decls.is_empty() {
+        diags.push(empty(map, main));
     }
     let lowered = lower::lower(&program, map);
     diags.extend(lowered.diags);
@@ -104,7 +104,7 @@ fn empty(map: &SourceMap, main: FileId) -> Diagnostic {
     let name = map.file(main).map_or("<unknown>", |file| &*file.name);
     let text =
         format!("`{name}` declares nothing: it is empty, or has comments and directives only");
-    Diagnostic::error("empty", None, text)
+    Diagnostic::warning("empty", None, text)
         .with_help("a program for v1model begins with `#include <v1model.p4>`")
 }
 

@@ -276,7 +276,8 @@ impl<'a> Lowerer<'a> {
             );
             return;
         }
-        let varbits = ty.components()
+        let varbits = ty
+            .components()
             .iter()
             .filter(|t| matches!(t, Ty::Varbit(_)))
             .count();

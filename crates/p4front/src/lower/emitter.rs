@@ -172,7 +172,8 @@ impl Emitter {
                 }
             }
             Ty::Tuple(_) | Ty::ListExpr(_) => {
-                let fields = ty.components()
+                let fields = ty
+                    .components()
                     .iter()
                     .enumerate()
                     .map(|(i, t)| p4ir::Field {

@@ -7,6 +7,10 @@
 //! a generic function, parser or control is elaborated anew for each set of arguments, a parser or control for
 //! each instance. Declarations that `main` does not reach are elaborated afterwards into a program that is
 //! thrown away, to find their errors.
+//!
+//! The walk stands between two: the [`checker::Checker`] has declarations, scopes, inference and findings, the
+//! [`emitter::Emitter`] the program that is made. The emitter reads the checker and never changes it; the checker does not
+//! know of the emitter.
 
 mod annot;
 mod apply;
@@ -39,7 +43,6 @@ mod value;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-
 
 use p4ir::{Architecture, Place, StmtKind, VarId, VarKind};
 
