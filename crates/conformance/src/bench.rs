@@ -83,6 +83,20 @@ impl Stream {
         }
     }
 
+    /// The answer to a bid: that we are primary, or who is above us. What a server tells all of a client that has just
+    /// gone is passed over.
+    async fn answer_to_bid(&mut self, id: ElectionId) -> StreamEvent {
+        let answers = |answer: &Answer| match answer {
+            Answer::Arbitration(update) => {
+                let primary = update.status.as_ref().is_none_or(|s| s.code == 0);
+                let highest = update.election_id.map(ElectionId::from_message);
+                primary || highest.is_some_and(|highest| highest >= id)
+            }
+            _ => false,
+        };
+        self.hear_until(SOON, answers).await
+    }
+
     /// The next arbitration answer.
     pub(super) async fn arbitration(&mut self, wait: Duration) -> StreamEvent {
         self.hear_until(wait, |answer| matches!(answer, Answer::Arbitration(_)))
@@ -177,7 +191,7 @@ impl Bench {
         self.primary = None;
         let id = self.fresh_id();
         let mut stream = self.stream(&self.who(Some(id))).await?;
-        let mut heard = stream.arbitration(SOON).await;
+        let mut heard = stream.answer_to_bid(id).await;
         if let (Some(code), Some(highest)) = (heard.code(), heard.election_id())
             && code != Code::Ok
             && highest >= id
@@ -185,7 +199,7 @@ impl Bench {
             self.next_id = highest.next();
             let id = self.fresh_id();
             stream.bid(&self.who(Some(id))).await;
-            heard = stream.arbitration(SOON).await;
+            heard = stream.answer_to_bid(id).await;
             if heard.code() == Some(Code::Ok) {
                 self.primary = Some((id, stream));
                 return Ok(());
