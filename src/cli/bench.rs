@@ -67,10 +67,10 @@ enum Area {
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
-        use Area::{Failover, P4, P4runtime, Plan, Ports, Simulate};
+        use Area::{Df, Failover, P4, P4runtime, Plan, Ports, Simulate};
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
-            "only" => &[Plan, P4, Failover],
+            "only" => &[Plan, P4, Failover, Df],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],

@@ -28,6 +28,31 @@ impl Acyclic {
         &self.position
     }
 
+    /// Fills the graph with arcs that close no cycle, all at once.
+    pub(super) fn fill(&mut self, arcs: impl Iterator<Item = (u32, u32)>) {
+        for (from, to) in arcs {
+            self.out[from as usize].push(to);
+            self.into[to as usize].push(from);
+        }
+        let mut waiting: Vec<usize> = self.into.iter().map(Vec::len).collect();
+        let mut free: Vec<u32> = (0u32..)
+            .zip(&waiting)
+            .filter(|(_, left)| **left == 0)
+            .map(|(node, _)| node)
+            .collect();
+        let mut position = 0;
+        while let Some(node) = free.pop() {
+            self.position[node as usize] = position;
+            position += 1;
+            for &next in &self.out[node as usize] {
+                waiting[next as usize] -= 1;
+                if waiting[next as usize] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+    }
+
     /// Adds the arc unless it would close a cycle; whether it is in the graph now.
     pub(super) fn add(&mut self, from: u32, to: u32) -> bool {
         if from == to {

@@ -5,12 +5,16 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::Machine;
-use crate::measure::failover::{PriorityFigure, priorities, priority_cases};
+use crate::measure::failover::{
+    PriorityEnd, PriorityFigure, priorities, priority_cases, priority_ends,
+};
 
 #[derive(Serialize)]
 struct ChannelsReport {
     machine: Machine,
     priorities: Vec<PriorityFigure>,
+    /// Where the 7 lossless priorities of a switch end.
+    ends: Vec<PriorityEnd>,
 }
 
 /// Runs what has `only` in its name, such as `egft-b1 1024 t2 e1`.
@@ -18,6 +22,7 @@ pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> 
     let mut report = ChannelsReport {
         machine: Machine::here(),
         priorities: Vec::new(),
+        ends: Vec::new(),
     };
     for case in priority_cases() {
         let name = case.name();
@@ -29,6 +34,7 @@ pub(super) fn run(only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> 
         bar.finish_and_clear();
         report.priorities.push(figure?);
     }
+    report.ends = priority_ends(&report.priorities);
     terminal.result(&report, || describe(&report))
 }
 
@@ -58,9 +64,20 @@ fn describe(report: &ChannelsReport) -> String {
         "at least",
         "s",
     ];
+    let none = || "none of these".to_owned();
+    let ends = report.ends.iter().map(|end| {
+        let (df_fi, rising) = (end.df_fi.clone(), end.rising.clone());
+        format!(
+            "more than 7 lossless priorities on {}: by df-fi {}, by rising tags {}\n",
+            end.graph,
+            df_fi.unwrap_or_else(none),
+            rising.unwrap_or_else(none)
+        )
+    });
     format!(
-        "{}\n{}- : more walks than are looked at; all with seed 1\n",
+        "{}\n{}- : more walks than are looked at, or ways that close a cycle by themselves; all with seed 1\n{}",
         report.machine.describe(),
-        terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows),
+        ends.collect::<String>()
     )
 }

@@ -127,6 +127,45 @@ pub struct PriorityFigure {
     pub seconds: f64,
 }
 
+/// Lossless priorities of a switch that keeps one of 8 lossy.
+const LOSSLESS_PRIORITIES: u32 = 7;
+
+/// Where the priorities of a switch end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PriorityEnd {
+    /// The kind of network.
+    pub graph: String,
+    /// The first case, by failures and size, that needs more channels of `df-fi`; `null` if none of those measured does.
+    pub df_fi: Option<String>,
+    /// The same for tags that rise.
+    pub rising: Option<String>,
+}
+
+/// Where the priorities of a switch end, among figures in the order of [`priority_cases`].
+#[must_use]
+pub fn priority_ends(figures: &[PriorityFigure]) -> Vec<PriorityEnd> {
+    let graph = |figure: &PriorityFigure| {
+        let name = figure.case.split(' ').next().unwrap_or_default();
+        name.to_owned()
+    };
+    let mut graphs: Vec<String> = figures.iter().map(graph).collect();
+    graphs.sort_unstable();
+    graphs.dedup();
+    let first = |name: &str, needed: fn(&PriorityFigure) -> Option<u32>| {
+        let mut own = figures.iter().filter(|figure| graph(figure) == name);
+        own.find_map(|figure| {
+            let needed = needed(figure).filter(|&needed| needed > LOSSLESS_PRIORITIES)?;
+            Some(format!("{} needs {needed}", figure.case))
+        })
+    };
+    let end = |graph: String| PriorityEnd {
+        df_fi: first(&graph, |figure| figure.df_fi),
+        rising: first(&graph, |figure| figure.rising),
+        graph,
+    };
+    graphs.into_iter().map(end).collect()
+}
+
 /// All cells, smaller networks and fewer failures first.
 #[must_use]
 pub fn priority_cases() -> Vec<PriorityCase> {
@@ -249,6 +288,35 @@ pub fn priorities(case: &PriorityCase) -> Result<PriorityFigure, MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_case_beyond_the_priorities_of_a_switch_is_told() {
+        let figure = |case: &str, df_fi, rising| PriorityFigure {
+            case: case.to_owned(),
+            seed: 1,
+            resilience: 1,
+            multipath: 1,
+            paper: 1,
+            df_fi,
+            df_fi_at_least: None,
+            rising,
+            rising_at_least: None,
+            refused: None,
+            seconds: 0.0,
+        };
+        let figures = [
+            figure("a 512 t1 e1", Some(7), Some(2)),
+            figure("b 512 t1 e1", None, Some(9)),
+            figure("a 1024 t1 e1", Some(8), Some(7)),
+            figure("a 2048 t1 e1", Some(12), Some(7)),
+        ];
+        let ends = priority_ends(&figures);
+        assert_eq!(ends.len(), 2);
+        assert_eq!(ends[0].df_fi.as_deref(), Some("a 1024 t1 e1 needs 8"));
+        assert_eq!(ends[0].rising, None);
+        assert_eq!(ends[1].df_fi, None);
+        assert_eq!(ends[1].rising.as_deref(), Some("b 512 t1 e1 needs 9"));
+    }
 
     /// Small cells of each table, never above Stephens15.
     #[test]

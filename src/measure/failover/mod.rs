@@ -19,7 +19,9 @@ use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
 
 use super::planning::MeasureError;
 
-pub use deadlock::{PriorityCase, PriorityFigure, priorities, priority_cases};
+pub use deadlock::{
+    PriorityCase, PriorityEnd, PriorityFigure, priorities, priority_cases, priority_ends,
+};
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{
     FailureFigure, FailurePlan, Sets, SwitchFailureFigure, failure_cases, plan_under_failures,

@@ -12,10 +12,10 @@ use plan::Tables;
 use plan::Tag;
 use plan::check::resilience::fold_ways;
 use plan::failover::{Action, Failover, Origin, SwitchTable};
-use topology::{ArcId, Fabric, SwitchId};
+use topology::{ArcId, Fabric, SwitchId, Topology};
 
 use super::FailoverError;
-use super::layering::{Links, at_least, fewest};
+use super::layering::{Links, at_least, fewest, order_of};
 use super::lossless::MAX_WALKS;
 use crate::cells::{Cells, Squares};
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
@@ -42,22 +42,7 @@ pub(super) fn channels(
     options: &TaggerOptions,
 ) -> Result<(Failover, Tagged, usize), FailoverError> {
     let links = Links::new(fabric);
-    let units = fold_ways(
-        &tables.topology,
-        &failover,
-        MAX_WALKS,
-        Units::default,
-        |units, way| {
-            let (Some(&first), Some(&last)) = (way.arcs.first(), way.arcs.last()) else {
-                return;
-            };
-            let unit = units.entry((way.source, first)).or_default();
-            unit.last.insert(last);
-            let pairs = way.arcs.windows(2);
-            unit.pairs
-                .extend(pairs.map(|pair| links.pair(pair[0], pair[1])));
-        },
-    );
+    let units = gather(&tables.topology, &links, &failover);
     let units = units.ok_or(FailoverError::Walks { most: MAX_WALKS })?;
     let all = || units.iter().flat_map(IndexMap::values);
     let sets: Vec<Vec<u32>> = all()
@@ -105,7 +90,57 @@ pub(super) fn channels(
     Ok((failover, tagged, bound))
 }
 
-fn among_hosts(fabric: &Fabric, squares: &Squares<'_>, first: &mut Cells) {
+/// The units of every destination with their ways; `None` if there are too many walks.
+fn gather(topology: &Topology, links: &Links<'_>, failover: &Failover) -> Option<Vec<Units>> {
+    fold_ways(
+        topology,
+        failover,
+        MAX_WALKS,
+        Units::default,
+        |units, way| {
+            let (Some(&first), Some(&last)) = (way.arcs.first(), way.arcs.last()) else {
+                return;
+            };
+            let unit = units.entry((way.source, first)).or_default();
+            unit.last.insert(last);
+            let pairs = way.arcs.windows(2);
+            unit.pairs
+                .extend(pairs.map(|pair| links.pair(pair[0], pair[1])));
+        },
+    )
+}
+
+/// An order of the links such that few ways of a plan lead backward; `None` if there are too many walks.
+pub(super) fn order(topology: &Topology, fabric: &Fabric, failover: &Failover) -> Option<Vec<u32>> {
+    let links = Links::new(fabric);
+    let units = gather(topology, &links, failover)?;
+    let pairs = units.iter().flat_map(IndexMap::values);
+    let sets: Vec<Vec<u32>> = pairs
+        .map(|ways| ways.pairs.iter().copied().collect())
+        .collect();
+    Some(order_of(&links, &sets))
+}
+
+/// In a network of two layers, an order of the links that every way follows which only ever turns to upper switches of higher number: by
+/// upper switch, links up before links down.
+pub(super) fn by_upper_switch(fabric: &Fabric) -> Option<Vec<u32>> {
+    let layers: Option<BTreeSet<u8>> = fabric
+        .switch_ids()
+        .map(|switch| fabric.layer(switch))
+        .collect();
+    if layers?.len() != 2 {
+        return None;
+    }
+    let place = |arc: &topology::Arc| {
+        let down = fabric.layer(arc.from) > fabric.layer(arc.to);
+        let upper = if down { arc.from } else { arc.to };
+        Some(2 * u32::try_from(upper.index()).ok()? + u32::from(down))
+    };
+    fabric.arcs().iter().map(place).collect()
+}
+
+/// Keeps packets between the hosts of a switch lossless.
+pub(super) fn among_hosts(fabric: &Fabric, squares: &Squares<'_>, first: &mut Cells) {
     for switch in fabric.edge_switches() {
         if fabric.attachments(switch).len() > 1 {
             first.set(squares.among_hosts(switch), 0);

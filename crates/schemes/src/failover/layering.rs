@@ -2,6 +2,8 @@
 
 use topology::{ArcId, Fabric};
 
+use crate::acyclic::Acyclic;
+
 /// The links of a network and which may follow which.
 pub(super) struct Links<'a> {
     fabric: &'a Fabric,
@@ -104,6 +106,12 @@ pub(super) fn fewest(links: &Links<'_>, units: &[Vec<u32>], least: usize) -> (Ve
     (layer, count)
 }
 
+/// Positions of the arcs such that few units lead backward.
+pub(super) fn order_of(links: &Links<'_>, units: &[Vec<u32>]) -> Vec<u32> {
+    let all: Vec<usize> = (0..units.len()).collect();
+    order(links, &Layer::new(links, units, &all))
+}
+
 /// Units that are looked at for a clique.
 const CANDIDATES: usize = 1000;
 
@@ -151,18 +159,20 @@ fn layers(
     units: &[Vec<u32>],
     cut: impl Fn(&Links<'_>, &mut Layer<'_>) -> Vec<usize>,
 ) -> (Vec<u8>, usize) {
-    let mut layer = vec![0u8; units.len()];
+    let mut layers = vec![0u8; units.len()];
     let mut present: Vec<usize> = (0..units.len()).collect();
     let mut number = 0usize;
     loop {
         for &unit in &present {
-            layer[unit] = u8::try_from(number).unwrap_or(u8::MAX);
+            layers[unit] = u8::try_from(number).unwrap_or(u8::MAX);
         }
         number += 1;
-        let moved = cut(links, &mut Layer::new(links, units, &present));
+        let mut layer = Layer::new(links, units, &present);
+        let moved = cut(links, &mut layer);
+        let moved = layer.refill(links, moved);
         // A layer number is a byte; what needs more is refused by whoever asked.
         if moved.is_empty() || number > usize::from(u8::MAX) {
-            return (layer, number);
+            return (layers, number);
         }
         present = moved;
     }
@@ -207,6 +217,59 @@ impl<'u> Layer<'u> {
                 }
             }
         }
+    }
+}
+
+impl Layer<'_> {
+    /// Takes units back that close no cycle after all, those first that bring the fewest pairs; what is left out. (Ours: a cut takes
+    /// out more than it must, for later cuts break the same cycles.)
+    fn refill(&mut self, links: &Links<'_>, mut moved: Vec<usize>) -> Vec<usize> {
+        if moved.is_empty() {
+            return moved;
+        }
+        let mut graph = Acyclic::new(links.arcs());
+        let used = (0..links.arcs())
+            .flat_map(|arc| links.after(arc).map(move |(pair, to)| (arc, pair, to)));
+        let used = used.filter(|&(_, pair, _)| self.count[pair as usize] > 0);
+        let number = |arc: usize| u32::try_from(arc).unwrap_or(u32::MAX);
+        graph.fill(used.map(|(arc, _, to)| (number(arc), number(to))));
+        let fresh = |layer: &Self, unit: usize| {
+            let pairs = layer.units[unit].iter();
+            pairs
+                .filter(|&&pair| layer.count[pair as usize] == 0)
+                .count()
+        };
+        moved.sort_by_cached_key(|&unit| fresh(self, unit));
+        moved.retain(|&unit| !self.take_back(links, &mut graph, unit));
+        moved.sort_unstable();
+        moved
+    }
+
+    /// Puts a unit into the layer if it closes no cycle.
+    fn take_back(&mut self, links: &Links<'_>, graph: &mut Acyclic, unit: usize) -> bool {
+        let mut added: Vec<(u32, u32)> = Vec::new();
+        for &pair in &self.units[unit] {
+            if self.count[pair as usize] > 0 {
+                continue;
+            }
+            let (from, to) = links.ends(pair);
+            let ends = (
+                u32::try_from(from).unwrap_or(u32::MAX),
+                u32::try_from(to).unwrap_or(u32::MAX),
+            );
+            if !graph.add(ends.0, ends.1) {
+                added
+                    .into_iter()
+                    .for_each(|(from, to)| graph.remove(from, to));
+                return false;
+            }
+            added.push(ends);
+        }
+        self.there[unit] = true;
+        for &pair in &self.units[unit] {
+            self.count[pair as usize] += 1;
+        }
+        true
     }
 }
 

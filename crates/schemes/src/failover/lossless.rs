@@ -65,8 +65,20 @@ pub fn lossless(
         }
         Method::Channels(least) => channels(&tables, &fabric, failover, least, options)?,
     };
+    tables.failover = Some(failover);
+    Ok(with_tags(tables, method.name(), tagged, at_least, options))
+}
+
+/// Puts lossless tags beside failover tables; at least so many of them are needed, as far as is known.
+pub(super) fn with_tags(
+    mut tables: Tables,
+    method: &str,
+    tagged: Tagged,
+    at_least: usize,
+    options: &TaggerOptions,
+) -> Tables {
     let made = &mut tables.provenance.options;
-    made.insert("lossless".to_owned(), method.name().to_owned());
+    made.insert("lossless".to_owned(), method.to_owned());
     made.insert("priorities".to_owned(), tagged.tags.len().to_string());
     made.insert("priorities-at-least".to_owned(), at_least.to_string());
     tables.carrier = Carrier::numbered(options.carrier, tagged.tags.iter().copied(), false);
@@ -81,8 +93,7 @@ pub fn lossless(
         },
     };
     tables.budget = options.budget.clone();
-    tables.failover = Some(failover);
-    Ok(tables)
+    tables
 }
 
 fn rising(

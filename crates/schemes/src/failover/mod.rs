@@ -9,6 +9,7 @@
 //! | EDST | the failed trees | [`packing`], [`trees`] (Algorithm 2) |
 //! | ADST | the failed trees | [`arborescences`], [`trees`] (Algorithm 3) |
 //! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`] (section 5.1) |
+//! | DF-EDST | a channel, if there are several | [`df_edst`] (section 5.2) |
 //!
 //! Any of them can have lossless tags that rise ([`lossless`]).
 //!
@@ -18,6 +19,7 @@
 mod arborescences;
 mod channels;
 mod compress;
+mod df_edst;
 mod index;
 mod layering;
 mod lossless;
@@ -36,16 +38,17 @@ mod tests;
 
 use plan::failover::{
     Claim, Destination, Element, Failover, LabelKind, MAX_HOPS, Output, Rule, SwitchTable, Target,
-    WIDEST,
+    Ternary, WIDEST,
 };
 use plan::{Provenance, Tables};
 use quantities::{PortId, Progress};
 use rayon::prelude::*;
 use thiserror::Error;
-use topology::{Fabric, HostId, SwitchId, Topology};
+use topology::{Fabric, SwitchId, Topology};
 
 pub use arborescences::arborescences;
 pub use compress::{CompressError, Compressed, compress, equivalent};
+pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
 pub use lossless::{MAX_WALKS, Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
@@ -53,6 +56,8 @@ pub use shallow::{Forest, shallow_pack};
 pub use trees::TreeSet;
 
 use crate::{SchemeError, TaggerOptions};
+use df_edst::Channels;
+use lossless::with_tags;
 use paths::Ways;
 
 /// Why there are no failover tables; each message says how to mend it.
@@ -139,6 +144,21 @@ pub enum FailoverError {
         /// How many can be.
         most: u64,
     },
+    /// Trees that guarantee less than was asked for.
+    #[error(
+        "{trees} trees with the transition graph `{kind}` guarantee that {guaranteed} failures are survived, not {asked}; ask for \
+         `--resilience {guaranteed}`, fewer `--initial-trees`, a larger `--subset`, or another `--ttg`"
+    )]
+    Guarantee {
+        /// Failures that were to be survived.
+        asked: usize,
+        /// Failures that are.
+        guaranteed: usize,
+        /// The transition graph.
+        kind: &'static str,
+        /// How many trees it has.
+        trees: usize,
+    },
     /// A unit that no channel can hold.
     #[error(
         "the ways from `{source_switch}` to {destination} that begin with one link close a cycle of buffers by themselves, so no \
@@ -177,12 +197,32 @@ const BATCH: usize = 64;
 /// [`FailoverError`] if the options do not suit the topology.
 pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables, FailoverError> {
     options.check()?;
-    let network = Network::new(topology, options)?;
+    let mut network = Network::new(topology, options)?;
+    network.order = order_of_links(&network)?;
     let failover = network.tables()?;
     let mut provenance = Provenance::ours(options.scheme.name(), "");
     provenance.seed = options.seed;
     provenance.options = options.describe();
     Ok(failover.into_tables(topology.clone(), provenance))
+}
+
+/// The order of links that backup ways of DF-FI follow as far as they can, so that many of them fit into one channel (ours). In a network
+/// of two layers links are ordered by their upper switch, each one's links up before those down. In others by what a first plan
+/// without order has: such that the fewest of its ways lead backward.
+fn order_of_links(network: &Network<'_>) -> Result<Option<Vec<u32>>, FailoverError> {
+    let options = network.options;
+    if options.scheme != FailoverScheme::DfFi {
+        return Ok(None);
+    }
+    if let Some(order) = channels::by_upper_switch(&network.fabric) {
+        return Ok(Some(order));
+    }
+    let plain = FailoverOptions {
+        compress: false,
+        ..options.clone()
+    };
+    let first = Network::new(network.topology, &plain)?.tables()?;
+    Ok(channels::order(network.topology, &network.fabric, &first))
 }
 
 /// Computes failover tables whose packets can be lossless.
@@ -208,6 +248,21 @@ pub fn lossless_failover(
         options.insert("compress".to_owned(), late.to_string());
     }
     Ok(tables)
+}
+
+/// Computes failover tables of DF-EDST whose packets are lossless: a priority for each channel.
+///
+/// # Errors
+/// [`FailoverError`] if the options do not suit the topology.
+pub fn df_edst(
+    topology: &Topology,
+    options: &FailoverOptions,
+    tagger: &TaggerOptions,
+) -> Result<Tables, FailoverError> {
+    let mut tables = failover(topology, options)?;
+    let channels = Channels::find(&Fabric::new(topology), options)?;
+    let tagged = channels.lossless(&mut tables, tagger)?;
+    Ok(with_tags(tables, "trees", tagged, 1, tagger))
 }
 
 fn compress_all(failover: &mut Failover, progress: Option<&Progress>) -> Result<(), FailoverError> {
@@ -239,6 +294,8 @@ struct Network<'a> {
     /// The switches that packets enter the network at.
     sources: Vec<SwitchId>,
     destinations: Vec<Destination>,
+    /// By arc: its place in an order that backup ways follow as far as they can.
+    order: Option<Vec<u32>>,
 }
 
 impl<'a> Network<'a> {
@@ -267,6 +324,7 @@ impl<'a> Network<'a> {
             fabric,
             sources,
             destinations,
+            order: None,
         })
     }
 
@@ -293,6 +351,18 @@ impl<'a> Network<'a> {
             FailoverScheme::Fcp => {
                 self.gather(&mut failover.tables, |destination| {
                     sets::plan(self, destination)
+                })?;
+            }
+            FailoverScheme::DfEdst => {
+                let channels = Channels::find(&self.fabric, options)?;
+                let home = |destination: &Destination| destination.homes(self.topology)[0];
+                let mut homes: Vec<SwitchId> = self.destinations.iter().map(home).collect();
+                homes.dedup();
+                failover.claim.failures = channels.guaranteed(&self.fabric, &homes)?;
+                let block = !(self.stride() - 1);
+                self.gather(&mut failover.tables, |destination| {
+                    let codes = Ternary::new(destination.code, block);
+                    Ok(channels.rules(&self.fabric, destination, codes, home(destination)))
                 })?;
             }
             FailoverScheme::Edst | FailoverScheme::Adst => {
@@ -350,17 +420,24 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
+    /// How far apart the codes of the switches' first routings are.
+    fn stride(&self) -> u32 {
+        stride(self.options)
+    }
+
     /// Whether ways are built as the options say, for planners.
     fn ways(&self, destination: &Destination) -> Ways<'_> {
         let homes = destination.homes(self.topology);
         let links = self.topology.links().len();
-        Ways::new(
+        let mut ways = Ways::new(
             &self.fabric,
             links,
             homes,
             self.options,
             u64::from(destination.code),
-        )
+        );
+        ways.order = self.order.as_deref();
+        ways
     }
 }
 
@@ -373,27 +450,41 @@ fn destinations(
     sources: &[SwitchId],
     options: &FailoverOptions,
 ) -> Result<Vec<Destination>, FailoverError> {
-    let mut targets: Vec<Target> = Vec::new();
+    let mut found: Vec<Destination> = Vec::new();
     match options.multipath {
         Some(ways) => {
-            for &switch in sources {
-                targets.extend((0..ways).map(|path| Target::Switch { switch, path }));
+            for (first, &switch) in (0..).step_by(stride(options) as usize).zip(sources) {
+                let targets = (0..ways).map(|path| Target::Switch { switch, path });
+                let numbered = (first..).zip(targets);
+                found.extend(numbered.map(|(code, target)| Destination { code, target }));
             }
         }
         None => {
             let mut known = std::collections::BTreeSet::new();
             for &switch in sources {
                 let hosts = fabric.attachments(switch).iter().map(|a| a.host);
-                let fresh: Vec<HostId> = hosts.filter(|&host| known.insert(host)).collect();
-                targets.extend(fresh.into_iter().map(Target::Host));
+                let fresh = hosts.filter(|&host| known.insert(host));
+                let numbered = (u32::try_from(found.len()).unwrap_or(u32::MAX)..).zip(fresh);
+                found.extend(numbered.map(|(code, host)| Destination {
+                    code,
+                    target: Target::Host(host),
+                }));
             }
         }
     }
-    if targets.len() >= 1 << 24 {
+    if found.last().is_some_and(|last| last.code >= 1 << 24) {
         return Err(FailoverError::TooLarge(
             "there are more destinations than a code of 24 bits can number",
         ));
     }
-    let number = |(code, target)| Destination { code, target };
-    Ok((0..).zip(targets).map(number).collect())
+    Ok(found)
+}
+
+/// How far apart the codes of two switches' first routings are: where rules are shared by all routings to a switch, a power of two.
+fn stride(options: &FailoverOptions) -> u32 {
+    let ways = u32::from(options.multipath.unwrap_or(1));
+    match options.scheme {
+        FailoverScheme::DfEdst => ways.next_power_of_two(),
+        _ => ways,
+    }
 }

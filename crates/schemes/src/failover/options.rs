@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use quantities::Progress;
 
-use super::{Element, FailoverError, LabelKind, MAX_HOPS, Output};
+use super::{
+    Element, FailoverError, LabelKind, MAX_HOPS, Output, TransitionKind, TransitionOptions,
+};
 
 /// The forwarding function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,9 @@ pub enum FailoverScheme {
     /// Rules match the way that a packet has come, and no packet crosses a link twice in the same direction, so that it
     /// can keep one lossless channel.
     DfFi,
+    /// Edge-disjoint spanning trees, and packets change from tree to tree along an acyclic graph, so that they can keep
+    /// one lossless channel.
+    DfEdst,
 }
 
 impl FailoverScheme {
@@ -36,6 +41,7 @@ impl FailoverScheme {
             Self::Edst => "edst",
             Self::Adst => "adst",
             Self::DfFi => "df-fi",
+            Self::DfEdst => "df-edst",
         }
     }
 
@@ -46,14 +52,14 @@ impl FailoverScheme {
             Self::Plinko | Self::DfFi => LabelKind::ReverseRoute,
             Self::Fcp => LabelKind::FailureSet,
             Self::MplsFrr => LabelKind::RouteId,
-            Self::Edst | Self::Adst => LabelKind::FailedTrees,
+            Self::Edst | Self::Adst | Self::DfEdst => LabelKind::FailedTrees,
         }
     }
 
     /// Whether it forwards along trees.
     #[must_use]
     pub const fn by_trees(self) -> bool {
-        matches!(self, Self::Edst | Self::Adst)
+        matches!(self, Self::Edst | Self::Adst | Self::DfEdst)
     }
 }
 
@@ -77,7 +83,8 @@ pub enum PathPolicy {
 pub struct FailoverOptions {
     /// The forwarding function.
     pub scheme: FailoverScheme,
-    /// How many failures to survive; for trees, one less than there are trees unless `trees` says otherwise.
+    /// How many failures to survive; for trees, one less than there are trees unless `trees` says otherwise; for DF-EDST, how
+    /// many at least.
     pub resilience: u8,
     /// What fails.
     pub protect: Element,
@@ -90,13 +97,15 @@ pub struct FailoverOptions {
     pub compress: bool,
     /// Which paths routes take.
     pub paths: PathPolicy,
-    /// How many trees; as many as the resilience needs if absent.
+    /// How many trees; as many as the resilience needs if absent (DF-EDST: as many as there are).
     pub trees: Option<u8>,
     /// Whether packets start on a shortest-path tree beside the disjoint ones.
     pub default_tree: bool,
     /// Whether packets carry the number of their tree, as they always do with a default tree; else the port they come
     /// in by tells it.
     pub mark_trees: bool,
+    /// How packets change from tree to tree (DF-EDST).
+    pub transitions: TransitionOptions,
     /// The most hops of a route in the header.
     pub stack: u8,
     /// The seed of random paths.
@@ -120,6 +129,7 @@ impl FailoverOptions {
             trees: None,
             default_tree: false,
             mark_trees: false,
+            transitions: TransitionOptions::new(TransitionKind::T),
             stack: 16,
             seed: 1,
             progress: None,
@@ -175,6 +185,14 @@ impl FailoverOptions {
             if self.tree_count() == 0 || self.tree_count() > 24 {
                 return refuse("--trees", "the header marks 1 to 24 trees");
             }
+            if self.scheme == FailoverScheme::DfEdst {
+                if self.default_tree {
+                    return refuse("--default-tree", "packets begin on disjoint trees");
+                }
+                if let Some((option, reason)) = self.transitions.wrong(self.trees) {
+                    return refuse(option, reason);
+                }
+            }
         } else if self.trees.is_some() || self.default_tree || self.mark_trees {
             return refuse("--trees, --default-tree, --mark-trees", "it has no trees");
         }
@@ -184,8 +202,11 @@ impl FailoverOptions {
     /// The options by name, as provenance.
     pub(super) fn describe(&self) -> BTreeMap<String, String> {
         let mut options = BTreeMap::new();
-        let mut set = |name: &str, value: String| options.insert(name.to_owned(), value);
-        if self.scheme.by_trees() {
+        let mut set = |name: &str, value: String| drop(options.insert(name.to_owned(), value));
+        if self.scheme == FailoverScheme::DfEdst {
+            self.transitions.describe(&mut set);
+            set("marked", self.mark_trees.to_string());
+        } else if self.scheme.by_trees() {
             set("trees", self.tree_count().to_string());
             set("default-tree", self.default_tree.to_string());
             set("marked", (self.default_tree || self.mark_trees).to_string());

@@ -56,6 +56,8 @@ pub(super) struct Ways<'a> {
     rng: ChaCha8Rng,
     /// A number of its own for every set of homes, by which backup ways are chosen with [`PathPolicy::Common`].
     home: u64,
+    /// By arc: its place in an order that backup ways follow as far as they can (DF-FI).
+    pub(super) order: Option<&'a [u32]>,
 }
 
 impl<'a> Ways<'a> {
@@ -74,6 +76,7 @@ impl<'a> Ways<'a> {
         Self {
             fabric,
             home: own,
+            order: None,
             homes,
             policy: options.paths,
             search: HopSearch::new(fabric, links),
@@ -98,6 +101,7 @@ impl<'a> Ways<'a> {
         at: SwitchId,
         failures: &Failures,
         hops: &[u16],
+        last: Option<ArcId>,
     ) -> Option<ArcId> {
         let here = hops[at.index()];
         if here == UNREACHABLE || here == 0 {
@@ -108,7 +112,7 @@ impl<'a> Ways<'a> {
             .out_arcs(at)
             .filter(|(id, arc)| hops[arc.to.index()] == here - 1 && failures.spare(fabric, *id))
             .map(|(id, _)| id);
-        self.choose(failures, nearer)
+        self.choose(failures, nearer, last)
     }
 
     /// One of several arcs, as the policy says.
@@ -116,9 +120,18 @@ impl<'a> Ways<'a> {
         &mut self,
         failures: &Failures,
         nearer: impl Iterator<Item = ArcId>,
+        last: Option<ArcId>,
     ) -> Option<ArcId> {
         if self.policy == PathPolicy::FirstShortest {
             return { nearer }.next();
+        }
+        if let (Some(order), Some(last)) = (self.order, last) {
+            let (home, after) = (self.home, order[last.index()]);
+            return nearer.min_by_key(|arc| {
+                let place = order[arc.index()];
+                let spread = mix(mix(home ^ last.index() as u64) ^ arc.index() as u64);
+                (place < after, place, spread)
+            });
         }
         if self.policy == PathPolicy::Common && *failures != Failures::default() {
             let home = self.home;
@@ -135,7 +148,12 @@ impl<'a> Ways<'a> {
     }
 
     /// A shortest path to the destination; `None` if there is no way.
-    pub(super) fn shortest(&mut self, from: SwitchId, failures: &Failures) -> Option<Vec<ArcId>> {
+    pub(super) fn shortest(
+        &mut self,
+        from: SwitchId,
+        failures: &Failures,
+        mut last: Option<ArcId>,
+    ) -> Option<Vec<ArcId>> {
         let hops = self.hops(failures, Some(from)).to_vec();
         let mut path = Vec::with_capacity(usize::from(hops[from.index()].min(64)));
         let mut at = from;
@@ -143,8 +161,9 @@ impl<'a> Ways<'a> {
             return None;
         }
         while hops[at.index()] > 0 {
-            let arc = self.step(at, failures, &hops)?;
+            let arc = self.step(at, failures, &hops, last)?;
             path.push(arc);
+            last = last.map(|_| arc);
             at = self.fabric.arc(arc).to;
         }
         Some(path)
@@ -152,19 +171,27 @@ impl<'a> Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// A shortest path to the destination that crosses none of the given arcs; `None` if there is no way.
+    /// A shortest path to the destination that crosses none of the given arcs, which the packet has crossed, the last first; `None` if
+    /// there is no way.
     pub(super) fn shortest_beside(
         &mut self,
         from: SwitchId,
         failures: &Failures,
         crossed: &[ArcId],
     ) -> Option<Vec<ArcId>> {
-        let path = self.shortest(from, failures)?;
+        let mut last = crossed.first().copied();
+        let fabric = self.fabric;
+        let open = |arc: ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
+        if self.order.is_some() {
+            let hops = self.hops(failures, Some(from)).to_vec();
+            if let Some(path) = self.in_order(from, &hops, &open, last) {
+                return Some(path);
+            }
+        }
+        let path = self.shortest(from, failures, last)?;
         if path.iter().all(|arc| !crossed.contains(arc)) {
             return Some(path);
         }
-        let fabric = self.fabric;
-        let open = |arc: ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
         let mut hops = vec![UNREACHABLE; fabric.switch_count()];
         let mut queue: VecDeque<SwitchId> = self.homes.iter().copied().collect();
         for home in &self.homes {
@@ -180,6 +207,9 @@ impl Ways<'_> {
                 }
             }
         }
+        if let Some(path) = self.in_order(from, &hops, &open, last) {
+            return Some(path);
+        }
         let mut path = Vec::new();
         let mut at = from;
         if hops[at.index()] == UNREACHABLE {
@@ -191,11 +221,94 @@ impl Ways<'_> {
                 .out_arcs(at)
                 .filter(|&(id, arc)| hops[arc.to.index()] == here - 1 && open(id))
                 .map(|(id, _)| id);
-            let arc = self.choose(failures, nearer)?;
+            let arc = self.choose(failures, nearer, last)?;
             path.push(arc);
+            last = last.map(|_| arc);
             at = fabric.arc(arc).to;
         }
         Some(path)
+    }
+}
+
+impl Ways<'_> {
+    /// A way along falling hops whose links follow the order, if there is an order and one is found soon: for packets from hosts a random
+    /// one, for others the one that leaves the most links to follow.
+    fn in_order(
+        &mut self,
+        from: SwitchId,
+        hops: &[u16],
+        open: &dyn Fn(ArcId) -> bool,
+        last: Option<ArcId>,
+    ) -> Option<Vec<ArcId>> {
+        let order = self.order?;
+        if hops[from.index()] == UNREACHABLE || self.policy == PathPolicy::FirstShortest {
+            return None;
+        }
+        let spread = match last {
+            Some(last) => self.home ^ last.index() as u64,
+            None => self.rng.random(),
+        };
+        let mut climb = Climb {
+            fabric: self.fabric,
+            order,
+            hops,
+            open,
+            from_host: last.is_none(),
+            spread: mix(spread),
+            left: MAX_STEPS,
+            path: Vec::new(),
+        };
+        let after = last.map(|last| order[last.index()]);
+        climb.go(from, after).then_some(climb.path)
+    }
+}
+
+/// Switches after which the search for a way that follows the order is given up.
+const MAX_STEPS: u32 = 400;
+
+/// The search for a way that follows an order of links.
+struct Climb<'a> {
+    fabric: &'a Fabric,
+    order: &'a [u32],
+    hops: &'a [u16],
+    open: &'a dyn Fn(ArcId) -> bool,
+    from_host: bool,
+    spread: u64,
+    left: u32,
+    path: Vec<ArcId>,
+}
+
+impl Climb<'_> {
+    fn go(&mut self, at: SwitchId, after: Option<u32>) -> bool {
+        let here = self.hops[at.index()];
+        if here == 0 {
+            return true;
+        }
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let nearer = self.fabric.out_arcs(at).filter(|&(id, arc)| {
+            let follows = after.is_none_or(|after| self.order[id.index()] > after);
+            follows && self.hops[arc.to.index()] == here - 1 && (self.open)(id)
+        });
+        let mut nearer: Vec<ArcId> = nearer.map(|(id, _)| id).collect();
+        nearer.sort_by_cached_key(|arc| {
+            let place = if self.from_host {
+                0
+            } else {
+                self.order[arc.index()]
+            };
+            (place, mix(self.spread ^ arc.index() as u64))
+        });
+        for arc in nearer {
+            self.path.push(arc);
+            if self.go(self.fabric.arc(arc).to, Some(self.order[arc.index()])) {
+                return true;
+            }
+            self.path.pop();
+        }
+        false
     }
 }
 

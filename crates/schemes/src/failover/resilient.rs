@@ -283,11 +283,21 @@ impl Planner<'_> {
             let better =
                 best.is_none_or(|(chosen, most)| (count, chosen.len()) > (most, path.len()));
             let open = |&arc: &ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
-            if better && path.iter().all(open) {
+            if better && path.iter().all(open) && self.follows(path, crossed) {
                 best = Some((path, count));
             }
         }
         best.map(|(path, _)| path.to_vec())
+    }
+
+    /// Whether a way on follows the order of links, if there is one.
+    fn follows(&self, path: &[ArcId], crossed: &[ArcId]) -> bool {
+        let Some(order) = self.ways.order else {
+            return true;
+        };
+        let links = crossed.first().into_iter().chain(path);
+        let places = links.map(|arc| order[arc.index()]);
+        places.is_sorted_by(|a, b| a < b)
     }
 
     /// Counts the ways on from every switch of a path.

@@ -93,7 +93,7 @@ impl Planner<'_> {
         if let Some(known) = ways.next[switch.index()] {
             return known;
         }
-        let arc = self.ways.step(switch, failures, &ways.hops);
+        let arc = self.ways.step(switch, failures, &ways.hops, None);
         ways.next[switch.index()] = Some(arc);
         arc
     }

@@ -199,15 +199,31 @@ impl TreeSet {
         let nothing = Failures::default();
         let hops = ways.hops(&nothing, None).to_vec();
         let switches = fabric.switch_ids();
-        switches.map(|at| ways.step(at, &nothing, &hops)).collect()
+        switches
+            .map(|at| ways.step(at, &nothing, &hops, None))
+            .collect()
     }
 }
 
 /// Random numbers of a destination's own.
-fn draw(seed: u64, stream: u64) -> ChaCha8Rng {
+pub(super) fn draw(seed: u64, stream: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
     rng
+}
+
+fn number_of(switch: SwitchId) -> u32 {
+    u32::try_from(switch.index()).unwrap_or(u32::MAX)
+}
+
+/// The edges between switches: an arc of each, and its ends.
+pub(super) fn edges(fabric: &Fabric) -> (Vec<ArcId>, Vec<(u32, u32)>) {
+    let ids = fabric.switch_ids().flat_map(|switch| fabric.out(switch));
+    let arcs: Vec<ArcId> = ids.filter(|&id| id < fabric.reverse(id)).collect();
+    let ends = arcs.iter().map(|&id| fabric.arc(id));
+    let ends = ends.map(|arc| (number_of(arc.from), number_of(arc.to)));
+    let ends = ends.collect();
+    (arcs, ends)
 }
 
 /// By switch with hosts, the tree of every arc, for edge-disjoint trees that are shallow around that switch.
@@ -216,22 +232,12 @@ fn edge_disjoint(
     count: usize,
     seed: u64,
 ) -> Result<Vec<Vec<Option<u8>>>, FailoverError> {
-    let number = |switch: SwitchId| u32::try_from(switch.index()).unwrap_or(u32::MAX);
-    let mut arcs: Vec<ArcId> = Vec::new();
-    let mut edges: Vec<(u32, u32)> = Vec::new();
-    for switch in fabric.switch_ids() {
-        for (id, arc) in fabric.out_arcs(switch) {
-            if id < fabric.reverse(id) {
-                arcs.push(id);
-                edges.push((number(arc.from), number(arc.to)));
-            }
-        }
-    }
+    let (arcs, edges) = edges(fabric);
     let nodes = fabric.switch_count();
     let pack = |count: usize, root: SwitchId| {
         let count = u8::try_from(count).unwrap_or(u8::MAX);
         let own = seed.wrapping_add(root.index() as u64);
-        shallow_pack(nodes, &edges, count, Some(number(root)), own)
+        shallow_pack(nodes, &edges, count, Some(number_of(root)), own)
     };
     let around = |root: SwitchId| {
         if fabric.attachments(root).is_empty() {
@@ -264,7 +270,12 @@ fn edge_disjoint(
 }
 
 /// The arcs of an edge-disjoint tree toward a switch.
-fn along(fabric: &Fabric, owner: &[Option<u8>], tree: usize, home: SwitchId) -> Vec<Option<ArcId>> {
+pub(super) fn along(
+    fabric: &Fabric,
+    owner: &[Option<u8>],
+    tree: usize,
+    home: SwitchId,
+) -> Vec<Option<ArcId>> {
     let mut next = vec![None; fabric.switch_count()];
     let mut stack = vec![home];
     while let Some(at) = stack.pop() {
@@ -280,7 +291,7 @@ fn along(fabric: &Fabric, owner: &[Option<u8>], tree: usize, home: SwitchId) -> 
 }
 
 /// Hops to the destination along a tree.
-fn tree_hops(fabric: &Fabric, next: &[Option<ArcId>], home: SwitchId) -> Vec<u16> {
+pub(super) fn tree_hops(fabric: &Fabric, next: &[Option<ArcId>], home: SwitchId) -> Vec<u16> {
     let mut hops = vec![UNREACHABLE; next.len()];
     hops[home.index()] = 0;
     for start in fabric.switch_ids() {

@@ -8,7 +8,7 @@ use super::walk::{Case, Hop, World};
 use crate::check::error::{LostRoute, PlanError};
 use crate::check::lookup::{Lookup, Ports, TagIx};
 use crate::failover::{Action, Destination, Failover, Origin, Target};
-use crate::model::{ClassId, Tables};
+use crate::model::{ClassId, Tables, Tag};
 
 /// A lossless ingress buffer: the number of a port among all ports, and a tag.
 pub(in crate::check) type Held = (u32, TagIx);
@@ -104,6 +104,24 @@ impl<'a> Tags<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The tags with which a packet of the first class from the host at a port leaves the switches of a way; `None` once it is lossy.
+    pub(super) fn along(&self, hops: &[Hop], host: PortId) -> Vec<Option<Tag>> {
+        let class = self.classes.first();
+        let mut tag = class.map(|&(_, initial)| initial);
+        let kind = class.map_or(0, |&(kind, _)| kind);
+        let leaves = hops.iter().map(|hop| {
+            let from = match hop.origin {
+                Origin::Port(port) => port,
+                _ => host,
+            };
+            if let (Some(own), Some(out)) = (tag, hop.out) {
+                tag = self.leave(hop, kind, own, from, out);
+            }
+            tag.map(|tag| self.lookup.tags[usize::from(tag)])
+        });
+        leaves.collect()
     }
 
     fn note(

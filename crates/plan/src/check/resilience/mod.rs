@@ -11,9 +11,11 @@
 
 mod explore;
 pub(super) mod lossless;
+mod rules;
 mod sample;
 mod shape;
 mod survey;
+mod tagged;
 mod walk;
 
 use explore::{Explorer, Findings};
@@ -27,6 +29,7 @@ use crate::failover::{Element, Failover};
 use lossless::Tags;
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
+pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
 use walk::{Hop, World};
 
 /// What the proof of failover tables is asked for.

@@ -1,13 +1,15 @@
 //! One packet's walk through the tables, and which links it depends on.
 
+use std::collections::BTreeMap;
+
 use quantities::PortId;
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
 use super::LostPacket;
 use super::lossless::{Tags, host_ports};
+use super::rules::SwitchRules;
 use crate::failover::{
-    Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, RuleRef,
-    SwitchTable,
+    Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, SwitchTable,
 };
 use crate::model::Tag;
 
@@ -42,34 +44,31 @@ pub(super) struct World<'a> {
 
 /// Which rules of a switch can match a destination.
 struct ByDestination {
-    /// (code, place) of the rules for one code, in rising order.
-    exact: Vec<(u32, u32)>,
-    /// Places of the rules for several.
-    loose: Vec<u32>,
+    /// By mask of the destination: (value, place) of the rules, in rising order.
+    by_mask: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
 impl ByDestination {
     fn new(table: &SwitchTable) -> Self {
-        let (mut exact, mut loose) = (Vec::new(), Vec::new());
+        let mut by_mask: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         for (at, rule) in (0u32..).zip(table.iter()) {
-            match rule.destination.as_exact() {
-                Some(code) => exact.push((code, at)),
-                None => loose.push(at),
-            }
+            let destination = rule.destination;
+            let own = by_mask.entry(destination.mask()).or_default();
+            own.push((destination.value(), at));
         }
-        exact.sort_unstable();
-        Self { exact, loose }
+        by_mask.values_mut().for_each(|own| own.sort_unstable());
+        Self { by_mask }
     }
 
     /// Places of the rules that match a code, in order.
-    fn places(&self, table: &SwitchTable, code: u32) -> Vec<u32> {
-        let start = self.exact.partition_point(|&(c, _)| c < code);
-        let own = self.exact[start..].iter().take_while(|&&(c, _)| c == code);
-        let loose = self.loose.iter().copied().filter(|&at| {
-            let rule = table.get(at as usize);
-            rule.is_some_and(|rule| rule.destination.matches(code))
+    fn places(&self, code: u32) -> Vec<u32> {
+        let own = self.by_mask.iter().flat_map(|(mask, rules)| {
+            let value = code & mask;
+            let start = rules.partition_point(|&(v, _)| v < value);
+            let equal = rules[start..].iter().take_while(move |&&(v, _)| v == value);
+            equal.map(|&(_, at)| at)
         });
-        let mut places: Vec<u32> = own.map(|&(_, at)| at).chain(loose).collect();
+        let mut places: Vec<u32> = own.collect();
         places.sort_unstable();
         places
     }
@@ -144,7 +143,7 @@ pub(super) struct DestinationRules<'w> {
     world: &'w World<'w>,
     code: u32,
     pub(super) homes: Vec<SwitchId>,
-    rules: Vec<Option<Vec<RuleRef<'w>>>>,
+    rules: Vec<Option<SwitchRules<'w>>>,
 }
 
 impl<'a> World<'a> {
@@ -467,13 +466,11 @@ impl<'w> DestinationRules<'w> {
         let code = self.code;
         let rules = self.rules[at.index()].get_or_insert_with(|| {
             let table = &world.failover.tables[at.index()];
-            let places = world.rules[at.index()].places(table, code);
-            places
-                .iter()
-                .filter_map(|&at| table.get(at as usize))
-                .collect()
+            let places = world.rules[at.index()].places(code);
+            let own = places.iter().filter_map(|&at| table.get(at as usize));
+            SwitchRules::new(world.failover.label, own.collect())
         });
-        for rule in rules.iter() {
+        for rule in rules.candidates(packet.origin, &packet.label) {
             if !rule.matches_packet(code, packet.origin, &packet.label) {
                 continue;
             }

@@ -2,6 +2,9 @@
 //! with the proof, and on tables that were tampered with.
 #![allow(clippy::unwrap_used)]
 
+mod trees;
+mod walks;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::check::{FailureOptions, Options};
@@ -15,7 +18,7 @@ use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossl
 use topology::generate::{Bcube, Cables, FatTree, Jellyfish, JellyfishSize};
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
-const RING: &str = include_str!("../../../examples/topologies/ring-with-chords.json");
+const RING: &str = include_str!("../../../../examples/topologies/ring-with-chords.json");
 
 fn ring() -> Topology {
     Topology::from_json(RING).unwrap()
