@@ -3,6 +3,8 @@
 mod own;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use plan::check::Options;
@@ -12,7 +14,7 @@ use quantities::{Bytes, Progress};
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, PathPolicy, failover, lossless_failover,
 };
-use schemes::{Algorithm, ClassSpec, SchemeError, TaggerOptions};
+use schemes::{Algorithm, ClassSpec, SchemeError, Search, TAGS_AT_LEAST, TaggerOptions};
 use topology::Topology;
 use topology::routes::{RoutePolicy, parse_routes};
 
@@ -195,7 +197,7 @@ impl FailoverArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum AlgorithmName {
     /// Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit a switch twice.
     BruteForce,
@@ -203,6 +205,8 @@ enum AlgorithmName {
     Greedy,
     /// The sound rule: one new tag per (tag, in port, out port) by construction.
     SingleValued,
+    /// Single-valued, after a search for fewer tags, with a bound below which there are none.
+    Optimal,
     /// One more tag per bounce: optimal in layered topologies.
     Clos,
 }
@@ -233,6 +237,12 @@ struct Tagging {
     /// How tags are computed [default: clos in layered topologies, else single-valued].
     #[arg(long, value_enum)]
     algorithm: Option<AlgorithmName>,
+    /// With --algorithm optimal: moves of the search, about a million a second. Plans of the same number and seed are the same.
+    #[arg(long, default_value_t = Search::default().moves, value_name = "N")]
+    search_moves: u64,
+    /// With --algorithm optimal: end the search after so many seconds. What it has found by then depends on the machine.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    time_limit: u64,
     /// The routes that are to be lossless: shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes
     /// [default: up-down in layered topologies, else shortest].
     #[arg(long, value_name = "ROUTES")]
@@ -354,7 +364,7 @@ impl Plan {
             }
             .map_err(Fault::input);
         }
-        let options = self.options(given)?;
+        let mut options = self.options(given)?;
         let routes = match self.scheme {
             Scheme::Ttl => options.routes.clone().unwrap_or(RoutePolicy::Shortest),
             _ => options.routes_for(topology, options.algorithm_for(topology)),
@@ -362,11 +372,12 @@ impl Plan {
         self.refuse_idle_for_routes(topology, &routes, given)?;
         self.refuse_class_limits(&options.classes, &routes)?;
         if self.scheme == Scheme::Ttl {
-            schemes::ttl(topology, self.tagging.hops, &options)
-        } else {
-            schemes::tagger(topology, &options)
+            return schemes::ttl(topology, self.tagging.hops, &options).map_err(|e| refuse(&e));
         }
-        .map_err(|e| refuse(&e))
+        if options.algorithm_for(topology) == Algorithm::Optimal {
+            options.search.stop = Some(alarm(Duration::from_secs(self.tagging.time_limit)));
+        }
+        schemes::tagger(topology, &options).map_err(|e| refuse(&e))
     }
 
     fn options(&self, given: &Given) -> Result<TaggerOptions, Fault> {
@@ -382,6 +393,7 @@ impl Plan {
                 AlgorithmName::BruteForce => Algorithm::BruteForce,
                 AlgorithmName::Greedy => Algorithm::Greedy,
                 AlgorithmName::SingleValued => Algorithm::SingleValued,
+                AlgorithmName::Optimal => Algorithm::Optimal,
                 AlgorithmName::Clos => Algorithm::Clos,
             }),
             routes: tagging.policy(bounces)?,
@@ -399,6 +411,10 @@ impl Plan {
             },
             budget: self.switch.budget(),
             seed: tagging.seed,
+            search: Search {
+                moves: tagging.search_moves,
+                stop: None,
+            },
             ..TaggerOptions::default()
         };
         if !classes.is_empty() {
@@ -491,6 +507,18 @@ fn class(text: &str) -> Result<ClassSpec, Fault> {
 }
 
 /// A scheme's refusal with the exit status that it deserves.
+/// A flag that is set after a time.
+fn alarm(after: Duration) -> Arc<AtomicBool> {
+    let flag = Arc::<AtomicBool>::default();
+    let set = Arc::clone(&flag);
+    // It sleeps until then or the process's end, whichever is first.
+    std::thread::spawn(move || {
+        std::thread::sleep(after);
+        set.store(true, Ordering::Relaxed);
+    });
+    flag
+}
+
 fn refuse(error: &SchemeError) -> Fault {
     Fault::input(error)
 }
@@ -537,6 +565,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         ),
         ("promised lossless", plan.promised().to_string()),
         ("forwarding", check::describe_forwarding(&plan.report())),
+        ("tags", tags_of(plan, summary)),
         (
             "tags -> priorities",
             format!(
@@ -558,6 +587,16 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
     format!(
         "{facts}  proven: no cyclic buffer dependency for any routing; every promised route stays lossless\n"
     )
+}
+
+/// How many tags there are, and whether fewer could do, where that was looked for.
+fn tags_of(plan: &CheckedPlan, summary: &PlanSummary) -> String {
+    let found = summary.tags;
+    match plan.tables().provenance.options.get(TAGS_AT_LEAST) {
+        None => found.to_string(),
+        Some(least) if *least == found.to_string() => format!("{found}; fewer cannot do"),
+        Some(least) => format!("{found}; at least {least} are needed"),
+    }
 }
 
 /// A plan of failover tables for people.

@@ -17,6 +17,22 @@ impl Components {
         self.count as usize == self.number.len()
     }
 
+    /// The pairs that lie on cycles.
+    pub(super) fn cyclic_pairs(&self, squares: &Squares<'_>, cells: &Cells) -> Vec<(u32, u32)> {
+        let fabric = squares.fabric;
+        let mut pairs = Vec::new();
+        for arc in (0..self.number.len()).map(arc_id) {
+            for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
+                let together = self.number[arc.index()] == self.number[to.index()];
+                if together && cells.get(squares.through(arc, place)).is_some() {
+                    let number = |arc: ArcId| u32::try_from(arc.index()).unwrap_or(u32::MAX);
+                    pairs.push((number(arc), number(to)));
+                }
+            }
+        }
+        pairs
+    }
+
     /// Positions of the arcs by component, within a component by `rank`.
     pub(super) fn order(&self, rank: impl Fn(ArcId) -> u64) -> Vec<u32> {
         let mut keys: Vec<(u32, u64, u32)> = (0u32..)

@@ -2,7 +2,7 @@
 //!
 //! | scheme | algorithms | source |
 //! |---|---|---|
-//! | [`tagger`] | brute force, greedy, single-valued, Clos | Tagger17, TaggerDraft |
+//! | [`tagger`] | brute force, greedy, single-valued, optimal, Clos | Tagger17, TaggerDraft |
 //! | [`ttl`] | tag = hop count, whatever the routes | TaggerDraft section 4.2 |
 //! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | Stephens15 chapter 4 |
 //!
@@ -29,6 +29,7 @@ use topology::{Fabric, Topology};
 
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
+pub use single::Search;
 
 use cells::{Cells, Squares};
 use classes::ClassPlan;
@@ -48,19 +49,28 @@ struct Tagged {
 pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, SchemeError> {
     let algorithm = options.algorithm_for(topology);
     let routes = options.routes_for(topology, algorithm);
+    let mut provenance = Provenance::ours("tagger", algorithm.name());
     let tagged = match algorithm {
+        Algorithm::Optimal => {
+            let (tagged, at_least) = optimal(topology, options, &routes)?;
+            let known = &mut provenance.options;
+            known.insert(TAGS_AT_LEAST.to_owned(), at_least.to_string());
+            tagged
+        }
         Algorithm::Clos => turns::clos(topology, options)?,
         Algorithm::SingleValued => single_valued(topology, options, &routes)?,
         Algorithm::BruteForce | Algorithm::Greedy => {
             by_hops(topology, options, algorithm, &routes)?
         }
     };
-    let mut provenance = Provenance::ours("tagger", algorithm.name());
     provenance
         .options
         .insert("routes".to_owned(), routes.to_string());
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
+
+/// The option of a plan's provenance that says with how few tags single-valued rules can do, as far as is known.
+pub const TAGS_AT_LEAST: &str = "tags_at_least";
 
 /// Tagger17's generalisation numbers tags from 0.
 const FIRST_TAG: Tag = Tag::new(0);
@@ -79,6 +89,24 @@ fn single_valued(
     turns::tag_turns(topology, options, FIRST_TAG, rises, |switch| {
         turns[switch.index()].clone()
     })
+}
+
+/// Single-valued rules of as few tags as are found, and how few there can be.
+fn optimal(
+    topology: &Topology,
+    options: &TaggerOptions,
+    routes: &RoutePolicy,
+) -> Result<(Tagged, usize), SchemeError> {
+    if options.classes.len() > 1 || options.classes[0].bounces.is_some() {
+        return Err(SchemeError::Classes {
+            algorithm: Algorithm::Optimal.name(),
+            classes: options.classes.len(),
+        });
+    }
+    let set = RouteSet::new(topology, routes.clone())?;
+    let found = single::optimal(&set, &options.search, options.seed)?;
+    let tagged = tables(set.fabric(), options, &found.levels)?;
+    Ok((tagged, found.at_least))
 }
 
 /// Algorithms 1 and 2 of Tagger17.

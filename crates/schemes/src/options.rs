@@ -4,6 +4,8 @@ use plan::{Budget, CarrierKind, RuleForm};
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
+use super::single::Search;
+
 /// How Tagger computes its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -14,6 +16,8 @@ pub enum Algorithm {
     Greedy,
     /// Single-valued by construction: works for any routes.
     SingleValued,
+    /// Single-valued, with a search for fewer tags and a bound below which there are none.
+    Optimal,
     /// Tagger17: one more tag per bounce. Optimal for layered topologies and up-down routes.
     Clos,
 }
@@ -26,6 +30,7 @@ impl Algorithm {
             Self::BruteForce => "brute-force",
             Self::Greedy => "greedy",
             Self::SingleValued => "single-valued",
+            Self::Optimal => "optimal",
             Self::Clos => "clos",
         }
     }
@@ -60,8 +65,10 @@ pub struct TaggerOptions {
     pub form: RuleForm,
     /// What a switch has.
     pub budget: Budget,
-    /// Recorded in the plan; nothing here draws lots.
+    /// Recorded in the plan; only the search for fewer tags draws lots.
     pub seed: u64,
+    /// How long to search for fewer tags ([`Algorithm::Optimal`]).
+    pub search: Search,
 }
 
 impl Default for TaggerOptions {
@@ -79,6 +86,7 @@ impl Default for TaggerOptions {
             form: RuleForm::PortSets,
             budget: Budget::default(),
             seed: 1,
+            search: Search::default(),
         }
     }
 }

@@ -28,7 +28,7 @@ fn owners(option: &str) -> &'static [Scheme] {
             Scheme::value_variants()
         }
         _ if OF_TAGS.contains(&option) => Scheme::value_variants(),
-        "algorithm" => &[Tagger],
+        "algorithm" | "search_moves" | "time_limit" => &[Tagger],
         "hops" => &[Ttl],
         "routes" | "bounces" | "k" | "max_switches" | "classes" | "class" | "class_bits" => {
             &[Tagger, Ttl]
@@ -111,7 +111,11 @@ impl Plan {
                 routes_of(topology, routes)
             )
         };
+        let searches = self.tagging.algorithm == Some(super::AlgorithmName::Optimal);
         given.refuse(|option| match (option, routes) {
+            ("search_moves" | "time_limit", _) if !searches => {
+                Some("here: it is for `--algorithm optimal`".to_owned())
+            }
             ("bounces", RoutePolicy::UpDown { .. }) => None,
             ("bounces", _) => Some(for_routes("up-down")),
             ("k", RoutePolicy::Ksp { .. }) => None,

@@ -52,7 +52,9 @@ fn fixtures() -> TempDir {
     let dangling = good("clos.json").replace("\"spine1:1\"", "\"nowhere:1\"");
     write("dangling.json", &dangling);
     write("cut-plan.json", &good("tagger.json")[..500]);
-    write("words.csv", "a,b\nc,d\n");
+    write("words.csv", "one,two\nc,d\n");
+    write("links.csv", "a,b,rate_gbps\nx,y,-1\n");
+    write("columns.csv", "a,b,colour\nx,y,red\n");
     write("graph.dot", "graph { a -- b }\n");
     write("syntax.p4", "#include <core.p4>\nheader h { bit<8> x }\n");
     write("unknown.p4", "#include <core.p4>\nconst bit<8> x = y;\n");

@@ -15,8 +15,9 @@ const LINES: usize = 256;
 /// A lookup that found nothing.
 const MISS: Slot = Slot::MAX;
 
-/// One answer.
+/// One answer, on a line of the processor's cache of its own: else every second one would lie on two.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Line {
     key: [u64; WORDS],
     slot: Slot,

@@ -11,7 +11,7 @@ use plan::{
 };
 use proptest::prelude::*;
 use quantities::{BitRate, Metres, PortId, Priority};
-use schemes::{Algorithm, TaggerOptions, tagger};
+use schemes::{Algorithm, Search, TaggerOptions, tagger};
 use topology::generate::{Cables, Clos, Ring, ThreeNode};
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Endpoint, Host, HostId, Link, NodeId, Role, Switch, SwitchId, Topology};
@@ -372,6 +372,7 @@ fn sound_tables() -> impl Strategy<Value = Tables> {
         let algorithms = [
             None,
             Some(Algorithm::SingleValued),
+            Some(Algorithm::Optimal),
             Some(Algorithm::BruteForce),
         ];
         let forms = [RuleForm::PortSets, RuleForm::Exact];
@@ -382,6 +383,10 @@ fn sound_tables() -> impl Strategy<Value = Tables> {
                     algorithm,
                     routes: Some(routes.clone()),
                     form,
+                    search: Search {
+                        moves: 100_000,
+                        stop: None,
+                    },
                     ..TaggerOptions::default()
                 };
                 tagger(&topology, &options).unwrap()

@@ -14,19 +14,25 @@
 //! - *inserted*: pairs are tried hop by hop, and kept unless they close a cycle. It finds orders that no
 //!   ranking of switches shows (such as digit-correcting routes in BCube), but costs more.
 //!
-//! The result with the fewest levels is taken.
+//! The result with the fewest levels is taken; [`optimal()`] searches further.
+
+mod optimal;
+mod partition;
 
 use plan::PortSet;
 use rayon::prelude::*;
 use topology::routes::RouteSet;
 use topology::{ArcId, Fabric, SwitchId};
 
-use super::acyclic::Acyclic;
-use super::cells::{Cells, LAST_LEVEL, Squares, arc_id};
-use super::classes::Turn;
-use super::components::components;
-use super::demand::{Demand, Listed, Work, with_demand};
-use super::error::SchemeError;
+use crate::acyclic::Acyclic;
+use crate::cells::{Cells, LAST_LEVEL, Squares, arc_id};
+use crate::classes::Turn;
+use crate::components::components;
+use crate::demand::{Demand, Listed, Work, with_demand};
+use crate::error::SchemeError;
+
+pub use optimal::Search;
+pub(crate) use optimal::optimal;
 
 /// Pairs of arcs up to which inserting them one by one is worth the while.
 const MAX_INSERTIONS: usize = 20_000;
@@ -35,7 +41,7 @@ const MAX_INSERTIONS: usize = 20_000;
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if there are more levels than tags.
-pub(super) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
+pub(crate) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
     let squares = Squares::new(set.fabric());
     let levels = Levels {
         squares: &squares,
@@ -50,7 +56,7 @@ pub(super) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if there are more levels than tags.
-pub(super) fn of_ways(
+pub(crate) fn of_ways(
     fabric: &Fabric,
     ways: impl FnOnce(&mut dyn FnMut(&[ArcId])),
 ) -> Result<Vec<Cells>, SchemeError> {
@@ -73,6 +79,15 @@ struct Levels<'a> {
     most_insertions: usize,
 }
 
+/// Where the first level's order comes from.
+#[derive(Clone, Copy)]
+enum Start<'a> {
+    /// From the pairs that packets use if all are kept.
+    Closure(&'a Cells),
+    /// It is given.
+    Order(&'a Order),
+}
+
 /// How to order the arcs of a level that has cycles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -84,31 +99,37 @@ impl Work for Levels<'_> {
     type Output = Result<Vec<Cells>, SchemeError>;
 
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
+        self.usual(parts)
+    }
+}
+
+impl Levels<'_> {
+    /// The fewest levels of the usual ways.
+    fn usual<D: Demand>(&self, parts: &[D]) -> Result<Vec<Cells>, SchemeError> {
         let start: Vec<Flow> = parts
             .iter()
             .map(|part| Flow::entering(part, self.squares))
             .collect();
         let first = self.closure(parts, &start);
-        let ranked = self.levels(parts, &start, &first, Way::Ranked)?;
+        let first_level = Start::Closure(&first);
+        let ranked = self.levels(parts, &start, first_level, Way::Ranked)?;
         if ranked.len() <= 2 || first.count() > self.most_insertions {
             return Ok(ranked);
         }
-        let inserted = self.levels(parts, &start, &first, Way::Inserted)?;
+        let inserted = self.levels(parts, &start, first_level, Way::Inserted)?;
         Ok(if inserted.len() < ranked.len() {
             inserted
         } else {
             ranked
         })
     }
-}
 
-impl Levels<'_> {
-    /// All levels, from the packets that hosts send; `first` is the closure of the first one.
+    /// All levels, from the packets that hosts send.
     fn levels<D: Demand>(
         &self,
         parts: &[D],
         start: &[Flow],
-        first: &Cells,
+        first: Start<'_>,
         way: Way,
     ) -> Result<Vec<Cells>, SchemeError> {
         let mut entering = start.to_vec();
@@ -121,11 +142,10 @@ impl Levels<'_> {
                     most: usize::from(LAST_LEVEL),
                 });
             }
-            let order = if level == 0 {
-                self.order(parts, &entering, first, way)
-            } else {
-                let closure = self.closure(parts, &entering);
-                self.order(parts, &entering, &closure, way)
+            let order = match first {
+                Start::Order(order) if level == 0 => order.clone(),
+                Start::Closure(closure) if level == 0 => self.order(parts, &entering, closure, way),
+                _ => self.order(parts, &entering, &self.closure(parts, &entering), way),
             };
             let (cells, risen) = self.pass(parts, &entering, &order, level);
             levels.push(cells);
@@ -140,7 +160,7 @@ impl Levels<'_> {
     fn closure<D: Demand>(&self, parts: &[D], entering: &[Flow]) -> Cells {
         let closures = parts.par_iter().zip(entering);
         closures
-            .map(|(part, flow)| flow.closure(part, self.squares))
+            .map(|(part, flow)| flow.spread(part, self.squares).0)
             .reduce(|| self.squares.empty(), |a, b| a.merge(&b))
     }
 
@@ -311,8 +331,8 @@ impl Flow {
         self.sets.iter().all(|word| *word == 0)
     }
 
-    /// Follows the packets until nothing changes; the pairs that they use.
-    fn closure<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> Cells {
+    /// Follows the packets until nothing changes; the pairs that they use, and the packets of every arc.
+    fn spread<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> (Cells, Vec<u64>) {
         let fabric = squares.fabric;
         let layout = demand.layout();
         let mut live = self.sets.clone();
@@ -354,7 +374,7 @@ impl Flow {
                 }
             }
         }
-        cells
+        (cells, live)
     }
 }
 
@@ -404,7 +424,7 @@ fn number(arc: ArcId) -> u32 {
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if routes rise more often than tags can count.
-pub(super) fn uniform(set: &RouteSet) -> Result<(Vec<Vec<Turn>>, u8), SchemeError> {
+pub(crate) fn uniform(set: &RouteSet) -> Result<(Vec<Vec<Turn>>, u8), SchemeError> {
     let squares = Squares::new(set.fabric());
     let work = Uniform(Levels {
         squares: &squares,
