@@ -59,7 +59,7 @@ impl Check {
                 samples: self.samples,
                 seed: self.seed,
             },
-            progress: Some(Arc::clone(watch.progress())),
+            progress: Arc::clone(watch.progress()),
         };
         let (outcome, seconds) = timed(|| plan::check(tables, &options));
         drop(watch);

@@ -308,7 +308,7 @@ impl Plan {
         let tables = made?;
         watch.say("proving");
         let options = Options {
-            progress: Some(Arc::clone(watch.progress())),
+            progress: Arc::clone(watch.progress()),
             ..Options::default()
         };
         let proven = plan::check(tables, &options);
@@ -344,7 +344,7 @@ impl Plan {
     ) -> Result<Tables, Fault> {
         if let Some(scheme) = self.scheme.failover() {
             let options = FailoverOptions {
-                progress: Some(Arc::clone(progress)),
+                progress: Arc::clone(progress),
                 ..self.failover.options(scheme, self.tagging.seed)
             };
             return match self.failover.method(scheme)? {

@@ -57,7 +57,7 @@ pub struct Options {
     /// How failover tables are proven.
     pub failures: FailureOptions,
     /// Where to tell how much is proven of failover tables.
-    pub progress: Option<Arc<Progress>>,
+    pub progress: Arc<Progress>,
 }
 
 impl Default for Options {
@@ -65,7 +65,7 @@ impl Default for Options {
         Self {
             budgets: true,
             failures: FailureOptions::default(),
-            progress: None,
+            progress: Arc::default(),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Proof {
         let found = resilience::walk_all(
             &tables.topology,
             failover,
-            (&options.failures, options.progress.as_deref()),
+            (&options.failures, &*options.progress),
             tags,
         );
         self.verdicts.loop_free = Some(found.loops == 0);

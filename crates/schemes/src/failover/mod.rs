@@ -243,7 +243,7 @@ pub fn lossless_failover(
     };
     let mut tables = lossless(failover(topology, &plain)?, method, tagger)?;
     if let (true, Some(failover)) = (late, &mut tables.failover) {
-        compress_all(failover, options.progress.as_deref())?;
+        compress_all(failover, &options.progress)?;
         let options = &mut tables.provenance.options;
         options.insert("compress".to_owned(), late.to_string());
     }
@@ -265,10 +265,8 @@ pub fn df_edst(
     Ok(with_tags(tables, "trees", tagged, 1, tagger))
 }
 
-fn compress_all(failover: &mut Failover, progress: Option<&Progress>) -> Result<(), FailoverError> {
-    if let Some(progress) = progress {
-        progress.begin(failover.tables.len() as u64);
-    }
+fn compress_all(failover: &mut Failover, progress: &Progress) -> Result<(), FailoverError> {
+    progress.begin(failover.tables.len() as u64);
     let compressed: Result<Vec<SwitchTable>, CompressError> = failover
         .tables
         .par_iter_mut()
@@ -276,9 +274,7 @@ fn compress_all(failover: &mut Failover, progress: Option<&Progress>) -> Result<
             let compressed = compress(table)?;
             equivalent(table, &compressed.table)?;
             *table = SwitchTable::default();
-            if let Some(progress) = progress {
-                progress.advance(1);
-            }
+            progress.advance(1);
             Ok(compressed.table)
         })
         .collect();
@@ -378,7 +374,7 @@ impl<'a> Network<'a> {
             }
         }
         if options.compress {
-            compress_all(&mut failover, options.progress.as_deref())?;
+            compress_all(&mut failover, &options.progress)?;
         }
         Ok(failover)
     }
@@ -388,19 +384,15 @@ impl<'a> Network<'a> {
         tables: &mut [SwitchTable],
         plan: impl Fn(&Destination) -> Result<Vec<Placed>, FailoverError> + Sync,
     ) -> Result<(), FailoverError> {
-        let progress = self.options.progress.as_deref();
-        if let Some(progress) = progress {
-            progress.begin(self.destinations.len() as u64);
-        }
+        let progress = &self.options.progress;
+        progress.begin(self.destinations.len() as u64);
         for batch in self.destinations.chunks(BATCH) {
             let planned: Vec<Result<Vec<Placed>, FailoverError>> = batch
                 .par_iter()
                 .map(|destination| {
                     let mut rules = plan(destination)?;
                     rules.sort_by_key(|(switch, _)| *switch);
-                    if let Some(progress) = progress {
-                        progress.advance(1);
-                    }
+                    progress.advance(1);
                     Ok(rules)
                 })
                 .collect();

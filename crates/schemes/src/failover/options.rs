@@ -111,13 +111,13 @@ pub struct FailoverOptions {
     /// The seed of random paths.
     pub seed: u64,
     /// Where to tell how much is planned.
-    pub progress: Option<Arc<Progress>>,
+    pub progress: Arc<Progress>,
 }
 
 impl FailoverOptions {
     /// The defaults of a scheme: resilience 1, links, hop by hop, every host a destination.
     #[must_use]
-    pub const fn new(scheme: FailoverScheme) -> Self {
+    pub fn new(scheme: FailoverScheme) -> Self {
         Self {
             scheme,
             resilience: 1,
@@ -132,7 +132,7 @@ impl FailoverOptions {
             transitions: TransitionOptions::new(TransitionKind::T),
             stack: 16,
             seed: 1,
-            progress: None,
+            progress: Arc::default(),
         }
     }
 

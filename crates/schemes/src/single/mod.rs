@@ -99,24 +99,33 @@ impl Work for Levels<'_> {
     type Output = Result<Vec<Cells>, SchemeError>;
 
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
-        self.usual(parts)
+        let start = self.start(parts);
+        self.usual(parts, &start, &self.closure(parts, &start))
     }
 }
 
 impl Levels<'_> {
-    /// The fewest levels of the usual ways.
-    fn usual<D: Demand>(&self, parts: &[D]) -> Result<Vec<Cells>, SchemeError> {
-        let start: Vec<Flow> = parts
-            .iter()
+    /// What hosts send.
+    fn start<D: Demand>(&self, parts: &[D]) -> Vec<Flow> {
+        let entering = parts.iter();
+        entering
             .map(|part| Flow::entering(part, self.squares))
-            .collect();
-        let first = self.closure(parts, &start);
-        let first_level = Start::Closure(&first);
-        let ranked = self.levels(parts, &start, first_level, Way::Ranked)?;
+            .collect()
+    }
+
+    /// The fewest levels of the usual ways, given the closure of what hosts send.
+    fn usual<D: Demand>(
+        &self,
+        parts: &[D],
+        start: &[Flow],
+        first: &Cells,
+    ) -> Result<Vec<Cells>, SchemeError> {
+        let first_level = Start::Closure(first);
+        let ranked = self.levels(parts, start, first_level, Way::Ranked)?;
         if ranked.len() <= 2 || first.count() > self.most_insertions {
             return Ok(ranked);
         }
-        let inserted = self.levels(parts, &start, first_level, Way::Inserted)?;
+        let inserted = self.levels(parts, start, first_level, Way::Inserted)?;
         Ok(if inserted.len() < ranked.len() {
             inserted
         } else {
@@ -444,8 +453,7 @@ impl Work for Uniform<'_> {
 
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let levels = self.0;
-        let entering = |part| Flow::entering(part, levels.squares);
-        let start: Vec<Flow> = parts.iter().map(entering).collect();
+        let start = levels.start(parts);
         let closure = levels.closure(parts, &start);
         let mut best: Option<(Order, u8)> = None;
         for way in [Way::Ranked, Way::Inserted] {

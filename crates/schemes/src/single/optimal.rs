@@ -91,14 +91,17 @@ impl Work for Optimal<'_> {
 
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let squares = self.levels.squares;
-        let start: Vec<Flow> = parts
-            .iter()
-            .map(|part| Flow::entering(part, squares))
-            .collect();
+        let start = self.levels.start(parts);
         let closure = self.levels.closure(parts, &start);
         let acyclic = components(squares, &closure).is_acyclic();
         let at_least = if acyclic { 1 } else { 2 };
-        let mut best = self.levels.usual(parts)?;
+        let mut best = self.levels.usual(parts, &start, &closure)?;
+        if best.len() <= at_least {
+            return Ok(Found {
+                levels: best,
+                at_least,
+            });
+        }
         let graphs = self.graphs(parts, &start);
         let nodes = squares.fabric.arcs().len();
         // Long enough that an attempt succeeds if it ever will, short enough for many.

@@ -133,14 +133,14 @@ pub fn resilience(
     failover: &Failover,
     options: &FailureOptions,
 ) -> FailureReport {
-    walk_all(topology, failover, (options, None), None)
+    walk_all(topology, failover, (options, &Progress::default()), None)
 }
 
 /// The same, with the lossless tags that packets have on the way.
 pub(super) fn walk_all(
     topology: &Topology,
     failover: &Failover,
-    (options, progress): (&FailureOptions, Option<&Progress>),
+    (options, progress): (&FailureOptions, &Progress),
     tags: Option<&Tags<'_>>,
 ) -> FailureReport {
     let mut world = World::new(topology, failover);
@@ -204,22 +204,18 @@ impl FailureReport {
 fn explore(
     world: &World<'_>,
     failures: u32,
-    (options, progress): (&FailureOptions, Option<&Progress>),
+    (options, progress): (&FailureOptions, &Progress),
 ) -> Option<Findings> {
     let walks = std::sync::atomic::AtomicU64::new(0);
     let destinations: Vec<usize> = (0..world.failover.destinations.len()).collect();
-    if let Some(progress) = progress {
-        progress.begin(destinations.len() as u64);
-    }
+    progress.begin(destinations.len() as u64);
     destinations
         .par_iter()
         .map(|&destination| {
             let mut explorer =
                 Explorer::new(world, destination, failures, &walks, options.most_walks);
             let findings = explorer.all_sources(&mut |_, _| {});
-            if let Some(progress) = progress {
-                progress.advance(1);
-            }
+            progress.advance(1);
             findings
         })
         .try_reduce(Findings::default, |a, b| Some(a.and(b)))

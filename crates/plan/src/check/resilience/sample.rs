@@ -103,22 +103,14 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
 
 /// Walks every pair under every set of failures that touches what its walk without failures depends on; under the
 /// others the walk is that one.
-pub(super) fn walk_all(
-    world: &World<'_>,
-    drawn: &[Vec<u32>],
-    progress: Option<&Progress>,
-) -> Findings {
+pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>], progress: &Progress) -> Findings {
     let destinations = 0..world.failover.destinations.len();
-    if let Some(progress) = progress {
-        progress.begin(destinations.len() as u64);
-    }
+    progress.begin(destinations.len() as u64);
     destinations
         .into_par_iter()
         .map(|destination| {
             let findings = walk_to(world, destination, drawn);
-            if let Some(progress) = progress {
-                progress.advance(1);
-            }
+            progress.advance(1);
             findings
         })
         .reduce(Findings::default, Findings::and)

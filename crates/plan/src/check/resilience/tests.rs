@@ -173,7 +173,7 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         let mut failover = failover(&topology, &options).unwrap();
         let world = World::new(&topology, &failover);
         let sets = subsets(&world.elements, 2);
-        let found = sample::walk_all(&world, &sets, None);
+        let found = sample::walk_all(&world, &sets, &Progress::default());
         let (_, lost, _) = brute(&topology, &failover, 2);
         assert_eq!((found.lost, found.loops), (lost, 0));
         assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
@@ -183,6 +183,9 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
             .iter_mut()
             .for_each(|table| *table = SwitchTable::default());
         let world = World::new(&topology, &failover);
-        assert_eq!(sample::walk_all(&world, &sets, None).walks, 30);
+        assert_eq!(
+            sample::walk_all(&world, &sets, &Progress::default()).walks,
+            30
+        );
     }
 }
