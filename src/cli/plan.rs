@@ -1,6 +1,7 @@
 //! `switchwright plan`: tables for a topology, proven before they are written.
 
 mod own;
+mod transitions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,8 @@ use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
 use quantities::{Bytes, Progress};
 use schemes::failover::{
-    FailoverOptions, FailoverScheme, Method, PathPolicy, failover, lossless_failover,
+    FailoverOptions, FailoverScheme, Method, PathPolicy, TransitionKind, df_edst, failover,
+    lossless_failover,
 };
 use schemes::{Algorithm, ClassSpec, SchemeError, Search, TAGS_AT_LEAST, TaggerOptions};
 use topology::Topology;
@@ -23,6 +25,7 @@ use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::{check, topo};
 use crate::measure::timed;
+use transitions::TransitionArgs;
 
 /// Arguments of `switchwright plan`.
 #[derive(Debug, Args)]
@@ -62,6 +65,9 @@ enum Scheme {
     Adst,
     /// Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1).
     DfFi,
+    /// Failover over edge-disjoint spanning trees, along an acyclic graph of trees, lossless without a word of it in the header
+    /// (Stephens15 section 5.2).
+    DfEdst,
 }
 
 impl Scheme {
@@ -74,6 +80,7 @@ impl Scheme {
             Self::Edst => Some(FailoverScheme::Edst),
             Self::Adst => Some(FailoverScheme::Adst),
             Self::DfFi => Some(FailoverScheme::DfFi),
+            Self::DfEdst => Some(FailoverScheme::DfEdst),
         }
     }
 }
@@ -108,7 +115,7 @@ enum LosslessName {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Failover schemes")]
 struct FailoverArgs {
-    /// How many failures at once to survive [default: 1, or one less than there are trees].
+    /// How many failures at once to survive [default: 1, or one less than there are trees]; with df-edst, at least.
     #[arg(long, value_name = "T")]
     resilience: Option<u8>,
     /// Rules put out one port [default].
@@ -129,7 +136,7 @@ struct FailoverArgs {
     /// What may fail.
     #[arg(long, value_enum, default_value_t = ProtectName::Links)]
     protect: ProtectName,
-    /// How many disjoint trees [default: one more than the resilience].
+    /// How many disjoint trees [default: one more than the resilience; with df-edst, as many as there are, of each channel].
     #[arg(long, value_name = "N")]
     trees: Option<u8>,
     /// Let packets start on a shortest-path tree beside the disjoint ones.
@@ -145,16 +152,20 @@ struct FailoverArgs {
     /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by channels.
     #[arg(long, value_enum, value_name = "HOW")]
     lossless: Option<LosslessName>,
-    /// With df-fi: spread packets over at least so many channels [default: as few as are needed].
+    /// With df-fi: spread packets over at least so many channels [default: as few as are needed]. With df-edst: so many channels,
+    /// each with trees of its own [default: 1].
     #[arg(long, value_name = "N")]
     channels: Option<u8>,
+    #[command(flatten)]
+    transitions: TransitionArgs,
 }
 
 impl FailoverArgs {
     /// How packets are to be kept lossless, if they are.
     fn method(&self, scheme: FailoverScheme) -> Result<Option<Method>, Fault> {
         let channels = scheme == FailoverScheme::DfFi && self.lossless.is_none();
-        if self.channels.is_some() && !channels {
+        let trees = scheme == FailoverScheme::DfEdst;
+        if self.channels.is_some() && !channels && !trees {
             return Err(Fault::input(
                 "--channels spreads packets of --scheme df-fi over channels, and nothing else",
             )
@@ -167,8 +178,14 @@ impl FailoverArgs {
     }
 
     fn options(&self, scheme: FailoverScheme, seed: u64) -> FailoverOptions {
+        let transitions = self.transitions.options(self.channels);
+        let surviving = match (scheme, transitions.kind) {
+            (FailoverScheme::DfEdst, TransitionKind::NoRes | TransitionKind::Line) => 0,
+            _ => 1,
+        };
         FailoverOptions {
-            resilience: self.resilience.unwrap_or(1),
+            resilience: self.resilience.unwrap_or(surviving),
+            transitions,
             protect: match self.protect {
                 ProtectName::Links => Element::Link,
                 ProtectName::Switches => Element::Switch,
@@ -348,6 +365,9 @@ impl Plan {
                 ..self.failover.options(scheme, self.tagging.seed)
             };
             return match self.failover.method(scheme)? {
+                None if scheme == FailoverScheme::DfEdst => {
+                    df_edst(topology, &options, &self.failover_tags(given)?)
+                }
                 None => {
                     let reason =
                         "without lossless tags: it is for `--lossless rising` or the scheme df-fi";
@@ -355,11 +375,7 @@ impl Plan {
                     failover(topology, &options)
                 }
                 Some(method) => {
-                    let mut tagger = self.options(given)?;
-                    if self.tagging.carrier.is_none() {
-                        tagger.carrier = CarrierKind::Shim;
-                    }
-                    lossless_failover(topology, &options, method, &tagger)
+                    lossless_failover(topology, &options, method, &self.failover_tags(given)?)
                 }
             }
             .map_err(Fault::input);
@@ -378,6 +394,15 @@ impl Plan {
             options.search.stop = Some(alarm(Duration::from_secs(self.tagging.time_limit)));
         }
         schemes::tagger(topology, &options).map_err(|e| refuse(&e))
+    }
+
+    /// What shapes the lossless tags of failover schemes.
+    fn failover_tags(&self, given: &Given) -> Result<TaggerOptions, Fault> {
+        let mut tagger = self.options(given)?;
+        if self.tagging.carrier.is_none() {
+            tagger.carrier = CarrierKind::Shim;
+        }
+        Ok(tagger)
     }
 
     fn options(&self, given: &Given) -> Result<TaggerOptions, Fault> {

@@ -22,7 +22,7 @@ pub(super) const OF_TAGS: &[&str] = &[
 
 /// The schemes that an option shapes. One that is not listed shapes none, so that whoever adds it must say.
 fn owners(option: &str) -> &'static [Scheme] {
-    use Scheme::{Adst, DfFi, Edst, Fcp, MplsFrr, Plinko, Tagger, Ttl};
+    use Scheme::{Adst, DfEdst, DfFi, Edst, Fcp, MplsFrr, Plinko, Tagger, Ttl};
     match option {
         "topology" | "scheme" | "output" | "seed" | "json" | "quiet" | "verbose" => {
             Scheme::value_variants()
@@ -34,11 +34,13 @@ fn owners(option: &str) -> &'static [Scheme] {
             &[Tagger, Ttl]
         }
         "lossless" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi],
-        "channels" => &[DfFi],
+        "channels" => &[DfFi, DfEdst],
+        "ttg" | "tree_order" | "initial_trees" | "subset" | "connect_layers" => &[DfEdst],
         "source_routes" | "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
-        "trees" | "default_tree" | "mark_trees" => &[Edst, Adst],
+        "default_tree" => &[Edst, Adst],
+        "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
         "hop_by_hop" | "resilience" | "multipath" | "stack" => {
-            &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi]
+            &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst]
         }
         _ => &[],
     }
@@ -70,6 +72,7 @@ impl Plan {
             ))
         })?;
         if let (Some(trees), Some(failures)) = (self.failover.trees, self.failover.resilience)
+            && self.scheme != Scheme::DfEdst
             && u16::from(trees) != u16::from(failures) + 1
         {
             return Err(Fault::input(format!(
