@@ -161,7 +161,9 @@ impl Planner<'_> {
     /// Finds the way of a new route and makes its rules; a rule that drops if there is no way.
     fn complete(&mut self, mut route: Route) -> Option<Route> {
         let crossed = self.crossed(&route);
-        let common = (self.network.options.paths == PathPolicy::Common)
+        // A backup way that follows the order of links is the same for many; a common one leaves less of the order.
+        let ordered = self.ways.order.is_some() && !crossed.is_empty();
+        let common = (self.network.options.paths == PathPolicy::Common && !ordered)
             .then(|| self.most_common(route.at, &route.failures, &crossed))
             .flatten();
         let path = common.or_else(|| {
