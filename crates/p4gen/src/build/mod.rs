@@ -13,7 +13,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-use plan::CheckedPlan;
+use plan::failover::{Action, SwitchTable};
+use plan::{CarrierKind, CheckedPlan};
 use rayon::prelude::*;
 use thiserror::Error;
 use topology::routes::RouteError;
@@ -27,7 +28,7 @@ pub use report::BuildReport;
 use directory::{Staging, file_name};
 use manifest::MadeFrom;
 
-use crate::capabilities::{Estimate, Refusal};
+use crate::capabilities::{Architecture, Capabilities, Estimate, Refusal};
 use crate::entries::{DevicePorts, EntriesError, Problem, SwitchEntries};
 use crate::family::summary::{Source, SwitchReport};
 use crate::family::{DEFAULT_VERSION, EntrySource, ProgramFeatures};
@@ -63,12 +64,16 @@ pub enum BuildError {
     /// The target lacks something.
     #[error("{}", Lines(.0))]
     Refused(Vec<Refusal>),
-    /// The plan has lossless tags and failover tables.
-    #[error(
-        "target {0} has no program yet that both keeps tags lossless and fails over: such plans can be proven with \
-         `check`, not built; plan with one of the two to build"
-    )]
-    Both(&'static str),
+    /// The plan has lossless tags and failover tables, in a way for which there is no program.
+    #[error("target {target} has no program that fails over with lossless {what}; {mend}")]
+    LosslessFailover {
+        /// The target.
+        target: &'static str,
+        /// What it has none for.
+        what: &'static str,
+        /// What can be done.
+        mend: &'static str,
+    },
     /// The device ports name switches that the plan does not have.
     #[error("the device ports name a switch that the plan does not have: `{0}`")]
     NoSuchSwitch(String),
@@ -109,7 +114,7 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) | Self::Both(_) => BuildFault::Target,
+            Self::Refused(_) | Self::LosslessFailover { .. } => BuildFault::Target,
             Self::Directory(_) | Self::Routes(_) | Self::Header(_) | Self::NoSuchSwitch(_) => {
                 BuildFault::Input
             }
@@ -224,6 +229,37 @@ pub struct Made<'a> {
     entries: Vec<SwitchEntries>,
 }
 
+/// Refuses plans of failover tables whose lossless tags no program of the target has.
+fn lossless_failover(plan: &CheckedPlan, target: &Capabilities) -> Result<(), BuildError> {
+    let Some(failover) = plan.tables().failover.as_ref() else {
+        return Ok(());
+    };
+    let mut actions = failover.tables.iter().flat_map(SwitchTable::actions);
+    let gives_channel = |action: &Action| match action {
+        Action::Forward { write, .. } => write.channel.is_some(),
+        Action::Drop => false,
+    };
+    let (what, mend) = if !plan.tables().has_tags() {
+        return Ok(());
+    } else if target.architecture != Architecture::V1model {
+        let mend = "build for v1model, or plan without --lossless";
+        ("tags yet", mend)
+    } else if plan.carrier().kind != CarrierKind::Shim {
+        let mend = "plan with --carrier shim: packets have that header anyway";
+        ("tags outside its own header", mend)
+    } else if actions.any(gives_channel) {
+        let mend = "such plans can be proven with `check`; plan with --lossless rising to build";
+        ("channels yet", mend)
+    } else {
+        return Ok(());
+    };
+    Err(BuildError::LosslessFailover {
+        target: target.target,
+        what,
+        mend,
+    })
+}
+
 impl<'a> Made<'a> {
     /// The program and the entries of a plan, unless the target cannot hold them.
     ///
@@ -236,9 +272,7 @@ impl<'a> Made<'a> {
         progress: Progress<'a>,
     ) -> Result<Self, BuildError> {
         let capabilities = target.capabilities();
-        if plan.tables().failover.is_some() && plan.tables().has_tags() {
-            return Err(BuildError::Both(capabilities.target));
-        }
+        lossless_failover(plan, capabilities)?;
         let features = ProgramFeatures::of(plan);
         refuse(capabilities.refusals(plan, &features.demands(plan)))?;
         known_switches(plan, options)?;

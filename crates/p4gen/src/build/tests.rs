@@ -323,6 +323,46 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
     }
 }
 
+/// Failover plans with lossless tags: built for v1model where tags rise in the shim, refused by name for the rest.
+#[test]
+fn lossless_failover_is_built_where_there_is_a_program() {
+    use schemes::failover::{FailoverOptions, FailoverScheme, Method, lossless_failover};
+
+    let ring = topology::generate::ThreeNode {
+        cables: Cables::default(),
+    };
+    let ring = ring.generate().unwrap();
+    let plan = |scheme, method, carrier| {
+        let tags = TaggerOptions {
+            carrier,
+            ..TaggerOptions::default()
+        };
+        let options = FailoverOptions::new(scheme);
+        let tables = lossless_failover(&ring, &options, method, &tags).unwrap();
+        check(tables, &check::Options::default()).unwrap()
+    };
+    let place = tempfile::tempdir().unwrap();
+    let rising = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Shim);
+    let report = build(&rising, &V1MODEL, &place.path().join("ours"), &|_| ()).unwrap();
+    let tables = &report.switches[0].tables;
+    for table in ["ingress.edge_class", "ingress.classify", "egress.rewrite"] {
+        assert!(tables[table] > 0, "{table}: {tables:?}");
+    }
+    let other_carrier = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Dscp);
+    let channels = Method::Channels(1);
+    let channels = plan(FailoverScheme::DfFi, channels, CarrierKind::Shim);
+    let cases: [(&CheckedPlan, &dyn Target, &str); 3] = [
+        (&rising, &TNA, "build for v1model"),
+        (&other_carrier, &V1MODEL, "--carrier shim"),
+        (&channels, &V1MODEL, "--lossless rising"),
+    ];
+    for (plan, target, mend) in cases {
+        let error = build(plan, target, &place.path().join("x"), &|_| ()).unwrap_err();
+        assert_eq!(error.fault(), BuildFault::Target, "{error}");
+        assert!(error.to_string().contains(mend), "{error}");
+    }
+}
+
 /// Stages and TCAM of both chips, for a program that is too large for them; software has neither.
 #[test]
 fn a_pipeline_refuses_what_its_stages_and_tcam_cannot_hold() {

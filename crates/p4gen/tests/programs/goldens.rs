@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
-use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
+use p4gen::family::{FailoverFeatures, Family as _, HeaderState, ProgramFeatures, TaggerFeatures};
 use p4gen::layout::{self, Layout, MatchKind};
 use p4gen::program::{Program, generate, p4info};
 use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
@@ -32,6 +32,7 @@ fn failover_programs() -> Vec<FailoverFeatures> {
         stack: 4,
         port_bits: 5,
         multipath,
+        tags: None,
         rules: 16_384,
     };
     vec![
@@ -40,6 +41,28 @@ fn failover_programs() -> Vec<FailoverFeatures> {
         program(HeaderState::Tag, true, false),
         program(HeaderState::Tag, false, false),
         program(HeaderState::Trees, false, true),
+    ]
+}
+
+/// Two of them with lossless tags, in both port modes.
+fn lossless_failover_programs() -> [FailoverFeatures; 2] {
+    let tags = |form, port_bits| TaggerFeatures {
+        carrier: CarrierKind::Shim,
+        class_shift: None,
+        lossy: TagCode::new(0),
+        form,
+        port_bits,
+    };
+    let all = failover_programs();
+    [
+        FailoverFeatures {
+            tags: Some(tags(RuleForm::Exact, 9)),
+            ..all[3]
+        },
+        FailoverFeatures {
+            tags: Some(tags(RuleForm::PortSets, 5)),
+            ..all[0]
+        },
     ]
 }
 
@@ -80,7 +103,11 @@ fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Pr
 
 /// The programs for v1model.
 fn goldens() -> Vec<(String, Program)> {
-    programs_for(&V1MODEL).collect()
+    let lossless = lossless_failover_programs().map(|features| {
+        let program = generate(features, V1MODEL.capabilities()).expect("the templates render");
+        (features.program_name(), program)
+    });
+    programs_for(&V1MODEL).chain(lossless).collect()
 }
 
 /// Tofino 1 and 2.

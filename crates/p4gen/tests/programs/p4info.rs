@@ -40,6 +40,7 @@ fn programs() -> Vec<Program> {
                 stack: 16,
                 port_bits: 128,
                 multipath: source_routes,
+                tags: None,
                 rules: 1 << 20,
             };
             let program = generate(features, &V1MODEL.capabilities);

@@ -72,6 +72,7 @@ impl Case {
             stack,
             port_bits: 32,
             multipath,
+            tags: None,
             rules: 16_384,
         };
         Self::new(features, target)

@@ -4,6 +4,7 @@
 
 mod agreement;
 mod build;
+mod lossless;
 mod versions;
 
 use plan::check::{FailureOptions, Options};

@@ -9,6 +9,7 @@
 //! | `local_host` | destinations at this switch | version, code, MAC address, port up -> the host's port |
 //! | `res_forward` | failover rules | version and the rule's own key -> next port and route, or drop |
 //! | `island_out` | ports that face hosts | port -> take the header off |
+//! | `edge_class`, `classify`, `rewrite` | lossless classes and tag rules | as in the `tagger` programs, with the version |
 //! | `port_down` | ports (Tofino) | the port that went down -> all bits but its own |
 //! | `port_alive` | ports (Tofino) | out port, its bit -> it is up |
 //! | `way` | numbers of routings (Tofino) | number, low bits of the flow hash -> the hash modulo that number |
@@ -31,6 +32,7 @@ use crate::capabilities::Architecture;
 use crate::entries::writer::{Writer, number};
 use crate::entries::{ActionCall, EntriesError, EntryAction, Key, Ports, Problem, SwitchEntries};
 use crate::family::EntrySource;
+use crate::family::tagger::entries as tagger;
 use crate::layout::{STATUS_WORD_BITS, VERSION_KEY, action, table};
 
 /// Bits of a port's number within its pipe on Tofino.
@@ -66,7 +68,11 @@ pub(super) fn generate(
         to: Writer::new(source.layout, &topology.switch(switch).name),
     };
     build.all().map_err(unfit)?;
-    Ok(build.to.entries)
+    let to = match features.tags {
+        Some(_) => tagger::add_tags(source, switch, build.to).map_err(unfit)?,
+        None => build.to,
+    };
+    Ok(to.entries)
 }
 
 /// Refuses a device port that is that of a pipe's packet generator.
@@ -424,6 +430,7 @@ impl Build<'_> {
     fn writes(&self, write: Write) -> Result<Vec<u128>, Problem> {
         let (tag, tree) = (write.tag, write.tree);
         let state = self.features.state;
+        let channel = write.channel.map(|_| "the channel");
         let foreign = match state {
             HeaderState::ReverseRoute if tag.mask != 0 || tree.is_some() => {
                 "the number or the tree"
@@ -431,6 +438,7 @@ impl Build<'_> {
             HeaderState::Tag if tree.is_some() => "the tree",
             _ => "",
         };
+        let foreign = channel.unwrap_or(foreign);
         if !foreign.is_empty() {
             return Err(Problem::Failover(format!(
                 "it changes {foreign} in the header, which the plan's `label` does not let it carry"

@@ -7,12 +7,12 @@ mod steps;
 mod summary;
 mod tables;
 
-use plan::CheckedPlan;
 use plan::failover::{Failover, LabelKind, MAX_HOPS, Output, SwitchTable, Target};
+use plan::{CheckedPlan, RuleForm};
 use serde::Serialize;
 use topology::SwitchId;
 
-use super::{EntrySource, Family, Summary, summary as summaries};
+use super::{EntrySource, Family, Summary, TaggerFeatures, summary as summaries};
 use crate::capabilities::{Architecture, Capabilities, Demand, Ingress, Pipeline, Resource};
 use crate::entries::{EntriesError, SwitchEntries};
 use crate::layout::{Layout, SHIM_BYTES, STATUS_WORD_BITS, table};
@@ -72,6 +72,9 @@ pub struct FailoverFeatures {
     pub port_bits: u16,
     /// Whether flows choose among several routings to a switch.
     pub multipath: bool,
+    /// How packets are tagged, if they are lossless. The tag is in the header, which is their carrier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<TaggerFeatures>,
     /// Room for rules: twice as many as the fullest switch has, for two versions, rounded up to a power of two.
     pub rules: u32,
 }
@@ -90,6 +93,7 @@ impl FailoverFeatures {
             stack: failover.stack.clamp(1, MAX_HOPS as u8),
             port_bits: plan.tables().port_bitmap_bits().min(widest),
             multipath: has_ways(failover),
+            tags: plan.tables().has_tags().then(|| TaggerFeatures::of(plan)),
             rules: room.saturating_mul(2).next_power_of_two().max(FEWEST_RULES),
         })
     }
@@ -116,6 +120,18 @@ impl FailoverFeatures {
     #[must_use]
     pub fn status_words(&self) -> usize {
         self.port_bits.div_ceil(STATUS_WORD_BITS).clamp(1, 2).into()
+    }
+}
+
+/// What of a program's name says how packets are tagged.
+fn tags_name(tags: &TaggerFeatures) -> String {
+    let form = match tags.form {
+        RuleForm::Exact => "exact",
+        RuleForm::PortSets => "sets",
+    };
+    match tags.class_bits() {
+        0 => format!("-lossless-{form}"),
+        bits => format!("-lossless-{form}-class{bits}"),
     }
 }
 
@@ -150,8 +166,9 @@ impl Family for FailoverFeatures {
             FEWEST_RULES => String::new(),
             rules => format!("-rules{rules}"),
         };
+        let tags = self.tags.as_ref().map_or_else(String::new, tags_name);
         format!(
-            "failover-{state}-{output}{stack}-ports{}{multipath}{rules}",
+            "failover-{state}-{output}{stack}-ports{}{multipath}{tags}{rules}",
             self.port_bits
         )
     }

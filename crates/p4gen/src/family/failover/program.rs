@@ -6,6 +6,7 @@ use super::tables::{STATUS_HIGH_ID, send_params};
 use super::{FailoverFeatures, HeaderState, MOST_SWITCHES, names};
 use crate::capabilities::{Architecture, Capabilities};
 use crate::family::p4_names::P4Names;
+use crate::family::tagger::text::TagText;
 use crate::family::{Family as _, STAMP};
 use crate::layout::{Layout, ids, table};
 
@@ -42,6 +43,9 @@ struct View {
     /// Whether it tells trees.
     trees: bool,
     multipath: bool,
+    /// Whether packets have a lossless tag.
+    tagged: bool,
+    tag: TagText,
     stack: u8,
     /// The type of a stack of hops, as wide as the types around it.
     stack_type: String,
@@ -58,22 +62,21 @@ struct Sizes {
     destinations: String,
     local_hosts: String,
     next_hops: String,
+    tag_rules: &'static str,
     rules: u32,
     ways: u32,
 }
 
 impl Sizes {
-    fn of(layout: &Layout, tna: bool) -> Self {
-        let size = |table, name: &str| match tna {
-            true => layout.size(table).to_string(),
-            false => name.to_owned(),
-        };
+    fn of(layout: &Layout, arch: &P4Names) -> Self {
+        let size = |table, constant| arch.size(layout, table, constant);
         Self {
             security: size(table::SECURITY, "SECURITY_SIZE"),
             neighbors: size(table::NEIGHBOR, "NEIGHBOR_SIZE"),
             destinations: size(table::ENCAP, "ENCAP_SIZE"),
             local_hosts: size(table::LOCAL_HOST, "LOCAL_HOST_SIZE"),
             next_hops: size(table::SRC_FORWARD, "SRC_FORWARD_SIZE"),
+            tag_rules: "TAG_RULE_SIZE",
             rules: layout.size(table::RES_FORWARD),
             ways: layout.size(table::WAY),
         }
@@ -186,7 +189,7 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
         has_clots: pipeline.is_some_and(|p| p.has_clots),
         most_switches: MOST_SWITCHES,
         status_high_id: STATUS_HIGH_ID,
-        sizes: Sizes::of(layout, tna),
+        sizes: Sizes::of(layout, &arch),
         port_bits: features.port_bits,
         words: words.collect(),
         wide: features.status_words() > 1,
@@ -194,6 +197,8 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
         reverse,
         trees: features.state == HeaderState::Trees,
         multipath: features.multipath,
+        tagged: features.tags.is_some(),
+        tag: tag_text(features),
         stack: features.stack,
         stack_type: format!("{:12}", format!("hop_t[{}]", features.stack)),
         after_forward: if reverse { "parse_reverse" } else { "accept" },
@@ -201,5 +206,17 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
             .map(|rest| Send::new(features, arch.port_type, rest))
             .collect(),
         updates: Update::all(features),
+    }
+}
+
+/// What templates read of tags: those of every packet, under its version.
+fn tag_text(features: &FailoverFeatures) -> TagText {
+    TagText {
+        optional: false,
+        versioned: true,
+        ..features
+            .tags
+            .as_ref()
+            .map_or_else(TagText::none, TagText::of)
     }
 }

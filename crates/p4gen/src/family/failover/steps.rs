@@ -138,6 +138,7 @@ mod tests {
             stack: 4,
             port_bits: 5,
             multipath,
+            tags: None,
             rules: 16_384,
         }
     }

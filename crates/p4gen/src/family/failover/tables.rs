@@ -2,6 +2,8 @@
 
 use super::{DESTINATION_BITS, FailoverFeatures, HeaderState, names};
 use crate::capabilities::Architecture;
+use crate::family::tagger::TaggerFeatures;
+use crate::family::tagger::tables::{self as tagger, RewriteNames};
 use crate::layout::{
     Action, KeyField, Layout, MatchKind, PORT_BITS, STATUS_WORD_BITS, Table, VERSION_KEY, action,
     exact, field, table, ternary,
@@ -19,6 +21,9 @@ pub(super) const STATUS: &str = "port_status";
 pub(super) const STATUS_HIGH: &str = "port_status_high";
 /// Id of the key field of the ports above the first 32.
 pub(super) const STATUS_HIGH_ID: u32 = 40;
+
+/// Most entries of a table of tag rules.
+const TAG_RULES: u32 = 65_536;
 
 const VERSION: KeyField = exact(1, VERSION_KEY, BYTE_BITS);
 
@@ -84,6 +89,10 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
     let mut tables = edge_tables(features, &out, &sizes);
     tables.extend(forwarding_tables(features, architecture, &sizes));
     let mut actions = edge_actions(features, architecture, &out);
+    if let Some(tags) = &features.tags {
+        tables.extend(tag_tables(tags, architecture));
+        actions.extend(tag_actions(tags, architecture));
+    }
     let sends = (0..=features.most_rest()).filter_map(|rest| send(features, rest));
     actions.extend(sends);
     match architecture {
@@ -99,6 +108,26 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
         }
     }
     Layout::new(tables, actions)
+}
+
+/// The tables of the tags: their keys have a version, as those of all rules.
+fn tag_tables(tags: &TaggerFeatures, architecture: Architecture) -> Vec<Table> {
+    let rewrite = RewriteNames::of(architecture);
+    let rules = tagger::tag_tables(tags, &rewrite, TAG_RULES);
+    let versioned = |mut table: Table, id| {
+        table.key.push(exact(id, VERSION_KEY, BYTE_BITS));
+        table
+    };
+    let mut tables = vec![versioned(tagger::edge_class(), 2)];
+    tables.extend(rules.map(|table| versioned(table, 5)));
+    tables
+}
+
+fn tag_actions(tags: &TaggerFeatures, architecture: Architecture) -> Vec<Action> {
+    let rewrite = RewriteNames::of(architecture);
+    let mut actions = tagger::edge_actions(tags).to_vec();
+    actions.extend(tagger::tag_actions(tags, &rewrite));
+    actions
 }
 
 fn edge_tables(features: &FailoverFeatures, out: &OutNames, sizes: &Sizes) -> Vec<Table> {
@@ -292,6 +321,7 @@ mod tests {
             stack: 4,
             port_bits,
             multipath: true,
+            tags: None,
             rules: 16_384,
         }
     }

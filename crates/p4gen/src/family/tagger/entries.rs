@@ -31,7 +31,7 @@ use crate::entries::{
     SwitchEntries,
 };
 use crate::family::EntrySource;
-use crate::layout::{self, MatchKind, action, table};
+use crate::layout::{self, MatchKind, VERSION_KEY, action, table};
 
 /// How far one layer's bits of the flow hash are from the next layer's: room for 64 next hops.
 const HASH_BITS_PER_LAYER: u8 = 6;
@@ -51,10 +51,30 @@ pub(super) fn generate(
         switch,
         ports: source.ports(switch).map_err(unfit)?,
         names: RewriteNames::of(source.target.architecture),
+        version: None,
         to: Writer::new(source.layout, &topology.switch(switch).name),
     };
     build.all(features, forwarding).map_err(unfit)?;
     Ok(build.to.entries)
+}
+
+/// Adds the classes of what hosts send and the tag rules of one switch, which belong to the source's version, to its entries.
+pub(in crate::family) fn add_tags<'a>(
+    source: &EntrySource<'a>,
+    switch: SwitchId,
+    to: Writer<'a>,
+) -> Result<Writer<'a>, Problem> {
+    let mut build = Build {
+        plan: source.plan,
+        switch,
+        ports: source.ports(switch)?,
+        names: RewriteNames::of(source.target.architecture),
+        version: Some(source.version),
+        to,
+    };
+    build.classes()?;
+    build.tag_rules()?;
+    Ok(build.to)
 }
 
 struct Build<'a> {
@@ -62,6 +82,8 @@ struct Build<'a> {
     switch: SwitchId,
     ports: Ports,
     names: RewriteNames,
+    /// The version that rules belong to, if they have one.
+    version: Option<u8>,
     to: Writer<'a>,
 }
 
@@ -101,21 +123,34 @@ impl Build<'_> {
         if self.to.layout.table(table::HOST_PORT_OUT).is_none() {
             return Ok(());
         }
-        let carrier = self.plan.carrier();
-        for (class, spec) in (0..).map(ClassId::new).zip(&self.plan.tagging().classes) {
-            let code = carrier.code(class, NewTag::Lossless(spec.initial));
-            let code = code.ok_or_else(|| no_code(&spec.initial))?.get().into();
-            let dscp = layout::edge_dscp(class);
-            let key = self.to.exact(table::EDGE_CLASS, "dscp", dscp)?;
-            let call = self.to.call(action::SET_INITIAL_CODE, &[code])?;
-            self.to.add(table::EDGE_CLASS, vec![key], None, call);
-        }
+        self.classes()?;
         for &port in &ports {
             let key = self.port_key(table::HOST_PORT_OUT, "port", port)?;
             let call = self.to.call(action::STRIP_CARRIER, &[])?;
             self.to.add(table::HOST_PORT_OUT, vec![key], None, call);
         }
         Ok(())
+    }
+
+    /// The first code of every class.
+    fn classes(&mut self) -> Result<(), Problem> {
+        let carrier = self.plan.carrier();
+        for (class, spec) in (0..).map(ClassId::new).zip(&self.plan.tagging().classes) {
+            let code = carrier.code(class, NewTag::Lossless(spec.initial));
+            let code = code.ok_or_else(|| no_code(&spec.initial))?.get().into();
+            let dscp = layout::edge_dscp(class);
+            let mut keys = vec![self.to.exact(table::EDGE_CLASS, "dscp", dscp)?];
+            keys.extend(self.version_key(table::EDGE_CLASS)?);
+            let call = self.to.call(action::SET_INITIAL_CODE, &[code])?;
+            self.to.add(table::EDGE_CLASS, keys, None, call);
+        }
+        Ok(())
+    }
+
+    /// The key over the version; none where rules have none.
+    fn version_key(&self, name: &str) -> Result<Option<Key>, Problem> {
+        let key = |version| self.to.exact(name, VERSION_KEY, version);
+        self.version.map(key).transpose()
     }
 
     /// Routes by prefix; several next hops are members of a group, each member once per switch.
@@ -246,6 +281,7 @@ impl Build<'_> {
                     let mut keys = vec![self.to.exact(name, "tag", code)?];
                     keys.extend(port_keys);
                     keys.extend(self.class_key(name, rule.class)?);
+                    keys.extend(self.version_key(name)?);
                     if seen.insert((keys.clone(), priority)) {
                         self.to.add(name, keys, priority, call.clone());
                     }

@@ -1,10 +1,11 @@
 //! The `tagger` family: lossless tags over routed Ethernet (Tagger17).
 
-mod entries;
+pub(super) mod entries;
 mod program;
 mod steps;
 mod summary;
-mod tables;
+pub(super) mod tables;
+pub(super) mod text;
 
 use plan::{CarrierKind, CheckedPlan, RuleForm, TagCode};
 use serde::Serialize;

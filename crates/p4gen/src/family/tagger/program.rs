@@ -2,9 +2,10 @@
 //! here is what it depends on.
 
 use askama::Template;
-use plan::{CarrierKind, RuleForm};
+use plan::CarrierKind;
 
 use super::TaggerFeatures;
+use super::text::TagText;
 use crate::capabilities::{Architecture, Capabilities};
 use crate::family::p4_names::P4Names;
 use crate::family::{Family as _, STAMP};
@@ -25,26 +26,7 @@ struct View {
     arch: P4Names,
     /// What becomes of a packet without a route.
     no_route: &'static str,
-    /// Whether rules match sets of ports, as bitmaps.
-    sets: bool,
-    port_bits: u16,
-    /// How rules match ports.
-    port_match: &'static str,
-    /// Whether the code has class bits above the tag. Tofino's programs hold them apart: the compiler finds no place for one
-    /// field of which actions write a part.
-    split: bool,
-    code_bits: u16,
-    /// The highest bit of the code.
-    code_top: u16,
-    tag_bits: u16,
-    /// The highest bit of the tag.
-    tag_top: u16,
-    class_bits: u16,
-    /// The mask of a class that is asked for.
-    class_mask: u32,
-    lossy: u16,
-    /// The tag's bits of the lossy code, which no rule has.
-    lossy_tag: u32,
+    tag: TagText,
     /// Whether a carrier is put on and taken off at the edge.
     edge: bool,
     /// Whether that is the fabric's own header.
@@ -76,11 +58,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(layout: &Layout, tna: bool) -> Self {
-        let size = |table, name: &str| match tna {
-            true => layout.size(table).to_string(),
-            false => name.to_owned(),
-        };
+    fn of(layout: &Layout, arch: &P4Names) -> Self {
+        let size = |table, constant| arch.size(layout, table, constant);
         Self {
             ipv4_routes: size(table::IPV4_ROUTE, "ROUTE_SIZE"),
             ipv6_routes: size(table::IPV6_ROUTE, "ROUTE_SIZE"),
@@ -124,34 +103,27 @@ pub(super) fn render(
 }
 
 fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> View {
-    let sets = features.form == RuleForm::PortSets;
-    let (code_bits, tag_bits) = (features.code_bits(), features.tag_bits());
+    let tag = TagText::of(features);
     // The header between ingress and egress: padding (the template wants some), one bit, the code of at most 12 bits.
-    let used = 1 + code_bits;
+    let used = 1 + tag.code_bits;
     let bridge_bits = if used < 8 { 8 } else { 16 };
     let tna = target.architecture == Architecture::Tofino;
-    let split = features.class_bits() > 0;
+    let arch = P4Names::of(target.architecture);
     let (carrier_header, carrier_field) = carrier_of(features.carrier);
+    let leaving_code = match (tna, tag.split) {
+        (false, _) => "meta.code",
+        (true, false) => "headers.bridge.code",
+        (true, true) => "headers.bridge.class_bits ++ headers.bridge.tag",
+    };
     View {
         title: features.program_name(),
         stamp: STAMP,
         generator: env!("CARGO_PKG_VERSION"),
         architecture: target.include,
         tna,
-        arch: P4Names::of(target.architecture),
+        arch,
         no_route: if tna { "no_route" } else { "NoAction" },
-        sets,
-        port_bits: features.port_bits,
-        port_match: if sets { "ternary" } else { "exact" },
-        split,
-        code_bits,
-        code_top: code_bits - 1,
-        tag_bits,
-        tag_top: tag_bits.saturating_sub(1),
-        class_bits: features.class_bits(),
-        class_mask: low_bits(features.class_bits()),
-        lossy: features.lossy.get(),
-        lossy_tag: u32::from(features.lossy.get()) & low_bits(tag_bits),
+        tag,
         edge: features.has_edge(),
         shim: features.carrier == CarrierKind::Shim,
         vlan: matches!(
@@ -161,11 +133,7 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
         pcp: features.carrier == CarrierKind::VlanPcp,
         carrier_header,
         carrier_field,
-        leaving_code: match (tna, split) {
-            (false, _) => "meta.code",
-            (true, false) => "headers.bridge.code",
-            (true, true) => "headers.bridge.class_bits ++ headers.bridge.tag",
-        },
+        leaving_code,
         bridge_bytes: if bridge_bits == 8 {
             "one byte"
         } else {
@@ -178,7 +146,7 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
                 high: low + (FLOW_HASH_BITS - 1),
             })
             .collect(),
-        sizes: Sizes::of(layout, tna),
+        sizes: Sizes::of(layout, &arch),
     }
 }
 
@@ -190,11 +158,4 @@ const fn carrier_of(carrier: CarrierKind) -> (&'static str, &'static str) {
         CarrierKind::VlanVid => ("headers.vlan", "headers.vlan.vid"),
         CarrierKind::Shim => ("headers.shim", "headers.shim.lossless_tag"),
     }
-}
-
-/// As many ones, from the lowest bit.
-fn low_bits(bits: u16) -> u32 {
-    1_u32
-        .checked_shl(bits.into())
-        .map_or(u32::MAX, |above| above - 1)
 }

@@ -10,14 +10,14 @@ use crate::layout::{
 };
 
 /// Names that differ with where new tags are looked up: Tofino does it in ingress, beside `classify`.
-pub(super) struct RewriteNames {
-    pub(super) table: &'static str,
-    pub(super) set_tag: &'static str,
-    pub(super) set_lossy_code: &'static str,
+pub(in crate::family) struct RewriteNames {
+    pub(in crate::family) table: &'static str,
+    pub(in crate::family) set_tag: &'static str,
+    pub(in crate::family) set_lossy_code: &'static str,
 }
 
 impl RewriteNames {
-    pub(super) const fn of(architecture: Architecture) -> Self {
+    pub(in crate::family) const fn of(architecture: Architecture) -> Self {
         match architecture {
             Architecture::V1model => Self {
                 table: table::REWRITE,
@@ -76,12 +76,8 @@ pub(super) fn layout(features: &TaggerFeatures, architecture: Architecture) -> L
     let mut actions = actions(features, &rewrite);
     if features.has_edge() {
         tables.extend(edge_tables());
-        actions.push(Action::new(
-            action::SET_INITIAL_CODE,
-            [("code", features.code_bits())],
-        ));
+        actions.extend(edge_actions(features));
         actions.push(Action::new(action::STRIP_CARRIER, []));
-        actions.push(Action::new(action::SET_EDGE_LOSSY, []));
     }
     // An ALU does not shift by a variable: ports become one-hot bits by two tables of their own.
     if architecture == Architecture::Tofino && features.form == RuleForm::PortSets {
@@ -126,7 +122,12 @@ fn routing_tables(sizes: &Sizes) -> Vec<Table> {
     ]
 }
 
-fn tag_tables(features: &TaggerFeatures, rewrite: &RewriteNames, size: u32) -> [Table; 2] {
+/// The tables of the tag rules.
+pub(in crate::family) fn tag_tables(
+    features: &TaggerFeatures,
+    rewrite: &RewriteNames,
+    size: u32,
+) -> [Table; 2] {
     let (port_kind, port_bits) = match features.form {
         RuleForm::Exact => (MatchKind::Exact, PORT_BITS),
         RuleForm::PortSets => (MatchKind::Ternary, features.port_bits),
@@ -147,17 +148,22 @@ fn tag_tables(features: &TaggerFeatures, rewrite: &RewriteNames, size: u32) -> [
     ]
 }
 
-fn edge_tables() -> [Table; 2] {
+/// The table of the classes of what hosts send.
+pub(in crate::family) fn edge_class() -> Table {
     let dscp = vec![exact(1, "dscp", 6)];
+    Table::new(table::EDGE_CLASS, dscp, [action::SET_INITIAL_CODE], 64)
+}
+
+fn edge_tables() -> [Table; 2] {
     let port = vec![exact(1, "port", PORT_BITS)];
     [
-        Table::new(table::EDGE_CLASS, dscp, [action::SET_INITIAL_CODE], 64),
+        edge_class(),
         Table::new(table::HOST_PORT_OUT, port, [action::STRIP_CARRIER], 512),
     ]
 }
 
 fn actions(features: &TaggerFeatures, rewrite: &RewriteNames) -> Vec<Action> {
-    vec![
+    let mut actions = vec![
         Action::new(action::FACE_HOST, [("gateway_mac", 48)]),
         Action::new(
             action::NEXT_HOP,
@@ -168,13 +174,31 @@ fn actions(features: &TaggerFeatures, rewrite: &RewriteNames) -> Vec<Action> {
             [("group", ECMP_GROUP_BITS), ("hash_shift", 8)],
         ),
         Action::new(action::DISCARD, []),
-        Action::new(
-            action::SET_PRIORITIES,
-            [("ing_prio", PRIORITY_BITS), ("eg_prio", PRIORITY_BITS)],
-        ),
+    ];
+    actions.extend(tag_actions(features, rewrite));
+    actions
+}
+
+/// The actions of the tag rules.
+pub(in crate::family) fn tag_actions(
+    features: &TaggerFeatures,
+    rewrite: &RewriteNames,
+) -> [Action; 4] {
+    let priorities = [("ing_prio", PRIORITY_BITS), ("eg_prio", PRIORITY_BITS)];
+    [
+        Action::new(action::SET_PRIORITIES, priorities),
         Action::new(action::LOSSY, []),
         Action::new(rewrite.set_tag, [("tag", features.tag_bits())]),
         Action::new(rewrite.set_lossy_code, []),
+    ]
+}
+
+/// The actions of the table of classes.
+pub(in crate::family) fn edge_actions(features: &TaggerFeatures) -> [Action; 2] {
+    let code = [("code", features.code_bits())];
+    [
+        Action::new(action::SET_INITIAL_CODE, code),
+        Action::new(action::SET_EDGE_LOSSY, []),
     ]
 }
 

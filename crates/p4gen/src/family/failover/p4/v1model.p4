@@ -12,16 +12,33 @@
 //
 {% include "failover/p4/versions.p4" %}
 //
+{%- if v.tagged %}
+// Lossless: a packet carries a tag in the header, the first by the class that its host picked with the
+// DSCP. Once the output port is chosen, `classify` looks (arriving tag, in port, out port) up:
+//   ING_PRIO  the class of the ARRIVING tag, which this switch accounts, and pauses upstream;
+//   EG_PRIO   the class of the NEW tag, in whose queue the packet waits, and which the next switch
+//             pauses.
+// `rewrite` writes the new tag. Tags rise where keeping them could close a cycle of buffers that wait
+// for each other, whatever has failed. What no rule matches is lossy, last and always.
+//
+{%- endif %}
 // Restrictions, and why:
 //   - The port status comes from the switch itself where it fills the field that is annotated
 //     @switchwright("port_status"): at once. BMv2 does not; there the field stays zero, which is
 //     never true of a switch that has just received a packet, and the default action of the table
 //     `port_status` carries the status, kept up to date over P4Runtime by `switchwright agent`.
 {% include "failover/p4/limits.p4" %}
+{%- if v.tagged %}
+//   - BMv2 knows one priority, the egress queue (standard_metadata.priority, with
+//     `--priority-queues 8`), and neither sends nor obeys PFC.
+{%- endif %}
 
 #include <core.p4>
 #include <v1model.p4>
 #include "headers.p4"
+{%- if v.tagged %}
+{% include "tagger/p4/types.p4" %}
+{%- endif %}
 
 typedef bit<{{ v.port_bits }}> port_set_t;       // bit p stands for port p
 
@@ -60,6 +77,22 @@ struct metadata_t {
     ip_protocol_t flow_protocol;
     l4_port_t     flow_src_port;
     l4_port_t     flow_dst_port;
+{%- endif %}
+{%- if v.tagged %}
+
+    // The lossless tag: as it arrived until `rewrite`, as it leaves afterwards.
+    code_t       code;
+    dscp_t       dscp;             // of what a host sends: its class
+
+    // What the queues act on. Zero, as v1model starts all metadata, is lossy.
+    @switchwright("ing_prio")
+    priority_t   ing_prio;
+    @switchwright("eg_prio")
+    priority_t   eg_prio;
+
+    // The ports as `classify` and `rewrite` match them.
+    port_key_t   in_port;
+    port_key_t   out_port;
 {%- endif %}
 
     // What is decided.
@@ -245,6 +278,16 @@ control ingress(inout headers_t headers,
 
 {% include "failover/p4/res_forward.p4" %}
 {%- include "failover/p4/src_update.p4" %}
+{%- if v.tagged %}
+
+    // --- The class of what hosts send, and so the first tag ----------------------------------------
+
+{% include "tagger/p4/edge_class.p4" %}
+
+{% include "tagger/p4/priorities.p4" %}
+
+{% include "tagger/p4/classify.p4" %}
+{%- endif %}
 
     apply {
         // Admit.
@@ -276,6 +319,9 @@ control ingress(inout headers_t headers,
                 drop_because(DROP_GROUP);
             }
             encap.apply();
+{%- if v.tagged %}
+            edge_class.apply();
+{%- endif %}
         } else {
             if (!headers.shim.isValid()) {
                 drop_because(DROP_NO_SHIM);
@@ -283,6 +329,9 @@ control ingress(inout headers_t headers,
             if (headers.shim.hop_limit == 0) {
                 drop_because(DROP_TTL);
             }
+{%- if v.tagged %}
+            meta.code = headers.shim.lossless_tag;
+{%- endif %}
 {%- if v.reverse %}
             if (headers.shim.reverse_hops == {{ v.stack }}) {
                 drop_because(DROP_TOO_LONG);
@@ -308,6 +357,19 @@ control ingress(inout headers_t headers,
                 drop_because(DROP_DEAD_PORT);
             }
         }
+{%- if v.tagged %}
+
+        // Classify what leaves.
+{%- if v.tag.sets %}
+        meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
+        meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
+{%- else %}
+        meta.in_port  = standard_metadata.ingress_port;
+        meta.out_port = standard_metadata.egress_spec;
+{%- endif %}
+        classify.apply();
+        standard_metadata.priority = meta.eg_prio;
+{%- endif %}
 {%- if v.routes || v.reverse %}
 
         src_update.apply();
@@ -323,10 +385,18 @@ control egress(inout headers_t headers,
                inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
 
+{% if v.tagged -%}
+{% include "tagger/p4/rewrite_in_egress.p4" %}
+
+{% endif -%}
 {% include "failover/p4/island_out.p4" %}
 
     apply {
         if (headers.shim.isValid()) {
+{%- if v.tagged %}
+            rewrite.apply();
+            headers.shim.lossless_tag = meta.code;
+{%- endif %}
             island_out.apply();
         }
     }

@@ -1,5 +1,5 @@
-{%- if v.split %}
-    bit<{{ v.class_bits }}>       class_bits;
+{%- if v.tag.split %}
+    bit<{{ v.tag.class_bits }}>       class_bits;
     tag_t        tag;
 {%- else %}
     code_t       code;

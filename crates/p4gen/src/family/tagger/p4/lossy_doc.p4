@@ -1,7 +1,7 @@
 // A packet that no rule matches is lossy, last and always: both priorities are 0, it may be dropped,
 // it never causes a PAUSE, and it leaves with the lossy tag, so it stays lossy. A packet without a
 // carrier is lossy too.
-//{%- if v.sets %}
+//{%- if v.tag.sets %}
 // Ports match as sets: a port is a one-hot bitmap, matched ternary with value 0 on every bit OUTSIDE
 // the set. So "port in S" is one TCAM entry whatever the size of S.
 {%- else %}

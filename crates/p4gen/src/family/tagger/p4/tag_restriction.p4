@@ -1,10 +1,10 @@
     @entry_restriction("
-        tag != {{ v.lossy_tag }};
-{%- if v.sets %}
+        tag != {{ v.tag.lossy_tag }};
+{%- if v.tag.sets %}
         in_port::value == 0;
         out_port::value == 0;
 {%- endif %}
-{%- if v.split %}
-        class::mask == 0 || class::mask == {{ v.class_mask }};
+{%- if v.tag.split %}
+        class::mask == 0 || class::mask == {{ v.tag.class_mask }};
 {%- endif %}
     ")

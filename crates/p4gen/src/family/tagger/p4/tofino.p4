@@ -294,8 +294,8 @@ control ingress(inout headers_t headers,
         implementation = ecmp_selector;
         size = {{ v.sizes.ecmp_groups }};
     }
-{% include "tagger/p4/edge_class.p4" %}
-{% if v.sets %}    // --- Ports as one-hot bitmaps ------------------------------------------------------------------
+{% include "tagger/p4/put_carrier.p4" %}
+{% if v.tag.sets %}    // --- Ports as one-hot bitmaps ------------------------------------------------------------------
 
     @id(ID_ACTION_SET_IN_PORT)
     action set_in_port(@id(1) port_key_t bits) {
@@ -333,20 +333,7 @@ control ingress(inout headers_t headers,
         size = HOST_PORT_SIZE;
     }
 
-{% endif %}    // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
-
-    @id(ID_ACTION_SET_PRIORITIES)
-    action set_priorities(@id(1) priority_t ing_prio, @id(2) priority_t eg_prio) {
-        meta.ing_prio = ing_prio;
-        for_tm.ingress_cos = ing_prio;
-        for_tm.qid = (QueueId_t)eg_prio;
-    }
-
-    @id(ID_ACTION_LOSSY)
-    action lossy() {
-        for_tm.ingress_cos = LOSSY_PRIORITY;
-        for_tm.qid = (QueueId_t)LOSSY_PRIORITY;
-    }
+{% endif %}{% include "tagger/p4/priorities.p4" %}
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
     @switchwright("{{ v.title }} for {{ v.architecture }}, {{ v.stamp }}")
@@ -356,8 +343,8 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_SET_TAG)
     action set_tag(@id(1) tag_t tag) {
-        headers.bridge.{% if v.split %}tag{% else %}code{% endif %} = tag;
-{%- if v.split %}
+        headers.bridge.{% if v.tag.split %}tag{% else %}code{% endif %} = tag;
+{%- if v.tag.split %}
         headers.bridge.has_carrier = 1;
 {%- endif %}
     }
@@ -365,7 +352,7 @@ control ingress(inout headers_t headers,
     @id(ID_ACTION_SET_LOSSY_CODE)
     action set_lossy_code() {
 {%- let owner = "headers.bridge" %}{% let value = "LOSSY_CODE" %}{% let indent = "        " %}{% include "tagger/p4/set_code.p4" %}
-{%- if v.split %}
+{%- if v.tag.split %}
         headers.bridge.has_carrier = 1;
 {%- endif %}
     }
@@ -439,10 +426,10 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- include "tagger/p4/edge_apply.p4" %}
                     if (meta.has_carrier) {
-{%- if !v.split %}
+{%- if !v.tag.split %}
                         headers.bridge.has_carrier = 1;
 {%- endif %}
-{%- if v.sets %}
+{%- if v.tag.sets %}
                         in_port_bit.apply();
                         out_port_bit.apply();
                         // A port outside the bitmap leaves no bit, and a key without a bit would match
@@ -454,7 +441,7 @@ control ingress(inout headers_t headers,
                         meta.in_port  = intrinsic.ingress_port;
                         meta.out_port = for_tm.ucast_egress_port;
 {%- endif %}
-{%- if v.split %}
+{%- if v.tag.split %}
                         headers.bridge.class_bits = meta.class_bits;
 {%- else %}
                         headers.bridge.code = meta.code;

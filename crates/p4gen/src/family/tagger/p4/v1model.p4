@@ -191,7 +191,7 @@ control ingress(inout headers_t headers,
     }
 
 {% include "tagger/p4/host_port.p4" %}
-{% include "tagger/p4/edge_class.p4" %}
+{% include "tagger/p4/put_carrier.p4" %}
 {% include "tagger/p4/routes.p4" %}
 
     // The members are next hops; the flow hash is taken modulo their number, so all packets of a
@@ -231,19 +231,7 @@ control ingress(inout headers_t headers,
         meta.flow_hash = (flow_hash_t)(flow >> meta.hash_shift);
     }
 
-    // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
-
-    @id(ID_ACTION_SET_PRIORITIES)
-    action set_priorities(@id(1) priority_t ing_prio, @id(2) priority_t eg_prio) {
-        meta.ing_prio = ing_prio;
-        meta.eg_prio = eg_prio;
-    }
-
-    @id(ID_ACTION_LOSSY)
-    action lossy() {
-        meta.ing_prio = LOSSY_PRIORITY;
-        meta.eg_prio = LOSSY_PRIORITY;
-    }
+{% include "tagger/p4/priorities.p4" %}
 
 {% include "tagger/p4/classify.p4" %}
 
@@ -302,7 +290,7 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- include "tagger/p4/edge_apply.p4" %}
                     if (meta.has_carrier) {
-{%- if v.sets %}
+{%- if v.tag.sets %}
                         meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
                         meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
                         // A number beyond the bitmap, which only a CPU port has, leaves no bit, and a
@@ -338,19 +326,7 @@ control egress(inout headers_t headers,
     @id(ID_COUNTER_EGRESS_CLASS)
     counter(CLASS_COUNTER_SIZE, CounterType.packets_and_bytes) egress_class;
 
-    // --- Tagger: (arriving tag, in port, out port) -> new tag --------------------------------------
-
-    @id(ID_ACTION_SET_TAG)
-    action set_tag(@id(1) tag_t tag) {
-        meta.code{% if v.split %}[{{ v.tag_top }}:0]{% endif %} = tag;
-    }
-
-    @id(ID_ACTION_SET_LOSSY_CODE)
-    action set_lossy_code() {
-        meta.code = LOSSY_CODE;
-    }
-
-{% include "tagger/p4/rewrite.p4" %}
+{% include "tagger/p4/rewrite_in_egress.p4" %}
 {% include "tagger/p4/host_port_out.p4" %}
     apply {
         if (meta.has_carrier) {
