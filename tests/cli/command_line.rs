@@ -334,7 +334,7 @@ fn more_than_the_target_has_is_the_targets_refusal() {
 }
 
 #[test]
-fn failover_plans_are_lossless_on_demand_and_cannot_be_built_then() {
+fn failover_plans_are_lossless_on_demand_and_built_where_a_program_carries_their_tags() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let jellyfish = ["topo", "jellyfish", "--switches", "8", "--ports", "6"];
@@ -354,22 +354,31 @@ fn failover_plans_are_lossless_on_demand_and_cannot_be_built_then() {
     );
     assert_eq!(plain["cbd_free_unknown"], "the plan has no lossless class");
     assert_eq!(plain["lossless_priorities"], 0);
-    for scheme in [
-        &["plinko", "--lossless", "rising"][..],
-        &["df-fi"],
-        &["df-fi", "--channels", "3"],
-    ] {
+    let lossless: [(&[&str], &str, &str); 3] = [
+        (&["plinko", "--lossless", "rising"], "tna", "tags"),
+        (&["df-fi"], "v1model", "channels"),
+        (&["df-fi", "--channels", "3"], "v1model", "channels"),
+    ];
+    for (scheme, target, missing) in lossless {
         let report = plan(scheme);
         assert_eq!(report["cbd_free"], true, "{scheme:?}");
         assert_eq!(report["resilience"]["lossy"], 0);
         assert!(report["lossless_priorities"].as_u64().unwrap() > 1);
         refused(
             at,
-            &["build", "plan.json", "--target", "v1model", "-o", "build"],
+            &["build", "plan.json", "--target", target, "-o", "build"],
             3,
-            &["lossless", "fails over"],
+            &["fails over with lossless", missing],
         );
     }
+    plan(&["plinko", "--lossless", "rising"]);
+    let build = ["build", "plan.json", "--target", "v1model", "-o", "build"];
+    assert!(
+        json(at, &build)["program"]
+            .as_str()
+            .unwrap()
+            .contains("lossless")
+    );
     refused(
         at,
         &[
