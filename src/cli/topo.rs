@@ -1,8 +1,11 @@
 //! `switchwright topo`: make, import, show and draw topologies.
 
+mod expanders;
+
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use expanders::{FlattenedClosArgs, XpanderArgs};
 use netsim::simulate::Speed;
 use quantities::{BitRate, Metres};
 use topology::Topology;
@@ -42,6 +45,10 @@ enum Kind {
     BCube(BCubeArgs),
     /// Random regular graph, by numbers or sized as in Stephens15 section 4.7.
     Jellyfish(JellyfishArgs),
+    /// Flattened Clos: an expander whose ports stand in virtual layers, so that routes up, then down, cannot deadlock (FC23 section 3).
+    FlattenedClos(FlattenedClosArgs),
+    /// Random lift of a complete graph (Xpander16).
+    Xpander(XpanderArgs),
     /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML or a CSV of links.
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
@@ -277,6 +284,8 @@ impl Topo {
                 )
             }
             Kind::Jellyfish(fish) => fish.made.write(fish.generate(), terminal),
+            Kind::FlattenedClos(clos) => clos.made.write(clos.generate(), terminal),
+            Kind::Xpander(xpander) => xpander.made.write(xpander.generate(), terminal),
             Kind::Import(import) => import.run(given, terminal),
             Kind::Show(show) => show.run(terminal),
         }

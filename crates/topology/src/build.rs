@@ -57,6 +57,7 @@ impl Builder {
             rate,
             length,
             up,
+            virtual_layers: None,
         });
     }
 

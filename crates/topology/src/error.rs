@@ -101,6 +101,26 @@ pub enum TopologyError {
         /// The link.
         link: String,
     },
+    /// A link to a host has virtual layers.
+    #[error(
+        "{link} leads to a host, and only links between switches have virtual layers; leave `a_layer` and `b_layer` out"
+    )]
+    HostInVirtualLayer {
+        /// The link.
+        link: String,
+    },
+    /// A link joins virtual layers that are not neighbours.
+    #[error(
+        "{link} has its ends in the virtual layers {a} and {b}, but layers count from 1 and a link joins neighbouring ones; correct `a_layer` and `b_layer`"
+    )]
+    VirtualLayersApart {
+        /// The link.
+        link: String,
+        /// The layer of its end `a`.
+        a: u8,
+        /// The layer of its end `b`.
+        b: u8,
+    },
     /// A switch cannot reach the others.
     #[error(
         "switch `{0}` is not connected to the rest of the network (down links count as connections); add a link or remove the switch"

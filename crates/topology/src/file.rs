@@ -34,7 +34,7 @@ use super::build::{Builder, HostDraft};
 use super::error::TopologyError;
 use super::generate::Cables;
 use super::ids::NodeId;
-use super::model::{Endpoint, Host, Link, Role, Switch, Topology};
+use super::model::{Endpoint, Host, Link, Role, Switch, Topology, VirtualLayers};
 use super::prefix::{Ipv4Prefix, Ipv6Prefix, Subnet};
 
 /// The `format` of a topology file.
@@ -145,6 +145,12 @@ struct LinkEntry {
     /// Cable length in metres.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     length_m: Option<Metres>,
+    /// In a Flattened Clos the virtual layer of end `a`, counted from 1; given with `b_layer` or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    a_layer: Option<u8>,
+    /// The virtual layer of end `b`, which is next to that of `a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    b_layer: Option<u8>,
     /// Whether it works.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     up: bool,
@@ -213,6 +219,12 @@ pub enum FileError {
         value: String,
         /// What should, with an example.
         expected: &'static str,
+    },
+    /// A link of which one end alone has a virtual layer.
+    #[error("{place}: `a_layer` and `b_layer` go together; give both or neither")]
+    OneVirtualLayer {
+        /// Where, as a JSON path.
+        place: String,
     },
     /// A link that ends nowhere.
     #[error(
@@ -387,6 +399,8 @@ impl LinkEntry {
             b: topology.endpoint_name(link.b),
             rate_gbps: Some(rate),
             length_m: Some(link.length),
+            a_layer: link.virtual_layers.map(|layers| layers.a),
+            b_layer: link.virtual_layers.map(|layers| layers.b),
             up: link.up,
         }
     }
@@ -408,12 +422,21 @@ impl LinkEntry {
                 expected: "a rate; write gigabits per second above 0, as in 100 or 0.1",
             })?,
         };
+        let virtual_layers = match (self.a_layer, self.b_layer) {
+            (None, None) => None,
+            (Some(a), Some(b)) => Some(VirtualLayers { a, b }),
+            _ => {
+                let place = format!("links[{at}]");
+                return Err(FileError::OneVirtualLayer { place });
+            }
+        };
         Ok(Link {
             a,
             b,
             rate,
             length: self.length_m.unwrap_or(length),
             up: self.up,
+            virtual_layers,
         })
     }
 }

@@ -26,7 +26,7 @@ pub use fabric::{Arc, Attachment, Fabric, UNREACHABLE};
 pub use file::{FORMAT, FileError, VERSION};
 pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 pub use lookup::LookupError;
-pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology};
+pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology, VirtualLayers};
 pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};
 pub use search::HopSearch;
 pub use summary::{LayerSummary, Summary};

@@ -111,6 +111,18 @@ pub struct Link {
     pub length: Metres,
     /// Whether the link carries traffic.
     pub up: bool,
+    /// The virtual layers of its ends, where the network is a Flattened Clos.
+    pub virtual_layers: Option<VirtualLayers>,
+}
+
+/// The virtual layers that the two ends of a link belong to in a Flattened Clos, counted from 1 (FC23 section 3.1):
+/// every port between switches stands in one layer, and links join neighbouring layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualLayers {
+    /// The layer of end `a`.
+    pub a: u8,
+    /// The layer of end `b`.
+    pub b: u8,
 }
 
 /// What stands at the far end of a port.
@@ -229,6 +241,25 @@ impl Topology {
         }
         if link.rate.get() == 0 {
             return Err(TopologyError::NoRate { link: described() });
+        }
+        self.check_virtual_layers(id)
+    }
+
+    fn check_virtual_layers(&self, id: LinkId) -> Result<(), TopologyError> {
+        let link = self.link(id);
+        let Some(VirtualLayers { a, b }) = link.virtual_layers else {
+            return Ok(());
+        };
+        let link_name = || self.describe_link(id);
+        if [link.a, link.b]
+            .iter()
+            .any(|end| matches!(end.node, NodeId::Host(_)))
+        {
+            return Err(TopologyError::HostInVirtualLayer { link: link_name() });
+        }
+        if a.min(b) == 0 || a.abs_diff(b) != 1 {
+            let link = link_name();
+            return Err(TopologyError::VirtualLayersApart { link, a, b });
         }
         Ok(())
     }

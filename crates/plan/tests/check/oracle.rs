@@ -214,6 +214,7 @@ fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topo
         rate: BitRate::gbps(100),
         length: Metres::new(10),
         up: true,
+        virtual_layers: None,
     };
     let tree = parents
         .iter()

@@ -6,7 +6,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network};
+use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network, components};
 use crate::{Switch, Topology};
 
 /// How large a Jellyfish network is.
@@ -240,7 +240,7 @@ fn ordered(a: usize, b: usize) -> (usize, usize) {
 /// bridges, and with degrees of 2 and more each component has an edge that is none.
 fn connect(nodes: usize, edges: &mut [(usize, usize)], rng: &mut ChaCha8Rng) {
     loop {
-        let component = components(nodes, edges);
+        let component = components(nodes, &*edges);
         let of = |root: bool| {
             let inside = |&at: &usize| (component[edges[at].0] == component[0]) == root;
             (0..edges.len()).filter(inside).collect::<Vec<_>>()
@@ -253,21 +253,4 @@ fn connect(nodes: usize, edges: &mut [(usize, usize)], rng: &mut ChaCha8Rng) {
         edges[x] = ordered(a, c);
         edges[y] = ordered(b, d);
     }
-}
-
-/// For each node the smallest node of its component.
-fn components(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
-    let mut root: Vec<usize> = (0..nodes).collect();
-    fn find(root: &mut [usize], mut v: usize) -> usize {
-        while root[v] != v {
-            root[v] = root[root[v]];
-            v = root[v];
-        }
-        v
-    }
-    for &(a, b) in edges {
-        let (a, b) = (find(&mut root, a), find(&mut root, b));
-        root[a.max(b)] = a.min(b);
-    }
-    (0..nodes).map(|v| find(&mut root, v)).collect()
 }

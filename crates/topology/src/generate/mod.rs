@@ -7,11 +7,15 @@
 mod bcube;
 mod clos;
 mod egft;
+#[cfg(test)]
+mod expander_tests;
 mod fat_tree;
+mod flattened_clos;
 mod jellyfish;
 mod small;
 #[cfg(test)]
 mod tests;
+mod xpander;
 
 use quantities::{BitRate, Metres};
 use thiserror::Error;
@@ -19,13 +23,16 @@ use thiserror::Error;
 use super::build::{Builder, HostDraft, at_host, at_switch};
 use super::error::TopologyError;
 use super::ids::{HostId, SwitchId};
+use super::model::{Link, VirtualLayers};
 
 pub use bcube::Bcube;
 pub use clos::{Clos, ThreeLayerClos};
 pub use egft::{Egft, EgftShape, EgftSize};
 pub use fat_tree::FatTree;
+pub use flattened_clos::{FlattenedClos, layers_needed};
 pub use jellyfish::{Jellyfish, JellyfishSize};
 pub use small::{Line, Ring, ThreeNode};
+pub use xpander::Xpander;
 
 /// The most ports of a generated switch: what a `u16` port number can count with room to spare.
 const MAX_PORTS: u32 = 32_768;
@@ -190,10 +197,47 @@ impl Network {
         );
     }
 
+    /// Joins a port in virtual layer `layer` to one in the layer above.
+    fn join_layers(&mut self, lower: (SwitchId, u16), upper: (SwitchId, u16), layer: u8) {
+        self.builder.push(Link {
+            a: at_switch(lower.0, lower.1),
+            b: at_switch(upper.0, upper.1),
+            rate: self.cables.fabric_rate,
+            length: self.cables.fabric_length,
+            up: true,
+            virtual_layers: Some(VirtualLayers {
+                a: layer,
+                b: layer + 1,
+            }),
+        });
+    }
+
     fn finish(self) -> Result<super::Topology, GenerateError> {
         let topology = self.topology;
         self.builder
             .finish()
             .map_err(|source| GenerateError::Invalid { topology, source })
     }
+}
+
+/// For each node the smallest node of its component.
+fn components<'a>(nodes: usize, edges: impl IntoIterator<Item = &'a (usize, usize)>) -> Vec<usize> {
+    let mut root: Vec<usize> = (0..nodes).collect();
+    fn find(root: &mut [usize], mut v: usize) -> usize {
+        while root[v] != v {
+            root[v] = root[root[v]];
+            v = root[v];
+        }
+        v
+    }
+    for &(a, b) in edges {
+        let (a, b) = (find(&mut root, a), find(&mut root, b));
+        root[a.max(b)] = a.min(b);
+    }
+    (0..nodes).map(|v| find(&mut root, v)).collect()
+}
+
+/// Whether the edges join all nodes.
+fn is_connected<'a>(nodes: usize, edges: impl IntoIterator<Item = &'a (usize, usize)>) -> bool {
+    components(nodes, edges).iter().all(|&root| root == 0)
 }

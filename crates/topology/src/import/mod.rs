@@ -376,6 +376,7 @@ impl Draft {
                 rate: link.rate.unwrap_or(rate),
                 length: link.length.unwrap_or(length),
                 up: true,
+                virtual_layers: None,
             });
         }
         for (switch, subnet) in self.subnets(&nodes) {

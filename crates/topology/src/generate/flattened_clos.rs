@@ -1,0 +1,277 @@
+//! Flattened Clos: an expander whose ports stand in virtual layers (FC23 section 3).
+
+use std::collections::BTreeSet;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network};
+use crate::{Switch, Topology};
+
+/// How often a graph is drawn until one is connected.
+const DRAWS: usize = 100;
+
+/// A Flattened Clos: for every two neighbouring virtual layers a random regular bipartite graph between the ports
+/// of all switches in the one layer and those in the other, never from a switch to itself. Two switches may be
+/// joined by several links, of different layers or in opposite directions. Ports of a switch are its hosts', then
+/// for each pair of layers from the lowest those in its lower layer and those in its upper one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlattenedClos {
+    /// Number of switches.
+    pub switches: u32,
+    /// Ports per switch.
+    pub ports: u16,
+    /// Ports of each switch that lead to switches; even. The others lead to hosts.
+    pub fabric_ports: u16,
+    /// Number of virtual layers; `None` for as many as [`layers_needed`] says, or as `split` has.
+    pub layers: Option<u8>,
+    /// Links that a switch has from each layer to the next (FC23's a); `None` to divide half of the fabric ports evenly.
+    pub split: Option<Vec<u16>>,
+    /// Seed of the random graphs.
+    pub seed: u64,
+    /// Rates and lengths.
+    pub cables: Cables,
+}
+
+impl FlattenedClos {
+    /// Generates the topology.
+    ///
+    /// # Errors
+    /// [`GenerateError`] if a parameter is out of range, or no connected network has that shape.
+    pub fn generate(&self) -> Result<Topology, GenerateError> {
+        let check = Check("flattened-clos");
+        let split = self.degrees(&check)?;
+        let hosts = self.ports - self.fabric_ports;
+        check.nodes("hosts", Some(u64::from(self.switches) * u64::from(hosts)))?;
+        let name = format!("flattened-clos-{}x{}", self.switches, self.ports);
+        let mut net = Network::new("flattened-clos", name, self.cables);
+        let mut ids = Vec::new();
+        for number in 1..=self.switches {
+            let switch = Switch::new(format!("s{number}"), self.ports);
+            ids.push(net.builder.switch(switch));
+        }
+        for &id in &ids {
+            net.hosts(id, hosts);
+        }
+        let graphs = self.connected(&check, &split)?;
+        let mut first = hosts + 1;
+        for ((layer, &degree), graph) in (1..).zip(&split).zip(&graphs) {
+            // The next free port of each switch in the lower and in the upper layer.
+            let mut lower = vec![first; ids.len()];
+            let mut upper = vec![first + degree; ids.len()];
+            for &(a, b) in graph {
+                net.join_layers((ids[a], lower[a]), (ids[b], upper[b]), layer);
+                lower[a] += 1;
+                upper[b] += 1;
+            }
+            first += 2 * degree;
+        }
+        net.finish()
+    }
+
+    /// The links that a switch has from each layer to the next, checked.
+    fn degrees(&self, check: &Check) -> Result<Vec<u16>, GenerateError> {
+        check.range("the number of ports", self.ports, 1, u64::from(MAX_PORTS))?;
+        check.range("the number of switches", self.switches, 2, MAX_NODES)?;
+        let fabric_ports = self.fabric_ports;
+        check.range(
+            "the number of fabric ports",
+            fabric_ports,
+            2,
+            u64::from(self.ports),
+        )?;
+        if fabric_ports % 2 == 1 {
+            let above = if fabric_ports < self.ports {
+                format!(" or {}", fabric_ports + 1)
+            } else {
+                String::new()
+            };
+            return Err(check.impossible(format!(
+                "{fabric_ports} fabric ports are odd, but each link up needs one down; use {}{above}",
+                fabric_ports - 1
+            )));
+        }
+        let half = fabric_ports / 2;
+        let split = match &self.split {
+            Some(split) => self.given_split(check, split)?,
+            None => even_split(half, self.layer_count(check)?),
+        };
+        let largest = split.iter().copied().max().unwrap_or(0);
+        if u32::from(largest) >= self.switches {
+            return Err(check.impossible(format!(
+                "{} links of a switch between two layers need at least {} switches, there are {}; use more switches, fewer fabric ports or more layers",
+                largest,
+                u32::from(largest) + 1,
+                self.switches
+            )));
+        }
+        Ok(split)
+    }
+
+    fn given_split(&self, check: &Check, split: &[u16]) -> Result<Vec<u16>, GenerateError> {
+        let half = self.fabric_ports / 2;
+        let sum: u32 = split.iter().map(|&degree| u32::from(degree)).sum();
+        if split.contains(&0) || sum != u32::from(half) {
+            return Err(check.impossible(format!(
+                "a split for {} fabric ports is numbers of at least 1 that make {half}, such as {}",
+                self.fabric_ports,
+                joined(&even_split(half, half.min(2) as u8 + 1))
+            )));
+        }
+        if let Some(layers) = self.layers
+            && usize::from(layers) != split.len() + 1
+        {
+            return Err(check.impossible(format!(
+                "a split into {} is for {} layers, not for {layers}; give one of the two",
+                split.len(),
+                split.len() + 1
+            )));
+        }
+        if split.len() >= usize::from(u8::MAX) {
+            return Err(check.impossible(format!("{} layers are too many", split.len() + 1)));
+        }
+        Ok(split.to_vec())
+    }
+
+    fn layer_count(&self, check: &Check) -> Result<u8, GenerateError> {
+        let half = self.fabric_ports / 2;
+        let most = u8::try_from(half + 1).unwrap_or(u8::MAX);
+        if let Some(layers) = self.layers {
+            if !(2..=most).contains(&layers) {
+                return Err(check.impossible(format!(
+                    "{layers} layers; {} fabric ports make 2 to {most}, for every layer needs a link up",
+                    self.fabric_ports
+                )));
+            }
+            return Ok(layers);
+        }
+        layers_needed(self.switches, self.fabric_ports).ok_or_else(|| {
+            let enough = (self.fabric_ports..=u16::MAX - 1)
+                .step_by(2)
+                .find(|&ports| layers_needed(self.switches, ports).is_some());
+            check.impossible(format!(
+                "{} switches of {} fabric ports have too few ways up (FC23 section 3.3); use {}at least {} fabric ports, or say --layers",
+                self.switches,
+                self.fabric_ports,
+                if enough.is_some() { "" } else { "fewer switches or " },
+                enough.unwrap_or(u16::MAX - 1)
+            ))
+        })
+    }
+
+    /// Draws the graphs until the network is connected.
+    fn connected(&self, check: &Check, split: &[u16]) -> Result<Vec<Edges>, GenerateError> {
+        let switches = self.switches as usize;
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        for _ in 0..DRAWS {
+            let graphs: Vec<Edges> = split
+                .iter()
+                .map(|&degree| bipartite(switches, usize::from(degree), &mut rng))
+                .collect();
+            if super::is_connected(switches, graphs.iter().flatten()) {
+                return Ok(graphs);
+            }
+        }
+        Err(check.impossible(format!(
+            "none of {DRAWS} networks of {switches} switches with {} fabric ports was connected; use more fabric ports",
+            self.fabric_ports
+        )))
+    }
+}
+
+/// Links from a switch's port in one layer to a switch's port in the next.
+type Edges = Vec<(usize, usize)>;
+
+/// The fewest virtual layers with which switches have enough common ancestors: the least k with
+/// (1 + s / (2 (k - 1)))^(k - 1) > sqrt(2 N ln N), for N switches of s fabric ports (FC23 section 3.3).
+/// `None` if no k does, given that each layer needs a link to the next.
+#[must_use]
+pub fn layers_needed(switches: u32, fabric_ports: u16) -> Option<u8> {
+    let switches = f64::from(switches);
+    let needed = (2.0 * switches * switches.ln()).sqrt();
+    let half = f64::from(fabric_ports / 2);
+    let most = u8::try_from(fabric_ports / 2).unwrap_or(u8::MAX - 1);
+    (1..=most.min(u8::MAX - 1))
+        .find(|&steps| (1.0 + half / f64::from(steps)).powi(i32::from(steps)) > needed)
+        .map(|steps| steps + 1)
+}
+
+/// Half of the fabric ports over the steps between layers as evenly as can be; what is left over goes to the last
+/// step, the first, the last but one, and so on (FC23 uses 7-6-7 and 2-2-2-3).
+fn even_split(half: u16, layers: u8) -> Vec<u16> {
+    let steps = u16::from(layers) - 1;
+    let mut split = vec![half / steps; usize::from(steps)];
+    for extra in 0..usize::from(half % steps) {
+        let at = match extra % 2 {
+            0 => split.len() - 1 - extra / 2,
+            _ => extra / 2,
+        };
+        split[at] += 1;
+    }
+    split
+}
+
+fn joined(split: &[u16]) -> String {
+    let numbers: Vec<String> = split.iter().map(u16::to_string).collect();
+    numbers.join("-")
+}
+
+/// A random bipartite graph between two copies of `nodes` nodes: every node of either side has `degree` edges (less
+/// than `nodes`), none twice, none to its own copy. Sorted.
+fn bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
+    let others = nodes - 1;
+    if 2 * degree > others {
+        // A dense graph is the complement of a sparse one, which random swaps find quickly.
+        let absent: BTreeSet<_> = sparse_bipartite(nodes, others - degree, rng)
+            .into_iter()
+            .collect();
+        let all = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
+        return all
+            .filter(|edge| edge.0 != edge.1 && !absent.contains(edge))
+            .collect();
+    }
+    let mut edges = sparse_bipartite(nodes, degree, rng);
+    edges.sort_unstable();
+    edges
+}
+
+/// Pairs the ends of both sides at random, then swaps ends until no edge is double or leads to a node's own copy.
+fn sparse_bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
+    let left = (0..nodes).flat_map(|v| std::iter::repeat_n(v, degree));
+    let mut right: Vec<usize> = left.clone().collect();
+    loop {
+        right.shuffle(rng);
+        let mut present = BTreeSet::new();
+        let (mut edges, mut bad) = (Vec::new(), Vec::new());
+        for edge in left.clone().zip(right.iter().copied()) {
+            if edge.0 != edge.1 && present.insert(edge) {
+                edges.push(edge);
+            } else {
+                bad.push(edge);
+            }
+        }
+        // Each bad edge (a, b) and a random good one (c, d) become (a, d) and (c, b).
+        let mut patience = 100 * (bad.len() + 10);
+        while let Some(&(a, b)) = bad.last()
+            && patience > 0
+            && !edges.is_empty()
+        {
+            patience -= 1;
+            let at = rng.random_range(0..edges.len());
+            let (c, d) = edges[at];
+            let (first, second) = ((a, d), (c, b));
+            let fresh = |e: (usize, usize)| e.0 != e.1 && !present.contains(&e);
+            if first != second && fresh(first) && fresh(second) {
+                present.remove(&(c, d));
+                present.extend([first, second]);
+                edges[at] = first;
+                edges.push(second);
+                bad.pop();
+            }
+        }
+        if bad.is_empty() {
+            return edges;
+        }
+    }
+}
