@@ -234,9 +234,8 @@ pub fn emulate(
         buffers.push(slow);
     }
     let origin = Instant::now();
-    let longest = scenario.flows.iter().filter_map(|flow| flow.packet);
-    let longest = longest.chain([scenario.packet]).max().unwrap_or(0);
-    let mut lab = Lab::build(topology, longest.into(), options)?;
+    let longest = u32::try_from(live.longest_frame()).unwrap_or(u32::MAX);
+    let mut lab = Lab::build(topology, longest, options)?;
     for (id, buffer) in topology.switch_ids().zip(buffers) {
         lab.start_switch(topology, id, live.executor(id)?, buffer, origin, options)?;
     }

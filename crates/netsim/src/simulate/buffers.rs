@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use device::buffer::{
     Alpha, BufferConfig, ClassSet, Ecn, PortConfig, QueueLimit, Scheduler, Threshold,
 };
+use p4gen::family::ProgramFeatures;
 use plan::{CheckedPlan, headroom};
 use quantities::{BitRate, Bytes, Metres, Nanos, PortId, Priority};
 use serde::Deserialize;
@@ -54,7 +55,9 @@ pub(super) fn of_plan(
         priorities.filter(|p| p.get() > 0).collect::<ClassSet>(),
         topology.peers(switch).map(port).collect(),
     );
-    spec.apply(&mut config, &lengths, longest)?;
+    // Between switches packets are longer by what carries their tag.
+    let carrier = ProgramFeatures::of(plan).carrier_bytes();
+    spec.apply(&mut config, &lengths, longest + u64::from(carrier))?;
     Ok(config)
 }
 

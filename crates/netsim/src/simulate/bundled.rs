@@ -28,6 +28,7 @@ pub const BUNDLED: &[(&str, &str)] = &[
     scenario!("four-switches-edst"),
     scenario!("port-fairness"),
     scenario!("head-of-line"),
+    scenario!("lossless-failover-plinko"),
 ];
 
 /// The text of a scenario that comes with Switchwright.

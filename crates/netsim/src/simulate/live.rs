@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use device::buffer::{Buffer, BufferConfig, CLASSES};
 use device::deadlock::Deadlock;
 use p4exec::FastestExecutor;
+use p4gen::family::ProgramFeatures;
 use quantities::{Nanos, PortId, Priority};
 
 use super::flow::{Flow, HEAD};
@@ -90,6 +91,13 @@ impl<'a> Live<'a> {
     /// A switch's executor with the entries that it is to have now.
     pub fn executor(&self, switch: SwitchId) -> Result<FastestExecutor, SimulateError> {
         setup::executor(&self.first, &self.routing, switch)
+    }
+
+    /// The longest frame between switches, with what carries its tag, in bytes.
+    #[must_use]
+    pub fn longest_frame(&self) -> u64 {
+        let carrier = ProgramFeatures::of(self.network.plan()).carrier_bytes();
+        setup::longest_packet(self.scenario) + u64::from(carrier)
     }
 
     /// An event happens at a time: what the network does, and which switches get other tables.

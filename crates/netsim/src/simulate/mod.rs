@@ -20,6 +20,7 @@ mod hosts;
 pub mod live;
 mod network;
 mod page;
+mod planned;
 mod quantity;
 mod report;
 mod routing;
@@ -40,9 +41,9 @@ pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
 pub use diagrams::{Plots, compare_goodput};
 pub use network::{
-    AlgorithmSpec, CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, PlanSpec, RowSpec, SchemeSpec,
-    TargetSpec, TopologySpec,
+    CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
+pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec};
 pub use quantity::{Size, Speed, Time};
 pub use report::{
     ClassReport, DeadlockReport, FlowReport, Happening, SimulationReport, SwitchReport,
@@ -74,9 +75,6 @@ pub enum SimulateError {
     /// Tables cannot be changed as the scenario says.
     #[error(transparent)]
     Reroute(#[from] RerouteError),
-    /// The plan forwards by failover tables.
-    #[error("a plan of failover tables cannot be simulated yet; plan with --scheme tagger or ttl")]
-    Failover,
     /// Our own frames.
     #[error("the first bytes of a frame have an unexpected length; this is a bug of Switchwright")]
     Head,

@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 
 use p4gen::targets::{Target, V1MODEL};
-use plan::{CarrierKind, RuleForm, Tables};
+use plan::Tables;
 use quantities::{BitRate, Metres};
-use schemes::{Algorithm, TaggerOptions};
 use serde::Deserialize;
 use topology::Topology;
 use topology::generate::{
     Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line, Ring, ThreeLayerClos, ThreeNode,
 };
-use topology::routes::RoutePolicy;
 
+use super::planned::PlanSpec;
 use super::quantity::Speed;
 use super::scenario::ScenarioError;
 
@@ -130,58 +129,6 @@ pub struct CablesSpec {
     pub host_length: Option<u32>,
 }
 
-/// What is planned, with the options of `switchwright plan`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlanSpec {
-    /// The scheme: Tagger if absent.
-    pub scheme: SchemeSpec,
-    /// How tags are computed.
-    pub algorithm: Option<AlgorithmSpec>,
-    /// The routes that are to be lossless, as in a plan file: `{policy: up-down, bounces: 1}`.
-    pub routes: Option<RoutePolicy>,
-    /// Instead of `routes`: the switches that a route passes, each with the port by which it is left where
-    /// that matters (`s1:3`). A path is meant for all hosts of its first and last switch.
-    pub paths: Vec<Vec<String>>,
-    /// How many bounces stay lossless; 1 if absent.
-    pub bounces: Option<u8>,
-    /// Number of lossless classes; 1 if absent.
-    pub classes: Option<u8>,
-    /// With `ttl`: hops that stay lossless.
-    pub hops: Option<u8>,
-    /// Carry the class beside the tag.
-    pub class_bits: bool,
-    /// Where tags travel.
-    pub carrier: CarrierKind,
-    /// How rules match ports.
-    pub rules: RuleForm,
-}
-
-/// Schemes that the simulated switches' tables can be made by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SchemeSpec {
-    /// Tagger (Tagger17).
-    #[default]
-    Tagger,
-    /// TTL tagging (TaggerDraft section 4.2).
-    Ttl,
-}
-
-/// Algorithms of Tagger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlgorithmSpec {
-    /// A tag per hop of each route.
-    BruteForce,
-    /// Brute-force tags, merged greedily.
-    Greedy,
-    /// The sound rule for any routes.
-    SingleValued,
-    /// One more tag per bounce.
-    Clos,
-}
-
 /// What the switches are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -250,13 +197,7 @@ impl NetworkSpec {
     /// # Errors
     /// [`ScenarioError::Wrong`] if the topology is wrong or the scheme refuses it.
     pub fn tables(&self) -> Result<Tables, ScenarioError> {
-        let topology = self.topology()?;
-        let options = self.plan.options(&topology)?;
-        match self.plan.scheme {
-            SchemeSpec::Tagger => schemes::tagger(&topology, &options),
-            SchemeSpec::Ttl => schemes::ttl(&topology, self.plan.hops, &options),
-        }
-        .map_err(|e| ScenarioError::wrong("network.plan", e))
+        self.plan.tables(&self.topology()?)
     }
 }
 
@@ -349,63 +290,5 @@ impl DrawnSpec {
             "links": links,
         });
         Topology::from_json(&file.to_string()).map_err(wrong)
-    }
-}
-
-impl PlanSpec {
-    fn options(&self, topology: &Topology) -> Result<TaggerOptions, ScenarioError> {
-        let usual = TaggerOptions::default();
-        let routes = match (&self.routes, self.paths.is_empty()) {
-            (routes, true) => routes.clone(),
-            (None, false) => Some(self.listed(topology)?),
-            (Some(_), false) => {
-                let problem = "has both `routes` and `paths`; say one of them";
-                return Err(ScenarioError::wrong("network.plan", problem));
-            }
-        };
-        let options = TaggerOptions {
-            algorithm: self.algorithm.map(|algorithm| match algorithm {
-                AlgorithmSpec::BruteForce => Algorithm::BruteForce,
-                AlgorithmSpec::Greedy => Algorithm::Greedy,
-                AlgorithmSpec::SingleValued => Algorithm::SingleValued,
-                AlgorithmSpec::Clos => Algorithm::Clos,
-            }),
-            routes,
-            bounces: self.bounces.unwrap_or(usual.bounces),
-            class_bits: self.class_bits,
-            carrier: self.carrier,
-            form: self.rules,
-            ..usual
-        };
-        Ok(match self.classes {
-            None | Some(1) => options,
-            Some(classes) => options.with_classes(classes),
-        })
-    }
-
-    /// The paths between all hosts of their ends.
-    fn listed(&self, topology: &Topology) -> Result<RoutePolicy, ScenarioError> {
-        let mut routes = Vec::new();
-        for (number, path) in self.paths.iter().enumerate() {
-            let place = format!("network.plan.paths[{number}]");
-            let hosts = |step: Option<&String>| {
-                let name = step.map_or("", |s| s.split(':').next().unwrap_or(s));
-                let switch = topology.switch_named(name);
-                let switch = switch.map_err(|e| ScenarioError::wrong(place.clone(), e))?;
-                let hosts = topology
-                    .peers(switch)
-                    .filter_map(|(_, peer)| match peer.end.node {
-                        topology::NodeId::Host(host) => Some(topology.host(host).name.clone()),
-                        topology::NodeId::Switch(_) => None,
-                    });
-                Ok(hosts.collect::<Vec<_>>())
-            };
-            let (from, to) = (hosts(path.first())?, hosts(path.last())?);
-            let path = path.join(" ");
-            for from in &from {
-                routes.extend(to.iter().map(|to| format!("{from} {path} {to}")));
-            }
-        }
-        Ok(RoutePolicy::Explicit { routes })
     }
 }

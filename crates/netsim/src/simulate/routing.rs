@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 use p4gen::entries::{
     ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
 };
-use p4gen::family::{EntrySource, Family, TaggerFeatures};
-use p4gen::layout::{Layout, MatchKind, action, table};
+use p4gen::family::{EntrySource, ProgramFeatures};
+use p4gen::layout::{Layout, MatchKind, VERSION_KEY, action, table};
 use p4gen::targets::V1MODEL;
 use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
@@ -34,8 +34,11 @@ struct ByHand {
 /// See the module documentation.
 pub(super) struct Routing<'a> {
     plan: &'a CheckedPlan,
+    features: ProgramFeatures,
     layout: Layout,
     tags: bool,
+    /// The version of the tag rules, where entries have one.
+    version: Option<Key>,
     /// What routing says, by switch.
     routed: Vec<SwitchEntries>,
     /// Routes of flows, which stay.
@@ -50,16 +53,28 @@ pub(super) struct Routing<'a> {
 impl<'a> Routing<'a> {
     /// The entries as the build directory has them.
     pub(super) fn new(plan: &'a CheckedPlan, routed: Vec<SwitchEntries>, tags: bool) -> Self {
+        let features = ProgramFeatures::of(plan);
         Self {
-            layout: TaggerFeatures::of(plan).layout(V1MODEL.capabilities.architecture),
+            layout: features.layout(V1MODEL.capabilities.architecture),
+            features,
             plan,
             tags,
+            version: version(&routed),
             routed,
             paths: BTreeMap::new(),
             by_hand: BTreeMap::new(),
             own: 0,
             named: BTreeMap::new(),
         }
+    }
+
+    /// Refuses what changes routes, where there are none but failover tables.
+    pub(super) fn by_routes(&self, place: &str) -> Result<(), ScenarioError> {
+        if self.features.routes() {
+            return Ok(());
+        }
+        let problem = "failover tables have no routes that could change; leave it out";
+        Err(ScenarioError::wrong(place, problem))
     }
 
     /// Routing reacts to the links that are down.
@@ -74,13 +89,14 @@ impl<'a> Routing<'a> {
         let target = &V1MODEL.capabilities;
         let source = EntrySource::new(self.plan, target, &self.layout, Some(&forwarding));
         for switch in topology.switch_ids() {
-            self.routed[switch.index()] = TaggerFeatures::of(self.plan).entries(&source, switch)?;
+            self.routed[switch.index()] = self.features.entries(&source, switch)?;
         }
         Ok(())
     }
 
     /// One switch sends what is for a host, or a flow with routes of its own, to a neighbour.
     pub(super) fn route(&mut self, place: &str, spec: &RouteSpec) -> Result<(), ScenarioError> {
+        self.by_routes(place)?;
         let topology = self.plan.topology();
         let wrong = |error| ScenarioError::wrong(place, error);
         let switch = topology.switch_named(&spec.switch).map_err(wrong)?;
@@ -116,6 +132,7 @@ impl<'a> Routing<'a> {
         path: &[(SwitchId, Option<PortId>)],
         to: HostId,
     ) -> Result<Ipv4Addr, ScenarioError> {
+        self.by_routes(place)?;
         if self.own == MAX_OWN_ROUTES {
             return Err(ScenarioError::wrong(
                 place,
@@ -257,7 +274,8 @@ impl<'a> Routing<'a> {
                     })
                 };
                 let tag_key = exact("tag", code)?;
-                let mut push = |keys| {
+                let mut push = |mut keys: Vec<Key>| {
+                    keys.extend(self.version.clone());
                     entries.tables.push(TableEntry {
                         table: name.into(),
                         keys,
@@ -301,6 +319,14 @@ impl<'a> Routing<'a> {
         let class = tagging.classes.get(usize::from(class))?;
         Some(tagging.priority(NewTag::Lossless(class.initial)))
     }
+}
+
+/// The version of what hosts send, which is that of all rules.
+fn version(entries: &[SwitchEntries]) -> Option<Key> {
+    let mut all = entries.iter().flat_map(|switch| &switch.tables);
+    let class = all.find(|entry| entry.table == table::EDGE_CLASS)?;
+    let mut keys = class.keys.iter();
+    keys.find(|key| key.field == VERSION_KEY).cloned()
 }
 
 fn bits(value: u128, width: u32) -> Result<Bits, RerouteError> {

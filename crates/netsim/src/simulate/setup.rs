@@ -67,9 +67,6 @@ pub(super) fn resolve<'a>(
 ) -> Result<ResolvedScenario<'a>, SimulateError> {
     let plan = network.plan();
     let topology = plan.topology();
-    if plan.tables().failover.is_some() {
-        return Err(SimulateError::Failover);
-    }
     let entries = topology.switch_ids().map(|s| network.entries(s));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     let mut routing = Routing::new(plan, entries, scenario.tags);
@@ -149,7 +146,7 @@ pub(super) fn executor(
     Ok(executor)
 }
 
-fn longest_packet(scenario: &Scenario) -> u64 {
+pub(super) fn longest_packet(scenario: &Scenario) -> u64 {
     let own = scenario.flows.iter().filter_map(|f| f.packet);
     own.chain([scenario.packet]).max().unwrap_or(0).into()
 }
@@ -360,13 +357,9 @@ impl Maker<'_> {
         let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
         let class = match spec.lossy {
             true => Priority::new(0),
-            false => routing.priority(spec.class).ok_or_else(|| {
-                let classes = self.network.plan().tagging().classes.len();
-                wrong(format!(
-                    "there is no class {}: the plan has {classes}, counted from 0",
-                    spec.class
-                ))
-            })?,
+            false => routing
+                .priority(spec.class)
+                .ok_or_else(|| wrong(self.no_class()))?,
         };
         let packet = spec.packet.unwrap_or(self.scenario.packet);
         let line = self.link_rate(from);
@@ -433,6 +426,18 @@ impl Maker<'_> {
             arrivals: Arrivals::default(),
             timer_armed: false,
         })
+    }
+
+    fn no_class(&self) -> String {
+        match self.network.plan().tagging().classes.len() {
+            0 => "the plan has no lossless class; send it `lossy: true`, or plan with `lossless: rising` \
+                  (`plan --lossless rising`)"
+                .to_owned(),
+            classes => format!(
+                "there is no class {}: the plan has {classes}, counted from 0",
+                self.spec.class
+            ),
+        }
     }
 
     fn link_rate(&self, host: HostId) -> u64 {
@@ -582,6 +587,7 @@ fn act(
         ));
     }
     if let Some(who) = event.reroute {
+        routing.by_routes(&place)?;
         return Ok(ScriptAction::Reroute(match who {
             RerouteSpec::Converged => Reroute::Converged,
             RerouteSpec::Local => Reroute::Local,

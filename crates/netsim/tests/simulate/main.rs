@@ -2,6 +2,7 @@
 //! cross a change of priority, shares. The scenario files are those of `examples/scenarios`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod failover;
 mod lossless;
 mod shares;
 
