@@ -1,8 +1,10 @@
 //! What goes wrong, as a user sees it: an exit status, a message, and how to mend it.
 
 use std::error::Error;
-use std::fmt;
+use std::fmt::{self, Display};
+use std::io::{self, Write as _};
 
+use anstream::AutoStream;
 use miette::{Diagnostic, Report};
 
 /// The exit statuses of every command (see `docs/commands.md`).
@@ -79,7 +81,7 @@ impl Fault {
     /// Prints the error on standard error, unless it has been shown.
     pub(super) fn print(self) {
         if !self.shown {
-            super::terminal::complain(format_args!("{:?}", Report::new(self)));
+            complain(format_args!("{:?}", Report::new(self)));
         }
     }
 }
@@ -128,4 +130,10 @@ pub(super) fn chain(error: &dyn Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, a
+/// terminal); who has closed it wants to hear nothing.
+pub(super) fn complain(line: impl Display) {
+    let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{line}");
 }

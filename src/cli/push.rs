@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use controlplane::journal::JournalError;
-use controlplane::push::{Step, StepObserver, Survey};
+use controlplane::push::{Step, StepObserver};
 use controlplane::push::{push, rollback, survey};
+use controlplane::report::Survey;
 use controlplane::report::{Outcome, SwitchOutcome, SwitchReport};
 use controlplane::versioned::{self, VersionedError};
 use controlplane::{

@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quantities::Progress;
 use serde::Serialize;
 
-use super::fault::{Context, Fault, Status};
+use super::fault::{Context, Fault, Status, complain};
 
 /// How a command speaks: tables or JSON, how much.
 #[derive(Clone, Copy, Debug)]
@@ -218,12 +218,6 @@ pub(super) fn emit(text: &str) {
         // The first error is the one to tell.
         let _ = LOST.set(error);
     }
-}
-
-/// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, a
-/// terminal); who has closed it wants to hear nothing.
-pub(super) fn complain(line: impl Display) {
-    let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{line}");
 }
 
 /// Whether colours are wanted on standard output.

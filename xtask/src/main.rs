@@ -9,6 +9,7 @@
 //! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod circles;
 mod crates;
 mod references;
 mod tidy;

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{crates, references};
+use crate::{circles, crates, references};
 
 /// The order of the rooms inside a crate. Between crates Cargo keeps it.
 struct Street {
@@ -142,11 +142,14 @@ const LONGEST_FILE: usize = 900;
 /// Runs every check; the error lists all findings.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut findings = Vec::new();
+    let mut files = Vec::new();
     for file in rust_files(root) {
         let text =
             fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;
         check_file(&file, &text, &mut findings);
+        files.push((file, text));
     }
+    circles::check(&files, &mut findings);
     references::check_all(root, &rust_files(root), &mut findings)?;
     check_tokio(root, &mut findings)?;
     crates::check(root, &mut findings)?;

@@ -36,7 +36,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use bench::Bench;
-use controlplane::desired::{ConfigFormat, DesiredPipeline};
+use controlplane::desired::DesiredPipeline;
+use controlplane::devices::ConfigFormat;
 use controlplane::{Endpoint, RemoteError};
 pub use fuzzing::{FuzzOptions, Fuzzing};
 use p4gen::capabilities::{Atomicity, Capabilities};

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use netlab::rtnl::Rtnl;
 use netlab::{LinkEvent, LinkWatch, NetError};
 use p4runtime::P4InfoIndex;
-use p4runtime::p4::config::v1::Table;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update, write_request};
 use quantities::PortId;
 use thiserror::Error;
@@ -22,7 +21,7 @@ use tokio::sync::watch;
 use tonic::Code;
 
 use super::client::Client;
-use super::entity;
+use super::entity::{self, is_port_status};
 use super::error::RemoteError;
 use p4client::Endpoint;
 
@@ -30,8 +29,6 @@ use p4client::Endpoint;
 const LOOK: Duration = Duration::from_secs(1);
 /// Pauses between attempts to reach a switch: the first, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-/// How the table is marked in programs.
-const MARK: &str = "@switchwright(\"port_status\")";
 
 /// A port and the interface behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,13 +402,6 @@ impl Place {
         (entry.table_id == self.table && call.action_id == self.action)
             .then(|| param.value.iter().fold(0, number))
     }
-}
-
-/// Whether a table's default entry is the port status: state of the network, not of the plan.
-#[must_use]
-pub fn is_port_status(table: &Table) -> bool {
-    let preamble = table.preamble.as_ref();
-    preamble.is_some_and(|p| p.annotations.iter().any(|a| a == MARK))
 }
 
 /// Where the switch's program keeps the port status.

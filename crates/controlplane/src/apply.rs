@@ -15,7 +15,8 @@ use prost::Message as _;
 use tonic::Code;
 
 use super::client::Client;
-use super::desired::{ConfigFormat, DesiredPipeline};
+use super::desired::DesiredPipeline;
+use super::devices::ConfigFormat;
 use super::devices::Device;
 use super::diff::{self, Change, ChangeKind};
 use super::entity::{self, Entities};

@@ -15,7 +15,6 @@ use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::{P4InfoIndex, from_text};
 use prost::Message as _;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::sync::OnceCell;
@@ -24,20 +23,9 @@ use super::devices::DeviceRequirements;
 use super::entity::{self, Entities, EntityError};
 use super::error::RemoteError;
 use super::p4c;
-use crate::bfrt::schema::mark_in;
 
-/// What a switch takes as its device config.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConfigFormat {
-    /// Find out by asking the switch to verify.
-    #[default]
-    Auto,
-    /// The program's P4 text.
-    P4,
-    /// The JSON that p4c makes for BMv2.
-    Bmv2Json,
-}
+/// The annotation that a generated program carries: what it was generated as.
+pub const MARK: &str = "@switchwright";
 
 /// Why a build directory says nothing usable.
 #[derive(Debug, Error)]
@@ -309,4 +297,13 @@ fn one_text(directory: &BuildDirectory, main: &str) -> Result<String, DesiredErr
     let file = file.map_err(|error| malformed(error.to_string()))?;
     let whole = p4front::pp::one_text(&mut map, file, &options);
     whole.map_err(|found| malformed(found.render(&map)))
+}
+
+/// What follows [`MARK`] in a text: what stands in its brackets and quotes.
+#[must_use]
+pub fn mark_in(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once(MARK)?;
+    let rest = rest.strip_prefix("(\"")?;
+    let (mark, _) = rest.split_once("\")")?;
+    Some(mark.to_owned())
 }

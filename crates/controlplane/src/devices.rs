@@ -9,7 +9,6 @@ use p4gen::targets::{self, Target};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::desired::ConfigFormat;
 use p4client::{ElectionId, Endpoint, Tls};
 
 /// What [`DevicesFile::format`] says.
@@ -205,6 +204,19 @@ pub struct Device {
     pub p4_name: Option<String>,
     /// BF Runtime: the number that we go by.
     pub client_id: Option<u32>,
+}
+
+/// What a switch takes as its device config.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigFormat {
+    /// Find out by asking the switch to verify.
+    #[default]
+    Auto,
+    /// The program's P4 text.
+    P4,
+    /// The JSON that p4c makes for BMv2.
+    Bmv2Json,
 }
 
 /// What a build directory wants of a devices file.

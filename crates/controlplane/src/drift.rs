@@ -9,7 +9,8 @@ use super::desired::Desired;
 use super::devices::Devices;
 use super::diff::{ChangeKind, PipelineChange};
 use super::error::RemoteError;
-use super::push::{self, StepObserver, Survey};
+use super::push::{self, StepObserver};
+use super::report::Survey;
 
 /// How a switch differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -19,7 +19,8 @@ use p4runtime::{Bits, NameError, P4InfoIndex};
 use prost::Message as _;
 use thiserror::Error;
 
-use super::agent::is_port_status;
+/// How the table of the port status is marked in programs.
+const PORT_STATUS: &str = "@switchwright(\"port_status\")";
 
 /// What a switch holds or is to hold.
 pub type Entities = BTreeMap<EntityKey, v1::Entity>;
@@ -597,4 +598,11 @@ fn profile_name(id: u32, info: &P4InfoIndex) -> String {
         |_| format!("profile {id:#010x}"),
         |profile| profile.name().to_owned(),
     )
+}
+
+/// Whether a table's default entry is the port status: state of the network, not of the plan.
+#[must_use]
+pub fn is_port_status(table: &Table) -> bool {
+    let preamble = table.preamble.as_ref();
+    preamble.is_some_and(|p| p.annotations.iter().any(|a| a == PORT_STATUS))
 }

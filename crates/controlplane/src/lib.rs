@@ -39,8 +39,8 @@ pub mod versioned;
 
 pub use apply::{Abilities, Applied};
 pub use client::Client;
-pub use desired::{ConfigFormat, Desired, DesiredSwitch};
-pub use devices::{Device, DeviceRequirements, Devices, DevicesError};
+pub use desired::{Desired, DesiredSwitch};
+pub use devices::{ConfigFormat, Device, DeviceRequirements, Devices, DevicesError};
 pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};

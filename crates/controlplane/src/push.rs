@@ -21,7 +21,7 @@ use super::devices::{Device, Devices};
 use super::diff::{PipelineChange, SwitchDiff};
 use super::error::RemoteError;
 use super::journal::{Journal, JournalError, Progress, Snapshot};
-use super::report::{Outcome, PushReport, SwitchOutcome, SwitchReport};
+use super::report::{Outcome, PushReport, Survey, SwitchOutcome, SwitchReport};
 use super::state::{Foreign, SwitchState};
 use super::switch::Switch;
 
@@ -98,15 +98,6 @@ fn each_line(failures: &[(String, RemoteError)]) -> String {
         .map(|(name, error)| format!("{name}: {error}"))
         .collect();
     lines.join("\n")
-}
-
-/// What a switch holds beside what it is to hold.
-#[derive(Debug)]
-pub struct Survey {
-    /// The switch.
-    pub device: Device,
-    /// Its state and the difference, or why it is not known.
-    pub found: Result<(SwitchState, SwitchDiff), RemoteError>,
 }
 
 /// Asks every switch what it holds. No session is opened: whoever is primary stays it.

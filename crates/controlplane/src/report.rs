@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::apply::Applied;
 use super::desired::Desired;
 use super::devices::Device;
-use super::diff::{ChangeKind, PipelineChange};
-use super::push::Survey;
+use super::diff::{ChangeKind, PipelineChange, SwitchDiff};
+use super::error::RemoteError;
+use super::state::SwitchState;
 
 /// How a push ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -130,6 +131,15 @@ impl PushReport {
             switches,
         }
     }
+}
+
+/// What a switch holds beside what it is to hold.
+#[derive(Debug)]
+pub struct Survey {
+    /// The switch.
+    pub device: Device,
+    /// Its state and the difference, or why it is not known.
+    pub found: Result<(SwitchState, SwitchDiff), RemoteError>,
 }
 
 impl Survey {

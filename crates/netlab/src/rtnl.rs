@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
@@ -24,7 +24,6 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
 use crate::error::{ADMIN, NetError, Tried};
-use crate::veth::End;
 
 /// The longest name of an interface, in bytes.
 const LONGEST_NAME: usize = 15;
@@ -176,24 +175,29 @@ impl Rtnl {
         }
     }
 
-    /// Makes a veth pair; the ends start where they are to live, down.
-    pub(crate) fn add_veth(&mut self, a: End<'_>, b: End<'_>) -> Result<(), NetError> {
-        let describe = |end: End<'_>| -> Result<LinkMessage, NetError> {
-            check_name(end.name)?;
-            let mut message = LinkMessage::default();
-            let name = LinkAttribute::IfName(end.name.to_owned());
-            message.attributes.push(name);
-            if let Some(namespace) = end.namespace {
-                let file = namespace.as_fd().as_raw_fd();
-                message.attributes.push(LinkAttribute::NetNsFd(file));
-            }
-            Ok(message)
-        };
+    /// Makes a veth pair, each end by its name and the namespace where it is to live (`None`: the caller's); they start down.
+    pub(crate) fn add_veth(
+        &mut self,
+        a: (&str, Option<BorrowedFd<'_>>),
+        b: (&str, Option<BorrowedFd<'_>>),
+    ) -> Result<(), NetError> {
+        let describe =
+            |(name, namespace): (&str, Option<BorrowedFd<'_>>)| -> Result<LinkMessage, NetError> {
+                check_name(name)?;
+                let mut message = LinkMessage::default();
+                let name = LinkAttribute::IfName(name.to_owned());
+                message.attributes.push(name);
+                if let Some(namespace) = namespace {
+                    let file = namespace.as_raw_fd();
+                    message.attributes.push(LinkAttribute::NetNsFd(file));
+                }
+                Ok(message)
+            };
         let mut message = describe(a)?;
         let peer = InfoData::Veth(InfoVeth::Peer(describe(b)?));
         let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)];
         message.attributes.push(LinkAttribute::LinkInfo(info));
-        let what = format!("making the veth pair {} - {}", a.name, b.name);
+        let what = format!("making the veth pair {} - {}", a.0, b.0);
         self.tell(
             RouteNetlinkMessage::NewLink(message),
             NLM_F_CREATE | NLM_F_EXCL,

@@ -1,5 +1,7 @@
 //! veth pairs: two interfaces, what goes in at one comes out at the other.
 
+use std::os::fd::{AsFd as _, BorrowedFd};
+
 use crate::error::NetError;
 use crate::namespace::Namespace;
 use crate::own::{self, Kind};
@@ -32,6 +34,11 @@ impl<'a> End<'a> {
             namespace: Some(namespace),
         }
     }
+
+    /// As netlink is told it.
+    fn place(self) -> (&'a str, Option<BorrowedFd<'a>>) {
+        (self.name, self.namespace.map(Namespace::as_fd))
+    }
 }
 
 /// A veth pair, both ends up. It ends with this handle, or with the namespace of either end.
@@ -57,7 +64,7 @@ impl Veth {
         if let Some(name) = &here {
             own::record(Kind::Link, name)?;
         }
-        rtnl.add_veth(a, b).inspect_err(|_| {
+        rtnl.add_veth(a.place(), b.place()).inspect_err(|_| {
             if let Some(name) = &here {
                 own::forget(Kind::Link, name);
             }

@@ -17,10 +17,9 @@ use topology::{SwitchId, Topology};
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind, TagCode};
 use super::failover::{Failover, FailoverFile, FailoverFileError};
-use super::model::{
-    Class, ClassId, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging,
-};
+use super::model::{Class, Promise, Provenance, RuleForm, Tables, TagRule, Tagging};
 use super::portset::PortSet;
+use super::tag::{ClassId, NewTag, Tag};
 
 /// The `format` of a plan file.
 pub const FORMAT: &str = "switchwright-plan";

@@ -6,22 +6,20 @@
 mod budget;
 mod carrier;
 pub mod check;
-mod checked;
 pub mod failover;
 mod file;
 mod model;
 mod portset;
 mod summary;
+mod tag;
 
 pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
 pub use carrier::{Carrier, CarrierKind, TagCode};
+pub use check::checked::{CheckedPlan, Classified, RuleCounts};
 pub use check::{CheckFailure, CheckReport, Fault, PlanError, Sample, Verdict, check};
-pub use checked::{CheckedPlan, Classified, RuleCounts};
 pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};
-pub use model::{
-    Class, ClassId, LOSSY_PRIORITY, NewTag, Promise, Provenance, RuleForm, Tables, Tag, TagRule,
-    Tagging,
-};
+pub use model::{Class, LOSSY_PRIORITY, Promise, Provenance, RuleForm, Tables, TagRule, Tagging};
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};
 pub use summary::{FailoverSummary, PlanSummary};
+pub use tag::{ClassId, NewTag, Tag};

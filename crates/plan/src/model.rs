@@ -9,7 +9,6 @@
 //! matches is lossy at that switch already: it neither triggers PFC nor occupies a lossless queue.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use quantities::{PortId, Priority};
 use schemars::JsonSchema;
@@ -21,103 +20,7 @@ use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind};
 use super::failover::Failover;
 use super::portset::PortSet;
-
-/// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never falls).
-/// Tags are the scheme's own: the paper's greedy counts from 0, its Clos from 1. What stands in the packet
-/// is the tag's code in the plan's [`Carrier`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(transparent)]
-pub struct Tag(u8);
-
-impl Tag {
-    /// The tag with this number.
-    #[must_use]
-    pub const fn new(raw: u8) -> Self {
-        Self(raw)
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-
-    /// The next higher tag, unless this is the highest number there is.
-    #[must_use]
-    pub fn next(self) -> Option<Self> {
-        self.0.checked_add(1).map(Self)
-    }
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A lossless class: a position in [`Tagging::classes`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(transparent)]
-pub struct ClassId(u8);
-
-impl ClassId {
-    /// The class at this position.
-    #[must_use]
-    pub const fn new(raw: u8) -> Self {
-        Self(raw)
-    }
-
-    /// The position.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The position as the number that class bits carry.
-    #[must_use]
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-}
-
-impl fmt::Display for ClassId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "class {}", self.0)
-    }
-}
-
-/// What becomes of a packet at a switch: the tag with which it leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NewTag {
-    /// It leaves lossless, with this tag.
-    Lossless(Tag),
-    /// It is lossy from here on.
-    Lossy,
-}
-
-impl NewTag {
-    /// The tag, if lossless.
-    #[must_use]
-    pub const fn tag(self) -> Option<Tag> {
-        match self {
-            Self::Lossless(tag) => Some(tag),
-            Self::Lossy => None,
-        }
-    }
-}
-
-impl fmt::Display for NewTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lossless(tag) => tag.fmt(f),
-            Self::Lossy => f.write_str("lossy"),
-        }
-    }
-}
+use super::tag::{ClassId, NewTag, Tag};
 
 /// One tag rule of one switch: packets with this tag that come in by one of `in_ports` and leave by one of
 /// `out_ports` leave with `new_tag`.

@@ -9,7 +9,7 @@ use topology::Fabric;
 use topology::routes::{RouteCount, RouteSet};
 
 use super::check::Verdict;
-use super::checked::{CheckedPlan, RuleCounts};
+use super::check::checked::{CheckedPlan, RuleCounts};
 use super::failover::{Destination, StateCounts, longest_hops};
 use super::model::RuleForm;
 

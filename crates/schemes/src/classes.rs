@@ -4,11 +4,12 @@
 //! `M + N` tags. Where packets carry class bits, every class has its own last tag and may be given fewer
 //! rises; otherwise the lower classes may rise further than asked, which is still free of deadlock.
 
-use plan::{Class, ClassId, NewTag, PortSet, Tag, TagRule};
+use plan::{Class, ClassId, NewTag, Tag, TagRule};
 use topology::routes::RoutePolicy;
 
 use super::error::SchemeError;
 use super::options::TaggerOptions;
+use super::turn::Turn;
 
 /// How many tags can be counted; one number is spared for "none".
 const MAX_TAGS: usize = 255;
@@ -16,16 +17,6 @@ const MAX_TAGS: usize = 255;
 /// The classes of a plan and how far each may rise.
 pub(super) struct ClassPlan<'a> {
     options: &'a TaggerOptions,
-}
-
-/// A rule that is the same for every tag: packets from `in_ports` to `out_ports` keep their tag or rise by
-/// one.
-#[derive(Clone, Debug)]
-pub(super) struct Turn {
-    pub(super) precedence: u8,
-    pub(super) in_ports: PortSet,
-    pub(super) out_ports: PortSet,
-    pub(super) rises: bool,
 }
 
 impl<'a> ClassPlan<'a> {

@@ -20,6 +20,7 @@ mod exact;
 pub mod failover;
 mod options;
 mod single;
+mod turn;
 mod turns;
 
 use plan::RuleForm;

@@ -7,9 +7,10 @@ use topology::routes::RoutePolicy;
 use topology::{Distances, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
 
 use super::Tagged;
-use super::classes::{ClassPlan, Turn, spell_out};
+use super::classes::{ClassPlan, spell_out};
 use super::error::SchemeError;
 use super::options::TaggerOptions;
+use super::turn::Turn;
 
 /// Tagger17 numbers the tags of a Clos from 1.
 const FIRST_CLOS_TAG: Tag = Tag::new(1);

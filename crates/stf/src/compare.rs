@@ -1,15 +1,32 @@
 //! Packets that came out against packets that were expected.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::case::Pattern;
-use crate::run::Failure;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02X}");
         text
     })
+}
+
+/// A case that did not go as it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Line of the case; 0 for what no line asks for.
+    pub line: usize,
+    /// What happened instead.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.message),
+            line => write!(f, "line {line}: {}", self.message),
+        }
+    }
 }
 
 pub(crate) fn compare_port(

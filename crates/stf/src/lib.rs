@@ -11,4 +11,5 @@ mod run;
 mod translate;
 
 pub use case::{Case, parse};
-pub use run::{Failure, run};
+pub use compare::Failure;
+pub use run::run;

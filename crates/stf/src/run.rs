@@ -20,30 +20,12 @@ use quantities::{Bytes, Nanos, PortId};
 use crate::case::{
     ActionText, Case, CellName, CounterPart, EntryText, GroupMemberText, Match, Pattern, Statement,
 };
-use crate::compare::compare_port;
+use crate::compare::{Failure, compare_port};
 use crate::names;
 use crate::translate::{call_of, field_match, meter_config, unset};
 
 /// Time between two statements.
 const TICK: u64 = 1_000_000;
-
-/// A case that did not go as it says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Line of the case; 0 for what no line asks for.
-    pub line: usize,
-    /// What happened instead.
-    pub message: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.message),
-            line => write!(f, "line {line}: {}", self.message),
-        }
-    }
-}
 
 /// Plays a case. Packets are compared as p4c's BMv2 runner does it: per port, in order, all of
 /// them, on the ports that the case names. A failing statement does not stop the case.

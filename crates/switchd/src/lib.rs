@@ -1,12 +1,14 @@
 //! The switch as a process: P4Runtime server, ports, link status, persistence.
 //!
 //! [`engine`] owns the data plane on a thread of its own, [`ports`] are its packets' ways in and out; [`translate`] speaks
-//! P4Runtime's messages; [`server`] is the service; [`persist`] keeps state on disk.
+//! P4Runtime's messages; [`server`] is the service and keeps its state on disk ([`persist`]).
 
 pub mod admin;
 pub mod engine;
-pub mod persist;
+mod port_names;
 pub mod ports;
 pub mod server;
 mod sockets;
 pub mod translate;
+
+pub use server::persist;

@@ -7,6 +7,9 @@ use thiserror::Error;
 
 use super::prefix::Ipv4Prefix;
 
+/// The most switches, hosts or links: ids are `u32`, and a link is two directed arcs.
+pub(super) const MAX_ENTITIES: usize = (u32::MAX / 2) as usize;
+
 /// Why a topology is refused; each message names the entity and the place and how to mend it.
 /// A link is named by its position (from 0) and its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -133,6 +136,6 @@ pub enum TopologyError {
     #[error("the topology has no switch; it needs at least one")]
     NoSwitch,
     /// More nodes or links than ids.
-    #[error("the topology has {0} {1}; at most {max} are supported", max = super::model::MAX_ENTITIES)]
+    #[error("the topology has {0} {1}; at most {max} are supported", max = MAX_ENTITIES)]
     TooLarge(usize, &'static str),
 }

@@ -7,12 +7,9 @@ use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::TopologyError;
+use super::error::{MAX_ENTITIES, TopologyError};
 use super::ids::{HostId, LinkId, NodeId, SwitchId};
 use super::prefix::Subnet;
-
-/// The most switches, hosts or links: ids are `u32`, and a link is two directed arcs.
-pub(super) const MAX_ENTITIES: usize = (u32::MAX / 2) as usize;
 
 /// What a switch stands for.
 #[derive(

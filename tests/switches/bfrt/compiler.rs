@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use controlplane::bfrt::schema::{Schema, mark_in};
+use controlplane::bfrt::schema::Schema;
+use controlplane::desired::mark_in;
 use serde_json::Value;
 
 use super::network::{Network, builds, schema};

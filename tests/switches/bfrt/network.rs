@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use controlplane::bfrt::Schema;
-use controlplane::bfrt::schema::{Annotation, mark_in};
+use controlplane::bfrt::schema::Annotation;
+use controlplane::desired::mark_in;
 use p4runtime::P4InfoIndex;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -13,7 +13,6 @@ use rand::seq::{IndexedRandom as _, IteratorRandom as _};
 use rand_chacha::ChaCha8Rng as Rng;
 use tonic::Code;
 
-use super::invalid;
 use super::model::{Model, TableModel, key, match_type};
 
 /// An update with the codes that are right for it.
@@ -218,32 +217,7 @@ pub fn entry(rng: &mut Rng, model: &Model, table: &TableModel) -> Option<v1::Tab
     })
 }
 
-/// Draws an update.
-pub fn draw(rng: &mut Rng, model: &Model) -> Draw {
-    for _ in 0..100 {
-        let drawn = match rng.random_range(0..20) {
-            0..=10 => table_update(rng, model),
-            11..=12 => profile_update(rng, model),
-            13 => multicast_update(rng, model),
-            14 => default_update(rng, model),
-            _ => invalid::draw(rng, model),
-        };
-        if let Some(drawn) = drawn {
-            return drawn;
-        }
-    }
-    // A program with next to nothing to write.
-    Draw {
-        kind: "empty",
-        update: v1::Update {
-            r#type: Type::Insert.into(),
-            entity: None,
-        },
-        expected: vec![Code::InvalidArgument],
-    }
-}
-
-fn table_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
+pub(super) fn table_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     let table = table(rng, model)?;
     let mut entry = entry(rng, model, table)?;
     let installed = table.entries.values().filter(|e| !e.is_const);
@@ -281,7 +255,7 @@ fn table_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     })
 }
 
-fn default_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
+pub(super) fn default_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     let open =
         |t: &&TableModel| t.info.const_default_action_id == 0 && t.info.implementation_id == 0;
     let table = model.tables().values().filter(open).choose(rng)?;
@@ -301,7 +275,7 @@ fn default_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     })
 }
 
-fn profile_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
+pub(super) fn profile_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     let (profile, info) = model.profiles().iter().choose(rng)?;
     let id = rng.random_range(1..8);
     if info.with_selector && rng.random::<bool>() {
@@ -392,7 +366,7 @@ fn group_update(
     })
 }
 
-fn multicast_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
+pub(super) fn multicast_update(rng: &mut Rng, model: &Model) -> Option<Draw> {
     let id = rng.random_range(1..6);
     let replicas = (1..=rng.random_range(0..4u8)).map(|port| v1::Replica {
         port_kind: Some(v1::replica::PortKind::Port(vec![port])),

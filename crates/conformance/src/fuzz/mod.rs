@@ -14,6 +14,7 @@ use p4client::{Connection, ElectionId, Identity};
 use p4runtime::google::rpc;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
+use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::write_request::Atomicity;
 use prost::Message as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -124,7 +125,7 @@ pub async fn fuzz(
         let before = whole.then(|| model.clone());
         let mut draws: Vec<Draw> = Vec::with_capacity(size);
         for _ in 0..size {
-            let draw = draw::draw(&mut rng, &model);
+            let draw = draw(&mut rng, &model);
             *report.kinds.entry(draw.kind).or_default() += 1;
             // The model takes the update at once, so that later ones of the batch are judged by it.
             if draw.expected == [Code::Ok] {
@@ -216,4 +217,29 @@ async fn read(
     let request = config.identity.read(model.requests());
     let found = connection.read(request).await.map_err(call("Read"))?;
     Ok(found.into_iter().filter_map(|e| e.entity).collect())
+}
+
+/// Draws an update, valid or not.
+fn draw(rng: &mut ChaCha8Rng, model: &Model) -> Draw {
+    for _ in 0..100 {
+        let drawn = match rng.random_range(0..20) {
+            0..=10 => draw::table_update(rng, model),
+            11..=12 => draw::profile_update(rng, model),
+            13 => draw::multicast_update(rng, model),
+            14 => draw::default_update(rng, model),
+            _ => invalid::draw(rng, model),
+        };
+        if let Some(drawn) = drawn {
+            return drawn;
+        }
+    }
+    // A program with next to nothing to write.
+    Draw {
+        kind: "empty",
+        update: v1::Update {
+            r#type: Type::Insert.into(),
+            entity: None,
+        },
+        expected: vec![Code::InvalidArgument],
+    }
 }

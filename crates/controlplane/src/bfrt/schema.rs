@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::desired::mark_in;
 use p4gen::entries::bfrt::{
     GROUP, MAX_SIZE, MEMBER, PIPE, PRIORITY, STATUS, groups_table, members_table,
 };
@@ -11,9 +12,6 @@ use p4runtime::p4::config::v1 as info;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-/// The annotation that a generated program carries: what it was generated as.
-pub const MARK: &str = "@switchwright";
 
 /// Why a schema cannot be read.
 #[derive(Debug, Error)]
@@ -293,15 +291,6 @@ impl Schema {
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
     }
-}
-
-/// What follows [`MARK`] in a text: what stands in its brackets and quotes.
-#[must_use]
-pub fn mark_in(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once(MARK)?;
-    let rest = rest.strip_prefix("(\"")?;
-    let (mark, _) = rest.split_once("\")")?;
-    Some(mark.to_owned())
 }
 
 fn differing(theirs: &Table, ours: &info::Table) -> Option<String> {

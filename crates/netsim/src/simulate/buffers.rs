@@ -13,8 +13,9 @@ use topology::{Peer, SwitchId};
 use wire::MacAddr;
 use wire::pfc::Quanta;
 
+use super::error::ScenarioError;
 use super::quantity::{Size, Speed, Time};
-use super::scenario::{ScenarioError, SchedulerSpec, SwitchSpec, ThresholdSpec};
+use super::scenario::{SchedulerSpec, SwitchSpec, ThresholdSpec};
 
 /// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
 pub(super) const REACTION_QUANTA: u16 = 60;

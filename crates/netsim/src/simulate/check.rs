@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::error::ScenarioError;
 use super::quantity::Time;
-use super::scenario::{Scenario, ScenarioError};
+use super::scenario::Scenario;
 
 /// A time as scenarios write it.
 fn text(time: Time) -> String {

@@ -1,6 +1,7 @@
 //! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a calendar or a clock
 //! drives them; nothing here knows which.
 
+use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
 use wire::pfc::{self, Quanta};
 
@@ -8,7 +9,6 @@ use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender};
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
 use super::sender::RETRANSMIT_AFTER;
-use super::setup;
 
 /// The EtherType of MAC control, PFC among it, and where frames have theirs.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
@@ -67,7 +67,7 @@ impl Hosts {
             flows,
             answers: Vec::new(),
             spare: Vec::new(),
-            overhead: setup::overhead(scenario),
+            overhead: overhead(scenario),
             measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
             end: scenario.duration.0.get(),
             spray: scenario.seed | 1,
@@ -256,4 +256,10 @@ impl Hosts {
 /// Whether a frame is not for any flow but for the card.
 pub(super) fn is_mac_control(frame: &[u8]) -> bool {
     frame.get(ETHER_TYPE) == Some(&MAC_CONTROL)
+}
+
+/// What frames take on the wire beyond their bytes.
+fn overhead(scenario: &Scenario) -> u64 {
+    let own = scenario.switches.wire_overhead;
+    own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
 }

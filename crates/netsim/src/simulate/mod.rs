@@ -14,6 +14,7 @@ mod bundled;
 mod calendar;
 mod check;
 mod diagrams;
+mod error;
 mod flow;
 mod host;
 mod hosts;
@@ -27,6 +28,7 @@ mod routing;
 mod scenario;
 mod sender;
 mod setup;
+mod start;
 mod world;
 
 use std::sync::Arc;
@@ -40,6 +42,7 @@ use crate::embedded::{LoadError, Network, NetworkError};
 pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
 pub use diagrams::{Plots, compare_goodput};
+pub use error::ScenarioError;
 pub use network::{
     CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
@@ -51,7 +54,7 @@ pub use report::{
 pub use routing::RerouteError;
 pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
-    ScenarioError, SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
+    SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
 };
 pub use world::Losses;
 
@@ -113,7 +116,7 @@ pub fn simulate_telling(
 ) -> Result<Outcome, SimulateError> {
     let (mut live, hosts) = Live::new(network, scenario)?;
     let uplinks = std::mem::take(&mut live.uplinks);
-    let mut world = setup::world(network, scenario, &live, (hosts, uplinks), plots)?;
+    let mut world = start::world(network, scenario, &live, (hosts, uplinks), plots)?;
     world.tell(progress);
     for (at, number) in std::mem::take(&mut live.order) {
         world.add(at, world::EventKind::Script, number as u32);

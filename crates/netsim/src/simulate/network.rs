@@ -12,9 +12,9 @@ use topology::generate::{
     Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line, Ring, ThreeLayerClos, ThreeNode,
 };
 
+use super::error::ScenarioError;
 use super::planned::PlanSpec;
 use super::quantity::Speed;
-use super::scenario::ScenarioError;
 
 /// The network that a scenario is for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

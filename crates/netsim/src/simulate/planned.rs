@@ -7,7 +7,7 @@ use serde::Deserialize;
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
-use super::scenario::ScenarioError;
+use super::error::ScenarioError;
 
 fn wrong(error: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::wrong("network.plan", error)

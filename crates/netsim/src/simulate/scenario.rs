@@ -3,8 +3,8 @@
 
 use plan::Tables;
 use serde::Deserialize;
-use thiserror::Error;
 
+use super::error::ScenarioError;
 use super::network::NetworkSpec;
 use super::quantity::{Size, Speed, Time};
 
@@ -261,32 +261,6 @@ pub struct PauseSpec {
     pub priority: u8,
     /// For how long.
     pub lasts: Time,
-}
-
-/// Why a scenario cannot be played.
-#[derive(Debug, Error)]
-pub enum ScenarioError {
-    /// Not YAML, or not this format.
-    #[error("the scenario is not as it should be: {0}")]
-    Syntax(String),
-    /// Something in it contradicts the network or itself.
-    #[error("{place}: {problem}")]
-    Wrong {
-        /// Which flow, event or part.
-        place: String,
-        /// What is wrong, and how to mend it.
-        problem: String,
-    },
-}
-
-impl ScenarioError {
-    /// Something wrong in a place.
-    pub(super) fn wrong(place: impl Into<String>, problem: impl std::fmt::Display) -> Self {
-        Self::Wrong {
-            place: place.into(),
-            problem: problem.to_string(),
-        }
-    }
 }
 
 impl Scenario {

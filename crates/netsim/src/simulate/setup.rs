@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use device::Device;
-use device::buffer::{Buffer, BufferConfig, ETHERNET_OVERHEAD};
+use device::buffer::{Buffer, BufferConfig};
 use p4exec::{Executor as _, FastestExecutor};
 use plan::{ClassId, propagation};
 use quantities::{BitRate, Nanos, PortId, Priority};
@@ -15,21 +14,17 @@ use wire::pfc::Quanta;
 
 use super::SimulateError;
 use super::buffers::{self, REACTION_QUANTA};
+use super::error::ScenarioError;
 use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
 use super::host::Nic;
-use super::hosts::Hosts;
-use super::live::Live;
 use super::routing::Routing;
 use super::scenario::{
-    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, ScenarioError,
-    TransportSpec,
+    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, TransportSpec,
 };
 use super::sender::{Dcqcn, Window};
-use super::world::{Parts, PeerPort, World};
+use super::world::PeerPort;
 use crate::embedded::{Network, Probe, install};
 
-/// Samples of a plot.
-const SAMPLES: u64 = 400;
 /// The most flows of a scenario.
 const MAX_FLOWS: usize = 1_000_000;
 /// The first source port of flows that do not name theirs, and how many there are.
@@ -95,46 +90,6 @@ pub(super) fn resolve<'a>(
     })
 }
 
-/// What frames take on the wire beyond their bytes.
-pub(super) fn overhead(scenario: &Scenario) -> u64 {
-    let own = scenario.switches.wire_overhead;
-    own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
-}
-
-/// A world in which nothing has happened yet.
-pub(super) fn world(
-    network: &Network,
-    scenario: &Scenario,
-    live: &Live<'_>,
-    (hosts, uplinks): (Hosts, Vec<PeerPort>),
-    observe: bool,
-) -> Result<World, SimulateError> {
-    let topology = network.plan().topology();
-    let mut switches = Vec::with_capacity(topology.switches().len());
-    for (id, config) in topology.switch_ids().zip(&live.buffers) {
-        let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
-        let mut device = Device::new(live.executor(id)?, ports);
-        let name = &topology.switch(id).name;
-        let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
-        device.set_buffer(Some(config.clone())).map_err(wrong)?;
-        switches.push(device);
-    }
-    let end = scenario.duration.0.get();
-    let rate: u64 = hosts.cards.iter().map(|h| h.rate.get()).sum();
-    Ok(World::new(Parts {
-        end,
-        cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
-        switches,
-        hosts,
-        uplinks,
-        sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
-        observe,
-        scan_every: (end / 200).clamp(10_000, 1_000_000),
-        // Every packet is two events at each of about five nodes.
-        events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,
-    }))
-}
-
 /// A switch's executor with the entries that it is to have now.
 pub(super) fn executor(
     first: &FastestExecutor,
@@ -159,7 +114,7 @@ fn quanta(count: u16, rate: BitRate) -> Nanos {
     Quanta(count).duration(rate)
 }
 
-fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<PeerPort>> {
+pub(super) fn cables(topology: &Topology, switch: SwitchId) -> Vec<Option<PeerPort>> {
     let last = topology.peers(switch).map(|(port, _)| port.get()).max();
     let mut cables = vec![None; last.map_or(0, |last| usize::from(last) + 1)];
     for (port, peer) in topology.peers(switch) {

@@ -9,7 +9,7 @@ use plan::Provenance;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::directory::Digest;
+use super::digest::Digest;
 use crate::capabilities::{Api, Capabilities};
 use crate::targets::{self, ProgramFiles, SwitchFiles};
 

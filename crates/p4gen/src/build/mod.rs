@@ -4,6 +4,7 @@
 //! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
 //! and a report. The directory appears complete or not at all.
 
+mod digest;
 mod directory;
 mod manifest;
 mod page;
@@ -21,7 +22,8 @@ use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, Reroute};
 use topology::{SwitchId, Topology};
 
-pub use directory::{Digest, DirectoryError};
+pub use digest::Digest;
+pub use directory::DirectoryError;
 pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError};
 pub use report::BuildReport;
 

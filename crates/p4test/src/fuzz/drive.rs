@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use packetgen::Choices;
 
-use super::worker::{Outcome, Worker};
+use super::worker::{Outcome, Worker, worked};
 use super::{Behaviour, Parts, Target};
 
 /// How long, on what, where to.
@@ -324,15 +324,6 @@ impl Watch {
 fn give_up(why: &str) -> ! {
     eprintln!("fuzz: {why}; the input is in the file `current`");
     std::process::abort()
-}
-
-/// How long a process (a number, or `self`) has worked, where the kernel tells (in hundredths of a second).
-pub(super) fn worked(process: &str) -> Option<Duration> {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
 }
 
 /// Memory of this process, where the kernel tells.

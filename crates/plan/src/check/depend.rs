@@ -8,7 +8,8 @@
 use super::error::{Buffer, Cycle, PlanError, PortName};
 use super::lookup::{LOSSY, Lookup, Ports, TagIx};
 use super::resilience::lossless::Held;
-use crate::model::{ClassId, Tables};
+use crate::model::Tables;
+use crate::tag::ClassId;
 
 /// A lossless ingress buffer: port number times tags, plus tag.
 type Node = u32;

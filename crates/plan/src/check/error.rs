@@ -6,8 +6,8 @@ use quantities::{Bytes, PortId, Priority};
 use thiserror::Error;
 use topology::routes::RouteError;
 
-use super::resilience::{FailureReport, LostPacket};
-use crate::model::{NewTag, Tag};
+use super::failures::{FailureReport, LostPacket};
+use crate::tag::{NewTag, Tag};
 
 /// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

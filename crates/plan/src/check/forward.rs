@@ -6,42 +6,16 @@
 
 use quantities::PortId;
 use rayon::prelude::*;
-use topology::routes::forwarding::{ForwardAction, Forwarding, Reroute, SwitchForwarding};
+use topology::routes::forwarding::{ForwardAction, Forwarding, SwitchForwarding};
 use topology::{Attachment, Fabric, HostId, NodeId, SwitchId, Topology, UNREACHABLE};
 
 use super::error::PlanError;
-use super::lookup::Lookup;
-use super::strays::{self, Forwarded};
-use crate::model::Tables;
 
 /// Address families, for which tables are apart.
 #[derive(Clone, Copy)]
-enum Family {
+pub(super) enum Family {
     V4,
     V6,
-}
-
-/// Checks the forwarding that entries are made from: the first loop and the first dropped packet, or else how much of the
-/// traffic stays lossless.
-pub(super) fn forwarding(
-    tables: &Tables,
-    lookup: Option<&Lookup>,
-) -> (Vec<PlanError>, Option<Forwarded>) {
-    let topology = &tables.topology;
-    let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
-    let forwarding = match made {
-        Ok(forwarding) => forwarding,
-        Err(error) => return (vec![error.into()], None),
-    };
-    let fabric = Fabric::new(topology);
-    let walks =
-        [Family::V4, Family::V6].map(|family| Walk::new(topology, &fabric, &forwarding, family));
-    let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
-    errors.dedup();
-    let forwarded = lookup
-        .filter(|_| errors.is_empty())
-        .map(|lookup| strays::forwarded(tables, lookup, &walks));
-    (errors, forwarded)
 }
 
 /// What a switch does with an interval of addresses: its group of next hops, if it forwards at all.
@@ -158,7 +132,7 @@ enum VisitState {
 }
 
 impl<'a> Walk<'a> {
-    fn new(
+    pub(super) fn new(
         topology: &'a Topology,
         fabric: &'a Fabric,
         forwarding: &'a Forwarding,
@@ -238,7 +212,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The first loop and the first dropped packet, by address of the destination.
-    fn errors(&self) -> Vec<PlanError> {
+    pub(super) fn errors(&self) -> Vec<PlanError> {
         let mut found: Vec<PlanError> = (0..self.columns.len())
             .into_par_iter()
             .filter_map(|column| self.toward(column).err().map(|error| *error))
@@ -421,6 +395,7 @@ fn address(topology: &Topology, host: HostId, family: Family) -> u128 {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+    use topology::routes::forwarding::Reroute;
 
     use proptest::prelude::*;
 

@@ -8,7 +8,8 @@ use quantities::PortId;
 use topology::{NodeId, SwitchId, Topology};
 
 use super::error::PlanError;
-use crate::model::{ClassId, NewTag, Tables, Tag, TagRule};
+use crate::model::{Tables, TagRule};
+use crate::tag::{ClassId, NewTag, Tag};
 
 /// The cell of a key whose packets turn lossy.
 pub(super) const LOSSY: u8 = u8::MAX;

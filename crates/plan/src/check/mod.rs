@@ -18,10 +18,13 @@
 //!
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic).
 
+pub(crate) mod checked;
 mod depend;
 mod error;
+mod failures;
 mod forward;
 mod lookup;
+mod promise;
 mod replay;
 mod report;
 pub mod resilience;
@@ -37,14 +40,19 @@ use quantities::Progress;
 use thiserror::Error;
 
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
-pub use report::{CheckReport, Resilience, Sample, Verdict};
-pub use resilience::{FailureOptions, FailureReport, LostPacket};
+pub use failures::{FailureReport, LostPacket, Sample};
+pub use report::{CheckReport, Resilience, Verdict};
+pub use resilience::FailureOptions;
 pub use strays::{Forwarded, LossyWay};
 
-use super::checked::CheckedPlan;
+use topology::Fabric;
+use topology::routes::forwarding::{Forwarding, Reroute};
+
 use super::failover::Failover;
 use super::model::Tables;
+use checked::CheckedPlan;
 use depend::Dependencies;
+use forward::{Family, Walk};
 use lookup::{Lookup, Ports};
 use report::Verdicts;
 use resilience::lossless::{self, Tags};
@@ -142,7 +150,7 @@ impl Proof {
         let Some(lookup) = self.tags(tables, options) else {
             return;
         };
-        let (wrong, forwarded) = forward::forwarding(tables, lookup.as_ref());
+        let (wrong, forwarded) = forwarding(tables, lookup.as_ref());
         self.forwarded = forwarded;
         let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
         let circulates = wrong.iter().any(|e| matches!(e, PlanError::Loop { .. }));
@@ -238,7 +246,27 @@ impl Proof {
         self.errors.extend(limits);
         for promise in &tables.promises {
             self.errors
-                .extend(replay::promise(tables, lookup, promise).err());
+                .extend(promise::promise(tables, lookup, promise).err());
         }
     }
+}
+
+/// Checks the forwarding that entries are made from: the first loop and the first dropped packet, or else how much of the
+/// traffic stays lossless.
+fn forwarding(tables: &Tables, lookup: Option<&Lookup>) -> (Vec<PlanError>, Option<Forwarded>) {
+    let topology = &tables.topology;
+    let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
+    let forwarding = match made {
+        Ok(forwarding) => forwarding,
+        Err(error) => return (vec![error.into()], None),
+    };
+    let fabric = Fabric::new(topology);
+    let walks =
+        [Family::V4, Family::V6].map(|family| Walk::new(topology, &fabric, &forwarding, family));
+    let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
+    errors.dedup();
+    let forwarded = lookup
+        .filter(|_| errors.is_empty())
+        .map(|lookup| strays::forwarded(tables, lookup, &walks));
+    (errors, forwarded)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::error::PlanError;
-use super::resilience::FailureReport;
+use super::failures::{FailureReport, Sample};
 use super::strays::Forwarded;
 use crate::model::Tables;
 
@@ -29,35 +29,6 @@ impl Verdict {
             Self::Proven => "proven",
             Self::Sampled => "sampled",
             Self::Refuted => "refuted",
-        }
-    }
-}
-
-/// Sets of failures that were drawn, where exploring all was too much.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Sample {
-    /// How many were drawn.
-    pub sets: u64,
-    /// How many of them uniformly, each by itself; the others are of neighbours.
-    pub uniform: u64,
-    /// A share of all sets of the size that was drawn.
-    pub share: f64,
-    /// The probability that a fault which shows in that share of the sets was missed: `(1 - share)^uniform`.
-    pub missed: f64,
-}
-
-/// The share of [`Sample::share`].
-const SHARE: f64 = 0.01;
-
-impl Sample {
-    pub(super) fn of(sets: u64) -> Self {
-        // Uniform sets and neighbours are drawn in turn, uniform ones first.
-        let uniform = sets.div_ceil(2);
-        Self {
-            sets,
-            uniform,
-            share: SHARE,
-            missed: (1.0 - SHARE).powf(uniform as f64),
         }
     }
 }

@@ -7,7 +7,8 @@ use quantities::{Bytes, PortId, Priority};
 use super::error::PlanError;
 use super::lookup::MAX_TAGS;
 use crate::budget::switch_headroom;
-use crate::model::{LOSSY_PRIORITY, RuleForm, Tables, Tag, TagRule};
+use crate::model::{LOSSY_PRIORITY, RuleForm, Tables, TagRule};
+use crate::tag::Tag;
 
 /// The highest priority of IEEE 802.1Q.
 const LAST_PRIORITY: Priority = Priority::new(7);

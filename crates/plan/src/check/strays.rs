@@ -12,7 +12,8 @@ use topology::SwitchId;
 
 use super::forward::Walk;
 use super::lookup::{LOSSY, Lookup, Ports, TagIx};
-use crate::model::{ClassId, Tables};
+use crate::model::Tables;
+use crate::tag::ClassId;
 
 /// How many lossy pairs are told by name.
 const MAX_NAMED: usize = 1000;

@@ -24,9 +24,6 @@ mod ternary;
 use quantities::PortId;
 use topology::{HostId, SwitchId, Topology};
 
-use super::model::Provenance;
-use super::model::Tables;
-
 pub use file::{FailoverFile, FailoverFileError};
 pub use mask::{PortMask, WIDEST};
 pub use state::{StateCounts, TofinoTcam, longest_hops};
@@ -192,11 +189,5 @@ impl Failover {
     #[must_use]
     pub fn table(&self, switch: SwitchId) -> Option<&SwitchTable> {
         self.tables.get(switch.index())
-    }
-
-    /// A whole plan that holds these tables and no lossless tags.
-    #[must_use]
-    pub fn into_tables(self, topology: Topology, provenance: Provenance) -> Tables {
-        Tables::failover_only(topology, provenance, self)
     }
 }

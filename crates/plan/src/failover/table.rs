@@ -11,7 +11,7 @@ use quantities::PortId;
 use super::mask::PortMask;
 use super::ternary::Ternary;
 use super::{Label, MAX_HOPS};
-use crate::model::Tag;
+use crate::tag::Tag;
 
 /// Where a packet comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

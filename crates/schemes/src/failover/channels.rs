@@ -16,9 +16,11 @@ use topology::{ArcId, Fabric, SwitchId, Topology};
 
 use super::FailoverError;
 use super::layering::{Links, at_least, fewest, order_of};
-use super::lossless::MAX_WALKS;
 use crate::cells::{Cells, Squares};
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
+
+/// Walks after which tagging is given up.
+pub const MAX_WALKS: u64 = 10_000_000;
 
 /// The ways of one unit.
 #[derive(Default)]

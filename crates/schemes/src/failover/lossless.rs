@@ -14,7 +14,7 @@ use plan::{RuleForm, Tables, Tagging};
 use topology::{ArcId, Fabric};
 
 use super::FailoverError;
-use super::channels::channels;
+use super::channels::{MAX_WALKS, channels};
 use crate::{Carrier, Tagged, TaggerOptions, exact, single};
 
 /// How packets of failover tables are kept lossless.
@@ -36,9 +36,6 @@ impl Method {
         }
     }
 }
-
-/// Walks after which tagging is given up.
-pub const MAX_WALKS: u64 = 10_000_000;
 
 /// The links of the ways to each destination.
 type Ways = IndexSet<Box<[ArcId]>, foldhash::fast::FixedState>;

@@ -47,9 +47,10 @@ use thiserror::Error;
 use topology::{Fabric, SwitchId, Topology};
 
 pub use arborescences::arborescences;
+pub use channels::MAX_WALKS;
 pub use compress::{CompressError, Compressed, compress, equivalent};
 pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
-pub use lossless::{MAX_WALKS, Method, lossless};
+pub use lossless::{Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
 pub use shallow::{Forest, shallow_pack};
@@ -203,7 +204,11 @@ pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables
     let mut provenance = Provenance::ours(options.scheme.name(), "");
     provenance.seed = options.seed;
     provenance.options = options.describe();
-    Ok(failover.into_tables(topology.clone(), provenance))
+    Ok(Tables::failover_only(
+        topology.clone(),
+        provenance,
+        failover,
+    ))
 }
 
 /// The order of links that backup ways of DF-FI follow as far as they can, so that many of them fit into one channel (ours). In a network

@@ -26,10 +26,10 @@ use topology::{ArcId, Fabric, SwitchId};
 
 use crate::acyclic::Acyclic;
 use crate::cells::{Cells, LAST_LEVEL, Squares, arc_id};
-use crate::classes::Turn;
 use crate::components::components;
 use crate::demand::{Demand, Listed, Work, with_demand};
 use crate::error::SchemeError;
+use crate::turn::Turn;
 
 pub use optimal::Search;
 pub(crate) use optimal::optimal;

@@ -21,8 +21,8 @@ use p4ir::ValidProgram;
 use thiserror::Error;
 
 use crate::case::{Case, Statement};
+use crate::compare::Failure;
 use crate::compare::compare_port;
-use crate::run::Failure;
 use commands::Commands;
 use switch::Switch;
 

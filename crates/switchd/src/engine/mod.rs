@@ -30,7 +30,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use wire::MacAddr;
 
-use crate::ports::PortNames;
+use crate::port_names::PortNames;
 use io::{PortIo, Wake};
 use lossless::Totals;
 pub use notify::Notification;

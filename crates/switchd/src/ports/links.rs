@@ -7,8 +7,7 @@ use netlab::rtnl::Rtnl;
 use netlab::{LinkEvent, LinkWatch};
 use quantities::PortId;
 
-use super::set::lock;
-use super::{PortBinding, PortError, PortSpec};
+use super::{PortBinding, PortError, PortSpec, lock};
 use crate::engine::EngineHandle;
 
 /// What was last known of a port's interface.

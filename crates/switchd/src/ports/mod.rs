@@ -9,19 +9,19 @@ mod claim;
 mod datagram;
 mod interface;
 mod links;
-mod names;
 mod set;
 mod spec;
 
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netlab::NetError;
 use quantities::PortId;
 use thiserror::Error;
 
-pub use names::{NameError, PortNames};
+pub use crate::port_names::{NameError, PortNames};
 pub use set::{PortInfo, PortOptions, PortSet, Ports};
 pub use spec::{PortBinding, PortSpec, SpecError};
 
@@ -126,4 +126,8 @@ pub enum PortError {
     /// The set itself could not be made.
     #[error(transparent)]
     Setup(#[from] NetError),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

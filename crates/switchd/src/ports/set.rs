@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
@@ -16,7 +16,7 @@ use super::claim::Claim;
 use super::datagram::{Datagrams, Udp, Unix};
 use super::interface::Interface;
 use super::links::Links;
-use super::{Line, LineStats, PortBinding, PortError, PortSpec};
+use super::{Line, LineStats, PortBinding, PortError, PortSpec, lock};
 use crate::engine::io::{PacketBatch, PortIo, Wake};
 use crate::engine::{EngineError, EngineHandle};
 
@@ -87,10 +87,6 @@ impl Wake for Shared {
     fn wake(&self) {
         self.wake.wake();
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The ports as the data-plane thread drives them.

@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::p4_runtime_server::{P4Runtime as _, P4RuntimeServer, SERVICE_NAME};
 use prost::bytes::Bytes;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{BoxFuture, Service as TowerService};
 use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
-use tonic::{Code, Status};
 
 use super::MAX_MESSAGE;
 use super::answers::codec::ListCodec;
@@ -103,10 +103,4 @@ impl TowerService<Request<Body>> for Calls {
             _ => self.others.call(request),
         }
     }
-}
-
-/// What the generated trait's own Read would answer; [`Calls`] takes it.
-#[must_use]
-pub fn read_elsewhere() -> Status {
-    Status::new(Code::Internal, "reads are answered by their own codec")
 }

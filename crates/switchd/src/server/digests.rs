@@ -2,14 +2,13 @@
 //! the client has acknowledged them or has had its time (P4Runtime 1.5, section 9.8).
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use p4exec::externs::digest::Digest;
 use p4exec::value::Bits;
 use p4runtime::p4::v1;
 use tokio::time::Instant;
 
-use super::dispatch::timestamp;
 use crate::translate::data::encode_leaves;
 use crate::translate::pipeline_state::{NoteKey, PipelineState};
 
@@ -36,6 +35,15 @@ struct Queue {
     /// Messages that wait, or were sent and not acknowledged.
     known: HashSet<Vec<Bits>, foldhash::fast::FixedState>,
     sent: BTreeMap<u64, Sent>,
+}
+
+/// Nanoseconds since 1970, as the standard wants its timestamps.
+#[must_use]
+pub fn timestamp() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// All digests.

@@ -2,14 +2,14 @@
 //! 9.8, 16.1 and 16.4; p4runtime.md 19, 27).
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::digests::Digests;
+use super::digests::{Digests, timestamp};
 use super::idle::IdleScan;
 use super::switch::Switch;
 use crate::engine::Notification;
@@ -23,15 +23,6 @@ const ENTRIES: usize = 1024;
 
 /// Nothing is due.
 const LONG: Duration = Duration::from_secs(3600);
-
-/// Nanoseconds since 1970, as the standard wants its timestamps.
-#[must_use]
-pub fn timestamp() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
 
 /// The task.
 pub struct Dispatch {

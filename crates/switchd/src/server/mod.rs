@@ -6,6 +6,7 @@
 //! [`reads`] runs what only looks, [`dispatch`] carries the data plane's news to the streams.
 
 pub mod answers;
+mod batch;
 pub mod build;
 pub mod calls;
 pub mod connections;
@@ -15,6 +16,7 @@ pub mod guard;
 mod idle;
 pub mod limits;
 pub mod outbox;
+pub mod persist;
 pub mod pipeline;
 pub mod primacy;
 pub mod reading;
@@ -39,13 +41,13 @@ use tokio::task::JoinHandle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::engine::{EngineHandle, Notification};
-use crate::persist::{Store, StoreError};
 use crate::translate::refusal::Refusal;
 use build::PipelineBuilder;
 use calls::Calls;
 use dispatch::Dispatch;
 use guard::GuardLayer;
 use limits::Limits;
+use persist::{Store, StoreError};
 use service::Service;
 use stream::Shared;
 use switch::Switch;

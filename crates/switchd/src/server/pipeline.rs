@@ -12,7 +12,7 @@ use prost::Message;
 
 use crate::engine::control::Control;
 use crate::engine::{BoxedExecutor, EngineHandle, ExecutorKind, ReadyProgram};
-use crate::ports::PortNames;
+use crate::port_names::PortNames;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;

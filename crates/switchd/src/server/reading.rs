@@ -15,11 +15,12 @@ use prost::bytes::{Bytes, BytesMut};
 use tonic::Status;
 
 use super::answers::{Answer, Offer};
+use super::batch::object_names;
 use super::limits::Taken;
 use super::reads::Reads;
 use super::roles::Permissions;
 use super::status::batch_status;
-use super::switch::{Switch, object_names};
+use super::switch::Switch;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::{self, subject};

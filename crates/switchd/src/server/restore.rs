@@ -7,8 +7,8 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type as Replication;
 use p4runtime::p4::v1::update::Type;
 
+use super::batch::Batch;
 use super::pipeline::Pipeline;
-use super::switch::Batch;
 use crate::engine::EngineHandle;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;

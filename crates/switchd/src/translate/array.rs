@@ -9,12 +9,12 @@ use p4exec::{RuntimeState, StateError, Update};
 use p4ir::ExternId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
+use quantities::Bytes as ByteCount;
 
 use super::action::WriteContext;
 use super::pipeline_state::{PipelineState, Step, View};
 use super::refusal::Refusal;
 use super::schema::{ArraySchema, unknown};
-use super::table::counter_data;
 use super::{Sink, Steps, Verb, data};
 
 /// Cells fetched in one visit of the data plane.
@@ -387,4 +387,14 @@ pub fn read_registers(
         })?;
     }
     Ok(())
+}
+
+/// The message of a counter.
+#[must_use]
+pub fn counter_data(cell: &CounterCell) -> v1::CounterData {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    v1::CounterData {
+        byte_count: number(ByteCount::get(cell.bytes)),
+        packet_count: number(cell.packets),
+    }
 }

@@ -5,7 +5,7 @@
 //! same fault again and can say what it is.
 
 use p4exec::state::Transaction;
-use p4exec::tables::{EntryOptions, KeyLayout, Table};
+use p4exec::tables::{EntryOptions, KeyLayout, PackedAction, PackedKey, Table};
 use p4ir::TableId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
@@ -14,7 +14,6 @@ use p4runtime::p4::v1::table_action;
 use quantities::Nanos;
 
 use super::Verb;
-use super::pipeline_state::Scratch;
 use super::schema::{Schema, TableSchema};
 
 /// Makes the update if it can; `noted` says whether some entry of a table has a note, which only the long way minds.
@@ -163,4 +162,11 @@ fn action(
         state.set_arg(out, index, &given.value).ok()?;
     }
     Some(())
+}
+
+/// Memory that is used again for each entry.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) key: PackedKey,
+    pub(super) action: PackedAction,
 }

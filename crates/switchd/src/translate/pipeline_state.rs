@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use p4exec::state::{ControlState, Delta, Mark, Transaction};
-use p4exec::tables::{
-    EntryAction, EntryHandle, EntryPriority, FieldMatch, PackedAction, PackedKey,
-};
+use p4exec::tables::{EntryAction, EntryHandle, EntryPriority, FieldMatch};
 use p4exec::{StateError, Update};
 use p4ir::{ExternId, TableId};
 use p4runtime::p4::v1;
@@ -15,9 +13,10 @@ use p4runtime::p4::v1::digest_entry;
 use p4runtime::p4::v1::entity::Entity;
 
 use super::action::WriteContext;
+use super::fast::{self, Scratch};
 use super::refusal::Refusal;
 use super::schema::Schema;
-use super::{fast, write};
+use super::write;
 use crate::engine::control::Control;
 
 /// What a note is about.
@@ -259,13 +258,6 @@ impl PipelineState {
     pub fn commit(&mut self, delta: Delta) -> Result<(), Refusal> {
         Ok(self.control.commit(delta)?)
     }
-}
-
-/// Memory that is used again for each entry.
-#[derive(Default)]
-pub(super) struct Scratch {
-    pub(super) key: PackedKey,
-    pub(super) action: PackedAction,
 }
 
 /// A point of a batch to go back to.

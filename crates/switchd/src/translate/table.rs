@@ -1,13 +1,12 @@
 //! Table entries (P4Runtime 1.5, section 9.1; p4runtime.md 11 to 17, 19, 23).
 
 use p4exec::Update;
-use p4exec::externs::counter::CounterCell;
 use p4exec::state::EntryRef;
 use p4exec::tables::{EntryOptions, EntryPriority, EntryView, FieldMatch, NewEntry, Slot};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::table_action;
-use quantities::{Bytes as ByteCount, Nanos};
+use quantities::Nanos;
 
 use super::action::{
     Place, WriteContext, decode_action, decode_table_action, encode_action, encode_table_action,
@@ -585,7 +584,7 @@ impl Reader<'_, '_> {
 
     fn complete(&self, message: &mut v1::TableEntry, data: &EntryData) {
         if self.filter.counter_data.is_some() && self.table.counter.is_some() {
-            message.counter_data = Some(counter_data(&data.counter));
+            message.counter_data = Some(array::counter_data(&data.counter));
         }
         if self.filter.meter_config.is_some() {
             message.meter_config = data.meter.as_ref().map(array::meter_message);
@@ -637,14 +636,4 @@ pub fn entry_message(
         message.set_cookie(note.cookie);
     }
     message
-}
-
-/// The message of a counter.
-#[must_use]
-pub fn counter_data(cell: &CounterCell) -> v1::CounterData {
-    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    v1::CounterData {
-        byte_count: number(ByteCount::get(cell.bytes)),
-        packet_count: number(cell.packets),
-    }
 }

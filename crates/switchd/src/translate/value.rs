@@ -4,7 +4,7 @@ use p4exec::value::Bits;
 use quantities::PortId;
 
 use super::refusal::Refusal;
-use crate::ports::PortNames;
+use crate::port_names::PortNames;
 
 /// How a value is written: its bits, and whether they are two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

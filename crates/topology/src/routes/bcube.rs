@@ -6,7 +6,7 @@
 
 use crate::{ArcId, Fabric, NodeId, Role, SwitchId, Topology};
 
-use super::set::RouteError;
+use super::error::RouteError;
 
 /// The digits of the servers of a BCube.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 mod bcube;
 mod count;
+mod error;
 mod explicit;
 pub mod forwarding;
 mod policy;
@@ -15,8 +16,9 @@ mod yen;
 mod tests;
 
 pub use count::RouteCount;
+pub use error::RouteError;
 pub use explicit::{RouteFile, RouteFileError, parse_routes};
 pub use policy::RoutePolicy;
 pub use route::{Hop, Path, Route};
-pub use set::{Paths, RouteError, RouteSet};
+pub use set::{Paths, RouteSet};
 pub use space::{ShortestDag, UpDownAutomaton, UpDownState};

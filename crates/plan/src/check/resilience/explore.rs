@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use topology::{HopSearch, SwitchId, UNREACHABLE};
 
-use super::lossless::{Pairs, host_ports};
-use super::walk::{Case, DestinationRules, End, Hop, World};
+use super::hop::Hop;
+use super::lossless::host_ports;
+use super::pairs::Pairs;
+use super::walk::{Case, DestinationRules, End, World};
 
 /// What walks have shown.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,9 @@
 //! them at random, half of neighbouring links (Stephens15 section 4.7).
 
 mod explore;
+mod hop;
 pub(super) mod lossless;
+mod pairs;
 mod rules;
 mod sample;
 mod shape;
@@ -21,16 +23,16 @@ mod walk;
 use explore::{Explorer, Findings};
 use quantities::Progress;
 use rayon::prelude::*;
-use serde::Serialize;
 use topology::{ArcId, SwitchId, Topology};
 
-use super::report::Sample;
+use super::failures::{FailureReport, Sample};
 use crate::failover::{Element, Failover};
+use hop::Hop;
 use lossless::Tags;
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
-use walk::{Hop, World};
+use walk::World;
 
 /// What the proof of failover tables is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -54,76 +56,6 @@ impl Default for FailureOptions {
             seed: 1,
         }
     }
-}
-
-/// A packet that was lost although there was a way, or that went in circles.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostPacket {
-    /// Where from and where to, in words.
-    pub pair: String,
-    /// The failed links or switches, by name.
-    pub failed: Vec<String>,
-    /// The way of the packet: each switch with the ports by which it came and left.
-    pub walk: Vec<String>,
-    /// What became of it at the last one.
-    pub end: String,
-}
-
-impl std::fmt::Display for LostPacket {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let failed = if self.failed.is_empty() {
-            "nothing".to_owned()
-        } else {
-            self.failed.join(", ")
-        };
-        write!(
-            f,
-            "with {failed} failed, a packet from {} goes {}: {}",
-            self.pair,
-            self.walk.join(" > "),
-            self.end
-        )
-    }
-}
-
-/// What the proof of failover tables found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct FailureReport {
-    /// Failures that the plan claims to survive.
-    pub claimed: u32,
-    /// The most failures that were tried at once.
-    pub checked_failures: u32,
-    /// Whether all sets of so many were tried.
-    pub exhaustive: bool,
-    /// The most failures of which all sets were tried.
-    pub exhaustive_failures: u32,
-    /// What was drawn beyond them.
-    pub sample: Option<Sample>,
-    /// Sets of failures that were tried.
-    pub sets_checked: u64,
-    /// Packets that were walked.
-    pub walks: u64,
-    /// (set, source, destination) that lost a packet which had a way; sets that only add failures which the walk
-    /// does not touch are not counted again.
-    pub lost: u64,
-    /// (set, source, destination) whose packet went in circles, counted likewise.
-    pub loops: u64,
-    /// The greatest hops of a walk over the fewest possible, both counted from host to host.
-    pub stretch_max: f64,
-    /// (set, source, destination) whose packet arrived, but turned lossy on its way; `None` without lossless tags.
-    pub lossy: Option<u64>,
-    /// The fewest priorities by which these ways can be lossless: 2 if the links cannot be put in an order that all of
-    /// them follow, else 1; `None` without lossless tags.
-    pub priorities_at_least: Option<u32>,
-    /// The first packet that was lost.
-    #[serde(skip)]
-    pub first_lost: Option<LostPacket>,
-    /// The first packet that turned lossy.
-    #[serde(skip)]
-    pub first_lossy: Option<LostPacket>,
-    /// For every dependency of a cycle of buffers, which walk it comes from.
-    #[serde(skip)]
-    pub causes: Vec<String>,
 }
 
 /// Walks packets through failover tables under failures.
@@ -194,8 +126,7 @@ impl FailureReport {
         self.priorities_at_least = Some(if acyclic { 1 } else { 2 });
         self.first_lossy = findings.first_lossy.map(|case| world.describe(&case));
         let case = |edge: usize| findings.causes.get(edge).and_then(Option::as_ref);
-        let causes =
-            (0..tags.wanted()).map(|edge| lossless::cause(world, world.topology, case(edge)));
+        let causes = (0..tags.wanted()).map(|edge| pairs::cause(world, world.topology, case(edge)));
         self.causes = causes.collect();
     }
 }

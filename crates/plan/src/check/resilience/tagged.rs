@@ -6,7 +6,8 @@ use topology::SwitchId;
 use super::lossless::Tags;
 use super::walk::{DestinationRules, End, World};
 use crate::check::lookup::{Lookup, Ports};
-use crate::model::{Tables, Tag};
+use crate::model::Tables;
+use crate::tag::Tag;
 
 /// A packet of the first class: where it enters the network and what has failed.
 #[derive(Clone, Debug)]

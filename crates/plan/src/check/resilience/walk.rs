@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use quantities::PortId;
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
-use super::LostPacket;
+use super::hop::Hop;
 use super::lossless::{Tags, host_ports};
 use super::rules::SwitchRules;
+use crate::check::failures::LostPacket;
 use crate::failover::{
     Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, SwitchTable,
 };
-use crate::model::Tag;
+use crate::tag::Tag;
 
 /// What stands behind a port.
 #[derive(Clone, Copy, Debug)]
@@ -115,17 +116,6 @@ pub(super) struct Case {
     pub(super) destination: usize,
     pub(super) source: SwitchId,
     pub(super) failed: Vec<u32>,
-}
-
-/// A packet's passage through a switch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
-    pub(super) switch: SwitchId,
-    pub(super) origin: Origin,
-    /// The port by which it leaves; `None` at the destination, or where it is lost.
-    pub(super) out: Option<PortId>,
-    /// The lossless channel that a rule gave it.
-    pub(super) channel: Option<Tag>,
 }
 
 /// The state of a packet in a switch.

@@ -22,8 +22,9 @@ use std::net::IpAddr;
 use quantities::PortId;
 use rayon::prelude::*;
 
+use super::error::RouteError;
 use super::policy::RoutePolicy;
-use super::set::{RouteError, RouteSet};
+use super::set::RouteSet;
 use crate::{HostId, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology};
 use lpm::{AddressPlan, Block};
 use next::NextSets;

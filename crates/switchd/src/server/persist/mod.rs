@@ -25,9 +25,9 @@ use p4runtime::p4::v1;
 use prost::Message;
 use thiserror::Error;
 
+use super::pipeline::Pipeline;
+use super::restore;
 use crate::engine::EngineHandle;
-use crate::server::pipeline::Pipeline;
-use crate::server::restore;
 use crate::translate::refusal::Refusal;
 use records::{Found, MAGIC, Records, frame};
 

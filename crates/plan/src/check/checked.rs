@@ -6,10 +6,11 @@ use quantities::{PortId, Priority};
 use serde::Serialize;
 use topology::{SwitchId, Topology};
 
-use super::budget::{SwitchHeadroom, switch_headroom};
-use super::carrier::Carrier;
-use super::check::CheckReport;
-use super::model::{ClassId, NewTag, RuleForm, Tables, Tag, Tagging};
+use super::CheckReport;
+use crate::budget::{SwitchHeadroom, switch_headroom};
+use crate::carrier::Carrier;
+use crate::model::{RuleForm, Tables, Tagging};
+use crate::tag::{ClassId, NewTag, Tag};
 
 /// Bits of a port number in an exact-port key (v1model and TNA both have 9).
 const PORT_NUMBER_BITS: u64 = 9;

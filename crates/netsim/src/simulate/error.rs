@@ -1,0 +1,29 @@
+//! Why a scenario cannot be played.
+
+use thiserror::Error;
+
+/// Why a scenario cannot be played.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// Not YAML, or not this format.
+    #[error("the scenario is not as it should be: {0}")]
+    Syntax(String),
+    /// Something in it contradicts the network or itself.
+    #[error("{place}: {problem}")]
+    Wrong {
+        /// Which flow, event or part.
+        place: String,
+        /// What is wrong, and how to mend it.
+        problem: String,
+    },
+}
+
+impl ScenarioError {
+    /// Something wrong in a place.
+    pub(super) fn wrong(place: impl Into<String>, problem: impl std::fmt::Display) -> Self {
+        Self::Wrong {
+            place: place.into(),
+            problem: problem.to_string(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The world before anything happens in it.
+
+use device::Device;
+use quantities::PortId;
+
+use super::SimulateError;
+use super::error::ScenarioError;
+use super::hosts::Hosts;
+use super::live::Live;
+use super::scenario::Scenario;
+use super::setup::cables;
+use super::world::{Parts, PeerPort, World};
+use crate::embedded::Network;
+
+/// Samples of a plot.
+const SAMPLES: u64 = 400;
+
+/// A world in which nothing has happened yet.
+pub(super) fn world(
+    network: &Network,
+    scenario: &Scenario,
+    live: &Live<'_>,
+    (hosts, uplinks): (Hosts, Vec<PeerPort>),
+    observe: bool,
+) -> Result<World, SimulateError> {
+    let topology = network.plan().topology();
+    let mut switches = Vec::with_capacity(topology.switches().len());
+    for (id, config) in topology.switch_ids().zip(&live.buffers) {
+        let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
+        let mut device = Device::new(live.executor(id)?, ports);
+        let name = &topology.switch(id).name;
+        let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
+        device.set_buffer(Some(config.clone())).map_err(wrong)?;
+        switches.push(device);
+    }
+    let end = scenario.duration.0.get();
+    let rate: u64 = hosts.cards.iter().map(|h| h.rate.get()).sum();
+    Ok(World::new(Parts {
+        end,
+        cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
+        switches,
+        hosts,
+        uplinks,
+        sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
+        observe,
+        scan_every: (end / 200).clamp(10_000, 1_000_000),
+        // Every packet is two events at each of about five nodes.
+        events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,
+    }))
+}

@@ -1,0 +1,111 @@
+//! Replays every promised route through the rules: from its source host to its destination host it must
+//! stay lossless, the class's initial tag coming first.
+//!
+//! Shortest and up-down routes are too many to follow one by one: they are replayed over their states (which
+//! link a packet is on, with which tag, and what the policy remembers of it). All others are enumerated.
+//! The states of up-down routes describe walks that may visit a switch twice, which routes never do; if
+//! only such a walk turns lossy, the routes themselves are enumerated, so the answer is always exact.
+
+use quantities::PortId;
+use topology::routes::{RoutePolicy, RouteSet};
+use topology::{Fabric, NodeId, SwitchId};
+
+use super::error::{LostRoute, PlanError};
+use super::lookup::Lookup;
+use super::replay::Replay;
+use super::shortest;
+use super::walk::{Lost, UpDown, Walker};
+use crate::model::{Promise, Tables};
+
+/// Replays one promise; the first thing that is wrong with it.
+pub(super) fn promise(
+    tables: &Tables,
+    lookup: &Lookup,
+    promise: &Promise,
+) -> Result<(), PlanError> {
+    let class = &tables.tagging.classes[promise.class.index()];
+    let Some(initial) = lookup.index(class.initial) else {
+        return Ok(()); // refused before
+    };
+    let replay = Replay {
+        tables,
+        lookup,
+        class: &class.name,
+        kind: lookup.kind(promise.class),
+        initial,
+    };
+    let set = RouteSet::new(&tables.topology, promise.routes.clone())?;
+    replay.policy(&set)
+}
+
+impl Replay<'_> {
+    fn policy(&self, set: &RouteSet) -> Result<(), PlanError> {
+        let lost = match set.policy() {
+            RoutePolicy::Shortest => shortest::replay(self, set.fabric()),
+            RoutePolicy::UpDown { bounces } => {
+                let space = UpDown::new(set.fabric(), *bounces);
+                Walker::new(self, set.fabric(), &space).first_lost()
+            }
+            _ => return self.enumerated(set),
+        };
+        match lost {
+            None => Ok(()),
+            Some(lost) if lost.is_simple(set.fabric()) => {
+                Err(PlanError::RouteLost(lost.describe(self, set.fabric())))
+            }
+            Some(_) => self.enumerated(set),
+        }
+    }
+
+    /// Follows every path of a policy, all hosts at its ends together.
+    fn enumerated(&self, set: &RouteSet) -> Result<(), PlanError> {
+        let mut paths = set.paths();
+        while let Some(path) = paths.advance() {
+            if self.path_is_lossless(set, path) {
+                continue;
+            }
+            for (source, destination) in path.pairs() {
+                let route = path.route(set.fabric(), source, destination);
+                if let Some(lost) = self.follow(&route) {
+                    return Err(PlanError::RouteLost(lost));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lost {
+    /// The route in words, with names.
+    pub(super) fn describe(&self, replay: &Replay<'_>, fabric: &Fabric) -> LostRoute {
+        let topology = &replay.tables.topology;
+        let end_name = |switch: SwitchId, port: PortId| match topology.peer(switch, port) {
+            Some(peer) => match peer.end.node {
+                NodeId::Host(host) => topology.host(host).name.clone(),
+                NodeId::Switch(other) => topology.switch(other).name.clone(),
+            },
+            None => "?".to_owned(),
+        };
+        let mut nodes = vec![end_name(self.source, self.source_port)];
+        nodes.push(topology.switch(self.source).name.clone());
+        let mut at = (self.source, self.source_port);
+        for &arc in &self.arcs {
+            let arc = fabric.arc(arc);
+            nodes.push(topology.switch(arc.to).name.clone());
+            at = (arc.to, arc.in_port);
+        }
+        nodes.push(end_name(at.0, self.out_port));
+        LostRoute {
+            class: replay.class.to_owned(),
+            nodes,
+            tags: self
+                .tags
+                .iter()
+                .map(|&tag| replay.lookup.tags[usize::from(tag)])
+                .collect(),
+            switch: topology.switch(at.0).name.clone(),
+            in_port: at.1,
+            out_port: self.out_port,
+        }
+    }
+}
