@@ -590,8 +590,11 @@ fn mininet_plays_the_same_network() {
         println!("skipped: `mn` is not on PATH (Debian: mininet), or no rights");
         return;
     }
-    let (code, text, _) = run(at, &line);
-    assert_eq!(code, 0);
+    let (code, text, told) = run(at, &line);
+    assert_eq!(code, 0, "{told}");
+    for step in ["starting 4 hosts", "filling switch 3 of 3", "flows: f"] {
+        assert!(told.contains(step), "{step}: {told}");
+    }
     let got = text.lines().find_map(|line| {
         line.strip_prefix("f: ")?
             .split(' ')

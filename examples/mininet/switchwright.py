@@ -3,13 +3,14 @@
     from switchwright import SwitchwrightSwitch
     net = Mininet(topo=..., switch=SwitchwrightSwitch, controller=None)
 
-    sudo python3 switchwright.py            # two hosts, one switch, pingall
-    sudo python3 switchwright.py --p4 P4 --commands FILE
-    sudo python3 switchwright.py --build DIR   # the network of `switchwright build`: program, entries, hosts; pingall and TCP
-    sudo python3 switchwright.py --build DIR --play FILE   # ... with lossless switches; UDP flows and link failures as FILE says,
+    sudo /usr/bin/python3 switchwright.py            # two hosts, one switch, pingall
+    sudo /usr/bin/python3 switchwright.py --p4 P4 --commands FILE
+    sudo /usr/bin/python3 switchwright.py --build DIR   # the network of `switchwright build`: program, entries, hosts; pingall and TCP
+    sudo /usr/bin/python3 switchwright.py --build DIR --play FILE   # ... with lossless switches; UDP flows and link failures as FILE says,
                                                            # which `switchwright emulate DIR --mininet` writes
 
-Ports are numbered as Mininet does it: s1-eth1 is port 1. Each switch serves P4Runtime at its own TCP port, 50051 and
+Mininet is a package of the system's Python: another python3 on PATH does not find it. What goes on is told on standard error, but with
+--quiet. Ports are numbered as Mininet does it: s1-eth1 is port 1. Each switch serves P4Runtime at its own TCP port, 50051 and
 counting. The command is found on PATH, or named by the environment variable SWITCHWRIGHT.
 """
 
@@ -22,9 +23,13 @@ import subprocess
 import sys
 import time
 
-from mininet.net import Mininet
-from mininet.node import Host, Switch
-from mininet.topo import SingleSwitchTopo, Topo
+try:
+    from mininet.net import Mininet
+    from mininet.node import Host, Switch
+    from mininet.topo import SingleSwitchTopo, Topo
+except ModuleNotFoundError as missing:
+    sys.exit("switchwright.py: %s has no module `%s`; Mininet is installed for the system's Python (Debian: apt-get install mininet): "
+             "run `sudo /usr/bin/python3 %s`" % (sys.executable, missing.name, " ".join(sys.argv)))
 
 COMMAND = os.environ.get("SWITCHWRIGHT", "switchwright")
 READY_SECONDS = 30
@@ -229,28 +234,33 @@ def play(net, script, shown):
             process.kill()
 
 
-def run_built(directory, script=None):
+def run_built(directory, script=None, tell=lambda _: None):
     """Starts the network of a build directory, fills the switches by their commands, pings and sends by TCP; or plays."""
     with open(os.path.join(directory, "topology.json"), encoding="utf-8") as file:
         network = json.load(file)
     with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
         program = os.path.join(directory, json.load(file)["program"]["main"])
     options = {"lossless": directory, "rate": script["rate"]} if script else {}
+    tell("starting %d hosts and %d switches" % (len(network["hosts"]), len(network["switches"])))
     net = Mininet(topo=BuiltTopo(network=network, **options), switch=running(program), controller=None)
     net.start()
     try:
+        tell("giving the hosts their routes")
         for host in net.hosts:
             for line in network["hosts"][host.name]["commands"]:
                 host.cmd(line)
-        for switch in net.switches:
+        for number, switch in enumerate(net.switches, 1):
+            tell("filling switch %d of %d: %s" % (number, len(net.switches), switch.name))
             commands = os.path.join(directory, entries_folder(network["switches"][switch.name]), "commands.txt")
             with open(commands, encoding="utf-8") as file:
                 switch.cli(file.read().splitlines())
         if script:
             shown = {node.get("own_name", name): name
                      for kind in ("hosts", "switches") for name, node in network[kind].items()}
+            tell("playing for %.1f s; flows: %s" % (script["seconds"], ", ".join(flow["name"] for flow in script["flows"])))
             play(net, script, shown)
             return 0
+        tell("pinging from every host to every other")
         lost = net.pingAll(timeout="5")
         crossed = tcp_crosses(net.hosts[0], net.hosts[-1])
         print("TCP from %s to %s: %s" % (net.hosts[0], net.hosts[-1], "crossed" if crossed else "lost"))
@@ -266,13 +276,15 @@ def main():
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--build", metavar="DIR", help="the network of this build directory instead")
     parser.add_argument("--play", metavar="FILE", help="with --build: flows and link failures")
+    parser.add_argument("--quiet", action="store_true", help="do not tell what goes on")
     arguments = parser.parse_args()
     if arguments.build:
         script = None
         if arguments.play:
             with open(arguments.play, encoding="utf-8") as file:
                 script = json.load(file)
-        return run_built(arguments.build, script)
+        tell = (lambda _: None) if arguments.quiet else (lambda line: print(line, file=sys.stderr, flush=True))
+        return run_built(arguments.build, script, tell)
 
     net = Mininet(topo=SingleSwitchTopo(k=arguments.hosts), switch=running(arguments.p4), controller=None,
                   autoSetMacs=True)

@@ -36,7 +36,7 @@ pub(super) struct Agent {
     #[arg(long)]
     carrier: bool,
     /// Milliseconds from one look at the carrier to the next.
-    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = 10, requires = "carrier", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     interval: u64,
     /// Write the status once and end.
     #[arg(long)]

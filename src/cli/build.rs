@@ -15,6 +15,7 @@ use super::check;
 use super::fault::{Fault, Status};
 use super::given::Given;
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use crate::measure::timed;
 
 /// Arguments of `switchwright build`.
@@ -160,8 +161,9 @@ pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> S
         (
             "entries",
             format!(
-                "{} on {} switches, {formats}",
-                report.entries_total, report.network.switches
+                "{} on {}, {formats}",
+                report.entries_total,
+                counted(report.network.switches, "switch")
             ),
         ),
     ];

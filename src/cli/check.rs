@@ -11,7 +11,10 @@ use super::fault::{Context, Fault, Status};
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::topo;
+use super::words::counted;
 use crate::measure::timed;
+
+const FAILOVER: &str = "Failover tables";
 
 /// Arguments of `switchwright check`.
 #[derive(Debug, Args)]
@@ -24,17 +27,17 @@ pub(super) struct Check {
     /// Leave out budgets: are the tables sound apart from what the switches have?
     #[arg(long)]
     no_budgets: bool,
-    /// Failover tables: the most links (or switches) that fail at once [default: as many as the plan claims].
-    #[arg(long, value_name = "K")]
+    /// The most links (or switches) that fail at once [default: as many as the plan claims].
+    #[arg(long, value_name = "K", help_heading = FAILOVER)]
     failures: Option<u32>,
-    /// Failover tables: walks after which sets of failures are drawn rather than all explored.
-    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().most_walks)]
+    /// Walks after which sets of failures are drawn rather than all explored.
+    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().most_walks, help_heading = FAILOVER)]
     most_walks: u64,
-    /// Failover tables: how many sets of failures to draw then.
-    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().samples)]
+    /// How many sets of failures to draw then.
+    #[arg(long, value_name = "N", default_value_t = FailureOptions::default().samples, help_heading = FAILOVER)]
     samples: u32,
     /// Seed of the drawing.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = FAILOVER)]
     seed: u64,
 }
 
@@ -124,19 +127,21 @@ pub(super) fn refuse(failure: &CheckFailure, terminal: &Terminal) -> Fault {
 pub(super) fn describe_resilience(found: &Resilience) -> String {
     let stretch = found.stretch_max.unwrap_or(1.0);
     let held = format!(
-        "by {} walks: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
-        found.walks
+        "by {}: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
+        counted(found.walks, "walk")
     );
     match found.sample {
+        None if found.sets_checked == 1 => format!("the one set of no failures, {held}"),
         None => format!(
-            "all {} sets of at most {} failures, {held}",
-            found.sets_checked, found.checked_failures
+            "all {} of at most {}, {held}",
+            counted(found.sets_checked, "set"),
+            counted(found.checked_failures, "failure")
         ),
         Some(sample) => format!(
-            "all sets of at most {} failures, and {} sets of {}, half of them drawn at random and half of neighbours, {held}; \
+            "all sets of at most {}, and {} of {}, half of them drawn at random and half of neighbours, {held}; \
              a fault in {} % of the sets would have been missed with a probability of {:.2}",
-            found.exhaustive_failures,
-            sample.sets,
+            counted(found.exhaustive_failures, "failure"),
+            counted(sample.sets, "set"),
             found.checked_failures,
             sample.share * 100.0,
             sample.missed
@@ -147,13 +152,9 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
 /// The lossless priorities of a failover plan, in words.
 pub(super) fn describe_lossless(plan: &CheckedPlan, report: &CheckReport) -> String {
     let priorities = report.lossless_priorities;
-    let word = if priorities == 1 {
-        "priority"
-    } else {
-        "priorities"
-    };
     let kept = format!(
-        "what arrives was lossless on its whole way; {priorities} {word}, carried in {}",
+        "what arrives was lossless on its whole way; {}, carried in {}",
+        counted(priorities, "priority"),
         plan.carrier().kind.name()
     );
     match report.resilience.priorities_at_least {
@@ -173,8 +174,8 @@ pub(super) fn describe_forwarding(report: &CheckReport) -> String {
     };
     if found.lossy == 0 {
         return format!(
-            "stays lossless for all {} pairs of switches with hosts",
-            found.pairs
+            "stays lossless for all {} of switches with hosts",
+            counted(found.pairs, "pair")
         );
     }
     let named = found.lossy_ways.iter().take(NAMED_WAYS).map(|way| {
@@ -189,9 +190,9 @@ pub(super) fn describe_forwarding(report: &CheckReport) -> String {
     });
     let named: Vec<String> = named.collect();
     format!(
-        "leaves the promised routes and turns lossy for {} of {} pairs of switches with hosts: {}{}",
+        "leaves the promised routes and turns lossy for {} of {} of switches with hosts: {}{}",
         found.lossy,
-        found.pairs,
+        counted(found.pairs, "pair"),
         named.join("; "),
         if found.lossy as usize > NAMED_WAYS {
             "; ..."
@@ -216,9 +217,9 @@ pub(super) fn note_forwarding(plan: &CheckedPlan, terminal: &Terminal) {
 fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     let topology = plan.topology();
     let size = format!(
-        "{} switches, {} hosts",
-        topology.switches().len(),
-        topology.hosts().len()
+        "{}, {}",
+        counted(topology.switches().len(), "switch"),
+        counted(topology.hosts().len(), "host")
     );
     if plan.tables().failover.is_some() {
         let mut facts = vec![

@@ -1,10 +1,12 @@
 //! `switchwright completions SHELL`.
 
-use clap::{Args, CommandFactory};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
+use netsim::simulate::BUNDLED;
 
 use super::fault::Fault;
-use super::{Cli, terminal};
+use super::{help, plan, terminal};
 
 /// Arguments of `switchwright completions`.
 #[derive(Debug, Args)]
@@ -15,9 +17,53 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn run(self) -> Result<(), Fault> {
+        let scenarios: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
+        let mut command = help::plain();
+        for (sub, argument, names) in [
+            ("simulate", "scenario", scenarios.as_slice()),
+            ("emulate", "scenario", scenarios.as_slice()),
+            ("plan", "routes", plan::ROUTES),
+        ] {
+            command = known(command, sub, argument, names);
+        }
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "switchwright", &mut script);
-        terminal::emit(&String::from_utf8_lossy(&script));
+        generate(self.shell, &mut command, "switchwright", &mut script);
+        let mut script = String::from_utf8_lossy(&script).into_owned();
+        for names in [scenarios.as_slice(), plan::ROUTES] {
+            script = or_a_file(self.shell, &script, names);
+        }
+        terminal::emit(&script);
         Ok(())
+    }
+}
+
+/// The command line, where an argument of a command has these names.
+fn known(command: Command, sub: &str, argument: &str, names: &[&'static str]) -> Command {
+    let parser = PossibleValuesParser::new(names.iter().copied());
+    command.mut_subcommand(sub, |sub| {
+        sub.mut_arg(argument, |argument| {
+            argument.value_parser(parser).value_hint(ValueHint::Unknown)
+        })
+    })
+}
+
+/// The script, where one of these names may be a file as well: clap_complete offers either names or files.
+fn or_a_file(shell: Shell, script: &str, names: &[&str]) -> String {
+    let all = names.join(" ");
+    let first = names.first().copied().unwrap_or_default();
+    match shell {
+        Shell::Bash => script.replace(
+            &format!("compgen -W \"{all}\""),
+            &format!("compgen -f -W \"{all}\""),
+        ),
+        Shell::Zsh => script.replace(
+            &format!(":({all})"),
+            &format!(":{{_alternative \"names:name:({all})\" \"files:file:_files\"}}"),
+        ),
+        Shell::Fish => script.replace(
+            &format!("-r -f -a \"{first}\\t"),
+            &format!("-r -F -a \"{first}\\t"),
+        ),
+        _ => script.to_owned(),
     }
 }

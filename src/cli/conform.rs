@@ -52,15 +52,16 @@ pub(super) struct Conform {
     /// What the server is: what that target has (`switchwright targets`) must be there, what it has not need not.
     #[arg(long, value_name = "TARGET", value_parser = ["v1model", "embedded"])]
     target: Option<String>,
-    #[command(flatten)]
-    tls: TlsArguments,
     /// Show every check, not only those that did not pass.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 /// An encrypted connection.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Encryption")]
 struct TlsArguments {
     /// Encrypt calls; any of the following does so too.
     #[arg(long)]

@@ -48,7 +48,7 @@ impl Demo {
             seconds,
             ..figures?
         };
-        terminal.result(&figures, || {
+        terminal.summary(&figures, || {
             format!(
                 "\nThe tour took {seconds:.1} s. Open {0}/deadlock.html, and {0}/build/report.html for the proof.\n",
                 self.output

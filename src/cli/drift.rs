@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::fault::{Fault, Status};
 use super::push::{Network, runtime};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 
 /// Arguments of `switchwright drift`.
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ pub(super) struct DriftCommand {
     #[arg(long)]
     watch: bool,
     /// Seconds from one look to the next.
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = interval)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = interval, requires = "watch")]
     interval: f64,
 }
 
@@ -81,7 +82,7 @@ impl DriftCommand {
         };
         terminal.result(&figures, || {
             if drifts.is_empty() {
-                return format!("no drift on {} switches", surveys.len());
+                return format!("no drift on {}", counted(surveys.len(), "switch"));
             }
             drifts.iter().map(line).collect()
         })?;

@@ -12,7 +12,11 @@ use p4gen::build::BuildDirectory;
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use super::{check, push};
+
+const RUNNING: &str = "Switches that run already";
+const LIMITS: &str = "What is too much (exit status 1)";
 
 /// Arguments of `switchwright drill`.
 #[derive(Debug, Args)]
@@ -36,12 +40,13 @@ pub(super) struct Drill {
     switches: Kind,
     /// The switches run already, with the build's entries: the interfaces, in this network namespace, at which the sending
     /// host's packets enter and the receiving host's arrive.
-    #[arg(long, value_name = "FROM,TO", value_parser = two_names, conflicts_with_all = ["switches", "fail"])]
+    #[arg(long, value_name = "FROM,TO", help_heading = RUNNING, value_parser = two_names, conflicts_with_all = ["switches", "fail"])]
     interfaces: Option<TwoNames>,
     /// With --interfaces: the interfaces that are switched off for the failing link.
     #[arg(
         long,
         value_name = "IF",
+        help_heading = RUNNING,
         value_delimiter = ',',
         requires = "interfaces"
     )]
@@ -50,6 +55,7 @@ pub(super) struct Drill {
     #[arg(
         long,
         value_name = "FILE",
+        help_heading = RUNNING,
         requires = "interfaces",
         requires = "update"
     )]
@@ -61,10 +67,10 @@ pub(super) struct Drill {
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
     /// Fail (exit status 1) if nothing arrives for longer than this.
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = LIMITS)]
     max_gap: Option<f64>,
     /// Fail (exit status 1) if more packets than this are lost.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = LIMITS)]
     max_lost: Option<u64>,
 }
 
@@ -139,7 +145,8 @@ impl Drill {
         if let (true, Some(most)) = (too_many, self.max_lost) {
             let lost = report.lost;
             broken.push(format!(
-                "{lost} packets were lost, and --max-lost allows {most}"
+                "lost {}, and --max-lost allows {most}",
+                counted(lost, "packet")
             ));
         }
         match broken.is_empty() {
@@ -196,7 +203,11 @@ fn describe(report: &DrillReport) -> String {
         ("event", report.event.clone()),
         (
             "sent",
-            format!("{} packets, {} a second", report.sent, report.rate),
+            format!(
+                "{}, {} a second",
+                counted(report.sent, "packet"),
+                report.rate
+            ),
         ),
         (
             "received",

@@ -17,9 +17,12 @@ use serde::Serialize;
 use super::fault::{Context, Fault, Status};
 use super::simulate::{describe, load, network};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 
 /// What happens without a scenario: every host sends to one other.
 const PERMUTATION: &str = "name: permutation\nduration: 5ms\nflows: [{ pattern: permutation }]\n";
+
+const MININET: &str = "Mininet";
 
 /// Arguments of `switchwright emulate`.
 #[derive(Debug, Args)]
@@ -52,10 +55,10 @@ pub(super) struct Emulate {
     #[arg(long, value_name = "DIR")]
     admin: Option<PathBuf>,
     /// Write the network as a Mininet script, and run that instead: lossless switches as processes, the kernel's own hosts.
-    #[arg(long, conflicts_with_all = ["pcap", "named", "admin", "lateness", "show"])]
+    #[arg(long, help_heading = MININET, conflicts_with_all = ["pcap", "named", "admin", "lateness", "show"])]
     mininet: bool,
     /// With --mininet: keep the script and what it plays in this folder.
-    #[arg(long, value_name = "DIR", requires = "mininet")]
+    #[arg(long, value_name = "DIR", requires = "mininet", help_heading = MININET)]
     script: Option<PathBuf>,
     /// Flows that the tables list; the JSON has all.
     #[arg(long, default_value_t = 24, value_name = "N")]
@@ -172,6 +175,9 @@ impl Emulate {
         // Mininet is installed for the system's Python.
         let mut command = std::process::Command::new("/usr/bin/python3");
         command.args([&script, "--build", build, "--play", &played]);
+        if terminal.quiet {
+            command.arg("--quiet");
+        }
         let own = std::env::current_exe().input("this program's own path")?;
         command.env("SWITCHWRIGHT", own);
         if terminal.json {
@@ -283,7 +289,11 @@ fn live(moment: &Moment<'_>, show: usize) -> String {
         };
     }
     if moment.flows.len() > show {
-        let _ = write!(text, "\n  and {} flows more", moment.flows.len() - show);
+        let _ = write!(
+            text,
+            "\n  and {} more",
+            counted(moment.flows.len() - show, "flow")
+        );
     }
     text
 }

@@ -19,7 +19,7 @@ pub(super) struct Measure {
     #[arg(long, value_delimiter = ',', default_values_t = Sets::default().sizes, value_name = "N,...")]
     failures: Vec<u32>,
     /// Sets of failures for each number, half of them uniform, half of neighbouring links.
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sets: u32,
     /// Seed of failures and traffic.
     #[arg(long, default_value_t = 1)]

@@ -2,7 +2,9 @@
 
 mod fault;
 mod given;
+mod help;
 mod terminal;
+mod words;
 
 mod agent;
 mod bench;
@@ -30,7 +32,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use self::fault::{Fault, Status};
@@ -45,10 +47,6 @@ use self::terminal::Terminal;
     propagate_version = true,
     max_term_width = 110
 )]
-#[command(
-    after_help = "Exit status: 0 done or proven; 1 a check failed; 2 wrong input or arguments; 3 a target refused \
-                        or cannot; 4 `check` found nothing wrong in a sample.\nFiles named on the command line may be `-` (standard input or output)."
-)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -56,16 +54,18 @@ pub struct Cli {
     command: Command,
 }
 
+const EVERYWHERE: &str = "Options of every command";
+
 #[derive(Debug, Args)]
 struct Global {
     /// Print one JSON object on standard output, and nothing else there.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
     /// No commentary, no progress.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
     /// Say more about what happens inside (-vv: everything).
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = EVERYWHERE)]
     verbose: u8,
 }
 
@@ -196,7 +196,7 @@ pub fn main() -> ExitCode {
 
 /// Reads the command line, and remembers what stood on it.
 fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
-    let matches = Cli::command().try_get_matches_from(arguments)?;
+    let matches = help::command().try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, Given::of(&matches)))
 }

@@ -23,9 +23,20 @@ use topology::routes::{RoutePolicy, parse_routes};
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use super::{check, topo};
 use crate::measure::timed;
 use transitions::TransitionArgs;
+
+/// The routes that have a name.
+pub(super) const ROUTES: &[&str] = &[
+    "shortest",
+    "ksp",
+    "up-down",
+    "all",
+    "bcube",
+    "bcube-rotations",
+];
 
 /// Arguments of `switchwright plan`.
 #[derive(Debug, Args)]
@@ -35,15 +46,18 @@ pub(super) struct Plan {
     /// The system whose tables to compute.
     #[arg(long, value_enum, default_value_t = Scheme::Tagger)]
     scheme: Scheme,
+    /// The plan file to write; without it the plan is only computed, proven and reported.
+    #[arg(short, long, value_name = "PLAN")]
+    output: Option<String>,
+    /// Recorded in the plan; seeds whatever is drawn at random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     #[command(flatten)]
     tagging: Tagging,
     #[command(flatten)]
     failover: FailoverArgs,
     #[command(flatten)]
     switch: SwitchLimits,
-    /// The plan file to write; without it the plan is only computed, proven and reported.
-    #[arg(short, long, value_name = "PLAN")]
-    output: Option<String>,
 }
 
 /// Schemes.
@@ -250,6 +264,7 @@ enum RulesName {
 
 /// What shapes tags and rules.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Tags, routes, classes")]
 struct Tagging {
     /// How tags are computed [default: clos in layered topologies, else single-valued].
     #[arg(long, value_enum)]
@@ -291,13 +306,11 @@ struct Tagging {
     /// How rules match ports.
     #[arg(long, value_enum, default_value_t = RulesName::PortSets)]
     rules: RulesName,
-    /// Recorded in the plan; seeds whatever is drawn at random.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 }
 
 /// What a switch has.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Limits of switches")]
 struct SwitchLimits {
     /// Lossless priorities of a switch, beside the lossy one.
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7))]
@@ -362,7 +375,7 @@ impl Plan {
         if let Some(scheme) = self.scheme.failover() {
             let options = FailoverOptions {
                 progress: Arc::clone(progress),
-                ..self.failover.options(scheme, self.tagging.seed)
+                ..self.failover.options(scheme, self.seed)
             };
             return match self.failover.method(scheme)? {
                 None if scheme == FailoverScheme::DfEdst => {
@@ -435,7 +448,7 @@ impl Plan {
                 RulesName::PortSets => RuleForm::PortSets,
             },
             budget: self.switch.budget(),
-            seed: tagging.seed,
+            seed: self.seed,
             search: Search {
                 moves: tagging.search_moves,
                 stop: None,
@@ -578,10 +591,10 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         (
             "topology",
             format!(
-                "{}: {} switches, {} hosts",
+                "{}: {}, {}",
                 topology.name(),
-                summary.switches,
-                summary.hosts
+                counted(summary.switches, "switch"),
+                counted(summary.hosts, "host")
             ),
         ),
         (
@@ -639,10 +652,10 @@ fn describe_failover(
         (
             "topology",
             format!(
-                "{}: {} switches, {} hosts",
+                "{}: {}, {}",
                 plan.topology().name(),
-                summary.switches,
-                summary.hosts
+                counted(summary.switches, "switch"),
+                counted(summary.hosts, "host")
             ),
         ),
         (
@@ -651,7 +664,11 @@ fn describe_failover(
         ),
         (
             "destinations",
-            format!("{}, of {} pairs", figures.destinations, figures.pairs),
+            format!(
+                "{}, of {}",
+                figures.destinations,
+                counted(figures.pairs, "pair")
+            ),
         ),
         (
             "rules",
@@ -663,17 +680,18 @@ fn describe_failover(
         (
             "TCAM",
             format!(
-                "at most {} on a switch as Stephens15 counts; {} and {} stages on Tofino 1",
+                "at most {} on a switch as Stephens15 counts; {} and {} on Tofino 1",
                 mbit(figures.tcam_bits_max),
                 mbit(figures.tofino_bits_max),
-                figures.tofino_stages_max
+                counted(figures.tofino_stages_max, "stage")
             ),
         ),
         (
             "header",
             format!(
-                "reverse routes of up to {} hops are matched, forward routes of up to {} written",
-                figures.longest_reverse, figures.longest_forward
+                "reverse routes of up to {} are matched, forward routes of up to {} written",
+                counted(figures.longest_reverse, "hop"),
+                figures.longest_forward
             ),
         ),
     ];

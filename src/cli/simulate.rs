@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::check;
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use crate::measure::timed;
 
 /// What `-o` makes.
@@ -234,7 +235,10 @@ pub(super) fn describe(report: &SimulationReport, show: usize) -> String {
     ];
     text.push_str(&terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows));
     if report.flows.len() > show {
-        text.push_str(&format!("  and {} flows more\n", report.flows.len() - show));
+        text.push_str(&format!(
+            "  and {} more\n",
+            counted(report.flows.len() - show, "flow")
+        ));
     }
     let rows: Vec<Vec<String>> = report
         .switches

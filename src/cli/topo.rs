@@ -55,20 +55,33 @@ enum Kind {
     Show(ShowArgs),
 }
 
+const LINKS: &str = "Links";
+
+impl Kind {
+    /// Hosts per switch, where they are counted so.
+    fn hosts(&self) -> Option<u16> {
+        match self {
+            Self::Line(row) | Self::Ring(row) => Some(row.hosts),
+            Self::Clos(clos) => Some(clos.hosts),
+            _ => None,
+        }
+    }
+}
+
 /// What every generator takes.
 #[derive(Debug, Args)]
 struct LinkOptions {
     /// Rate of links between switches, in Gb/s (`100` or `100Gbps`).
-    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits)]
+    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
     fabric_rate: u64,
     /// Rate of links to hosts, in Gb/s.
-    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits)]
+    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
     host_rate: u64,
     /// Length of links between switches, in metres.
-    #[arg(long, default_value_t = 100, value_name = "METRES")]
+    #[arg(long, default_value_t = 100, value_name = "METRES", help_heading = LINKS)]
     fabric_length: u32,
     /// Length of links to hosts, in metres.
-    #[arg(long, default_value_t = 10, value_name = "METRES")]
+    #[arg(long, default_value_t = 10, value_name = "METRES", help_heading = LINKS)]
     host_length: u32,
     /// The topology file to write.
     #[arg(short, long, default_value = "-", value_name = "FILE")]
@@ -229,6 +242,10 @@ struct ShowArgs {
 
 impl Topo {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if self.kind.hosts() == Some(0) {
+            let idle = ["host_rate", "host_length"];
+            given.refuse_all(&idle, "with `--hosts 0`: no link leads to a host")?;
+        }
         match self.kind {
             Kind::ThreeNode(made) => made.write(
                 ThreeNode {

@@ -13,6 +13,7 @@ use super::check;
 use super::fault::{Context, Fault, Status};
 use super::given::Given;
 use super::terminal::Terminal;
+use super::words::counted;
 
 /// Arguments of `switchwright trace`.
 #[derive(Debug, Args)]
@@ -159,12 +160,7 @@ pub(super) fn describe(walk: &Walk, brief: bool) -> String {
             text.push_str(&hop_details(hop));
         }
     }
-    let hops = walk.hops.len();
-    let switches = if hops == 1 {
-        "1 switch".to_owned()
-    } else {
-        format!("{hops} switches")
-    };
+    let switches = counted(walk.hops.len(), "switch");
     text + &match &walk.end {
         WalkEnd::Delivered { host } => format!("{host}: delivered after {switches}\n"),
         WalkEnd::Dropped { switch, reason } => {

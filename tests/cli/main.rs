@@ -7,5 +7,7 @@ mod command_line;
 mod conform;
 mod documents;
 mod edited;
+mod help;
 mod output;
 mod p4_tools;
+mod verdicts;

@@ -176,3 +176,28 @@ fn parents_are_made_and_errors_name_the_users_path() {
     assert!(words.contains("r.json"), "{words}");
     assert!(!words.contains(".tmp"), "{words}");
 }
+
+#[test]
+fn one_of_a_thing_is_told_in_the_singular() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    for (line, words) in [
+        ("topo line 1 -o l.json", &[][..]),
+        ("plan l.json -o l-plan.json", &["1 switch, 1 host"]),
+        ("build l-plan.json -o l-build", &["on 1 switch,"]),
+        ("trace l-build --from h1 --to h1", &["after 1 switch"]),
+        ("topo ring 4 -o r.json", &[]),
+        (
+            "plan r.json --scheme plinko -o f.json",
+            &["at most 1 failure,"],
+        ),
+        ("check f.json --failures 0", &["the one set of no failures"]),
+    ] {
+        let output = run(at, &line.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "{line}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        for word in words {
+            assert!(text.contains(word), "{line}: {word}: {text}");
+        }
+    }
+}

@@ -31,6 +31,8 @@ use controlplane::{Client, ElectionId, Endpoint, RemoteError, Tls};
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 
+const TLS: &str = "Encryption";
+
 /// Arguments of `switchwright cli`.
 #[derive(Debug, Args)]
 pub(super) struct Console {
@@ -66,13 +68,13 @@ pub(super) struct Console {
     #[arg(long)]
     keep_going: bool,
     /// Certificates that vouch for the switch (PEM); calls are encrypted then.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
     tls_ca: Option<PathBuf>,
     /// Our certificate, where the switch asks for one (PEM).
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = TLS)]
     tls_cert: Option<PathBuf>,
     /// The key of our certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = TLS)]
     tls_key: Option<PathBuf>,
 }
 

@@ -36,16 +36,16 @@ pub(super) struct Bench {
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
     /// Bytes of a generated packet.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, conflicts_with = "pcap_in")]
     size: usize,
     /// Different packets generated.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, conflicts_with = "pcap_in")]
     flows: usize,
     /// Take the packets of a pcap or pcapng file instead, at a port.
     #[arg(long, value_name = "PORT=FILE")]
     pcap_in: Vec<PortFile>,
     /// Where chance begins.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "pcap_in")]
     seed: u64,
 }
 
@@ -71,7 +71,31 @@ struct P4BenchReport {
 }
 
 impl Bench {
+    /// Refuses what is for builds alone, or for programs alone.
+    fn refuse_idle(&self, build: bool) -> Result<(), Fault> {
+        let (idle, option, why) = match build {
+            true => (
+                self.control.p4info.is_some(),
+                "p4info",
+                "a build has its own",
+            ),
+            false => (
+                self.switch.is_some(),
+                "switch",
+                "it is for build directories",
+            ),
+        };
+        match idle {
+            true => Err(
+                Fault::input(format!("`--{option}` means nothing here: {why}"))
+                    .help(format!("leave `--{option}` out")),
+            ),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        self.refuse_idle(self.source.program.is_dir())?;
         let (subject, entries) = if self.source.program.is_dir() {
             let (subject, entries) =
                 of_build(&self.source.program, self.switch.as_deref(), terminal)?;

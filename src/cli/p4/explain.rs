@@ -26,7 +26,7 @@ pub(super) struct Explain {
     #[arg(long, value_enum)]
     pass: Option<Pass>,
     /// What passes there are.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["pass", "builtins"])]
     list: bool,
     /// The declarations of core.p4 and v1model.p4 too.
     #[arg(long)]

@@ -17,6 +17,7 @@ use serde::Serialize;
 use self::subject::Source;
 use super::fault::{Context, Fault, Status};
 use super::terminal::Terminal;
+use super::words::counted;
 
 /// Arguments of `switchwright p4`.
 #[derive(Debug, Args)]
@@ -113,7 +114,7 @@ impl Source {
             (n, 0) => counted(n, "error"),
             (n, m) => format!("{}, {}", counted(n, "error"), counted(m, "warning")),
         };
-        terminal.result(&figures, || match (accepted, summary.is_empty()) {
+        terminal.summary(&figures, || match (accepted, summary.is_empty()) {
             (true, true) => "accepted\n".to_owned(),
             (true, false) => format!("accepted, {summary}\n"),
             (false, _) => String::new(),
@@ -124,10 +125,4 @@ impl Source {
         terminal.finding(summary);
         Err(Fault::shown(Status::Input))
     }
-}
-
-/// `1 error`, `2 errors`.
-fn counted(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }

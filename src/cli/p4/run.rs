@@ -12,6 +12,7 @@ use super::capture;
 use super::subject::{Control, Source, Which};
 use crate::cli::fault::Fault;
 use crate::cli::terminal::{self, Terminal};
+use crate::cli::words::counted;
 
 /// Arguments of `switchwright p4 run`.
 #[derive(Debug, Args)]
@@ -320,7 +321,7 @@ fn describe(report: &RunReport) -> String {
     let _ = writeln!(
         text,
         "{} in, {} out{ports}, {} dropped",
-        super::counted(report.packets as usize, "packet"),
+        counted(report.packets, "packet"),
         report.sent,
         report.dropped
     );

@@ -92,6 +92,12 @@ impl Source {
             P4InfoIndex::new(info).input(path.display())
         };
         if self.is_json() {
+            if !(self.include.is_empty() && self.define.is_empty()) {
+                return Err(Fault::input(
+                    "`-I` and `-D` mean nothing for JSON for BMv2: it is compiled already",
+                )
+                .help("leave them out, or give the P4 source"));
+            }
             let text = terminal::read(&self.program.to_string_lossy())?;
             let program = bmv2json::read(&text).input(self.program.display())?;
             return Ok(Subject {

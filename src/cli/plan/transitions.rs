@@ -35,6 +35,7 @@ enum OrderName {
 
 /// To which trees packets may change.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Failover scheme df-edst")]
 pub(super) struct TransitionArgs {
     /// With df-edst: to which trees packets may change (Stephens15 section 5.2.2) [default: t].
     #[arg(long, value_enum, value_name = "GRAPH")]

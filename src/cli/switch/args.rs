@@ -16,6 +16,10 @@ use switchd::server::build::BuildLimits;
 use super::super::fault::Fault;
 use super::super::{CalledBy, called_by};
 
+const LOSSLESS: &str = "Lossless switches";
+const PUSHED: &str = "Programs that clients push";
+const SERVER: &str = "P4Runtime server";
+
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Switch {
@@ -46,10 +50,10 @@ pub(in crate::cli) struct Switch {
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
     /// Be a lossless switch (PFC) with port rates: a file (docs/switch.md), or BUILD/switches/NAME of a build directory.
-    #[arg(long, value_name = "FILE", conflicts_with = "priority_queues")]
+    #[arg(long, value_name = "FILE", conflicts_with = "priority_queues", help_heading = LOSSLESS)]
     pub(super) lossless: Option<PathBuf>,
     /// Rate of all ports of a lossless switch, instead of those that it is given: 50Mbps.
-    #[arg(long, value_name = "RATE", requires = "lossless", value_parser = port_rate)]
+    #[arg(long, value_name = "RATE", requires = "lossless", value_parser = port_rate, help_heading = LOSSLESS)]
     pub(super) port_rate: Option<BitRate>,
     /// The socket for `switchwright cli`'s commands on ports [default: in the run directory, named after the port]
     #[arg(long, value_name = "PATH")]
@@ -61,10 +65,10 @@ pub(in crate::cli) struct Switch {
     #[arg(long, value_name = "SECONDS")]
     pub(super) use_files: Option<u64>,
     /// The most memory that building a program may take that a client pushes.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = PUSHED)]
     pub(super) build_memory: Size,
     /// The most processor time for that; by the clock it may take four times as long.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = build_time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = build_time, help_heading = PUSHED)]
     pub(super) build_time: Time,
     /// Where random numbers of programs begin.
     #[arg(long, default_value_t = 1)]
@@ -107,7 +111,7 @@ fn build_time(text: &str) -> Result<Time, String> {
 #[group(skip)]
 pub(super) struct Target {
     /// Where the P4Runtime server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the name simple_switch_grpc]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = SERVER)]
     pub(super) grpc_server_addr: Option<String>,
     /// Packets to this port go to the controller.
     #[arg(long, value_name = "N")]
@@ -119,19 +123,19 @@ pub(super) struct Target {
     #[arg(long, value_name = "N", value_parser = queue_count)]
     pub(super) priority_queues: Option<NonZeroU8>,
     /// Encrypt calls; needs --grpc-server-cert and --grpc-server-key.
-    #[arg(long)]
+    #[arg(long, help_heading = SERVER)]
     pub(super) grpc_server_ssl: bool,
     /// The server's certificate (PEM).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(super) grpc_server_cert: Option<PathBuf>,
     /// The key of the server's certificate (PEM).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(super) grpc_server_key: Option<PathBuf>,
     /// Certificates that vouch for clients (PEM).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(super) grpc_server_cacert: Option<PathBuf>,
     /// Clients must show a certificate; needs --grpc-server-cacert.
-    #[arg(long)]
+    #[arg(long, help_heading = SERVER)]
     pub(super) grpc_server_with_client_auth: bool,
     #[arg(long, hide = true)]
     disable_swap: bool,
@@ -258,6 +262,13 @@ impl Switch {
             return Err(Fault::input("--no-p4 and a program contradict each other")
                 .help("leave one of them out"));
         }
+        let plain = self.target.grpc_server_cert.is_none() && self.target.grpc_server_key.is_none();
+        if plain && !self.target.grpc_server_ssl && self.target.grpc_server_cacert.is_some() {
+            return Err(Fault::input(
+                "--grpc-server-cacert means nothing where calls are not encrypted",
+            )
+            .help("give --grpc-server-cert and --grpc-server-key too, or leave it out"));
+        }
         if let Some(port) = self.target.drop_port.filter(|port| *port != 511) {
             return Err(Fault::input(format!(
                 "--drop-port {port}: packets are dropped at port 511 here"
@@ -326,6 +337,12 @@ impl Switch {
                     "{what} is ignored: there are no nanomsg services here"
                 ));
             }
+        }
+        if self.pcap.is_some() && self.use_files.is_some() {
+            remarks.push(
+                "--pcap writes nothing with --use-files: what leaves is in NAME_out.pcap"
+                    .to_owned(),
+            );
         }
         if foreign.log_console || foreign.log_file.is_some() || foreign.log_level.is_some() {
             remarks.push(
@@ -432,7 +449,7 @@ mod tests {
         assert_eq!(switch.program.as_deref(), Some("build/x.json"));
         assert_eq!(switch.target.cpu_port, Some(255));
         assert_eq!(switch.address().expect("address").port(), 50051);
-        assert_eq!(switch.remarks().len(), 4, "{:?}", switch.remarks());
+        assert_eq!(switch.remarks().len(), 5, "{:?}", switch.remarks());
     }
 
     #[test]
@@ -499,6 +516,7 @@ mod tests {
             "switch --no-p4 -- --nonsense 7",
             "switch --no-p4 -- --load-modules x.so",
             "switch --no-p4 --restore-state x",
+            "switch --no-p4 --grpc-server-cacert x",
         ] {
             assert!(read(line).settle().is_err(), "{line}");
         }

@@ -77,6 +77,23 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
+fn a_python_without_mininet_is_told_which_has_it() {
+    // Without `site` Python knows no packages but its own.
+    let output = Command::new(PYTHON)
+        .args(["-S", SCRIPT, "--build", "."])
+        .output();
+    let Ok(output) = output else {
+        return println!("skipped: {PYTHON} is not there");
+    };
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(!text.contains("Traceback"), "{text}");
+    for word in ["no module `mininet`", "sudo /usr/bin/python3", "--build ."] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
 fn mininet_pings_through_our_switch_class() {
     if !has_mininet() {
         return;

@@ -209,7 +209,7 @@ fn tofinos_is_what_its_compiler_writes() {
             assert_eq!(found.id(), table.id, "{}", table.name);
         }
         let Some(theirs) = of_barefoot(&program, target, folder.path()) else {
-            println!("compared with the layout alone: p4c-barefoot is not installed");
+            println!("skipped: the comparison with P4Info of p4c-barefoot, which is not installed");
             continue;
         };
         let name = program.features.program_name();

@@ -1,0 +1,212 @@
+//! Examples of every command: the lines that its help ends with. A test reads each, another runs those that need no running switch.
+
+/// The examples of a command, by its path (`topo clos`).
+pub(super) fn of(path: &str) -> impl Iterator<Item = &'static str> {
+    let found = ALL.iter().find(|(command, _)| *command == path);
+    found.map_or(&[][..], |(_, lines)| lines).iter().copied()
+}
+
+/// The commands that have examples.
+#[cfg(test)]
+pub(super) fn paths() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(command, _)| *command)
+}
+
+const ALL: &[(&str, &[&str])] = &[
+    (
+        "topo three-node",
+        &["switchwright topo three-node -o three.json"],
+    ),
+    (
+        "topo line",
+        &["switchwright topo line 3 --hosts 2 -o line.json"],
+    ),
+    ("topo ring", &["switchwright topo ring 6 -o ring.json"]),
+    (
+        "topo clos",
+        &[
+            "switchwright topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json",
+            "switchwright topo clos --pods 2 --leaves 2 --aggregations 2 --spines 4 -o pods.json",
+        ],
+    ),
+    (
+        "topo fat-tree",
+        &["switchwright topo fat-tree --k 4 -o fat-tree.json"],
+    ),
+    (
+        "topo egft",
+        &["switchwright topo egft --hosts 128 --ports 16 --oversubscription 4 -o egft.json"],
+    ),
+    (
+        "topo bcube",
+        &["switchwright topo bcube --n 4 --levels 1 -o bcube.json"],
+    ),
+    (
+        "topo jellyfish",
+        &[
+            "switchwright topo jellyfish --switches 20 --ports 8 --fabric-ports 4 --seed 7 -o jellyfish.json",
+            "switchwright topo jellyfish --hosts 128 --ports 16 -o sized.json",
+        ],
+    ),
+    (
+        "topo flattened-clos",
+        &[
+            "switchwright topo flattened-clos --switches 32 --ports 16 --fabric-ports 10 -o flat.json",
+        ],
+    ),
+    (
+        "topo xpander",
+        &["switchwright topo xpander --switches 22 --ports 16 --fabric-ports 10 -o xpander.json"],
+    ),
+    (
+        "topo import",
+        &["switchwright topo import lab.clab.yaml -o lab.json"],
+    ),
+    (
+        "topo show",
+        &[
+            "switchwright topo show clos.json --svg clos.svg",
+            "switchwright topo ring 6 | switchwright topo show -",
+        ],
+    ),
+    (
+        "plan",
+        &[
+            "switchwright plan clos.json -o plan.json   # Tagger, one bounce stays lossless",
+            "switchwright plan clos.json --bounces 2 --class gold:2 --class silver:0 --class-bits",
+            "switchwright plan ring.json --scheme plinko --resilience 1 -o failover.json",
+            "switchwright plan ring.json --scheme df-fi -o lossless.json",
+        ],
+    ),
+    (
+        "check",
+        &[
+            "switchwright check plan.json",
+            "switchwright check failover.json --failures 1 --json",
+        ],
+    ),
+    (
+        "measure",
+        &["switchwright measure failover.json --failures 1,2 --sets 10 --out figures"],
+    ),
+    (
+        "build",
+        &[
+            "switchwright build plan.json -o build",
+            "switchwright build plan.json --target tna -o tofino",
+        ],
+    ),
+    (
+        "targets",
+        &["switchwright targets", "switchwright targets --json"],
+    ),
+    (
+        "push",
+        &[
+            "switchwright push build --devices devices.yaml --dry-run",
+            "switchwright push build --devices devices.yaml",
+            "switchwright push build --devices devices.yaml --rollback",
+        ],
+    ),
+    (
+        "drift",
+        &[
+            "switchwright drift build --devices devices.yaml",
+            "switchwright drift build --devices devices.yaml --watch --interval 10",
+        ],
+    ),
+    (
+        "conform",
+        &[
+            "switchwright conform 127.0.0.1:9559 --cpu-port 510",
+            "switchwright conform 127.0.0.1:9559 --fuzz 10000 --seed 7",
+        ],
+    ),
+    (
+        "agent",
+        &["switchwright agent --address 127.0.0.1:9559 -i 1@veth0 -i 2@veth2"],
+    ),
+    (
+        "drill",
+        &[
+            "switchwright drill failover --max-lost 10   # switches of its own, as root",
+            "switchwright drill failover --update failover-2 --rate 2000",
+        ],
+    ),
+    (
+        "trace",
+        &[
+            "switchwright trace build --from h1 --to h8",
+            "switchwright trace build --from h1 --to h8 --fail leaf1-spine1 --fail leaf4-spine2 --brief",
+        ],
+    ),
+    (
+        "simulate",
+        &[
+            "switchwright simulate --list",
+            "switchwright simulate --scenario bounce --without-tags -o report",
+        ],
+    ),
+    (
+        "emulate",
+        &[
+            "switchwright emulate --scenario bounce --rate 10Mbps   # as root",
+            "switchwright emulate build --mininet --script mininet",
+        ],
+    ),
+    (
+        "switch",
+        &[
+            "switchwright switch build/p4/tagger.p4 -i 1@veth0 -i 2@veth2",
+            "switchwright switch --no-p4 -i 1@veth0 --grpc-server-addr 127.0.0.1:9559 --cpu-port 510",
+        ],
+    ),
+    ("status", &["switchwright status 127.0.0.1:9559"]),
+    (
+        "cli",
+        &[
+            "switchwright cli 127.0.0.1:9559 -c show_ports -c show_tables",
+            "switchwright cli --thrift-port 9090 -f commands.txt",
+        ],
+    ),
+    ("p4 check", &["switchwright p4 check build/p4/tagger.p4"]),
+    ("p4 info", &["switchwright p4 info build/p4/tagger.p4"]),
+    ("p4 ir", &["switchwright p4 ir build/p4/tagger.p4"]),
+    (
+        "p4 explain",
+        &[
+            "switchwright p4 explain build/p4/tagger.p4 --list",
+            "switchwright p4 explain build/p4/tagger.p4 --pass tables",
+        ],
+    ),
+    (
+        "p4 run",
+        &[
+            "switchwright p4 run build/p4/tagger.p4 ffffffffffff0200000000010800 --port 1 --trace",
+            "echo '1 ffffffffffff0200000000010800' | switchwright p4 run build/p4/tagger.p4 -",
+        ],
+    ),
+    (
+        "p4 stf",
+        &[
+            "switchwright p4 stf program.p4 case.stf",
+            "switchwright p4 stf program.p4 case.stf --executor compile",
+        ],
+    ),
+    (
+        "p4 bench",
+        &["switchwright p4 bench build --switch leaf1 --executor compile --seconds 1"],
+    ),
+    (
+        "bench",
+        &[
+            "switchwright bench plan --only fat-tree --no-peer",
+            "switchwright bench p4runtime --entries 100000",
+        ],
+    ),
+    ("demo", &["switchwright demo -o out/demo"]),
+    (
+        "completions",
+        &["switchwright completions bash > switchwright.bash"],
+    ),
+];
