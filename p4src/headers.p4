@@ -13,7 +13,8 @@ header ethernet_t {
 
 // The fixed part of the fabric's own header, between Ethernet and what Ethernet carried. Hosts never
 // see it. `tagger` uses the lossless tag alone and leaves the other fields zero; `failover` uses all
-// the others, and the tag where its plan has lossless ones. The hops of both routes follow it, the forward route first.
+// the others, and the tag where its plan has lossless ones. The hops of both routes follow it, the
+// forward route first.
 header shim_t {
     bit<8>       version;          // which of two installed plans forwards the packet
     bit<8>       multipath;        // path choice of the edge
