@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use crate::measure::timed;
 
 /// Above this many switches only those that changed are listed.
@@ -59,16 +60,16 @@ pub(super) struct Push {
     #[arg(long, conflicts_with_all = ["dry_run", "diff", "rollback", "continue_on_unreachable"])]
     versioned: bool,
     /// Push to the switches that can be reached instead of leaving all untouched.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dry_run", "diff"])]
     continue_on_unreachable: bool,
     /// Become primary even if another client has a higher election id.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dry_run", "diff"])]
     take_over: bool,
     /// Load the build's program where a switch runs another one, or another version. Without it such a switch is refused.
     #[arg(long)]
     replace_program: bool,
     /// Where the journal is kept, from which --rollback works [default: the build directory's name with `.push`].
-    #[arg(long, value_name = "JOURNAL")]
+    #[arg(long, value_name = "JOURNAL", conflicts_with_all = ["dry_run", "diff"])]
     state: Option<PathBuf>,
 }
 
@@ -332,10 +333,13 @@ fn describe(report: &PushReport, rollback: bool, seconds: f64) -> String {
         (Outcome::Unchanged, true) => {
             "every switch is as it was before the push: nothing was written".to_owned()
         }
-        (Outcome::Pushed, _) => format!("{} updates written and read back", report.written),
+        (Outcome::Pushed, _) => {
+            let updates = counted(report.written, "update");
+            format!("{updates} written and read back")
+        }
         (Outcome::RolledBack, true) => format!(
-            "{} updates written: every switch is as it was before the push",
-            report.written
+            "{} written: every switch is as it was before the push",
+            counted(report.written, "update")
         ),
         (Outcome::RolledBack, false) => "rolled back".to_owned(),
         (Outcome::Mixed, _) => "not every switch is in a known state".to_owned(),
@@ -361,7 +365,7 @@ fn list(switches: &[SwitchReport]) -> String {
                 report.switch.clone(),
                 report.address.clone(),
                 outcome_name(report.outcome).to_owned(),
-                report.pipeline.to_owned(),
+                report.pipeline.unwrap_or("").to_owned(),
                 report.inserted.to_string(),
                 report.modified.to_string(),
                 report.deleted.to_string(),
@@ -400,22 +404,24 @@ const fn outcome_name(outcome: SwitchOutcome) -> &'static str {
 /// What `push --dry-run --json` prints.
 #[derive(Serialize)]
 struct DryRun {
-    would_write: usize,
-    programs: usize,
+    /// Updates that a push would write; `null` where a switch cannot be reached.
+    would_write: Option<usize>,
+    /// Switches whose program it would load or replace; likewise.
+    programs: Option<usize>,
     switches: Vec<SwitchReport>,
 }
 
 fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
     let switches: Vec<SwitchReport> = surveys.iter().map(Survey::report).collect();
+    let reached = switches.iter().filter(|r| r.error.is_none());
+    let updates = |r: &SwitchReport| r.inserted + r.modified + r.deleted;
+    let would_write = reached.clone().map(updates).sum();
+    let changes = |r: &&SwitchReport| r.pipeline != Some(PipelineChange::Same.name());
+    let (known, programs) = (reached.clone().count(), reached.filter(changes).count());
+    let all = known == switches.len();
     let plan = DryRun {
-        would_write: switches
-            .iter()
-            .map(|r| r.inserted + r.modified + r.deleted)
-            .sum(),
-        programs: switches
-            .iter()
-            .filter(|r| r.pipeline != PipelineChange::Same.name())
-            .count(),
+        would_write: all.then_some(would_write),
+        programs: all.then_some(programs),
         switches,
     };
     terminal.result(&plan, || {
@@ -430,8 +436,8 @@ fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
                 report.switch,
                 report.address,
                 match report.pipeline {
-                    "load" => "load the program, ",
-                    "replace" => "replace the program, ",
+                    Some("load") => "load the program, ",
+                    Some("replace") => "replace the program, ",
                     _ => "",
                 },
                 report.inserted,
@@ -439,10 +445,16 @@ fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
                 report.deleted
             ));
         }
-        if text.is_empty() && plan.switches.iter().all(|r| r.error.is_none()) {
-            return "a push would write nothing".to_owned();
+        let updates = counted(would_write, "update");
+        match plan.switches.len() - known {
+            0 if text.is_empty() => "a push would write nothing".to_owned(),
+            0 => text + &format!("a push would write {updates}"),
+            _ if known == 0 => "what a push would write is unknown: no switch can be reached".to_owned(),
+            lost => {
+                let lost = counted(lost, "switch");
+                text + &format!("a push would write {updates}, and what else is unknown: {lost} cannot be reached")
+            }
         }
-        text + &format!("a push would write {} updates\n", plan.would_write)
     })?;
     unreachable(surveys)
 }

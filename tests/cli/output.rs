@@ -178,6 +178,35 @@ fn parents_are_made_and_errors_name_the_users_path() {
 }
 
 #[test]
+fn what_a_push_would_write_to_switches_that_nobody_reaches_is_unknown() {
+    let folder = ring();
+    let at = folder.path();
+    let switches = (1..5).map(|n| format!("  s{n}: {{address: \"127.0.0.1:{n}\"}}\n"));
+    let head = "format: switchwright-devices\nversion: 1\nswitches:\n".to_owned();
+    let devices = switches.fold(head, |text, line| text + &line);
+    fs::write(at.join("d.yaml"), devices).unwrap();
+    let push = ["push", "b", "--devices", "d.yaml", "--dry-run"];
+    let output = run(at, &push);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        text.contains("unknown") && !text.contains("0 updates"),
+        "{text}"
+    );
+    let output = run(at, &[&push[..], &["--json"]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let unknown = serde_json::Value::Null;
+    assert_eq!(report["would_write"], unknown);
+    assert_eq!(report["programs"], unknown);
+    for switch in report["switches"].as_array().unwrap() {
+        assert_eq!(
+            (&switch["outcome"], &switch["pipeline"]),
+            (&"unreachable".into(), &unknown)
+        );
+    }
+}
+
+#[test]
 fn one_of_a_thing_is_told_in_the_singular() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();

@@ -50,8 +50,7 @@ fn replaced(text: &str, picture: &str) -> Result<String, String> {
 }
 
 fn graph(root: &Path) -> Result<Graph, String> {
-    let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(program)
+    let output = Command::new(super::cargo_program())
         .args([
             "metadata",
             "--no-deps",

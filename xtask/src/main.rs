@@ -12,6 +12,7 @@
 mod circles;
 mod crates;
 mod references;
+mod skipped;
 mod tidy;
 mod wasm;
 
@@ -76,7 +77,7 @@ fn test(root: &Path) -> Result<(), String> {
     } else {
         wasm::check(root)?;
     }
-    cargo(root, &["test", "--workspace", "--locked"], &[])
+    skipped::run(root)
 }
 
 /// Runs a tool of `p4test`, optimised, with the rest of the command line.
@@ -96,11 +97,15 @@ fn tool(root: &Path, name: &str) -> Result<(), String> {
     cargo(root, &arguments, &[])
 }
 
+/// The cargo that runs this.
+fn cargo_program() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
 /// Runs one cargo command in the checkout, inheriting the terminal.
 fn cargo(root: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
     println!("xtask: cargo {}", arguments.join(" "));
-    let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let status = Command::new(program)
+    let status = Command::new(cargo_program())
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(root)

@@ -467,7 +467,7 @@ async fn undo(
                 .collect::<Vec<_>>()
                 .join("; ");
             SwitchReport {
-                pipeline: ready.diff.pipeline.name(),
+                pipeline: Some(ready.diff.pipeline.name()),
                 error: (!error.is_empty()).then_some(error),
                 ..SwitchReport::of(&ready.device, outcome)
             }
@@ -623,7 +623,7 @@ fn restored(device: &Device, done: Result<Applied, RemoteError>) -> SwitchReport
         None => SwitchOutcome::Restored,
     };
     SwitchReport {
-        pipeline: if applied.loaded { "replace" } else { "same" },
+        pipeline: Some(if applied.loaded { "replace" } else { "same" }),
         error: error.map(|error| error.to_string()),
         ..SwitchReport::of(device, outcome).with(&applied)
     }
@@ -633,7 +633,7 @@ fn switch_report(ready: &Ready, outcome: SwitchOutcome, applied: Option<Applied>
     let applied = applied.unwrap_or_default();
     let wrote = applied.batches > 0;
     SwitchReport {
-        pipeline: ready.diff.pipeline.name(),
+        pipeline: Some(ready.diff.pipeline.name()),
         atomicity: wrote.then(|| ready.abilities.atomicity_name()),
         differs: if wrote {
             ready.abilities.differences()

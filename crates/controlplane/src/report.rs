@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::apply::Applied;
 use super::desired::Desired;
 use super::devices::Device;
-use super::diff::{ChangeKind, PipelineChange, SwitchDiff};
+use super::diff::{ChangeKind, SwitchDiff};
 use super::error::RemoteError;
 use super::state::SwitchState;
 
@@ -50,8 +50,8 @@ pub struct SwitchReport {
     pub address: String,
     /// How it ended.
     pub outcome: SwitchOutcome,
-    /// `same`, `load` or `replace`.
-    pub pipeline: &'static str,
+    /// `same`, `load` or `replace`; absent where the switch was not asked.
+    pub pipeline: Option<&'static str>,
     /// Entities made.
     pub inserted: usize,
     /// Entities changed.
@@ -87,7 +87,7 @@ impl SwitchReport {
             switch: device.name.clone(),
             address: device.endpoint.address.clone(),
             outcome,
-            pipeline: PipelineChange::Same.name(),
+            pipeline: None,
             inserted: 0,
             modified: 0,
             deleted: 0,
@@ -148,7 +148,7 @@ impl Survey {
     pub fn report(&self) -> SwitchReport {
         match &self.found {
             Ok((_, diff)) => SwitchReport {
-                pipeline: diff.pipeline.name(),
+                pipeline: Some(diff.pipeline.name()),
                 inserted: diff.count(ChangeKind::Insert),
                 modified: diff.count(ChangeKind::Modify),
                 deleted: diff.count(ChangeKind::Delete),

@@ -183,6 +183,32 @@ fn capture_files_play_in_their_order_and_are_written() {
     assert!(error.to_string().contains("/nowhere/x.pcap"), "{error}");
 }
 
+#[test]
+fn a_capture_file_has_one_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.pcap");
+    let link = folder.path().join("link.pcap");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let open = |second: &Path| {
+        let ports = [&file, second].map(|path| format!("pcap:,{}", path.display()));
+        let bindings: Vec<PortBinding> = (1..)
+            .zip(&ports)
+            .map(|(number, port)| format!("{number}={port}").parse().unwrap())
+            .collect();
+        Ports::open(&bindings, PortOptions::default()).map(|_| ())
+    };
+    for same in [&file, &link] {
+        let error = open(same).unwrap_err().to_string();
+        assert!(
+            error.contains("port 2") && error.contains("another port"),
+            "{error}"
+        );
+    }
+    open(&folder.path().join("y.pcap")).unwrap();
+    let null = ["1=pcap:,/dev/null", "2=pcap:,/dev/null"].map(|port| port.parse().unwrap());
+    assert!(Ports::open(&null, PortOptions::default()).is_ok());
+}
+
 fn may() -> bool {
     netlab::permitted()
         .inspect_err(|why| println!("skipped: {why}"))

@@ -30,7 +30,7 @@ pub enum TopologyError {
     },
     /// A link names a port the switch does not have.
     #[error(
-        "{link}: switch `{node}` has no port {port}, only 0 to {ports}; correct the link or raise the switch's `ports`"
+        "{link}: switch `{node}` has no port {port}, only 1 to {ports}; correct the link or raise the switch's `ports`"
     )]
     NoSuchPort {
         /// The switch's name.

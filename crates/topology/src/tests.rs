@@ -49,7 +49,7 @@ fn every_fault_of_a_file_is_named_with_its_place() {
         (
             r#""s2:2""#,
             r#""s2:9""#,
-            "links[2] (s1:2 - s2:9): switch `s2` has no port 9, only 0 to 3; correct the link or raise the switch's `ports`",
+            "links[2] (s1:2 - s2:9): switch `s2` has no port 9, only 1 to 3; correct the link or raise the switch's `ports`",
         ),
         (
             r#""s2:2""#,

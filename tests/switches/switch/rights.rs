@@ -125,6 +125,18 @@ fn an_interface_has_one_switch() {
             status == 2 && text.contains("port 2: 'p0' is port 1 already"),
             "{text}"
         );
+        let other_name = ["link", "property", "add", "dev", "p0", "altname", "other0"];
+        if Command::new("ip")
+            .args(other_name)
+            .status()
+            .is_ok_and(|status| status.success())
+        {
+            let (status, text) = refused(&[&["-i", "1@p0", "-i", "2=other0"], &plain[..]].concat());
+            assert!(
+                status == 2 && text.contains("port 2: 'other0' is port 1 already"),
+                "{text}"
+            );
+        }
         let mut first = Switch::start(folder.path(), &[&["-i", "1@p0"], &plain[..]].concat());
         let mut drivers = vec!["ring", "packet"];
         if netlab::xdp_available().is_ok() {

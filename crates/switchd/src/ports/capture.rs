@@ -1,6 +1,6 @@
 //! Capture files: frames to play in, frames that left, and logs of what passed a port.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -102,6 +102,21 @@ impl Output {
             failed: false,
             path: path.to_owned(),
         })
+    }
+
+    /// Sees to it that nobody else writes a regular file, by whatever name, for as long as this lives: two ports would write over
+    /// each other.
+    pub(super) fn alone(self, port: PortId) -> Result<Self, PortError> {
+        let file = self.file.get_ref();
+        let regular = file.metadata().is_ok_and(|data| data.is_file());
+        match regular.then(|| file.try_lock()) {
+            Some(Err(TryLockError::WouldBlock)) => {
+                let detail = "another port or switch writes it; name another file";
+                Err(wrong(port, &self.path, detail))
+            }
+            Some(Err(TryLockError::Error(error))) => Err(wrong(port, &self.path, error)),
+            Some(Ok(())) | None => Ok(self),
+        }
     }
 
     /// Writes a frame; says whether it could.

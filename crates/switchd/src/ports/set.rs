@@ -1,6 +1,5 @@
 //! All ports together: what the data-plane thread drives, and the handle that changes it while packets flow.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +11,7 @@ use netlab::{PacketOptions, PacketSocket, Poller};
 use quantities::{PortId, Priority};
 
 use super::capture::{Files, Input, Output, Tap};
-use super::claim::Claim;
+use super::claim::{Claim, Claims};
 use super::datagram::{Datagrams, Udp, Unix};
 use super::interface::Interface;
 use super::links::Links;
@@ -105,10 +104,6 @@ pub struct PortSet {
     order: Vec<(usize, usize)>,
 }
 
-/// The interfaces that nobody else may serve, by port. They are given back as soon as a port is removed, though its socket may
-/// still be open for an instant: the data-plane thread closes it.
-type Claims = BTreeMap<PortId, Claim>;
-
 /// The control side of the ports.
 pub struct Ports {
     shared: Arc<Shared>,
@@ -150,7 +145,7 @@ impl Ports {
         let mut claims = Claims::new();
         for binding in bindings {
             check(binding, &known, &options)?;
-            let (wire, claim) = open(binding, &options)?;
+            let (wire, claim) = open(binding, &options, &claims)?;
             set.add(wire);
             claims.extend(claim.map(|claim| (binding.port, claim)));
             known.push(binding.clone());
@@ -186,16 +181,19 @@ impl Ports {
         let reopen = {
             let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
             let claims = Arc::clone(&self.claims);
-            move |binding: &PortBinding| match open(binding, &options) {
-                Ok((wire, claim)) => {
-                    lock(&claims).extend(claim.map(|claim| (binding.port, claim)));
-                    shared.ask(Change::Remove(binding.port));
-                    shared.ask(Change::Add(Box::new(wire)));
-                    true
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the interface is there again and does not open");
-                    false
+            move |binding: &PortBinding| {
+                let mut claims = lock(&claims);
+                match open(binding, &options, &claims) {
+                    Ok((wire, claim)) => {
+                        claims.extend(claim.map(|claim| (binding.port, claim)));
+                        shared.ask(Change::Remove(binding.port));
+                        shared.ask(Change::Add(Box::new(wire)));
+                        true
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "the interface is there again and does not open");
+                        false
+                    }
                 }
             }
         };
@@ -212,8 +210,9 @@ impl Ports {
         {
             let mut bindings = lock(&self.bindings);
             check(&binding, &bindings, &self.options)?;
-            let (wire, claim) = open(&binding, &self.options)?;
-            lock(&self.claims).extend(claim.map(|claim| (binding.port, claim)));
+            let mut claims = lock(&self.claims);
+            let (wire, claim) = open(&binding, &self.options, &claims)?;
+            claims.extend(claim.map(|claim| (binding.port, claim)));
             self.shared.ask(Change::Add(Box::new(wire)));
             bindings.push(binding.clone());
         }
@@ -322,7 +321,11 @@ fn check(
 }
 
 /// Opens what a port is connected to; an interface is claimed.
-fn open(binding: &PortBinding, options: &PortOptions) -> Result<(Wire, Option<Claim>), PortError> {
+fn open(
+    binding: &PortBinding,
+    options: &PortOptions,
+    claims: &Claims,
+) -> Result<(Wire, Option<Claim>), PortError> {
     let port = binding.port;
     let socket = |what: &str, source| PortError::Socket {
         port,
@@ -332,7 +335,7 @@ fn open(binding: &PortBinding, options: &PortOptions) -> Result<(Wire, Option<Cl
     let (mut input, mut claim) = (None, None);
     let line: Box<dyn Line> = match &binding.spec {
         PortSpec::Interface(name) => {
-            claim = Some(Claim::new(port, name)?);
+            claim = Some(Claim::new(port, name, claims)?);
             let opened = PacketSocket::open(name, &options.packet);
             let opened = opened.map_err(|source| PortError::Net { port, source })?;
             Box::new(Interface::new(opened))
@@ -347,7 +350,7 @@ fn open(binding: &PortBinding, options: &PortOptions) -> Result<(Wire, Option<Cl
                 .transpose()?;
             let to = to
                 .as_deref()
-                .map(|path| Output::create(port, path))
+                .map(|path| Output::create(port, path)?.alone(port))
                 .transpose()?;
             Box::new(Files::new(to))
         }

@@ -1,0 +1,166 @@
+//! All tests, and at the end what was skipped of them and why: a test says so by a line that begins with `skipped`.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Tests that are named for a reason; of more, how many.
+const NAMED: usize = 6;
+
+/// Runs all tests.
+///
+/// # Errors
+/// One failed, or cargo did not start.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let arguments = ["test", "--workspace", "--locked", "--", "--show-output"];
+    println!("xtask: cargo {}", arguments.join(" "));
+    let mut child = Command::new(super::cargo_program())
+        .args(arguments)
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    let mut skipped = Skipped::default();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n') {
+            let line = line.map_err(|e| format!("what cargo says: {e}"))?;
+            let line = String::from_utf8_lossy(&line);
+            if skipped.shows(&line) {
+                println!("{line}");
+            }
+        }
+    }
+    let status = child.wait().map_err(|e| format!("cargo: {e}"))?;
+    print!("{}", skipped.summary());
+    if status.success() {
+        Ok(())
+    } else {
+        Err("`cargo test` failed".to_owned())
+    }
+}
+
+/// What tests said of what they skipped, while their output goes by.
+#[derive(Default)]
+struct Skipped {
+    /// Tests by reason.
+    reasons: BTreeMap<String, Vec<String>>,
+    /// The test whose output goes by.
+    test: String,
+    /// Within the output of tests that passed.
+    passed: bool,
+}
+
+impl Skipped {
+    /// Whether a line is to be shown; the output of tests that passed is only read.
+    fn shows(&mut self, line: &str) -> bool {
+        if let Some((test, why)) = line
+            .strip_prefix("test ")
+            .and_then(|rest| rest.split_once(" ... ignored"))
+        {
+            let why = why.trim_start_matches([',', ' ']);
+            let why = if why.is_empty() { "ignored" } else { why };
+            self.add(why, test);
+        }
+        match line {
+            "successes:" => self.passed = true,
+            "failures:" => self.passed = false,
+            _ if line.starts_with("test result:") => self.passed = false,
+            _ => {}
+        }
+        if let Some(test) = line
+            .strip_prefix("---- ")
+            .and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
+            test.clone_into(&mut self.test);
+        } else if let Some(why) = line.strip_prefix("skipped") {
+            let (why, test) = (
+                why.trim_start_matches([':', ' ']).to_owned(),
+                self.test.clone(),
+            );
+            self.add(&why, &test);
+        }
+        !self.passed
+    }
+
+    fn add(&mut self, why: &str, test: &str) {
+        let tests = self.reasons.entry(why.to_owned()).or_default();
+        if !tests.iter().any(|known| known == test) {
+            tests.push(test.to_owned());
+        }
+    }
+
+    /// How many tests were skipped, in whole or in part, and why.
+    fn summary(&self) -> String {
+        let mut all: Vec<&String> = self.reasons.values().flatten().collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.is_empty() {
+            return "xtask: no test was skipped\n".to_owned();
+        }
+        let mut text = format!("xtask: skipped in whole or in part, {} tests:\n", all.len());
+        for (why, tests) in &self.reasons {
+            let named: Vec<&str> = tests.iter().take(NAMED).map(String::as_str).collect();
+            let more = match tests.len() - named.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            text.push_str(&format!("  {why}: {}{more}\n", named.join(", ")));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "running 4 tests
+test a::one ... ok
+test a::two ... ok
+test long ... ignored, takes an hour
+test wrong ... FAILED
+
+successes:
+
+---- a::one stdout ----
+skipped: `mn` is not on PATH
+much else
+
+---- a::two stdout ----
+skipped: `mn` is not on PATH
+skipped: no rights
+
+successes:
+    a::one
+    a::two
+
+failures:
+
+---- wrong stdout ----
+skipped: no rights
+panicked
+
+failures:
+    wrong
+
+test result: FAILED. 2 passed; 1 failed
+";
+
+    #[test]
+    fn skipped_tests_are_named_by_reason_and_output_of_failures_is_shown() {
+        let mut skipped = Skipped::default();
+        let shown: Vec<&str> = OUTPUT.lines().filter(|line| skipped.shows(line)).collect();
+        assert!(shown.contains(&"panicked") && shown.contains(&"test a::one ... ok"));
+        assert!(!shown.contains(&"much else"));
+        assert_eq!(
+            skipped.summary(),
+            "xtask: skipped in whole or in part, 4 tests:
+  `mn` is not on PATH: a::one, a::two
+  no rights: a::two, wrong
+  takes an hour: long
+"
+        );
+        assert_eq!(Skipped::default().summary(), "xtask: no test was skipped\n");
+    }
+}
