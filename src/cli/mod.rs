@@ -17,6 +17,7 @@ mod demo;
 mod drift;
 mod drill;
 mod emulate;
+mod man;
 mod measure;
 mod p4;
 mod plan;
@@ -116,6 +117,8 @@ enum Command {
     BuildPipeline,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
+    /// Write the manual: a page for every command.
+    Man(man::Manual),
 }
 
 /// The name of a tool, as a command line begins with it.
@@ -188,6 +191,7 @@ pub fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(&given, &terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
+        Command::Man(manual) => manual.run(&terminal),
         // It was run above: it has an exit status of its own.
         Command::BuildPipeline => Ok(()),
     };

@@ -128,6 +128,39 @@ fn examples_of_the_help_run() {
 }
 
 #[test]
+fn the_manual_has_a_page_for_every_command() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    said(at, &["man", "-o", "pages"]);
+    let mut commands = Vec::new();
+    leaves(at, &[], &mut commands);
+    for path in &commands {
+        let name = format!("switchwright-{}.1", path.join("-"));
+        let page = fs::read_to_string(at.join("pages").join(&name)).expect(&name);
+        for word in [
+            ".TH",
+            ".SH NAME",
+            ".SH OPTIONS",
+            ".SH EXAMPLES",
+            ".SH \"EXIT STATUS\"",
+        ] {
+            assert!(page.contains(word), "{name}: no {word}: {page}");
+        }
+        assert!(!page.contains('\u{1b}'), "{name}");
+    }
+    let plan = fs::read_to_string(at.join("pages/switchwright-plan.1")).unwrap();
+    assert!(
+        plan.contains(".SH SOURCES") && plan.contains("Stephens15: "),
+        "{plan}"
+    );
+    // It writes over its own pages, and over nothing else.
+    said(at, &["man", "-o", "pages"]);
+    fs::create_dir(at.join("other")).unwrap();
+    fs::write(at.join("other/file"), "").unwrap();
+    assert_eq!(run(at, &["man", "-o", "other"]).status.code(), Some(2));
+}
+
+#[test]
 fn completions_know_names_and_files() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
@@ -179,6 +212,7 @@ fn quiet_commands_that_make_or_prove_say_nothing() {
         "check f.json",
         "build p.json -o b",
         "p4 check b/p4/tagger.p4",
+        "man -o pages",
     ] {
         let arguments: Vec<&str> = line.split(' ').chain(["-q"]).collect();
         let output = run(at, &arguments);

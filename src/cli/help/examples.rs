@@ -209,4 +209,8 @@ const ALL: &[(&str, &[&str])] = &[
         "completions",
         &["switchwright completions bash > switchwright.bash"],
     ),
+    (
+        "man",
+        &["switchwright man -o man1   # then: man -l man1/switchwright-plan.1"],
+    ),
 ];
