@@ -2,6 +2,7 @@
 
 mod df;
 pub(super) mod failover;
+mod flattened;
 mod p4runtime;
 mod ports;
 mod programs;
@@ -43,6 +44,12 @@ pub(super) struct Bench {
     /// Failover: the folder for the figures as JSON, tables and plots.
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
+    /// Flattened Clos: which table of FC23.
+    #[arg(long, default_value_t = 2, value_name = "1|2|6|7")]
+    table: u8,
+    /// Flattened Clos: seed of the networks.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,15 +69,18 @@ enum Area {
     Failover,
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
+    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7.
+    FlattenedClos,
 }
 
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
-        use Area::{Df, Failover, P4, P4runtime, Plan, Ports, Simulate};
+        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate};
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
-            "only" => &[Plan, P4, Failover, Df],
+            "only" => &[Plan, P4, Failover, Df, FlattenedClos],
+            "table" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -118,6 +128,9 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
+            Area::FlattenedClos => {
+                flattened::run(self.table, self.seed, self.only.as_deref(), terminal)
+            }
             Area::Failover => {
                 let request = failover::Request {
                     only: self.only.as_deref(),

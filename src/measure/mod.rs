@@ -4,6 +4,7 @@
 //! ratio to it.
 
 pub mod failover;
+mod flattened;
 mod forwarding;
 mod large_table;
 mod links;
@@ -15,6 +16,9 @@ mod ports;
 mod simulation;
 
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
+pub use flattened::{
+    FlattenedBenchError, FlattenedCase, FlattenedFigure, FlattenedTable, PaperPaths,
+};
 pub use forwarding::{Budget, ForwardingFigure, forward};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};

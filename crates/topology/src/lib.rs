@@ -7,6 +7,7 @@ pub mod draw;
 mod error;
 mod fabric;
 mod file;
+pub mod flattened;
 pub mod generate;
 mod ids;
 pub mod import;

@@ -1,0 +1,94 @@
+//! `switchwright bench flattened-clos`: disjoint paths beside FC23's Tables 1, 2, 6 and 7.
+
+use serde::Serialize;
+
+use super::super::fault::Fault;
+use super::super::terminal::{self, Terminal};
+use crate::measure::{FlattenedFigure, FlattenedTable, Machine};
+
+#[derive(Serialize)]
+struct PathsReport {
+    machine: Machine,
+    table: u8,
+    seed: u64,
+    rows: Vec<FlattenedFigure>,
+}
+
+/// Runs the rows of a table that have `only` in their name, such as `500 x 64`.
+pub(super) fn run(
+    table: u8,
+    seed: u64,
+    only: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let rows = FlattenedTable::numbered(table).ok_or_else(|| {
+        Fault::input(format!("--table {table}: it is not among those of paths"))
+            .help("the tables are 1, 2, 6 and 7")
+    })?;
+    let cases = rows.cases();
+    let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
+    if !cases.iter().any(|case| wanted(&case.name())) {
+        let names: Vec<String> = cases.iter().map(|case| case.name()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(super::none_matches(only, &names));
+    }
+    let mut report = PathsReport {
+        machine: Machine::here(),
+        table,
+        seed,
+        rows: Vec::new(),
+    };
+    for case in cases.iter().filter(|case| wanted(&case.name())) {
+        let watch = terminal.watch(&case.name());
+        let figure = case.measure(seed, watch.progress());
+        drop(watch);
+        report.rows.push(figure.map_err(Fault::input)?);
+    }
+    terminal.result(&report, || describe(&report))
+}
+
+fn describe(report: &PathsReport) -> String {
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |n| format!("{n:.2}"));
+    let count = |count: Option<u32>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let rows: Vec<Vec<String>> = report
+        .rows
+        .iter()
+        .map(|row| {
+            let needed = row.layers_needed.map(u32::from);
+            vec![
+                row.case.clone(),
+                format!("{} / {}", count(needed), row.layers),
+                number(row.paths),
+                number(Some(row.paper.paths)),
+                number(row.length),
+                number(Some(row.paper.length)),
+                number(row.shortest),
+                number(row.paper.shortest),
+                row.fewest.to_string(),
+                count(row.paper.fewest),
+                if row.agrees { "yes" } else { "no" }.to_owned(),
+                format!("{:.1}", row.seconds),
+            ]
+        })
+        .collect();
+    let header = [
+        "switches x ports, links up",
+        "layers needed / taken",
+        "paths",
+        "FC23",
+        "length",
+        "FC23",
+        "shortest",
+        "FC23",
+        "fewest",
+        "FC23",
+        "agrees",
+        "s",
+    ];
+    format!(
+        "{}\n{}all pairs, seed {}; lengths count switches; agrees: averages within 2 %, the fewest within 1\n",
+        report.machine.describe(),
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 11], &rows),
+        report.seed
+    )
+}

@@ -1,0 +1,220 @@
+//! Disjoint paths of Flattened Clos networks beside FC23's Tables 1, 2, 6 and 7.
+
+use quantities::Progress;
+use serde::Serialize;
+use thiserror::Error;
+use topology::flattened::{FlattenedError, FlattenedLinks, PathStatistics};
+use topology::generate::{Cables, FlattenedClos, GenerateError, layers_needed};
+
+use super::machine::timed;
+
+/// A table of FC23 whose rows count disjoint paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlattenedTable {
+    /// Table 1: how many virtual layers to take, 64-port switches.
+    Layers,
+    /// Table 2: 32-port switches.
+    SmallSwitches,
+    /// Table 6: 64-port switches, the rows without constraints on cabling.
+    Cabling,
+    /// Table 7: 64-port switches, with the length of shortest paths.
+    LargeSwitches,
+}
+
+/// A row of a table: a network, and what FC23 prints of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FlattenedCase {
+    switches: u32,
+    ports: u16,
+    fabric_ports: u16,
+    split: &'static [u16],
+    paper: PaperPaths,
+}
+
+/// What FC23 prints of a network. Its lengths count switches, which is one more than links.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PaperPaths {
+    /// Disjoint paths of a pair, on average.
+    pub paths: f64,
+    /// Switches of a path, on average.
+    pub length: f64,
+    /// Switches of a pair's shortest path, on average, where the table has it.
+    pub shortest: Option<f64>,
+    /// The fewest paths of a pair, where the table has it.
+    pub fewest: Option<u32>,
+}
+
+/// What one network has.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlattenedFigure {
+    /// Its name: switches, ports, links of a switch from each layer to the next.
+    pub case: String,
+    /// The fewest virtual layers by the rule of FC23 section 3.3.
+    pub layers_needed: Option<u8>,
+    /// The virtual layers it has.
+    pub layers: usize,
+    /// Disjoint paths of a pair, on average.
+    pub paths: Option<f64>,
+    /// Switches of a path, on average.
+    pub length: Option<f64>,
+    /// Switches of a pair's shortest path up and down, on average.
+    pub shortest: Option<f64>,
+    /// The fewest paths of a pair.
+    pub fewest: u32,
+    /// What FC23 prints.
+    pub paper: PaperPaths,
+    /// Whether averages are within 2 % and the minimum within 1 of what FC23 prints.
+    pub agrees: bool,
+    /// Seconds for all pairs.
+    pub seconds: f64,
+}
+
+/// Why a network was not measured.
+#[derive(Debug, Error)]
+pub enum FlattenedBenchError {
+    /// It was not made.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// It is no Flattened Clos.
+    #[error(transparent)]
+    Flattened(#[from] FlattenedError),
+}
+
+const S10: &[u16] = &[10, 10];
+const S7: &[u16] = &[7, 6, 7];
+const S5: &[u16] = &[5, 5, 5, 5];
+const S3: &[u16] = &[3, 3, 3];
+const S2: &[u16] = &[2, 2, 2, 3];
+
+impl FlattenedTable {
+    /// The table of this number; those of other numbers hold no paths.
+    #[must_use]
+    pub const fn numbered(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Layers),
+            2 => Some(Self::SmallSwitches),
+            6 => Some(Self::Cabling),
+            7 => Some(Self::LargeSwitches),
+            _ => None,
+        }
+    }
+
+    /// Its rows.
+    #[must_use]
+    pub fn cases(self) -> Vec<FlattenedCase> {
+        let large = |(switches, split, paths, length, shortest, fewest)| FlattenedCase {
+            switches,
+            ports: 64,
+            fabric_ports: 40,
+            split,
+            paper: PaperPaths {
+                paths,
+                length,
+                shortest,
+                fewest,
+            },
+        };
+        let small = |(switches, split, paths, length, shortest)| FlattenedCase {
+            ports: 32,
+            fabric_ports: 18,
+            ..large((switches, split, paths, length, Some(shortest), None))
+        };
+        match self {
+            Self::Layers => vec![
+                large((500, S10, 10.05, 4.29, None, Some(4))),
+                large((500, S7, 16.08, 4.57, None, Some(12))),
+                large((1000, S10, 7.10, 4.43, None, Some(1))),
+                large((1000, S7, 14.01, 4.86, None, Some(9))),
+                large((2000, S7, 11.85, 5.13, None, Some(7))),
+                large((2000, S5, 15.77, 5.36, None, Some(11))),
+                large((3000, S7, 10.63, 5.30, None, Some(6))),
+                large((3000, S5, 14.66, 5.54, None, Some(10))),
+                large((5000, S7, 9.17, 5.52, None, Some(3))),
+                large((5000, S5, 13.28, 5.75, None, Some(9))),
+            ],
+            Self::SmallSwitches => vec![
+                small((50, S3, 8.02, 3.86, 2.68)),
+                small((100, S3, 6.43, 4.22, 3.04)),
+                small((200, S3, 4.99, 4.56, 3.44)),
+                small((300, S3, 4.24, 4.75, 3.70)),
+                small((500, S2, 4.55, 5.22, 4.00)),
+            ],
+            Self::Cabling => vec![
+                large((500, S7, 16.08, 4.57, None, Some(12))),
+                large((1000, S7, 14.01, 4.86, None, Some(9))),
+                large((2000, S5, 15.77, 5.36, None, Some(11))),
+                large((3000, S5, 14.66, 5.54, None, Some(10))),
+                large((5000, S5, 13.28, 5.75, None, Some(9))),
+            ],
+            // For 2000 and 3000 switches the table repeats Table 1's minima where the shortest length should stand.
+            Self::LargeSwitches => vec![
+                large((500, S7, 16.08, 4.57, Some(3.20), None)),
+                large((1000, S7, 14.01, 4.86, Some(3.50), None)),
+                large((2000, S7, 11.85, 5.13, None, None)),
+                large((3000, S7, 10.63, 5.30, None, None)),
+            ],
+        }
+    }
+}
+
+impl FlattenedCase {
+    /// Switches, ports, links of a switch from each layer to the next: `500 x 64 7-6-7`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let split: Vec<String> = self.split.iter().map(u16::to_string).collect();
+        format!("{} x {} {}", self.switches, self.ports, split.join("-"))
+    }
+
+    /// Generates the network and counts the paths of all pairs.
+    ///
+    /// # Errors
+    /// [`FlattenedBenchError`].
+    pub fn measure(
+        &self,
+        seed: u64,
+        progress: &Progress,
+    ) -> Result<FlattenedFigure, FlattenedBenchError> {
+        let clos = FlattenedClos {
+            switches: self.switches,
+            ports: self.ports,
+            fabric_ports: self.fabric_ports,
+            layers: None,
+            split: Some(self.split.to_vec()),
+            seed,
+            cables: Cables::default(),
+        };
+        let graph = FlattenedLinks::new(&clos.generate()?)?;
+        progress.begin(u64::from(self.switches));
+        let (found, seconds) = timed(|| PathStatistics::new(&graph, &|| progress.advance(1)));
+        let switches = |links: Option<f64>| links.map(|links| links + 1.0);
+        let figure = FlattenedFigure {
+            case: self.name(),
+            layers_needed: layers_needed(self.switches, self.fabric_ports),
+            layers: graph.layer_count(),
+            paths: found.mean_paths(),
+            length: switches(found.mean_links()),
+            shortest: switches(found.mean_shortest()),
+            fewest: found.fewest,
+            paper: self.paper,
+            agrees: false,
+            seconds,
+        };
+        let agrees = figure.agrees();
+        Ok(FlattenedFigure { agrees, ..figure })
+    }
+}
+
+impl FlattenedFigure {
+    fn agrees(&self) -> bool {
+        let near = |ours: Option<f64>, paper: Option<f64>| {
+            paper.is_none_or(|paper| ours.is_some_and(|ours| (ours / paper - 1.0).abs() <= 0.02))
+        };
+        let paper = &self.paper;
+        near(self.paths, Some(paper.paths))
+            && near(self.length, Some(paper.length))
+            && near(self.shortest, paper.shortest)
+            && paper
+                .fewest
+                .is_none_or(|fewest| fewest.abs_diff(self.fewest) <= 1)
+    }
+}
