@@ -67,6 +67,12 @@ enum Scheme {
     Tagger,
     /// TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes.
     Ttl,
+    /// Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn raises it (FC23 section 3).
+    FlattenedClos,
+    /// All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close.
+    Ecmp,
+    /// The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close.
+    Ksp,
     /// Failover by the way that a packet has come (Stephens15 section 4.3).
     Plinko,
     /// Failover by the set of failures that a packet has met.
@@ -87,7 +93,7 @@ enum Scheme {
 impl Scheme {
     const fn failover(self) -> Option<FailoverScheme> {
         match self {
-            Self::Tagger | Self::Ttl => None,
+            Self::Tagger | Self::Ttl | Self::FlattenedClos | Self::Ecmp | Self::Ksp => None,
             Self::Plinko => Some(FailoverScheme::Plinko),
             Self::Fcp => Some(FailoverScheme::Fcp),
             Self::MplsFrr => Some(FailoverScheme::MplsFrr),
@@ -279,10 +285,10 @@ struct Tagging {
     /// [default: up-down in layered topologies, else shortest].
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
-    /// With up-down routes: how many bounces stay lossless.
+    /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos [default: as many as shortest paths make].
     #[arg(long, default_value_t = 1)]
     bounces: u8,
-    /// With ksp: paths per pair of switches.
+    /// With routes or scheme ksp: paths per pair of switches.
     #[arg(long, default_value_t = 8)]
     k: u32,
     /// With --routes all: the most switches of a route.
@@ -394,6 +400,20 @@ impl Plan {
             .map_err(Fault::input);
         }
         let mut options = self.options(given)?;
+        let one_tag = |name, routes: &RoutePolicy| {
+            schemes::one_tag(topology, name, routes, &options).map_err(|e| refuse(&e))
+        };
+        match self.scheme {
+            Scheme::FlattenedClos => {
+                self.refuse_class_limits(&options.classes, &RoutePolicy::Shortest)?;
+                let bounces = given.has("bounces").then_some(options.bounces);
+                return schemes::flattened_clos(topology, bounces, &options)
+                    .map_err(|e| refuse(&e));
+            }
+            Scheme::Ecmp => return one_tag("ecmp", &RoutePolicy::Shortest),
+            Scheme::Ksp => return one_tag("ksp", &RoutePolicy::Ksp { k: self.tagging.k }),
+            _ => {}
+        }
         let routes = match self.scheme {
             Scheme::Ttl => options.routes.clone().unwrap_or(RoutePolicy::Shortest),
             _ => options.routes_for(topology, options.algorithm_for(topology)),

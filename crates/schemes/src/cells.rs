@@ -157,6 +157,13 @@ impl Cells {
         self
     }
 
+    /// What any of the levels uses, all kept in the first level.
+    pub(super) fn of_one_level(levels: &[Self]) -> Self {
+        let cells = levels.iter().map(|level| level.0.len()).max().unwrap_or(0);
+        let used = |at: usize| levels.iter().any(|level| level.get(at).is_some());
+        Self((0..cells).map(|at| Cell::from(used(at))).collect())
+    }
+
     /// Number of cells that any route uses.
     pub(super) fn count(&self) -> usize {
         self.0.iter().filter(|cell| **cell != 0).count()

@@ -3,6 +3,7 @@
 use plan::{Fault, NewTag, Tag};
 use quantities::PortId;
 use thiserror::Error;
+use topology::flattened::FlattenedError;
 use topology::routes::RouteError;
 
 /// Why a scheme makes no tables; each message says how to mend it.
@@ -54,6 +55,20 @@ pub enum SchemeError {
         /// Switches that a packet may pass.
         given: u8,
         /// Switches that it must pass.
+        needed: u8,
+    },
+    /// The topology is no Flattened Clos.
+    #[error(transparent)]
+    Flattened(#[from] FlattenedError),
+    /// Fewer bounces than the promised routes make.
+    #[error(
+        "after {given} bounces packets turn lossy, but some of the shortest paths, which are promised, bounce {needed} times; \
+         ask for `--bounces {needed}` or more"
+    )]
+    Bounces {
+        /// Bounces that a packet may make.
+        given: u8,
+        /// Bounces that it must be able to make.
         needed: u8,
     },
     /// Merging tags gave one key two answers (Tagger17's Algorithm 2).

@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | [`tagger`] | brute force, greedy, single-valued, optimal, Clos | Tagger17, TaggerDraft |
 //! | [`ttl`] | tag = hop count, whatever the routes | TaggerDraft section 4.2 |
+//! | [`flattened_clos`] | a rule per virtual layer and direction | FC23 |
+//! | [`one_tag`] | none: what ECMP and k shortest paths do without tags | |
 //! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | Stephens15 chapter 4 |
 //!
 //! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check()`] reads
@@ -18,6 +20,7 @@ mod demand;
 mod error;
 mod exact;
 pub mod failover;
+mod flattened;
 mod options;
 mod single;
 mod turn;
@@ -178,6 +181,50 @@ pub fn ttl(
         .options
         .insert("hops".to_owned(), hops.to_string());
     Ok(assemble(topology, options, provenance, tagged, &routes))
+}
+
+/// Flattened Clos (FC23): packets that climb through the virtual layers, then descend, keep their tag, whatever their route; any
+/// other turn raises it, and after `bounces` such turns the packet turns lossy. By default there are as many as shortest
+/// paths make, which are promised.
+///
+/// # Errors
+/// [`SchemeError`] if the topology has no virtual layers, or shortest paths bounce more often.
+pub fn flattened_clos(
+    topology: &Topology,
+    bounces: Option<u8>,
+    options: &TaggerOptions,
+) -> Result<Tables, SchemeError> {
+    let needed = flattened::bounces_of_shortest_paths(topology)?;
+    let bounces = match bounces {
+        Some(given) if given < needed => return Err(SchemeError::Bounces { given, needed }),
+        given => given.unwrap_or(needed),
+    };
+    let tagged = flattened::rules(topology, options, bounces)?;
+    let mut provenance = Provenance::ours("flattened-clos", "");
+    let known = &mut provenance.options;
+    known.insert("bounces".to_owned(), bounces.to_string());
+    let routes = RoutePolicy::Shortest;
+    Ok(assemble(topology, options, provenance, tagged, &routes))
+}
+
+/// One lossless tag for all turns of some routes: what networks do that know no tags. Nothing keeps cycles of buffers away;
+/// the proof tells whether there are any.
+///
+/// # Errors
+/// [`SchemeError`] if the routes do not suit the topology.
+pub fn one_tag(
+    topology: &Topology,
+    scheme: &str,
+    routes: &RoutePolicy,
+    options: &TaggerOptions,
+) -> Result<Tables, SchemeError> {
+    let set = RouteSet::new(topology, routes.clone())?;
+    let used = Cells::of_one_level(&brute::brute_force(&set)?.levels);
+    let tagged = tables(set.fabric(), options, &[used])?;
+    let mut provenance = Provenance::ours(scheme, "");
+    let known = &mut provenance.options;
+    known.insert("routes".to_owned(), routes.to_string());
+    Ok(assemble(topology, options, provenance, tagged, routes))
 }
 
 /// Puts the parts of a plan together.

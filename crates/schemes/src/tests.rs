@@ -2,7 +2,9 @@
 
 use plan::CheckedPlan;
 use plan::check::{Options, check};
-use topology::generate::{Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Ring, ThreeNode};
+use topology::generate::{
+    Bcube, Cables, Clos, FatTree, FlattenedClos, Jellyfish, JellyfishSize, Ring, ThreeNode,
+};
 
 use super::*;
 
@@ -331,4 +333,88 @@ fn jellyfish_needs_few_tags() {
         let plan = proven(&topology, Algorithm::SingleValued, &RoutePolicy::Shortest);
         assert!(tags(&plan) <= most, "{switches} x {ports}: {}", tags(&plan));
     }
+}
+
+fn flattened(switches: u32, split: &[u16]) -> Topology {
+    let fabric_ports = 2 * split.iter().sum::<u16>();
+    let clos = FlattenedClos {
+        switches,
+        ports: fabric_ports + 1,
+        fabric_ports,
+        layers: None,
+        split: Some(split.to_vec()),
+        seed: 1,
+        cables: Cables::default(),
+    };
+    clos.generate().expect("a valid Flattened Clos")
+}
+
+/// What the proof says against tables, which close a cycle of buffers.
+fn cycle(tables: Tables) -> String {
+    let failure = check(tables, &Options::default()).expect_err("a cycle");
+    assert_eq!(failure.fault(), plan::Fault::Proof);
+    failure.to_string()
+}
+
+#[test]
+fn flattened_clos_is_proven_with_a_rule_per_layer_and_direction() {
+    for split in [&[3, 3, 3][..], &[2, 2, 2, 3]] {
+        let topology = flattened(50, split);
+        let options = TaggerOptions::default();
+        let tables = flattened_clos(&topology, None, &options).expect("virtual layers");
+        let tags = tables.tagging.priorities.len();
+        let layers = split.len() + 1;
+        let plan = check(tables, &Options::default()).expect("a sound plan");
+        for switch in plan.topology().switch_ids() {
+            let rules = plan.counts(switch).rules;
+            assert!(rules <= 2 * (layers * tags) as u64, "{rules}");
+        }
+        let few = flattened_clos(&topology, Some(0), &options).expect_err("shortest paths bounce");
+        assert!(few.to_string().contains("ask for `--bounces"), "{few}");
+    }
+}
+
+/// Whatever turns they allow, rules of one tag close no cycle; with one port in a wrong layer, or a turn from down to up that keeps
+/// its tag, they do.
+#[test]
+fn one_wrong_layer_closes_a_cycle() {
+    let topology = flattened(50, &[3, 3, 3]);
+    let options = TaggerOptions::default();
+    let one = || {
+        let mut tables = flattened_clos(&topology, None, &options).expect("virtual layers");
+        tables.promises.clear();
+        let (&tag, &priority) = tables.tagging.priorities.iter().next().expect("a tag");
+        tables.tagging.priorities = [(tag, priority)].into();
+        for rules in &mut tables.tagging.rules {
+            rules.retain(|rule| rule.tag == tag && rule.new_tag == plan::NewTag::Lossless(tag));
+        }
+        tables.carrier = Carrier::numbered(options.carrier, [tag], false);
+        tables
+    };
+    check(one(), &Options::default()).expect("no cycle");
+
+    // Ports of a switch: its host, three up from layer 1, three down from layer 2, three up from layer 2, ...
+    let mut wrong = one();
+    let all: plan::PortSet = "1-19".parse().expect("ports");
+    for rule in &mut wrong.tagging.rules[0] {
+        if rule.in_ports.contains(2u16.into()) {
+            rule.out_ports = all.clone();
+        }
+    }
+    assert!(cycle(wrong).contains("cyclic buffer dependency"));
+}
+
+#[test]
+fn one_tag_is_refused_on_jellyfish_and_proven_on_a_clos() {
+    let options = TaggerOptions::default();
+    let ksp = RoutePolicy::Ksp { k: 4 };
+    for (name, routes) in [("ecmp", RoutePolicy::Shortest), ("ksp", ksp)] {
+        for topology in [jellyfish(30, 8, 5), flattened(50, &[3, 3, 3])] {
+            let tables = one_tag(&topology, name, &routes, &options).expect("tables");
+            assert_eq!(tables.tagging.priorities.len(), 1);
+            assert!(cycle(tables).contains("cyclic buffer dependency"));
+        }
+    }
+    let tables = one_tag(&clos(4, 2), "ecmp", &RoutePolicy::Shortest, &options).expect("tables");
+    check(tables, &Options::default()).expect("up, then down");
 }

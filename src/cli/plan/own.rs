@@ -22,7 +22,7 @@ pub(super) const OF_TAGS: &[&str] = &[
 
 /// The schemes that an option shapes. One that is not listed shapes none, so that whoever adds it must say.
 fn owners(option: &str) -> &'static [Scheme] {
-    use Scheme::{Adst, DfEdst, DfFi, Edst, Fcp, MplsFrr, Plinko, Tagger, Ttl};
+    use Scheme::{Adst, DfEdst, DfFi, Edst, Fcp, FlattenedClos, Ksp, MplsFrr, Plinko, Tagger, Ttl};
     match option {
         "topology" | "scheme" | "output" | "seed" | "json" | "quiet" | "verbose" => {
             Scheme::value_variants()
@@ -30,9 +30,9 @@ fn owners(option: &str) -> &'static [Scheme] {
         _ if OF_TAGS.contains(&option) => Scheme::value_variants(),
         "algorithm" | "search_moves" | "time_limit" => &[Tagger],
         "hops" => &[Ttl],
-        "routes" | "bounces" | "k" | "max_switches" | "classes" | "class" | "class_bits" => {
-            &[Tagger, Ttl]
-        }
+        "k" => &[Tagger, Ttl, Ksp],
+        "bounces" | "classes" | "class" | "class_bits" => &[Tagger, Ttl, FlattenedClos],
+        "routes" | "max_switches" => &[Tagger, Ttl],
         "lossless" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi],
         "channels" => &[DfFi, DfEdst],
         "ttg" | "tree_order" | "initial_trees" | "subset" | "connect_layers" => &[DfEdst],
