@@ -38,6 +38,7 @@ struct Figures {
     straight: Walk,
     bounced: Walk,
     ending: ending::Ending,
+    failover: ending::Ending,
     seconds: f64,
 }
 
@@ -50,7 +51,7 @@ impl Demo {
         };
         terminal.summary(&figures, || {
             format!(
-                "\nThe tour took {seconds:.1} s. Open {0}/deadlock.html, and {0}/build/report.html for the proof.\n",
+                "\nThe tour took {seconds:.1} s. Open {0}/deadlock.html, {0}/failover.html, and {0}/build/report.html for the proof.\n",
                 self.output
             )
         })
@@ -64,7 +65,8 @@ impl Demo {
         let (proven, directory) = self.build(tables, terminal)?;
         let (straight, bounced) = walks(&proven, &directory, terminal)?;
         let network = Network::open(directory, proven.plan.clone()).map_err(trace::refuse)?;
-        let ending = ending::play(&network, &self.output, terminal)?;
+        let ending = ending::play(&ending::ROUTED, &network, &self.output, terminal)?;
+        let failover = ending::play_failover(&self.output, terminal)?;
         Ok(Figures {
             directory: self.output.clone(),
             tags: proven.plan.tagging().priorities.len(),
@@ -74,6 +76,7 @@ impl Demo {
             straight,
             bounced,
             ending,
+            failover,
             seconds: 0.0,
         })
     }

@@ -175,23 +175,30 @@ fn hop_line(number: usize, hop: &Hop, width: usize) -> String {
     let out = hop
         .out_port
         .map_or_else(|| "-".to_owned(), |port| port.to_string());
-    if hop.header_before.is_some() || hop.header_after.is_some() {
-        let header = hop.header_after.as_ref();
-        let header = header.map_or_else(|| "no header".to_owned(), ToString::to_string);
-        return format!(
-            "{number:3} {:width$}  in {:>3} -> out {out:>3}   {header}\n",
-            hop.switch, hop.in_port
-        );
-    }
     let rises = if hop.out_port.is_some() && hop.tag_after != hop.tag_before {
         "  <- changes"
     } else {
         ""
     };
-    format!(
-        "{number:3} {:width$}  in {:>3} -> out {out:>3}   tag {:>5} -> {:5}  ING_PRIO {}  EG_PRIO {}{rises}\n",
-        hop.switch, hop.in_port, hop.tag_before, hop.tag_after, hop.ing_prio, hop.eg_prio
-    )
+    let place = format!(
+        "{number:3} {:width$}  in {:>3} -> out {out:>3}",
+        hop.switch, hop.in_port
+    );
+    let tag = format!(
+        "tag {:>5} -> {:5}  ING_PRIO {}  EG_PRIO {}",
+        hop.tag_before, hop.tag_after, hop.ing_prio, hop.eg_prio
+    );
+    if hop.header_before.is_none() && hop.header_after.is_none() {
+        return format!("{place}   {tag}{rises}\n");
+    }
+    let header = hop.header_after.as_ref();
+    let header = header.map_or_else(|| "no header".to_owned(), ToString::to_string);
+    // The header has a number of its own, which is called its tag too.
+    let lossless = match (hop.tag_before.as_str(), hop.tag_after.as_str()) {
+        ("none", "none") => String::new(),
+        _ => format!("lossless {tag}   "),
+    };
+    format!("{place}   {lossless}{header}\n")
 }
 
 fn hop_details(hop: &Hop) -> String {

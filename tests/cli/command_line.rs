@@ -354,31 +354,26 @@ fn failover_plans_are_lossless_on_demand_and_built_where_a_program_carries_their
     );
     assert_eq!(plain["cbd_free_unknown"], "the plan has no lossless class");
     assert_eq!(plain["lossless_priorities"], 0);
-    let lossless: [(&[&str], &str, &str); 3] = [
-        (&["plinko", "--lossless", "rising"], "tna", "tags"),
-        (&["df-fi"], "v1model", "channels"),
-        (&["df-fi", "--channels", "3"], "v1model", "channels"),
+    let lossless: [(&[&str], &str); 3] = [
+        (&["plinko", "--lossless", "rising"], "lossless-sets"),
+        (&["df-fi"], "lossless-sets-channels"),
+        (&["df-fi", "--channels", "3"], "lossless-sets-channels"),
     ];
-    for (scheme, target, missing) in lossless {
+    let build = |target| ["build", "plan.json", "--target", target, "-o", "build"];
+    for (scheme, program) in lossless {
         let report = plan(scheme);
         assert_eq!(report["cbd_free"], true, "{scheme:?}");
         assert_eq!(report["resilience"]["lossy"], 0);
         assert!(report["lossless_priorities"].as_u64().unwrap() > 1);
-        refused(
-            at,
-            &["build", "plan.json", "--target", target, "-o", "build"],
-            3,
-            &["fails over with lossless", missing],
-        );
+        refused(at, &build("tna"), 3, &["fails over with lossless", "tags"]);
+        let built = json(at, &build("v1model"));
+        assert!(built["program"].as_str().unwrap().ends_with(program));
     }
-    plan(&["plinko", "--lossless", "rising"]);
-    let build = ["build", "plan.json", "--target", "v1model", "-o", "build"];
-    assert!(
-        json(at, &build)["program"]
-            .as_str()
-            .unwrap()
-            .contains("lossless")
-    );
+    let trace = [
+        "trace", "build", "--from", "h1", "--to", "h9", "--fail", "s1-s5", "--brief",
+    ];
+    let walk = done(at, &trace);
+    assert!(walk.contains("lossless tag  none -> ") && walk.contains("EG_PRIO"));
     refused(
         at,
         &[
@@ -502,10 +497,12 @@ fn a_scenario_is_one_command() {
 fn the_demo_ends_with_a_deadlock_and_without_one() {
     let folder = TempDir::new().unwrap();
     let figures = json(folder.path(), &["demo", "-o", "tour"]);
-    let ending = &figures["ending"];
-    assert_eq!(ending["without_tags"]["deadlocks"], 1);
-    assert_eq!(ending["with_tags"]["deadlocks"], 0);
-    let page = fs::read_to_string(folder.path().join("tour/deadlock.html")).unwrap();
-    assert!(page.contains("Deadlock at") && page.contains("No deadlock"));
-    assert!(page.matches("<svg").count() >= 5);
+    for (ending, page) in [("ending", "deadlock.html"), ("failover", "failover.html")] {
+        let ending = &figures[ending];
+        assert_eq!(ending["without_tags"]["deadlocks"], 1);
+        assert_eq!(ending["with_tags"]["deadlocks"], 0);
+        let page = fs::read_to_string(folder.path().join("tour").join(page)).unwrap();
+        assert!(page.contains("Deadlock at") && page.contains("No deadlock"));
+        assert!(page.matches("<svg").count() >= 5);
+    }
 }

@@ -1,18 +1,40 @@
-//! How the tour ends: the same Clos, failures and flows in virtual time, once without tags and once with
+//! How the tour ends: the same network, failures and flows in virtual time, once without tags and once with
 //! them, side by side on one page.
 
 use askama::Template;
 use netsim::embedded::Network;
-use netsim::simulate::{Outcome, Plots, Scenario, SimulationReport, compare_goodput, simulate};
+use netsim::simulate::{
+    Outcome, Plots, Scenario, SimulationReport, compare_goodput, simulate as play_once,
+};
 use serde::Serialize;
 use topology::{LinkId, Topology};
 
 use crate::cli::fault::{Context, Fault, Status};
-use crate::cli::simulate::load;
+use crate::cli::simulate::{self, load};
 use crate::cli::terminal::{self, Terminal};
 
-/// The bundled scenario that is played; its network is the tour's own.
-const SCENARIO: &str = "link-failures";
+/// A bundled scenario that is played.
+pub(super) struct Stage {
+    scenario: &'static str,
+    /// What is said before.
+    opening: &'static str,
+    /// The file with the page.
+    page: &'static str,
+}
+
+/// Routing reacts to failures, on the tour's own network.
+pub(super) const ROUTED: Stage = Stage {
+    scenario: "link-failures",
+    opening: "7. The same failures under load, in virtual time: every host sends to one of another leaf at line rate.",
+    page: "deadlock.html",
+};
+
+/// Switches react by themselves, on the scenario's network.
+pub(super) const FAILOVER: Stage = Stage {
+    scenario: "lossless-failover-plinko",
+    opening: "8. Local failover (Plinko) instead of routing, on a fat-tree of 16 hosts: two links fail, and their switches know other ways at once.",
+    page: "failover.html",
+};
 
 /// What `demo --json` prints of it.
 #[derive(Serialize)]
@@ -42,18 +64,31 @@ struct RunSummary<'a> {
     pictures: Vec<(&'static str, &'a str)>,
 }
 
-/// Plays both runs on the tour's build, says how they went, and writes the page.
+/// Plays both runs of the failover plan that the scenario asks for.
+///
+/// # Errors
+/// As [`play`].
+pub(super) fn play_failover(output: &str, terminal: &Terminal) -> Result<Ending, Fault> {
+    let name = FAILOVER.scenario;
+    let network = simulate::network(&load(name)?, None, name, terminal)?;
+    play(&FAILOVER, &network, output, terminal)
+}
+
+/// Plays both runs on a network, says how they went, and writes the page.
 ///
 /// # Errors
 /// A run that did not go as it must, or a place that cannot be written.
-pub(super) fn play(network: &Network, output: &str, terminal: &Terminal) -> Result<Ending, Fault> {
-    let mut scenario = load(SCENARIO)?;
-    terminal.say(
-        "\n7. The same failures under load, in virtual time: every host sends to one of another leaf at line rate.",
-    );
+pub(super) fn play(
+    stage: &Stage,
+    network: &Network,
+    output: &str,
+    terminal: &Terminal,
+) -> Result<Ending, Fault> {
+    let mut scenario = load(stage.scenario)?;
+    terminal.say(format!("\n{}", stage.opening));
     let mut run = |tags| {
         scenario.tags = tags;
-        simulate(network, &scenario, true).input(SCENARIO)
+        play_once(network, &scenario, true).input(stage.scenario)
     };
     let (without, with) = (run(false)?, run(true)?);
     for outcome in [&without, &with] {
@@ -64,11 +99,9 @@ pub(super) fn play(network: &Network, output: &str, terminal: &Terminal) -> Resu
         let problem = "the network did not deadlock without tags, or did with them: this is a bug";
         return Err(Fault::with(Status::Failed, problem));
     }
-    let place = format!("{output}/deadlock.html");
-    terminal::write(
-        &place,
-        &page(&scenario, network.topology(), &without, &with)?,
-    )?;
+    let place = format!("{output}/{}", stage.page);
+    let page = page(stage, &scenario, network.topology(), (&without, &with))?;
+    terminal::write(&place, &page)?;
     terminal.say(format!("   both side by side: {place}"));
     Ok(Ending {
         without_tags: without.report,
@@ -120,10 +153,10 @@ fn sentence(report: &SimulationReport) -> String {
 }
 
 fn page(
+    stage: &Stage,
     scenario: &Scenario,
     topology: &Topology,
-    without: &Outcome,
-    with: &Outcome,
+    (without, with): (&Outcome, &Outcome),
 ) -> Result<String, Fault> {
     let missing = || Fault::input("the simulator drew no pictures: this is a bug");
     let (red, green) = (
@@ -149,7 +182,7 @@ fn page(
         ),
         network: topology.with_failed_links(&failed).to_svg(),
         sides: [untagged(&without.report, red), tagged(&with.report, green)],
-        scenario: SCENARIO,
+        scenario: stage.scenario,
         version: env!("CARGO_PKG_VERSION"),
     };
     page.render().map_err(Fault::input)

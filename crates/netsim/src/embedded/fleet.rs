@@ -13,8 +13,8 @@ use p4gen::entries::SwitchEntries;
 use p4gen::layout::{PORTS_UP, STATUS_WORD_BITS};
 use p4gen::targets::Target;
 use p4ir::ValidProgram;
-use plan::CheckedPlan;
-use quantities::{Nanos, PortId};
+use plan::{CheckedPlan, LOSSY_PRIORITY};
+use quantities::{Nanos, PortId, Priority};
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
 use super::load;
@@ -52,6 +52,8 @@ pub enum TrailEnd {
 pub struct Trail {
     /// The switches that it crossed, each with the port that it left by.
     pub hops: Vec<(SwitchId, PortId)>,
+    /// ING_PRIO and EG_PRIO at each of them; the lossy priority where the program says none.
+    pub priorities: Vec<(Priority, Priority)>,
     /// The switch at which it ended.
     pub last: SwitchId,
     /// How.
@@ -178,6 +180,7 @@ impl Fleet {
             .iter()
             .map(|packet| Trail {
                 hops: Vec::new(),
+                priorities: Vec::new(),
                 last: packet.switch,
                 end: TrailEnd::Circling,
             })
@@ -200,6 +203,10 @@ impl Fleet {
                     let number = queue[departure.arrival as usize].0;
                     let trail = &mut trails[number];
                     trail.hops.push((switch, departure.port));
+                    let said = &departure.metadata;
+                    let or_lossy = |priority: Option<Priority>| priority.unwrap_or(LOSSY_PRIORITY);
+                    let both = (or_lossy(said.ing_prio), or_lossy(said.eg_prio));
+                    trail.priorities.push(both);
                     trail.end = TrailEnd::Lost;
                     let bytes = batch.packet(departure).to_vec();
                     let Some((node, port)) = self.beyond(switch, departure.port) else {

@@ -29,6 +29,7 @@ pub const BUNDLED: &[(&str, &str)] = &[
     scenario!("port-fairness"),
     scenario!("head-of-line"),
     scenario!("lossless-failover-plinko"),
+    scenario!("lossless-failover-df-fi"),
 ];
 
 /// The text of a scenario that comes with Switchwright.

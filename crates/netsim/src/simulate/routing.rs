@@ -8,7 +8,7 @@ use p4gen::entries::{
     ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
 };
 use p4gen::family::{EntrySource, ProgramFeatures};
-use p4gen::layout::{Layout, MatchKind, VERSION_KEY, action, table};
+use p4gen::layout::{CHANNEL_KEY, Layout, MatchKind, VERSION_KEY, action, table};
 use p4gen::targets::V1MODEL;
 use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
@@ -275,15 +275,25 @@ impl<'a> Routing<'a> {
                     })
                 };
                 let tag_key = exact("tag", code)?;
-                let mut push = |mut keys: Vec<Key>| {
-                    keys.extend(self.version.clone());
-                    entries.tables.push(TableEntry {
-                        table: name.into(),
-                        keys,
-                        priority: spec.has_priority().then_some(1),
-                        action: EntryAction::Direct(call.clone()),
-                        is_default: false,
-                    });
+                // Whatever channel a packet was just given, if channels are given.
+                let channels = match spec.field(CHANNEL_KEY) {
+                    None => vec![None],
+                    Some(_) => self
+                        .channels()
+                        .map(|channel| exact(CHANNEL_KEY, channel).map(Some))
+                        .collect::<Result<_, _>>()?,
+                };
+                let mut push = |keys: Vec<Key>| {
+                    for channel in &channels {
+                        let more = self.version.iter().chain(channel).cloned();
+                        entries.tables.push(TableEntry {
+                            table: name.into(),
+                            keys: keys.iter().cloned().chain(more).collect(),
+                            priority: spec.has_priority().then_some(1),
+                            action: EntryAction::Direct(call.clone()),
+                            is_default: false,
+                        });
+                    }
                 };
                 let in_kind = spec.field("in_port").map(|f| f.kind);
                 if in_kind == Some(MatchKind::Ternary) {
@@ -300,6 +310,12 @@ impl<'a> Routing<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Codes of channels, and that of none.
+    fn channels(&self) -> impl Iterator<Item = u128> + '_ {
+        let codes = self.plan.carrier().codes.values();
+        std::iter::once(0).chain(codes.map(|code| code.get().into()))
     }
 
     fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, RerouteError> {

@@ -1,5 +1,7 @@
 //! Failover plans under load: links fail and return while every host sends at line rate.
 
+use std::collections::BTreeSet;
+
 use netsim::embedded::Network;
 use netsim::simulate::{Scenario, Time, simulate};
 use plan::check::{FailureOptions, Options};
@@ -80,6 +82,22 @@ fn plinko_in_one_class_deadlocks_when_links_fail_and_not_with_rising_tags() {
     assert!(stands < 0.7 * moves, "{stands} of {moves} Gb/s");
 }
 
+/// Packets in channels of their own move on, and use more than one.
+#[test]
+fn df_fi_does_not_deadlock_when_links_fail() {
+    let scenario = scenario("lossless-failover-df-fi");
+    let report = play(&its_network(&scenario), &scenario);
+    let bad = (report.deadlocks, report.stuck_queues, report.lossless_drops);
+    assert_eq!(bad, (0, 0, 0));
+    assert_eq!(report.losses.program + report.losses.lossy, 0);
+    assert!(report.losses.link_down > 0, "{:?}", report.losses);
+    assert!(report.flows.iter().all(|flow| flow.gbps_at_end > 5.0));
+    let classes = report.switches.iter().flat_map(|switch| &switch.classes);
+    let carry = classes.filter(|class| class.headroom_peak_bytes > 0);
+    let priorities: BTreeSet<_> = carry.map(|class| class.priority).collect();
+    assert!(priorities.len() > 1, "{priorities:?}");
+}
+
 /// Counted to the last packet: what does not arrive was on a link that failed, or in the queue before it.
 #[test]
 fn nothing_is_lost_but_with_the_links_that_fail() {
@@ -123,6 +141,7 @@ fn failover_plans_of_every_header_run_under_load() {
         ("scheme: mpls-frr, lossless: rising", "class: 0"),
         ("scheme: plinko, lossless: rising, multipath: 2", "class: 0"),
         ("scheme: edst, lossless: rising", "class: 0"),
+        ("scheme: df-fi", "class: 0"),
         ("scheme: adst", "lossy: true, rate: 5Gbps"),
         ("scheme: plinko", "lossy: true, rate: 5Gbps"),
     ] {

@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-use plan::failover::{Action, SwitchTable};
 use plan::{CarrierKind, CheckedPlan};
 use rayon::prelude::*;
 use thiserror::Error;
@@ -233,15 +232,8 @@ pub struct Made<'a> {
 
 /// Refuses plans of failover tables whose lossless tags no program of the target has.
 fn lossless_failover(plan: &CheckedPlan, target: &Capabilities) -> Result<(), BuildError> {
-    let Some(failover) = plan.tables().failover.as_ref() else {
-        return Ok(());
-    };
-    let mut actions = failover.tables.iter().flat_map(SwitchTable::actions);
-    let gives_channel = |action: &Action| match action {
-        Action::Forward { write, .. } => write.channel.is_some(),
-        Action::Drop => false,
-    };
-    let (what, mend) = if !plan.tables().has_tags() {
+    let tables = plan.tables();
+    let (what, mend) = if tables.failover.is_none() || !tables.has_tags() {
         return Ok(());
     } else if target.architecture != Architecture::V1model {
         let mend = "build for v1model, or plan without --lossless";
@@ -249,9 +241,6 @@ fn lossless_failover(plan: &CheckedPlan, target: &Capabilities) -> Result<(), Bu
     } else if plan.carrier().kind != CarrierKind::Shim {
         let mend = "plan with --carrier shim: packets have that header anyway";
         ("tags outside its own header", mend)
-    } else if actions.any(gives_channel) {
-        let mend = "such plans can be proven with `check`; plan with --lossless rising to build";
-        ("channels yet", mend)
     } else {
         return Ok(());
     };

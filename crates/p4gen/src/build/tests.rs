@@ -348,13 +348,14 @@ fn lossless_failover_is_built_where_there_is_a_program() {
     for table in ["ingress.edge_class", "ingress.classify", "egress.rewrite"] {
         assert!(tables[table] > 0, "{table}: {tables:?}");
     }
-    let other_carrier = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Dscp);
     let channels = Method::Channels(1);
     let channels = plan(FailoverScheme::DfFi, channels, CarrierKind::Shim);
+    build(&channels, &V1MODEL, &place.path().join("theirs"), &|_| ()).unwrap();
+    let other_carrier = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Dscp);
     let cases: [(&CheckedPlan, &dyn Target, &str); 3] = [
         (&rising, &TNA, "build for v1model"),
         (&other_carrier, &V1MODEL, "--carrier shim"),
-        (&channels, &V1MODEL, "--lossless rising"),
+        (&channels, &TNA, "build for v1model"),
     ];
     for (plan, target, mend) in cases {
         let error = build(plan, target, &place.path().join("x"), &|_| ()).unwrap_err();

@@ -34,6 +34,8 @@ pub const STATUS_WORD_BITS: u16 = 32;
 pub const STATUS_BITS_MAX: u16 = 2 * STATUS_WORD_BITS;
 /// The key field of the version that entries belong to.
 pub const VERSION_KEY: &str = "version";
+/// The key field of the lossless channel that a rule has just given a packet; 0 if none has.
+pub const CHANNEL_KEY: &str = "channel";
 
 /// Bytes of the fabric's own header, without the hops of routes.
 pub const SHIM_BYTES: u16 = 14;

@@ -33,6 +33,7 @@ fn failover_programs() -> Vec<FailoverFeatures> {
         port_bits: 5,
         multipath,
         tags: None,
+        channels: false,
         rules: 16_384,
     };
     vec![
@@ -44,8 +45,8 @@ fn failover_programs() -> Vec<FailoverFeatures> {
     ]
 }
 
-/// Two of them with lossless tags, in both port modes.
-fn lossless_failover_programs() -> [FailoverFeatures; 2] {
+/// Three of them with lossless tags, in both port modes, one with channels.
+fn lossless_failover_programs() -> [FailoverFeatures; 3] {
     let tags = |form, port_bits| TaggerFeatures {
         carrier: CarrierKind::Shim,
         class_shift: None,
@@ -62,6 +63,11 @@ fn lossless_failover_programs() -> [FailoverFeatures; 2] {
         FailoverFeatures {
             tags: Some(tags(RuleForm::PortSets, 5)),
             ..all[0]
+        },
+        FailoverFeatures {
+            tags: Some(tags(RuleForm::PortSets, 5)),
+            channels: true,
+            ..all[1]
         },
     ]
 }

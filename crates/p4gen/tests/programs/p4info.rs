@@ -41,6 +41,7 @@ fn programs() -> Vec<Program> {
                 port_bits: 128,
                 multipath: source_routes,
                 tags: None,
+                channels: false,
                 rules: 1 << 20,
             };
             let program = generate(features, &V1MODEL.capabilities);

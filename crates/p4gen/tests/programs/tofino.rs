@@ -73,6 +73,7 @@ impl Case {
             port_bits: 32,
             multipath,
             tags: None,
+            channels: false,
             rules: 16_384,
         };
         Self::new(features, target)

@@ -10,6 +10,7 @@
 //! | `res_forward` | failover rules | version and the rule's own key -> next port and route, or drop |
 //! | `island_out` | ports that face hosts | port -> take the header off |
 //! | `edge_class`, `classify`, `rewrite` | lossless classes and tag rules | as in the `tagger` programs, with the version |
+//! | `classify`, `rewrite` | rules that give channels | (first tag, port of a host, out port, channel) -> the channel |
 //! | `port_down` | ports (Tofino) | the port that went down -> all bits but its own |
 //! | `port_alive` | ports (Tofino) | out port, its bit -> it is up |
 //! | `way` | numbers of routings (Tofino) | number, low bits of the flow hash -> the hash modulo that number |
@@ -20,6 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use p4runtime::Bits;
+use plan::Carrier;
 use plan::failover::{
     Action, Destination, Failover, Origin, PortMask, ReverseMatch, RuleRef, Target, Ternary, Write,
 };
@@ -32,7 +34,7 @@ use crate::capabilities::Architecture;
 use crate::entries::writer::{Writer, number};
 use crate::entries::{ActionCall, EntriesError, EntryAction, Key, Ports, Problem, SwitchEntries};
 use crate::family::EntrySource;
-use crate::family::tagger::entries as tagger;
+use crate::family::tagger::entries::{self as tagger, channel_code};
 use crate::layout::{STATUS_WORD_BITS, VERSION_KEY, action, table};
 
 /// Bits of a port's number within its pipe on Tofino.
@@ -59,6 +61,7 @@ pub(super) fn generate(
     let mut build = Build {
         topology,
         failover: failover.ok_or_else(missing).map_err(unfit)?,
+        carrier: source.plan.carrier(),
         features,
         switch,
         version: source.version,
@@ -90,6 +93,7 @@ fn no_generator(ports: &Ports, generator: u16) -> Result<(), Problem> {
 struct Build<'a> {
     topology: &'a Topology,
     failover: &'a Failover,
+    carrier: &'a Carrier,
     features: &'a FailoverFeatures,
     switch: SwitchId,
     version: u8,
@@ -430,7 +434,6 @@ impl Build<'_> {
     fn writes(&self, write: Write) -> Result<Vec<u128>, Problem> {
         let (tag, tree) = (write.tag, write.tree);
         let state = self.features.state;
-        let channel = write.channel.map(|_| "the channel");
         let foreign = match state {
             HeaderState::ReverseRoute if tag.mask != 0 || tree.is_some() => {
                 "the number or the tree"
@@ -438,7 +441,6 @@ impl Build<'_> {
             HeaderState::Tag if tree.is_some() => "the tree",
             _ => "",
         };
-        let foreign = channel.unwrap_or(foreign);
         if !foreign.is_empty() {
             return Err(Problem::Failover(format!(
                 "it changes {foreign} in the header, which the plan's `label` does not let it carry"
@@ -459,6 +461,10 @@ impl Build<'_> {
         if state == HeaderState::Trees {
             values.push(if tree.is_some() { 0 } else { 0xff });
             values.push(tree.unwrap_or(0).into());
+        }
+        if self.features.channel_bits().is_some() {
+            let code = write.channel.map(|tag| channel_code(self.carrier, tag));
+            values.push(code.transpose()?.unwrap_or_default().into());
         }
         Ok(values)
     }

@@ -12,6 +12,7 @@ use plan::{CheckedPlan, RuleForm};
 use serde::Serialize;
 use topology::SwitchId;
 
+use super::tagger::entries::channel;
 use super::{EntrySource, Family, Summary, TaggerFeatures, summary as summaries};
 use crate::capabilities::{Architecture, Capabilities, Demand, Ingress, Pipeline, Resource};
 use crate::entries::{EntriesError, SwitchEntries};
@@ -75,6 +76,9 @@ pub struct FailoverFeatures {
     /// How packets are tagged, if they are lossless. The tag is in the header, which is their carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<TaggerFeatures>,
+    /// Whether rules for packets from hosts give them a lossless tag that they keep: a channel.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub channels: bool,
     /// Room for rules: twice as many as the fullest switch has, for two versions, rounded up to a power of two.
     pub rules: u32,
 }
@@ -94,6 +98,7 @@ impl FailoverFeatures {
             port_bits: plan.tables().port_bitmap_bits().min(widest),
             multipath: has_ways(failover),
             tags: plan.tables().has_tags().then(|| TaggerFeatures::of(plan)),
+            channels: gives_channels(failover),
             rules: room.saturating_mul(2).next_power_of_two().max(FEWEST_RULES),
         })
     }
@@ -116,6 +121,12 @@ impl FailoverFeatures {
         if self.source_routes { self.stack } else { 0 }
     }
 
+    /// Width of a channel's code, if packets have channels.
+    fn channel_bits(&self) -> Option<u16> {
+        let tags = self.tags.as_ref().filter(|_| self.channels)?;
+        Some(tags.code_bits())
+    }
+
     /// Registers that the port status takes on Tofino.
     #[must_use]
     pub fn status_words(&self) -> usize {
@@ -133,6 +144,12 @@ fn tags_name(tags: &TaggerFeatures) -> String {
         0 => format!("-lossless-{form}"),
         bits => format!("-lossless-{form}-class{bits}"),
     }
+}
+
+/// Whether rules give packets from hosts a channel.
+fn gives_channels(failover: &Failover) -> bool {
+    let mut actions = failover.tables.iter().flat_map(SwitchTable::actions);
+    actions.any(|action| channel(action).is_some())
 }
 
 /// Whether a switch is the destination of several routings.
@@ -167,8 +184,9 @@ impl Family for FailoverFeatures {
             rules => format!("-rules{rules}"),
         };
         let tags = self.tags.as_ref().map_or_else(String::new, tags_name);
+        let channels = if self.channels { "-channels" } else { "" };
         format!(
-            "failover-{state}-{output}{stack}-ports{}{multipath}{tags}{rules}",
+            "failover-{state}-{output}{stack}-ports{}{multipath}{tags}{channels}{rules}",
             self.port_bits
         )
     }

@@ -214,6 +214,7 @@ fn tag_text(features: &FailoverFeatures) -> TagText {
     TagText {
         optional: false,
         versioned: true,
+        channels: features.channels,
         ..features
             .tags
             .as_ref()

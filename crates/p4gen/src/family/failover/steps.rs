@@ -139,6 +139,7 @@ mod tests {
             port_bits: 5,
             multipath,
             tags: None,
+            channels: false,
             rules: 16_384,
         }
     }

@@ -5,8 +5,8 @@ use crate::capabilities::Architecture;
 use crate::family::tagger::TaggerFeatures;
 use crate::family::tagger::tables::{self as tagger, RewriteNames};
 use crate::layout::{
-    Action, KeyField, Layout, MatchKind, PORT_BITS, STATUS_WORD_BITS, Table, VERSION_KEY, action,
-    exact, field, table, ternary,
+    Action, CHANNEL_KEY, KeyField, Layout, MatchKind, PORT_BITS, STATUS_WORD_BITS, Table,
+    VERSION_KEY, action, exact, field, table, ternary,
 };
 
 /// Width of the number in the header: failure set, route, or failed trees.
@@ -90,7 +90,7 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
     tables.extend(forwarding_tables(features, architecture, &sizes));
     let mut actions = edge_actions(features, architecture, &out);
     if let Some(tags) = &features.tags {
-        tables.extend(tag_tables(tags, architecture));
+        tables.extend(tag_tables(tags, features.channel_bits(), architecture));
         actions.extend(tag_actions(tags, architecture));
     }
     let sends = (0..=features.most_rest()).filter_map(|rest| send(features, rest));
@@ -110,8 +110,12 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
     Layout::new(tables, actions)
 }
 
-/// The tables of the tags: their keys have a version, as those of all rules.
-fn tag_tables(tags: &TaggerFeatures, architecture: Architecture) -> Vec<Table> {
+/// The tables of the tags: their keys have a version, as those of all rules, and the channel that a packet was just given.
+fn tag_tables(
+    tags: &TaggerFeatures,
+    channel_bits: Option<u16>,
+    architecture: Architecture,
+) -> Vec<Table> {
     let rewrite = RewriteNames::of(architecture);
     let rules = tagger::tag_tables(tags, &rewrite, TAG_RULES);
     let versioned = |mut table: Table, id| {
@@ -119,7 +123,12 @@ fn tag_tables(tags: &TaggerFeatures, architecture: Architecture) -> Vec<Table> {
         table
     };
     let mut tables = vec![versioned(tagger::edge_class(), 2)];
-    tables.extend(rules.map(|table| versioned(table, 5)));
+    tables.extend(rules.map(|table| {
+        let mut table = versioned(table, 5);
+        let channel = channel_bits.map(|bits| exact(6, CHANNEL_KEY, bits));
+        table.key.extend(channel);
+        table
+    }));
     tables
 }
 
@@ -268,6 +277,8 @@ pub(super) fn send_params(features: &FailoverFeatures, rest: u8) -> Vec<(&'stati
     if features.state == HeaderState::Trees {
         params.extend([("keep_tree", BYTE_BITS), ("set_tree", BYTE_BITS)]);
     }
+    let channel = features.channel_bits().map(|bits| (CHANNEL_KEY, bits));
+    params.extend(channel);
     params.extend(names::hops(rest).map(|hop| (hop, BYTE_BITS)));
     params
 }
@@ -322,6 +333,7 @@ mod tests {
             port_bits,
             multipath: true,
             tags: None,
+            channels: false,
             rules: 16_384,
         }
     }

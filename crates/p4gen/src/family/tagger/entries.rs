@@ -18,7 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use p4runtime::Bits;
-use plan::{CheckedPlan, ClassId, NewTag, PortSet, RuleForm, TagRule};
+use plan::failover::Action;
+use plan::{Carrier, CheckedPlan, ClassId, NewTag, PortSet, RuleForm, Tag, TagRule};
 use quantities::PortId;
 use topology::routes::forwarding::{ForwardAction, Forwarding, NextHop};
 use topology::{NodeId, SwitchId};
@@ -31,7 +32,7 @@ use crate::entries::{
     SwitchEntries,
 };
 use crate::family::EntrySource;
-use crate::layout::{self, MatchKind, VERSION_KEY, action, table};
+use crate::layout::{self, CHANNEL_KEY, MatchKind, VERSION_KEY, action, table};
 
 /// How far one layer's bits of the flow hash are from the next layer's: room for 64 next hops.
 const HASH_BITS_PER_LAYER: u8 = 6;
@@ -75,6 +76,28 @@ pub(in crate::family) fn add_tags<'a>(
     build.classes()?;
     build.tag_rules()?;
     Ok(build.to)
+}
+
+/// The channel that a rule gives a packet.
+pub(in crate::family) fn channel(action: &Action) -> Option<Tag> {
+    match action {
+        Action::Forward { write, .. } => write.channel,
+        Action::Drop => None,
+    }
+}
+
+/// The code by which programs know a channel; zero is for none.
+pub(in crate::family) fn channel_code(carrier: &Carrier, channel: Tag) -> Result<u16, Problem> {
+    let code = carrier
+        .codes
+        .get(&channel)
+        .ok_or_else(|| no_code(&channel))?;
+    match code.get() {
+        0 => Err(Problem::Failover(format!(
+            "channel {channel} has code 0, which stands for no channel; number codes from 1"
+        ))),
+        code => Ok(code),
+    }
 }
 
 struct Build<'a> {
@@ -266,11 +289,16 @@ impl Build<'_> {
         let plan = self.plan;
         let rules = plan.tagging().rules.get(self.switch.index());
         let rules = rules.map_or(&[][..], Vec::as_slice);
+        let given = self.channel_rules()?;
+        let kept = rules.iter().map(|rule| (0, rule));
+        let rules: Vec<(u16, &TagRule)> = kept
+            .chain(given.iter().map(|(code, rule)| (*code, rule)))
+            .collect();
         for name in [table::CLASSIFY, self.names.table] {
             let has_priority = self.to.table(name)?.has_priority();
             // Two rules may say the same; a table holds a key once.
             let mut seen = BTreeSet::new();
-            for rule in rules {
+            for &(channel, rule) in &rules {
                 let call = match name {
                     table::CLASSIFY => self.classify(rule)?,
                     _ => self.rewrite(rule)?,
@@ -282,6 +310,9 @@ impl Build<'_> {
                     keys.extend(port_keys);
                     keys.extend(self.class_key(name, rule.class)?);
                     keys.extend(self.version_key(name)?);
+                    if self.to.table(name)?.field(CHANNEL_KEY).is_some() {
+                        keys.push(self.to.exact(name, CHANNEL_KEY, channel)?);
+                    }
                     if seen.insert((keys.clone(), priority)) {
                         self.to.add(name, keys, priority, call.clone());
                     }
@@ -289,6 +320,40 @@ impl Build<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What becomes of a packet from a host that was just given a channel, by the channel's code: whatever its first tag, it leaves
+    /// with the channel.
+    fn channel_rules(&self) -> Result<Vec<(u16, TagRule)>, Problem> {
+        let failover = self.plan.tables().failover.as_ref();
+        let table = failover.and_then(|failover| failover.tables.get(self.switch.index()));
+        let mut out_ports: BTreeMap<Tag, BTreeSet<PortId>> = BTreeMap::new();
+        for action in table.iter().flat_map(|table| table.actions()) {
+            if let (Some(channel), Some((port, _))) = (channel(action), action.out()) {
+                out_ports.entry(channel).or_default().insert(port);
+            }
+        }
+        let peers = self.plan.topology().peers(self.switch);
+        let hosts = peers.filter(|(_, peer)| matches!(peer.end.node, NodeId::Host(_)));
+        let in_ports: PortSet = hosts.map(|(port, _)| port).collect();
+        let classes = self.plan.tagging().classes.iter();
+        let initial: BTreeSet<Tag> = classes.map(|class| class.initial).collect();
+        let mut rules = Vec::new();
+        for (channel, out_ports) in out_ports {
+            let code = channel_code(self.plan.carrier(), channel)?;
+            for &tag in &initial {
+                let rule = TagRule {
+                    precedence: 0,
+                    class: None,
+                    tag,
+                    in_ports: in_ports.clone(),
+                    out_ports: out_ports.iter().copied().collect(),
+                    new_tag: NewTag::Lossless(channel),
+                };
+                rules.push((code, rule));
+            }
+        }
+        Ok(rules)
     }
 
     /// ING_PRIO is that of the arriving tag, EG_PRIO that of the new one (TaggerDraft section 6.3).

@@ -10,6 +10,8 @@ pub(in crate::family) struct TagText {
     pub(in crate::family) optional: bool,
     /// Whether rules belong to a version of the plan.
     pub(in crate::family) versioned: bool,
+    /// Whether a packet may just have been given a tag that it keeps.
+    pub(in crate::family) channels: bool,
     /// Whether rules match sets of ports, as bitmaps.
     pub(in crate::family) sets: bool,
     pub(in crate::family) port_bits: u16,
@@ -38,6 +40,7 @@ impl TagText {
         Self {
             optional: false,
             versioned: false,
+            channels: false,
             sets: false,
             port_bits: 0,
             port_match: "",
@@ -60,6 +63,7 @@ impl TagText {
         Self {
             optional: true,
             versioned: false,
+            channels: false,
             sets,
             port_bits: features.port_bits,
             port_match: if sets { "ternary" } else { "exact" },

@@ -32,6 +32,9 @@
         headers.shim.tree = (headers.shim.tree & keep_tree) | set_tree;
 {%- endif %}
 {%- endif %}
+{%- if v.tag.channels %}
+        meta.channel = channel;
+{%- endif %}
 {%- if send.rest > 0 %}
         headers.shim.forward_hops = {{ send.rest }};
 {%- endif %}

@@ -18,8 +18,14 @@
 //   ING_PRIO  the class of the ARRIVING tag, which this switch accounts, and pauses upstream;
 //   EG_PRIO   the class of the NEW tag, in whose queue the packet waits, and which the next switch
 //             pauses.
+{%- if v.tag.channels %}
+// `rewrite` writes the new tag. At a packet's first switch the rule that sends it gives it a channel,
+// which is its tag from there on. The ways of a channel's packets close no cycle of buffers that wait
+// for each other, whatever has failed. What no rule matches is lossy, last and always.
+{%- else %}
 // `rewrite` writes the new tag. Tags rise where keeping them could close a cycle of buffers that wait
 // for each other, whatever has failed. What no rule matches is lossy, last and always.
+{%- endif %}
 //
 {%- endif %}
 // Restrictions, and why:
@@ -83,6 +89,9 @@ struct metadata_t {
     // The lossless tag: as it arrived until `rewrite`, as it leaves afterwards.
     code_t       code;
     dscp_t       dscp;             // of what a host sends: its class
+{%- if v.tag.channels %}
+    code_t       channel;          // the tag that it was just given, zero if none
+{%- endif %}
 
     // What the queues act on. Zero, as v1model starts all metadata, is lossy.
     @switchwright("ing_prio")

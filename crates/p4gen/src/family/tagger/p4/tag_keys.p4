@@ -16,3 +16,6 @@
 {%- if v.tag.versioned %}
             meta.version  : exact @id(5) @name("version");
 {%- endif %}
+{%- if v.tag.channels %}
+            meta.channel  : exact @id(6) @name("channel");
+{%- endif %}
