@@ -509,7 +509,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5 for tna, 76b0d972bbd5bfb2")
+    @switchwright("failover-plinko-hops4-ports5 for tna, 747649f21255feff")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

@@ -456,7 +456,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-hops-ports5 for tna, d5e59021ab6bd0d1")
+    @switchwright("failover-tag-hops-ports5 for tna, 4871cd102a3e45d4")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

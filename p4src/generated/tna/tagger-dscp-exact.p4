@@ -522,7 +522,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for tna, 0e1411e06bba7ecc")
+    @switchwright("tagger-dscp-exact for tna, 5c61f447eff2bfe0")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

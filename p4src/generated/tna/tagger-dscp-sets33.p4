@@ -561,7 +561,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33 for tna, 42f38f992d96d161")
+    @switchwright("tagger-dscp-sets33 for tna, 80d2581a9103440c")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;
