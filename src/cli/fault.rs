@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write as _};
 
 use anstream::AutoStream;
-use miette::{Diagnostic, Report};
+use anstyle::AnsiColor;
 
 /// The exit statuses of every command (see `docs/commands.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +81,19 @@ impl Fault {
     /// Prints the error on standard error, unless it has been shown.
     pub(super) fn print(self) {
         if !self.shown {
-            complain(format_args!("{:?}", Report::new(self)));
+            complain(self.coloured());
         }
+    }
+
+    /// The message and how to mend it, in the form that the findings of programs have.
+    fn coloured(&self) -> String {
+        let error = AnsiColor::Red.on_default().bold();
+        let help = AnsiColor::Cyan.on_default().bold();
+        let mut text = format!("{error}error{error:#}: {}", self.message);
+        if let Some(mend) = &self.help {
+            text.push_str(&format!("\n  {help}help{help:#}: {mend}"));
+        }
+        text
     }
 }
 
@@ -93,14 +104,6 @@ impl fmt::Display for Fault {
 }
 
 impl Error for Fault {}
-
-impl Diagnostic for Fault {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-}
 
 /// Names the file or argument that an error is about, and its exit status.
 pub(super) trait Context<T> {

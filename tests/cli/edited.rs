@@ -55,10 +55,8 @@ fn an_edited_plan_or_program_is_refused_everywhere() {
             let output = run(at, reader);
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(2), "{file}: {reader}: {words}");
-            let flat = words.replace(['\n', '│'], " ");
-            let flat: Vec<&str> = flat.split_whitespace().collect();
             assert!(
-                flat.join(" ").contains("not what was built"),
+                words.contains("not what was built"),
                 "{file}: {reader}: {words}"
             );
         }

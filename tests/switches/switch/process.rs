@@ -156,12 +156,6 @@ pub(crate) fn refused(arguments: &[&str]) -> (i32, String) {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    // Long lines are broken for the reader.
-    let text = text
-        .split_whitespace()
-        .filter(|w| *w != "│")
-        .collect::<Vec<_>>()
-        .join(" ");
     (output.status.code().unwrap(), text)
 }
 
