@@ -285,7 +285,7 @@ struct Tagging {
     /// [default: up-down in layered topologies, else shortest].
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
-    /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos [default: as many as shortest paths make].
+    /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos: how many turns other than up, then down [default there: 0].
     #[arg(long, default_value_t = 1)]
     bounces: u8,
     /// With routes or scheme ksp: paths per pair of switches.
@@ -407,7 +407,7 @@ impl Plan {
             Scheme::FlattenedClos => {
                 self.refuse_class_limits(&options.classes, &RoutePolicy::Shortest)?;
                 let bounces = given.has("bounces").then_some(options.bounces);
-                return schemes::flattened_clos(topology, bounces, &options)
+                return schemes::flattened_clos(topology, bounces.unwrap_or(0), &options)
                     .map_err(|e| refuse(&e));
             }
             Scheme::Ecmp => return one_tag("ecmp", &RoutePolicy::Shortest),

@@ -60,17 +60,6 @@ pub enum SchemeError {
     /// The topology is no Flattened Clos.
     #[error(transparent)]
     Flattened(#[from] FlattenedError),
-    /// Fewer bounces than the promised routes make.
-    #[error(
-        "after {given} bounces packets turn lossy, but some of the shortest paths, which are promised, bounce {needed} times; \
-         ask for `--bounces {needed}` or more"
-    )]
-    Bounces {
-        /// Bounces that a packet may make.
-        given: u8,
-        /// Bounces that it must be able to make.
-        needed: u8,
-    },
     /// Merging tags gave one key two answers (Tagger17's Algorithm 2).
     #[error(
         "the greedy algorithm's rules are multi-valued: at switch `{switch}`, tag {tag} from port {in_port} to port \

@@ -9,8 +9,7 @@
 use plan::{PortSet, Tag};
 use quantities::PortId;
 use topology::flattened::FlattenedLinks;
-use topology::routes::ShortestDag;
-use topology::{Fabric, NodeId, SwitchId, Topology, VirtualLayers};
+use topology::{NodeId, SwitchId, Topology, VirtualLayers};
 
 use super::Tagged;
 use super::error::SchemeError;
@@ -101,30 +100,4 @@ pub(super) fn rules(
         turns.retain(|turn| !turn.out_ports.is_empty());
         turns
     })
-}
-
-/// The most bounces that a shortest path makes.
-pub(super) fn bounces_of_shortest_paths(topology: &Topology) -> Result<u8, SchemeError> {
-    FlattenedLinks::new(topology)?;
-    let fabric = Fabric::new(topology);
-    let place = |switch, port| Place::of(topology, switch, port).unwrap_or(Place::Host);
-    let ends: Vec<(Place, Place)> = fabric
-        .arcs()
-        .iter()
-        .map(|arc| (place(arc.from, arc.out_port), place(arc.to, arc.in_port)))
-        .collect();
-    let mut most = 0;
-    for source in fabric.edge_switches() {
-        let dag = ShortestDag::new(&fabric, source);
-        let mut bounces = vec![0u8; fabric.arcs().len()];
-        for arc in dag.arcs() {
-            most = most.max(bounces[arc.index()]);
-            for next in dag.next(fabric.arc(arc).to) {
-                let kept = ends[arc.index()].1.keeps(ends[next.index()].0);
-                let so_far = bounces[arc.index()].saturating_add(u8::from(!kept));
-                bounces[next.index()] = bounces[next.index()].max(so_far);
-            }
-        }
-    }
-    Ok(most)
 }

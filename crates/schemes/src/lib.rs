@@ -184,26 +184,21 @@ pub fn ttl(
 }
 
 /// Flattened Clos (FC23): packets that climb through the virtual layers, then descend, keep their tag, whatever their route; any
-/// other turn raises it, and after `bounces` such turns the packet turns lossy. By default there are as many as shortest
-/// paths make, which are promised.
+/// other turn raises it, and after `bounces` such turns the packet turns lossy. Ways with at most so many bounces are promised;
+/// packets are forwarded without any.
 ///
 /// # Errors
-/// [`SchemeError`] if the topology has no virtual layers, or shortest paths bounce more often.
+/// [`SchemeError`] if the topology has no virtual layers.
 pub fn flattened_clos(
     topology: &Topology,
-    bounces: Option<u8>,
+    bounces: u8,
     options: &TaggerOptions,
 ) -> Result<Tables, SchemeError> {
-    let needed = flattened::bounces_of_shortest_paths(topology)?;
-    let bounces = match bounces {
-        Some(given) if given < needed => return Err(SchemeError::Bounces { given, needed }),
-        given => given.unwrap_or(needed),
-    };
     let tagged = flattened::rules(topology, options, bounces)?;
     let mut provenance = Provenance::ours("flattened-clos", "");
     let known = &mut provenance.options;
     known.insert("bounces".to_owned(), bounces.to_string());
-    let routes = RoutePolicy::Shortest;
+    let routes = RoutePolicy::VirtualUpDown { bounces };
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
 
@@ -270,6 +265,7 @@ fn assemble(
 fn forwarding(routes: &RoutePolicy) -> RoutePolicy {
     match routes {
         RoutePolicy::UpDown { .. } => RoutePolicy::UpDown { bounces: 0 },
+        RoutePolicy::VirtualUpDown { .. } => RoutePolicy::VirtualUpDown { bounces: 0 },
         RoutePolicy::AllSimple { .. } => RoutePolicy::Shortest,
         other => other.clone(),
     }

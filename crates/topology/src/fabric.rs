@@ -7,7 +7,7 @@
 use quantities::PortId;
 
 use super::ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
-use super::model::Topology;
+use super::model::{Topology, VirtualLayers};
 
 /// One direction of a live link between two switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,10 @@ pub struct Fabric {
     /// `first_attachment[s]..first_attachment[s + 1]` are the hosts at `s`.
     first_attachment: Vec<u32>,
     layers: Vec<Option<u8>>,
+    /// The virtual layers of each arc's ends, near one first, where links have any.
+    virtual_layers: Vec<Option<(u8, u8)>>,
+    /// The highest virtual layer.
+    top: u8,
 }
 
 impl Fabric {
@@ -57,6 +61,8 @@ impl Fabric {
             attachments: Vec::new(),
             first_attachment: vec![0],
             layers: topology.switches().iter().map(|s| s.layer).collect(),
+            virtual_layers: Vec::new(),
+            top: 0,
         };
         // The arcs of a link, as they are met.
         let mut halves = vec![None; topology.links().len()];
@@ -78,6 +84,15 @@ impl Fabric {
                             fabric.reverse[other.index()] = id;
                         }
                         *half = Some(id);
+                        let link = topology.link(peer.link);
+                        let layers = link.virtual_layers.map(|layers| {
+                            // The far end tells the ends apart, for no link joins a switch to itself.
+                            let VirtualLayers { a, b } = layers;
+                            if link.a == peer.end { (b, a) } else { (a, b) }
+                        });
+                        let higher = layers.map_or(0, |(near, far)| near.max(far));
+                        fabric.top = fabric.top.max(higher);
+                        fabric.virtual_layers.push(layers);
                         fabric.arcs.push(Arc {
                             from,
                             to,
@@ -155,6 +170,24 @@ impl Fabric {
     pub fn is_up(&self, arc: ArcId) -> bool {
         let arc = self.arc(arc);
         self.layer(arc.to) > self.layer(arc.from)
+    }
+
+    /// The rank of an arc in a Flattened Clos of k virtual layers: j from layer j up to j + 1, 2k - 1 - j from j + 1 down to j.
+    /// Along a way up, then down (FC23 section 3.1) ranks rise. `None` if the link has no virtual layers.
+    #[must_use]
+    pub fn rank(&self, arc: ArcId) -> Option<u16> {
+        let (near, far) = self.virtual_layers[arc.index()]?;
+        Some(if near < far {
+            near.into()
+        } else {
+            2 * u16::from(self.top) - 1 - u16::from(far)
+        })
+    }
+
+    /// Number of virtual layers; 0 where no link has any.
+    #[must_use]
+    pub fn virtual_layer_count(&self) -> u8 {
+        self.top
     }
 
     /// The hosts on a switch, in port order.

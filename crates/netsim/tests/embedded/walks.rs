@@ -13,7 +13,7 @@ use quantities::{Nanos, PortId, Priority};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemes::{Algorithm, TaggerOptions};
-use topology::generate::{Cables, Clos, Jellyfish, JellyfishSize, ThreeNode};
+use topology::generate::{Cables, Clos, FlattenedClos, Jellyfish, JellyfishSize, ThreeNode};
 use topology::{HostId, NodeId, SwitchId, Topology};
 use wire::{MacAddr, PacketBuilder};
 
@@ -86,7 +86,32 @@ fn plans() -> Vec<CheckedPlan> {
             }
         }
     }
+    plans.extend(flattened_plans());
     plans
+}
+
+/// Plans of a Flattened Clos with a bounce, over all forms.
+fn flattened_plans() -> impl Iterator<Item = CheckedPlan> {
+    let clos = FlattenedClos {
+        switches: 12,
+        ports: 9,
+        fabric_ports: 8,
+        layers: None,
+        split: Some(vec![2, 2]),
+        seed: 1,
+        cables: Cables::default(),
+    };
+    let topology = clos.generate().unwrap();
+    [RuleForm::Exact, RuleForm::PortSets]
+        .map(|form| {
+            let options = TaggerOptions {
+                form,
+                ..TaggerOptions::default()
+            };
+            let tables = schemes::flattened_clos(&topology, 1, &options).unwrap();
+            check(tables, &check::Options::default()).unwrap()
+        })
+        .into_iter()
 }
 
 /// Adds the random routes and tells them: `routes[destination]` is the port.

@@ -1,7 +1,7 @@
 //! Replays every promised route through the rules: from its source host to its destination host it must
 //! stay lossless, the class's initial tag coming first.
 //!
-//! Shortest and up-down routes are too many to follow one by one: they are replayed over their states (which
+//! Shortest and up-down routes (through virtual layers, too) are too many to follow one by one: they are replayed over their states (which
 //! link a packet is on, with which tag, and what the policy remembers of it). All others are enumerated.
 //! The states of up-down routes describe walks that may visit a switch twice, which routes never do; if
 //! only such a walk turns lossy, the routes themselves are enumerated, so the answer is always exact.
@@ -14,7 +14,7 @@ use super::error::{LostRoute, PlanError};
 use super::lookup::Lookup;
 use super::replay::Replay;
 use super::shortest;
-use super::walk::{Lost, UpDown, Walker};
+use super::walk::{Lost, UpDown, VirtualUpDown, Walker};
 use crate::model::{Promise, Tables};
 
 /// Replays one promise; the first thing that is wrong with it.
@@ -44,6 +44,10 @@ impl Replay<'_> {
             RoutePolicy::Shortest => shortest::replay(self, set.fabric()),
             RoutePolicy::UpDown { bounces } => {
                 let space = UpDown::new(set.fabric(), *bounces);
+                Walker::new(self, set.fabric(), &space).first_lost()
+            }
+            RoutePolicy::VirtualUpDown { bounces } => {
+                let space = VirtualUpDown::new(set.fabric(), *bounces);
                 Walker::new(self, set.fabric(), &space).first_lost()
             }
             _ => return self.enumerated(set),

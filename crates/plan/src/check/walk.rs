@@ -1,6 +1,7 @@
 //! Breadth-first replay of a policy's walks through the rules, state by state.
 
 use quantities::PortId;
+use topology::routes::VirtualReach;
 use topology::{ArcId, Fabric, SwitchId};
 
 use super::lookup::TagIx;
@@ -277,6 +278,59 @@ impl RouteSpace for UpDown<'_> {
             return None;
         }
         let bounce = !self.fabric.is_up(arc) && self.fabric.is_up(next);
+        self.viable(next, memory + u32::from(bounce))
+    }
+
+    fn ends(&self, _: ArcId) -> bool {
+        true
+    }
+
+    fn stays(&self, _: SwitchId) -> bool {
+        true
+    }
+}
+
+/// Walks up and down through virtual layers with at most so many bounces; the memory is the number of bounces so far.
+pub(super) struct VirtualUpDown<'a> {
+    fabric: &'a Fabric,
+    bounces: u8,
+    reach: VirtualReach,
+}
+
+impl<'a> VirtualUpDown<'a> {
+    pub(super) fn new(fabric: &'a Fabric, bounces: u8) -> Self {
+        let hosts = |switch| !fabric.attachments(switch).is_empty();
+        let targets: Vec<bool> = fabric.switch_ids().map(hosts).collect();
+        Self {
+            fabric,
+            bounces,
+            reach: VirtualReach::new(fabric, &targets, bounces),
+        }
+    }
+
+    /// Whether a walk that has this many bounces, the arc's own included, can still end.
+    fn viable(&self, arc: ArcId, bounces: u32) -> Option<Memory> {
+        let left = self.bounces.checked_sub(u8::try_from(bounces).ok()?)?;
+        let rank = self.fabric.rank(arc)?;
+        let leads = self.reach.leads(rank, self.fabric.arc(arc).to, left);
+        leads.then_some(bounces)
+    }
+}
+
+impl RouteSpace for VirtualUpDown<'_> {
+    fn memories(&self) -> u32 {
+        u32::from(self.bounces) + 1
+    }
+
+    fn start(&self, arc: ArcId) -> Option<Memory> {
+        self.viable(arc, 0)
+    }
+
+    fn step(&self, arc: ArcId, memory: Memory, next: ArcId) -> Option<Memory> {
+        if next == self.fabric.reverse(arc) {
+            return None;
+        }
+        let bounce = self.fabric.rank(next) <= self.fabric.rank(arc);
         self.viable(next, memory + u32::from(bounce))
     }
 

@@ -78,6 +78,16 @@ pub enum FlattenedError {
     /// No link between switches.
     #[error("no two switches are linked, so there are no virtual layers")]
     NoLinks,
+    /// More virtual layers than forwarding counts.
+    #[error(
+        "links lie in {layers} virtual layers, but forwarding counts to {most}; use fewer layers"
+    )]
+    TooManyLayers {
+        /// Number of layers.
+        layers: usize,
+        /// The most.
+        most: usize,
+    },
     /// More nodes in the virtual graph than numbers for them.
     #[error(
         "{switches} switches in {layers} virtual layers are more than 2^31 virtual nodes; use fewer layers"

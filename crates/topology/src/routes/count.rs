@@ -12,7 +12,7 @@ pub struct RouteCount {
     /// The number, from host to host.
     pub routes: u128,
     /// Whether it is exact. Up-down routes that are long enough to meet themselves are counted with
-    /// those that do, so that the number is an upper bound.
+    /// those that do, and so are all routes through virtual layers, so that the number is an upper bound.
     pub exact: bool,
 }
 
@@ -32,6 +32,11 @@ impl RouteSet {
                 let counter = UpDownWays::new(fabric, *bounces);
                 let longest = total.add(|from| counter.from(from));
                 exact = longest <= shortest_cycle(fabric);
+            }
+            RoutePolicy::VirtualUpDown { bounces } => {
+                let counter = VirtualWays::new(fabric, *bounces);
+                total.add(|from| (counter.from(from), 0));
+                exact = false;
             }
             _ => self.for_each_path(|path| {
                 let pairs = u128::try_from(path.pairs().count()).unwrap_or(u128::MAX);
@@ -225,6 +230,69 @@ impl<'a> UpDownWays<'a> {
         let Arc { from, to, .. } = *self.fabric.arc(arc);
         let twins = self.fabric.out_arcs(from).filter(|(_, twin)| twin.to == to);
         twins.fold(0, |sum, (twin, _)| sum.saturating_add(ways(twin)))
+    }
+}
+
+/// Counts walks up and down through virtual layers that do not turn back over the link they came by.
+struct VirtualWays<'a> {
+    fabric: &'a Fabric,
+    classes: usize,
+    ranks: usize,
+    /// The arcs with their ranks, lowest first.
+    arcs: Vec<(usize, ArcId)>,
+}
+
+impl<'a> VirtualWays<'a> {
+    fn new(fabric: &'a Fabric, most: u8) -> Self {
+        let mut arcs: Vec<(usize, ArcId)> = fabric
+            .switch_ids()
+            .flat_map(|switch| fabric.out(switch))
+            .filter_map(|arc| Some((fabric.rank(arc)?.into(), arc)))
+            .collect();
+        arcs.sort_unstable();
+        Self {
+            fabric,
+            classes: usize::from(most) + 1,
+            ranks: 2 * usize::from(fabric.virtual_layer_count()),
+            arcs,
+        }
+    }
+
+    /// The number of walks from a switch to every other.
+    fn from(&self, from: SwitchId) -> Vec<u128> {
+        let switches = self.fabric.switch_count();
+        let mut total = vec![0u128; switches];
+        // Walks that have come by arcs of a rank, by switch; and by arc, with one bounce less and with as many.
+        let mut fewer = vec![0u128; switches * self.ranks];
+        let mut fewer_by_arc = vec![0u128; self.fabric.arcs().len()];
+        for class in 0..self.classes {
+            let mut arrived = vec![0u128; switches * self.ranks];
+            let mut by_arc = vec![0u128; self.fabric.arcs().len()];
+            for &(rank, id) in &self.arcs {
+                let arc = self.fabric.arc(id);
+                let back = self.fabric.reverse(id);
+                let returns = self.fabric.rank(back).map_or(0, usize::from);
+                let base = arc.from.index() * self.ranks;
+                let sum = |ways: &[u128]| ways.iter().fold(0, |a: u128, b| a.saturating_add(*b));
+                let rising = sum(&arrived[base..base + rank]);
+                let bounced = sum(&fewer[base + rank..base + self.ranks]);
+                let turned = if returns < rank {
+                    &by_arc
+                } else {
+                    &fewer_by_arc
+                };
+                let ways = u128::from(class == 0 && arc.from == from)
+                    .saturating_add(rising)
+                    .saturating_add(bounced)
+                    .saturating_sub(turned[back.index()]);
+                by_arc[id.index()] = ways;
+                let there = &mut arrived[arc.to.index() * self.ranks + rank];
+                *there = there.saturating_add(ways);
+                total[arc.to.index()] = total[arc.to.index()].saturating_add(ways);
+            }
+            (fewer, fewer_by_arc) = (arrived, by_arc);
+        }
+        total
     }
 }
 

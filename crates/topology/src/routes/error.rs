@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::explicit::RouteFileError;
+use crate::flattened::FlattenedError;
 
 /// Why a policy does not apply to a topology.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -16,6 +17,9 @@ pub enum RouteError {
         /// A switch that breaks the layers.
         switch: String,
     },
+    /// Routes through virtual layers need a Flattened Clos.
+    #[error(transparent)]
+    Flattened(#[from] FlattenedError),
     /// The routes of a BCube need a BCube.
     #[error("digit-correcting routes need a BCube, but {reason}; use shortest paths")]
     NotBcube {

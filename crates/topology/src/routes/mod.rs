@@ -10,6 +10,7 @@ mod route;
 mod search;
 mod set;
 mod space;
+mod virtual_layers;
 mod yen;
 
 #[cfg(test)]
@@ -22,3 +23,4 @@ pub use policy::RoutePolicy;
 pub use route::{Hop, Path, Route};
 pub use set::{Paths, RouteSet};
 pub use space::{ShortestDag, UpDownAutomaton, UpDownState};
+pub use virtual_layers::VirtualReach;

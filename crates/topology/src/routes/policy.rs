@@ -15,6 +15,12 @@ pub enum RoutePolicy {
         /// The most bounces of a route (Tagger17: the k of k-bounce routes).
         bounces: u8,
     },
+    /// In a Flattened Clos: up, then down through the virtual layers of links (FC23 section 3.1); any other turn is a bounce, of
+    /// which a route makes at most `bounces`.
+    VirtualUpDown {
+        /// The most bounces of a route.
+        bounces: u8,
+    },
     /// All shortest paths (ECMP).
     Shortest,
     /// The k shortest simple paths of each pair of switches (Yen); of equal ones, those by lower ports.
@@ -44,6 +50,14 @@ impl fmt::Display for RoutePolicy {
             Self::UpDown { bounces: 0 } => write!(f, "up-down paths"),
             Self::UpDown { bounces: 1 } => write!(f, "up-down paths with at most 1 bounce"),
             Self::UpDown { bounces } => write!(f, "up-down paths with at most {bounces} bounces"),
+            Self::VirtualUpDown { bounces } => {
+                write!(f, "paths up and down through virtual layers")?;
+                match bounces {
+                    0 => Ok(()),
+                    1 => write!(f, " with at most 1 bounce"),
+                    _ => write!(f, " with at most {bounces} bounces"),
+                }
+            }
             Self::Shortest => write!(f, "all shortest paths"),
             Self::Ksp { k } => write!(f, "the {k} shortest paths of each pair of switches"),
             Self::AllSimple { max_switches } => {

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::virtual_layers::{VirtualReach, bounces};
 use crate::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 /// What a guide needs to know of the path so far.
@@ -17,6 +18,8 @@ pub(super) struct Progress {
     bounces: u8,
     /// Whether the last arc led down.
     descending: bool,
+    /// The rank of the last arc, where arcs have ranks.
+    rank: Option<u16>,
 }
 
 /// Where paths may go and where they may end.
@@ -30,6 +33,8 @@ pub(super) enum Guide {
     /// Up and down with at most `most` bounces; `need` are the bounces still needed from a switch to
     /// the nearest target, by arrival from below (or at the source) and from above.
     UpDown { need: [Vec<u8>; 2], most: u8 },
+    /// Up and down through virtual layers with at most `most` bounces.
+    VirtualUpDown { reach: VirtualReach, most: u8 },
 }
 
 /// More bounces than any path has: there is no way to a target.
@@ -124,6 +129,13 @@ impl Guide {
                 next.bounces += u8::from(progress.descending && up);
                 next.descending = !up;
                 u16::from(next.bounces) + u16::from(need[usize::from(!up)][to]) <= u16::from(*most)
+            }
+            Self::VirtualUpDown { reach, most } => {
+                let rank = fabric.rank(arc)?;
+                next.bounces += u8::from(bounces(progress.rank, rank));
+                next.rank = Some(rank);
+                let left = most.checked_sub(next.bounces)?;
+                reach.leads(rank, fabric.arc(arc).to, left)
             }
         };
         allowed.then_some(next)

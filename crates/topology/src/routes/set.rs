@@ -8,8 +8,13 @@ use super::explicit::{self, Listed};
 use super::policy::RoutePolicy;
 use super::route::{Path, Route};
 use super::search::{Guide, Search};
+use super::virtual_layers::VirtualReach;
 use super::yen;
+use crate::flattened::{FlattenedError, FlattenedLinks};
 use crate::{ArcId, Distances, Fabric, SwitchId, Topology};
+
+/// The most virtual layers: the costs of forwarding count ranks to 126.
+const MOST_LAYERS: usize = 64;
 
 /// The routes of a policy over the live part of a topology.
 ///
@@ -62,6 +67,13 @@ impl RouteSet {
                 if let Some(switch) = topology.unlayered_switch() {
                     let switch = topology.switch(switch).name.clone();
                     return Err(RouteError::NotLayered { switch });
+                }
+            }
+            RoutePolicy::VirtualUpDown { .. } => {
+                let layers = FlattenedLinks::new(topology)?.layer_count();
+                if layers > MOST_LAYERS {
+                    let most = MOST_LAYERS;
+                    return Err(FlattenedError::TooManyLayers { layers, most }.into());
                 }
             }
             RoutePolicy::AllSimple { max_switches: 0 } => {
@@ -161,6 +173,10 @@ impl RouteSet {
                 Guide::within(&self.fabric, targets, max_switches.saturating_sub(1))
             }
             RoutePolicy::UpDown { bounces } => Guide::up_down(&self.fabric, targets, *bounces),
+            RoutePolicy::VirtualUpDown { bounces } => Guide::VirtualUpDown {
+                reach: VirtualReach::new(&self.fabric, targets, *bounces),
+                most: *bounces,
+            },
             RoutePolicy::Ksp { .. } | RoutePolicy::BcubeDigit | RoutePolicy::BcubeRotations => {
                 let wanted = |s: &SwitchId| targets[s.index()];
                 let mut ahead: Vec<_> = self.fabric.edge_switches().filter(wanted).collect();

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::generate::{Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Ring, ThreeNode};
-use crate::{ArcId, Fabric, LinkId, SwitchId, Topology};
+use crate::generate::{
+    Bcube, Cables, Clos, FatTree, FlattenedClos, Jellyfish, JellyfishSize, Ring, ThreeNode,
+};
+use crate::{ArcId, Fabric, LinkId, SwitchId, Topology, UNREACHABLE};
 
 /// Every simple path from a switch, as its links; the empty path first.
 fn simple_paths(fabric: &Fabric, from: SwitchId) -> Vec<Vec<ArcId>> {
@@ -230,6 +232,120 @@ proptest! {
             prop_assert_eq!(all.row(switch.index()), fabric.distances(switch));
         }
     }
+}
+
+/// Small Flattened Clos networks with some links down.
+fn small_flattened() -> impl Strategy<Value = Topology> {
+    (4u32..9, 0u64..50, any::<u64>(), any::<u64>()).prop_filter_map(
+        "too small for its links",
+        |(switches, seed, x, y)| {
+            let clos = FlattenedClos {
+                switches,
+                ports: 5,
+                fabric_ports: 4,
+                layers: None,
+                split: Some(vec![1, 1]),
+                seed,
+                cables: Cables::default(),
+            };
+            Some(with_failures(&clos.generate().ok()?, x & y))
+        },
+    )
+}
+
+/// The turns of a path after which it does not go up, then down any more, told from the layers of ports.
+fn virtual_bounces(topology: &Topology, fabric: &Fabric, path: &[ArcId]) -> usize {
+    let layers = |arc: ArcId| {
+        let link = topology.link(fabric.arc(arc).link);
+        let layers = link.virtual_layers.unwrap();
+        if link.a.node == crate::NodeId::Switch(fabric.arc(arc).from) {
+            (layers.a, layers.b)
+        } else {
+            (layers.b, layers.a)
+        }
+    };
+    let bounces = |pair: &&[ArcId]| {
+        let ((near, arrived), (left, far)) = (layers(pair[0]), layers(pair[1]));
+        match (near < arrived, left < far) {
+            (true, true) => left < arrived,
+            (true, false) => false,
+            (false, true) => true,
+            (false, false) => left > arrived,
+        }
+    };
+    path.windows(2).filter(bounces).count()
+}
+
+proptest! {
+    #[test]
+    fn virtual_up_down_paths_are_those_within_the_bounces(topology in small_flattened(), most in 0u8..3) {
+        let set = RouteSet::new(&topology, RoutePolicy::VirtualUpDown { bounces: most });
+        prop_assume!(set.is_ok());
+        let set = set.unwrap();
+        let expected = brute(&set, |fabric, _, _, path| {
+            virtual_bounces(&topology, fabric, path) <= usize::from(most)
+        });
+        prop_assert_eq!(&enumerated(&set), &expected);
+        prop_assert_eq!(&by_pairs(&set), &expected);
+        let counted = set.count();
+        prop_assert!(!counted.exact && counted.routes >= set.routes().count() as u128);
+    }
+
+    /// Tables never bounce where a way up and down is left, and need no more hops than it where no other switch would have to
+    /// bounce for that.
+    #[test]
+    fn packets_go_up_then_down_wherever_they_can(topology in small_flattened()) {
+        let policy = RoutePolicy::VirtualUpDown { bounces: 0 };
+        let set = RouteSet::new(&topology, policy.clone());
+        prop_assume!(set.is_ok());
+        let set = set.unwrap();
+        let tables = forwarding::Forwarding::new(&topology, &policy, forwarding::Reroute::Converged).unwrap();
+        let fabric = set.fabric();
+        for from in fabric.edge_switches() {
+            let distances = fabric.distances(from);
+            for to in fabric.edge_switches().filter(|&to| to != from && distances[to.index()] != UNREACHABLE) {
+                let address = topology.host(fabric.attachments(to)[0].host).ipv4.into();
+                let has_way = set.paths_between(from, to).advance().is_some();
+                let mut ahead = vec![(from, Vec::new())];
+                while let Some((at, path)) = ahead.pop() {
+                    if at == to {
+                        let bounced = virtual_bounces(&topology, fabric, &path);
+                        prop_assert_eq!(bounced == 0, has_way, "{:?}", path);
+                        continue;
+                    }
+                    let hops = tables.switch(at).lookup(address);
+                    prop_assert!(!hops.is_empty() && path.len() < 32);
+                    for hop in hops {
+                        let arc = fabric.arc_at(at, hop.port).unwrap();
+                        ahead.push((fabric.arc(arc).to, [&path[..], &[arc]].concat()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn virtual_layers_are_needed_and_bounded() {
+    let refused = |topology: &Topology| {
+        let policy = RoutePolicy::VirtualUpDown { bounces: 0 };
+        RouteSet::new(topology, policy).unwrap_err().to_string()
+    };
+    let ring = Ring {
+        switches: 4,
+        hosts: 1,
+        cables: Cables::default(),
+    }
+    .generate()
+    .unwrap();
+    assert!(refused(&ring).contains("has no virtual layers"));
+    let high = r#"{"format": "switchwright-topology", "version": 1,
+      "switches": [{"name": "s1", "ports": 2}, {"name": "s2", "ports": 2}],
+      "hosts": [{"name": "h1"}, {"name": "h2"}],
+      "links": [{"a": "s1:1", "b": "h1:0"}, {"a": "s2:1", "b": "h2:0"},
+                {"a": "s1:2", "b": "s2:2", "a_layer": 64, "b_layer": 65}]}"#;
+    let high = Topology::from_json(high).unwrap();
+    assert!(refused(&high).contains("65 virtual layers, but forwarding counts to 64"));
 }
 
 #[test]

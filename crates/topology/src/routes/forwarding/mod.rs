@@ -116,8 +116,8 @@ pub struct Forwarding {
 impl Forwarding {
     /// Derives the tables from a policy.
     ///
-    /// Packets follow routes of the policy as far as forwarding by destination can: up-down routes, all
-    /// shortest paths, the first of the k shortest, one order of BCube digits, the first listed route
+    /// Packets follow routes of the policy as far as forwarding by destination can: up-down routes, the
+    /// shortest up and down through virtual layers that keep to one rank a switch, all shortest paths, the first of the k shortest, one order of BCube digits, the first listed route
     /// through each switch. Where the policy has no route, the shortest path fills in, so that every host
     /// is reached that can be.
     ///

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::super::policy::RoutePolicy;
 use super::super::set::RouteSet;
-use super::costs::{Cost, Metric};
+use super::costs::{Cost, Kind, Metric};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
 use crate::{ArcId, HostId, NodeId, SwitchId, Topology};
@@ -16,6 +16,8 @@ use crate::{ArcId, HostId, NodeId, SwitchId, Topology};
 pub(super) struct NextSets<'a> {
     metric: Metric<'a>,
     classes: usize,
+    /// What counts on the way to every class.
+    kinds: Vec<Kind>,
     /// `costs[s * classes + c]`: row by row, since a switch compares its row with its neighbours'.
     costs: Vec<Cost>,
     /// Pinned arcs in the same order, or nothing.
@@ -32,19 +34,23 @@ impl<'a> NextSets<'a> {
         let fabric = set.fabric();
         let metric = Metric {
             fabric,
-            layered: matches!(set.policy(), RoutePolicy::UpDown { .. }),
+            kind: match set.policy() {
+                RoutePolicy::UpDown { .. } => Kind::Layers,
+                RoutePolicy::VirtualUpDown { .. } => Kind::Ranks { first: 0 },
+                _ => Kind::Hops,
+            },
         };
         let one = |class: &Class| {
             let mut pins = pins(set, class);
-            let costs = metric.costs(&class.targets, &mut pins);
-            (costs, pins)
+            let (metric, costs) = metric.settled(&class.targets, &mut pins);
+            (costs, pins, metric.kind)
         };
         let by_class: Vec<_> = plan.classes.par_iter().map(one).collect();
         let (switches, classes) = (fabric.switch_count(), plan.classes.len());
         let mut costs = vec![Cost::NEVER; switches * classes];
-        let pinned = by_class.iter().any(|(_, pins)| !pins.is_empty());
+        let pinned = by_class.iter().any(|(_, pins, _)| !pins.is_empty());
         let mut all_pins = vec![None; if pinned { costs.len() } else { 0 }];
-        for (class, (row, pins)) in by_class.iter().enumerate() {
+        for (class, (row, pins, _)) in by_class.iter().enumerate() {
             for (switch, &cost) in row.iter().enumerate() {
                 costs[switch * classes + class] = cost;
             }
@@ -55,6 +61,7 @@ impl<'a> NextSets<'a> {
         Self {
             metric,
             classes,
+            kinds: by_class.iter().map(|&(.., kind)| kind).collect(),
             costs,
             pins: all_pins,
             single: matches!(set.policy(), RoutePolicy::Ksp { .. }),
@@ -70,6 +77,17 @@ impl<'a> NextSets<'a> {
         self.costs[switch.index() * self.classes + class]
     }
 
+    /// The cost of the way to a class that begins with an arc.
+    fn over(&self, arc: ArcId, class: usize) -> Cost {
+        let kind = self.kinds[class];
+        let metric = Metric {
+            kind,
+            ..self.metric
+        };
+        let to = metric.fabric.arc(arc).to;
+        self.cost(to, class).over(metric.step(arc))
+    }
+
     /// The arcs by which a switch sends to a class, as they were planned.
     fn planned(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
         let pin = self.pins.get(switch.index() * self.classes + class);
@@ -80,10 +98,9 @@ impl<'a> NextSets<'a> {
         if cost == Cost::NEVER {
             return Vec::new();
         }
-        let arcs = self.metric.fabric.out_arcs(switch);
-        let nearest =
-            arcs.filter(|(id, arc)| self.cost(arc.to, class).over(self.metric.up(*id)) == cost);
-        nearest.take(self.most()).map(|(id, _)| id).collect()
+        let arcs = self.metric.fabric.out(switch);
+        let nearest = arcs.filter(|&arc| self.over(arc, class) == cost);
+        nearest.take(self.most()).collect()
     }
 
     /// The most arcs of a group.
@@ -110,7 +127,7 @@ impl<'a> NextSets<'a> {
         };
         let mut best = (Cost::NEVER, Vec::new());
         for (id, arc) in fabric.out_arcs(switch) {
-            let cost = self.cost(arc.to, class).over(self.metric.up(id));
+            let cost = self.over(id, class);
             if !self.alive[id.index()] || cost > best.0 || cost == Cost::NEVER || !helps(arc.to) {
                 continue;
             }
