@@ -45,8 +45,22 @@ pub(super) struct Bench {
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
     /// Flattened Clos: which table of FC23.
-    #[arg(long, default_value_t = 2, value_name = "1|2|6|7")]
+    #[arg(
+        long,
+        default_value_t = 2,
+        value_name = "1|2|6|7",
+        conflicts_with = "figure"
+    )]
     table: u8,
+    /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers under shortest paths with one tag.
+    #[arg(long, value_name = "3", value_parser = clap::value_parser!(u8).range(3..=3))]
+    figure: Option<u8>,
+    /// Flattened Clos: random graphs of each size.
+    #[arg(long, default_value_t = 100, value_name = "N", requires = "figure", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    graphs: u32,
+    /// Flattened Clos: draw the figure as SVG.
+    #[arg(long, value_name = "FILE", requires = "figure")]
+    plot: Option<String>,
     /// Flattened Clos: seed of the networks.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -69,7 +83,8 @@ enum Area {
     Failover,
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
-    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7.
+    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7; with --figure 3 cycles of buffers in
+    /// Jellyfish and Xpander.
     FlattenedClos,
 }
 
@@ -80,7 +95,7 @@ impl Area {
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
             "only" => &[Plan, P4, Failover, Df, FlattenedClos],
-            "table" | "seed" => &[FlattenedClos],
+            "table" | "figure" | "graphs" | "plot" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -128,6 +143,12 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
+            Area::FlattenedClos if self.figure.is_some() => {
+                if let Some(only) = self.only {
+                    return Err(Fault::input(format!("`--only {only}` is for the tables")));
+                }
+                flattened::figure(self.graphs, self.seed, self.plot.as_deref(), terminal)
+            }
             Area::FlattenedClos => {
                 flattened::run(self.table, self.seed, self.only.as_deref(), terminal)
             }

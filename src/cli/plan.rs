@@ -49,6 +49,9 @@ pub(super) struct Plan {
     /// The plan file to write; without it the plan is only computed, proven and reported.
     #[arg(short, long, value_name = "PLAN")]
     output: Option<String>,
+    /// Write the plan even if its proof fails, for `check` and other tools to look at; the status stays that of the refusal.
+    #[arg(long, requires = "output")]
+    unproven: bool,
     /// Recorded in the plan; seeds whatever is drawn at random.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -347,9 +350,17 @@ impl Plan {
             progress: Arc::clone(watch.progress()),
             ..Options::default()
         };
+        let kept = self.unproven.then(|| tables.clone());
         let proven = plan::check(tables, &options);
         drop(watch);
-        let plan = proven.map_err(|failure| check::refuse(&failure, terminal))?;
+        let plan = match (proven, kept, &self.output) {
+            (Ok(plan), ..) => plan,
+            (Err(failure), Some(tables), Some(output)) => {
+                terminal::write(output, &tables.to_json())?;
+                return Err(check::refuse(&failure, terminal));
+            }
+            (Err(failure), ..) => return Err(check::refuse(&failure, terminal)),
+        };
         if let Some(output) = &self.output {
             terminal::write(output, &plan.tables().to_json())?;
             if output == "-" {

@@ -3,6 +3,7 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
+mod cyclic;
 pub mod failover;
 mod flattened;
 mod forwarding;
@@ -16,6 +17,7 @@ mod ports;
 mod simulation;
 
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
+pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
     FlattenedBenchError, FlattenedCase, FlattenedFigure, FlattenedTable, PaperPaths,
 };

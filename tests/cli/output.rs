@@ -230,3 +230,24 @@ fn one_of_a_thing_is_told_in_the_singular() {
         }
     }
 }
+
+#[test]
+fn a_refused_plan_is_written_if_that_is_asked_for_and_refused_again() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let size = ["--switches", "20", "--ports", "6", "--fabric-ports", "5"];
+    let topo = ["topo", "jellyfish"];
+    done(at, &[&topo[..], &size, &["-o", "j.json"]].concat());
+    let plan = ["plan", "j.json", "--scheme", "ecmp", "-o", "p.json"];
+    let refused = |arguments: &[&str]| {
+        let output = run(at, arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(words.contains("cyclic buffer dependency"), "{words}");
+    };
+    refused(&plan);
+    assert!(!at.join("p.json").exists());
+    refused(&[&plan[..], &["--unproven"]].concat());
+    refused(&["check", "p.json"]);
+    refused(&["build", "p.json", "-o", "b"]);
+}

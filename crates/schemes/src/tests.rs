@@ -377,34 +377,49 @@ fn flattened_clos_is_proven_with_a_rule_per_layer_and_direction() {
     }
 }
 
-/// Whatever turns they allow, rules of one tag close no cycle; with one port in a wrong layer, or a turn from down to up that keeps
-/// its tag, they do.
-#[test]
-fn one_wrong_layer_closes_a_cycle() {
-    let topology = flattened(50, &[3, 3, 3]);
+/// The tables of a Flattened Clos without bounces, after something was changed.
+fn changed(topology: &Topology, change: impl Fn(&mut Tables)) -> Tables {
     let options = TaggerOptions::default();
-    let one = || {
-        let mut tables = flattened_clos(&topology, 0, &options).expect("virtual layers");
-        tables.promises.clear();
-        let (&tag, &priority) = tables.tagging.priorities.iter().next().expect("a tag");
-        tables.tagging.priorities = [(tag, priority)].into();
-        for rules in &mut tables.tagging.rules {
-            rules.retain(|rule| rule.tag == tag && rule.new_tag == plan::NewTag::Lossless(tag));
-        }
-        tables.carrier = Carrier::numbered(options.carrier, [tag], false);
-        tables
-    };
-    check(one(), &Options::default()).expect("no cycle");
+    let mut tables = flattened_clos(topology, 0, &options).expect("virtual layers");
+    change(&mut tables);
+    tables
+}
 
-    // Ports of a switch: its host, three up from layer 1, three down from layer 2, three up from layer 2, ...
-    let mut wrong = one();
-    let all: plan::PortSet = "1-19".parse().expect("ports");
-    for rule in &mut wrong.tagging.rules[0] {
-        if rule.in_ports.contains(2u16.into()) {
-            rule.out_ports = all.clone();
+/// With one tag whatever turns the rules allow close no cycle; with one port in a wrong layer, one turn from down to up that keeps its
+/// tag, or rules that heed no layers at all, they do.
+#[test]
+fn wrong_rules_of_a_flattened_clos_close_a_cycle() {
+    let topology = flattened(50, &[3, 3, 3]);
+    check(changed(&topology, |_| {}), &Options::default()).expect("no cycle");
+
+    // Ports of s1: its host, three up from layer 1, three down from layer 2, three up from layer 2, ...; s1 takes port 2 for one
+    // up from layer 3.
+    let text = topology.to_json();
+    let port = text.find("s1:2\"").expect("a link at port 2");
+    let (before, after) = text.split_at(port);
+    let after = after.replacen("_layer\":1", "_layer\":3", 1);
+    let after = after.replacen("_layer\":2", "_layer\":4", 1);
+    let misled = Topology::from_json(&(before.to_owned() + &after)).expect("other layers");
+    let layer = changed(&topology, |tables| {
+        tables.tagging.rules[0] = changed(&misled, |_| {}).tagging.rules[0].clone();
+    });
+    assert!(cycle(layer).contains("cyclic buffer dependency"));
+
+    let turn = changed(&topology, |tables| {
+        let down = |rule: &&mut plan::TagRule| rule.in_ports == "2-4".parse().expect("ports");
+        let mut rules = tables.tagging.rules[0].iter_mut();
+        let rule = rules.find(down).expect("what comes down to layer 1");
+        rule.out_ports = "1-19".parse().expect("ports");
+    });
+    assert!(cycle(turn).contains("cyclic buffer dependency"));
+
+    let unordered = changed(&topology, |tables| {
+        let all: plan::PortSet = "1-19".parse().expect("ports");
+        for rule in tables.tagging.rules.iter_mut().flatten() {
+            (rule.in_ports, rule.out_ports) = (all.clone(), all.clone());
         }
-    }
-    assert!(cycle(wrong).contains("cyclic buffer dependency"));
+    });
+    assert!(cycle(unordered).contains("cyclic buffer dependency"));
 }
 
 #[test]

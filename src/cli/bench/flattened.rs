@@ -1,10 +1,13 @@
-//! `switchwright bench flattened-clos`: disjoint paths beside FC23's Tables 1, 2, 6 and 7.
+//! `switchwright bench flattened-clos`: disjoint paths beside FC23's Tables 1, 2, 6 and 7, and its Figure 3.
 
 use serde::Serialize;
 
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
-use crate::measure::{FlattenedFigure, FlattenedTable, Machine};
+use crate::measure::{
+    CyclicFigure, FlattenedFigure, FlattenedTable, Machine, TRAFFIC, Traffic, measure_cyclic,
+    plot_cyclic,
+};
 
 #[derive(Serialize)]
 struct PathsReport {
@@ -89,6 +92,54 @@ fn describe(report: &PathsReport) -> String {
         "{}\n{}all pairs, seed {}; lengths count switches; agrees: averages within 2 %, the fewest within 1\n",
         report.machine.describe(),
         terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 11], &rows),
+        report.seed
+    )
+}
+
+#[derive(Serialize)]
+struct CyclicReport {
+    figure: u8,
+    seed: u64,
+    traffic: [Traffic; TRAFFIC.len()],
+    rows: Vec<CyclicFigure>,
+}
+
+/// FC23's Figure 3.
+pub(super) fn figure(
+    graphs: u32,
+    seed: u64,
+    plot: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let watch = terminal.watch("drawing graphs");
+    let rows = measure_cyclic(graphs, seed, watch.progress());
+    drop(watch);
+    let report = CyclicReport {
+        figure: 3,
+        seed,
+        traffic: TRAFFIC,
+        rows: rows.map_err(Fault::input)?,
+    };
+    if let Some(path) = plot {
+        terminal::write(path, &plot_cyclic(&report.rows).svg())?;
+    }
+    terminal.result(&report, || describe_cyclic(&report))
+}
+
+fn describe_cyclic(report: &CyclicReport) -> String {
+    let row = |row: &CyclicFigure| {
+        let mut cells = vec![row.kind.name().to_owned(), row.switches.to_string()];
+        cells.extend(row.cyclic.iter().map(|share| format!("{share:.2}")));
+        cells
+    };
+    let rows: Vec<Vec<String>> = report.rows.iter().map(row).collect();
+    let mut header = vec!["graphs".to_owned(), "switches".to_owned()];
+    header.extend(TRAFFIC.map(Traffic::name));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let graphs = report.rows.first().map_or(0, |row| row.graphs);
+    format!(
+        "{}share of {graphs} graphs with a cyclic buffer dependency, 5 links a switch, all shortest paths, one tag; seed {}\n",
+        terminal::table(&header, &[1, 2, 3, 4, 5], &rows),
         report.seed
     )
 }

@@ -24,7 +24,7 @@ pub(super) const OF_TAGS: &[&str] = &[
 fn owners(option: &str) -> &'static [Scheme] {
     use Scheme::{Adst, DfEdst, DfFi, Edst, Fcp, FlattenedClos, Ksp, MplsFrr, Plinko, Tagger, Ttl};
     match option {
-        "topology" | "scheme" | "output" | "seed" | "json" | "quiet" | "verbose" => {
+        "topology" | "scheme" | "output" | "unproven" | "seed" | "json" | "quiet" | "verbose" => {
             Scheme::value_variants()
         }
         _ if OF_TAGS.contains(&option) => Scheme::value_variants(),
