@@ -101,8 +101,8 @@ impl Traffic {
         }
     }
 
-    /// By destination: whether each switch sends to it.
-    fn senders(self, switches: usize, random: &mut ChaCha8Rng) -> Vec<Vec<bool>> {
+    /// By source: whether it sends to each switch.
+    fn matrix(self, switches: usize, random: &mut ChaCha8Rng) -> Vec<Vec<bool>> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -110,14 +110,14 @@ impl Traffic {
             reason = "a share of at most 60 switches"
         )]
         let each = ((switches - 1) as f64 * self.share).round().max(1.0) as usize;
-        let mut senders = vec![vec![false; switches]; switches];
-        for from in 0..switches {
+        let row = |from| {
+            let mut row = vec![false; switches];
             for other in sample(random, switches - 1, each) {
-                let to = other + usize::from(other >= from);
-                senders[to][from] = true;
+                row[other + usize::from(other >= from)] = true;
             }
-        }
-        senders
+            row
+        };
+        (0..switches).map(row).collect()
     }
 }
 
@@ -155,8 +155,8 @@ pub fn measure_cyclic(
             let topology = kind.generate(switches, random.random())?;
             let fabric = Fabric::new(&topology);
             for (count, traffic) in counts.iter_mut().zip(TRAFFIC) {
-                let senders = traffic.senders(fabric.switch_count(), &mut random);
-                *count += u32::from(has_cycle(&fabric, &senders));
+                let sends = traffic.matrix(fabric.switch_count(), &mut random);
+                *count += u32::from(has_cycle(&fabric, &sends));
             }
         }
         progress.advance(1);
@@ -172,9 +172,10 @@ pub fn measure_cyclic(
 }
 
 /// Whether links wait for each other in a circle, where switches send along all shortest paths.
-fn has_cycle(fabric: &Fabric, senders: &[Vec<bool>]) -> bool {
+fn has_cycle(fabric: &Fabric, sends: &[Vec<bool>]) -> bool {
     let mut next = vec![Vec::new(); fabric.arcs().len()];
-    for (to, senders) in fabric.switch_ids().zip(senders) {
+    for to in fabric.switch_ids() {
+        let senders = sends.iter().map(|row| row[to.index()]).collect();
         depend(fabric, to, senders, &mut next);
     }
     let mut waiting = vec![0usize; next.len()];
@@ -197,13 +198,13 @@ fn has_cycle(fabric: &Fabric, senders: &[Vec<bool>]) -> bool {
 }
 
 /// Adds what follows every link on the shortest paths to a switch.
-fn depend(fabric: &Fabric, to: SwitchId, senders: &[bool], next: &mut [Vec<ArcId>]) {
+fn depend(fabric: &Fabric, to: SwitchId, senders: Vec<bool>, next: &mut [Vec<ArcId>]) {
     let hops = fabric.distances(to);
     let nearer = |at: SwitchId| {
         let out = fabric.out_arcs(at);
         out.filter(|(_, arc)| hops[arc.to.index()] < hops[arc.from.index()])
     };
-    let mut met = senders.to_vec();
+    let mut met = senders;
     let mut ahead: Vec<SwitchId> = fabric.switch_ids().filter(|s| met[s.index()]).collect();
     while let Some(at) = ahead.pop() {
         for (id, arc) in nearer(at) {
@@ -259,11 +260,11 @@ mod tests {
                     let topology = kind.generate(switches, seed).unwrap();
                     let fabric = Fabric::new(&topology);
                     let mut random = ChaCha8Rng::seed_from_u64(seed);
-                    let senders = TRAFFIC[0].senders(fabric.switch_count(), &mut random);
+                    let sends = TRAFFIC[0].matrix(fabric.switch_count(), &mut random);
                     let options = TaggerOptions::default();
                     let routes = RoutePolicy::Shortest;
                     let tables = one_tag(&topology, "ecmp", &routes, &options).unwrap();
-                    let cyclic = has_cycle(&fabric, &senders);
+                    let cyclic = has_cycle(&fabric, &sends);
                     let refused = check(tables, &Options::default()).is_err();
                     assert_eq!(
                         cyclic, refused,
