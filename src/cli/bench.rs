@@ -55,6 +55,12 @@ pub(super) struct Bench {
     /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers under shortest paths with one tag.
     #[arg(long, value_name = "3", value_parser = clap::value_parser!(u8).range(3..=3))]
     figure: Option<u8>,
+    /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
+    #[arg(long, conflicts_with = "figure")]
+    rerouting: bool,
+    /// Flattened Clos: how many links fail, drawn at random if there are more.
+    #[arg(long, default_value_t = 450, value_name = "N", requires = "rerouting")]
+    failures: u32,
     /// Flattened Clos: random graphs of each size.
     #[arg(long, default_value_t = 100, value_name = "N", requires = "figure", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     graphs: u32,
@@ -84,7 +90,7 @@ enum Area {
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7; with --figure 3 cycles of buffers in
-    /// Jellyfish and Xpander.
+    /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1).
     FlattenedClos,
 }
 
@@ -95,7 +101,9 @@ impl Area {
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
             "only" => &[Plan, P4, Failover, Df, FlattenedClos],
-            "table" | "figure" | "graphs" | "plot" | "seed" => &[FlattenedClos],
+            "table" | "figure" | "rerouting" | "failures" | "graphs" | "plot" | "seed" => {
+                &[FlattenedClos]
+            }
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -150,7 +158,9 @@ impl Bench {
                 flattened::figure(self.graphs, self.seed, self.plot.as_deref(), terminal)
             }
             Area::FlattenedClos => {
-                flattened::run(self.table, self.seed, self.only.as_deref(), terminal)
+                let only = self.only.as_deref();
+                let failures = self.rerouting.then_some(self.failures as usize);
+                flattened::run(self.table, self.seed, only, failures, terminal)
             }
             Area::Failover => {
                 let request = failover::Request {

@@ -1,10 +1,14 @@
 //! Disjoint paths of Flattened Clos networks beside FC23's Tables 1, 2, 6 and 7.
 
+use plan::CheckFailure;
 use quantities::Progress;
+use schemes::SchemeError;
 use serde::Serialize;
 use thiserror::Error;
+use topology::Topology;
 use topology::flattened::{FlattenedError, FlattenedLinks, PathStatistics};
 use topology::generate::{Cables, FlattenedClos, GenerateError, layers_needed};
+use topology::routes::RouteError;
 
 use super::machine::timed;
 
@@ -78,6 +82,15 @@ pub enum FlattenedBenchError {
     /// It is no Flattened Clos.
     #[error(transparent)]
     Flattened(#[from] FlattenedError),
+    /// It has no plan.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// Its plan was refused.
+    #[error(transparent)]
+    Check(#[from] Box<CheckFailure>),
+    /// It has no forwarding tables.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
 }
 
 const S10: &[u16] = &[10, 10];
@@ -165,6 +178,21 @@ impl FlattenedCase {
         format!("{} x {} {}", self.switches, self.ports, split.join("-"))
     }
 
+    /// Generates the network.
+    pub(super) fn generate(&self, seed: u64) -> Result<Topology, GenerateError> {
+        let clos = FlattenedClos {
+            switches: self.switches,
+            ports: self.ports,
+            fabric_ports: self.fabric_ports,
+            layers: None,
+            split: Some(self.split.to_vec()),
+            single_links: true,
+            seed,
+            cables: Cables::default(),
+        };
+        clos.generate()
+    }
+
     /// Generates the network and counts the paths of all pairs.
     ///
     /// # Errors
@@ -174,16 +202,7 @@ impl FlattenedCase {
         seed: u64,
         progress: &Progress,
     ) -> Result<FlattenedFigure, FlattenedBenchError> {
-        let clos = FlattenedClos {
-            switches: self.switches,
-            ports: self.ports,
-            fabric_ports: self.fabric_ports,
-            layers: None,
-            split: Some(self.split.to_vec()),
-            seed,
-            cables: Cables::default(),
-        };
-        let graph = FlattenedLinks::new(&clos.generate()?)?;
+        let graph = FlattenedLinks::new(&self.generate(seed)?)?;
         progress.begin(u64::from(self.switches));
         let (found, seconds) = timed(|| PathStatistics::new(&graph, &|| progress.advance(1)));
         let switches = |links: Option<f64>| links.map(|links| links + 1.0);

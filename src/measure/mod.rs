@@ -14,6 +14,7 @@ mod p4runtime;
 mod peer;
 mod planning;
 mod ports;
+mod rerouting;
 mod simulation;
 
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
@@ -29,4 +30,5 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
+pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};

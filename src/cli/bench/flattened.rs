@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
-    CyclicFigure, FlattenedFigure, FlattenedTable, Machine, TRAFFIC, Traffic, measure_cyclic,
-    plot_cyclic,
+    CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable, Machine, ReroutingFigure,
+    TRAFFIC, Traffic, measure_cyclic, plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -17,23 +17,29 @@ struct PathsReport {
     rows: Vec<FlattenedFigure>,
 }
 
-/// Runs the rows of a table that have `only` in their name, such as `500 x 64`.
+/// Runs the rows of a table that have `only` in their name, such as `500 x 64`: counts their paths, or has so many of their links
+/// fail.
 pub(super) fn run(
     table: u8,
     seed: u64,
     only: Option<&str>,
+    failures: Option<usize>,
     terminal: &Terminal,
 ) -> Result<(), Fault> {
     let rows = FlattenedTable::numbered(table).ok_or_else(|| {
         Fault::input(format!("--table {table}: it is not among those of paths"))
             .help("the tables are 1, 2, 6 and 7")
     })?;
-    let cases = rows.cases();
+    let mut cases = rows.cases();
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
     if !cases.iter().any(|case| wanted(&case.name())) {
         let names: Vec<String> = cases.iter().map(|case| case.name()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(super::none_matches(only, &names));
+    }
+    cases.retain(|case| wanted(&case.name()));
+    if let Some(failures) = failures {
+        return rerouting(&cases, failures, seed, terminal);
     }
     let mut report = PathsReport {
         machine: Machine::here(),
@@ -41,13 +47,73 @@ pub(super) fn run(
         seed,
         rows: Vec::new(),
     };
-    for case in cases.iter().filter(|case| wanted(&case.name())) {
+    for case in &cases {
         let watch = terminal.watch(&case.name());
         let figure = case.measure(seed, watch.progress());
         drop(watch);
         report.rows.push(figure.map_err(Fault::input)?);
     }
     terminal.result(&report, || describe(&report))
+}
+
+#[derive(Serialize)]
+struct ReroutingReport {
+    seed: u64,
+    rows: Vec<ReroutingFigure>,
+}
+
+fn rerouting(
+    cases: &[FlattenedCase],
+    failures: usize,
+    seed: u64,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let mut rows = Vec::new();
+    for case in cases {
+        let watch = terminal.watch(&case.name());
+        let figure = case.reroute(failures, seed, watch.progress());
+        drop(watch);
+        rows.push(figure.map_err(Fault::input)?);
+    }
+    let report = ReroutingReport { seed, rows };
+    terminal.result(&report, || describe_rerouting(&report))
+}
+
+fn describe_rerouting(report: &ReroutingReport) -> String {
+    let rows = report.rows.iter().map(|row| {
+        vec![
+            row.case.clone(),
+            format!("{} of {}", row.failures, row.links),
+            row.pairs.to_string(),
+            row.rerouted.to_string(),
+            row.without_bounce.to_string(),
+            row.one_bounce.to_string(),
+            row.lossy.to_string(),
+            row.lost.to_string(),
+            row.circulating.to_string(),
+            if row.lossless() { "yes" } else { "no" }.to_owned(),
+            format!("{:.1}", row.seconds),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = [
+        "switches x ports, links up",
+        "failed",
+        "pairs",
+        "rerouted",
+        "no bounce",
+        "a bounce",
+        "lossy",
+        "lost",
+        "circulate",
+        "lossless",
+        "s",
+    ];
+    format!(
+        "{}pairs of switches times failures of one link, where only the switch before the link reacts; two lossless priorities; seed {}\n",
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 10], &rows),
+        report.seed
+    )
 }
 
 fn describe(report: &PathsReport) -> String {

@@ -23,6 +23,9 @@ pub(super) struct FlattenedClosArgs {
     /// Links of a switch from each layer to the next, as in 7-6-7; without it half of the fabric ports, divided evenly.
     #[arg(long, value_name = "A-B-C", value_parser = split)]
     split: Option<Split>,
+    /// Let no two switches be linked more than once.
+    #[arg(long)]
+    single_links: bool,
     /// Seed of the random graphs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -68,6 +71,7 @@ impl FlattenedClosArgs {
             fabric_ports: self.fabric_ports,
             layers: self.layers,
             split: self.split.as_ref().map(|split| split.0.clone()),
+            single_links: self.single_links,
             seed: self.seed,
             cables: self.made.cables(),
         }

@@ -98,6 +98,7 @@ fn flattened_plans() -> impl Iterator<Item = CheckedPlan> {
         fabric_ports: 8,
         layers: None,
         split: Some(vec![2, 2]),
+        single_links: false,
         seed: 1,
         cables: Cables::default(),
     };

@@ -16,6 +16,7 @@ fn made(switches: u32, split: &[u16], seed: u64) -> Option<Topology> {
         fabric_ports,
         layers: None,
         split: Some(split.to_vec()),
+        single_links: false,
         seed,
         cables: Cables::default(),
     };

@@ -14,6 +14,7 @@ fn flattened(switches: u32, ports: u16, fabric_ports: u16) -> FlattenedClos {
         fabric_ports,
         layers: None,
         split: None,
+        single_links: false,
         seed: 1,
         cables: Cables::default(),
     }
@@ -127,6 +128,33 @@ fn a_file_with_wrong_virtual_layers_is_refused() {
         "\"length_m\":10,\"a_layer\":1,\"b_layer\":2",
     );
     assert!(error.contains("leads to a host"), "{error}");
+}
+
+#[test]
+fn no_two_switches_are_linked_twice_where_that_is_asked_for() {
+    for (switches, split) in [(50, vec![3, 3, 3]), (24, vec![4, 4]), (20, vec![2, 2, 1])] {
+        let made = FlattenedClos {
+            fabric_ports: 2 * split.iter().sum::<u16>(),
+            split: Some(split.clone()),
+            single_links: true,
+            ..flattened(switches, 32, 18)
+        };
+        let layers = by_layer(&made.generate().unwrap());
+        let mut pairs = BTreeSet::new();
+        for (degree, links) in split.iter().zip(layers.values()) {
+            assert_eq!(links.len(), switches as usize * usize::from(*degree));
+            for &(a, b) in links {
+                assert!(pairs.insert((a.min(b), a.max(b))), "{a:?} and {b:?}");
+            }
+        }
+    }
+    let dense = FlattenedClos {
+        single_links: true,
+        split: Some(vec![5, 4]),
+        ..flattened(18, 32, 18)
+    };
+    let error = dense.generate().unwrap_err().to_string();
+    assert!(error.contains("need at least 19 switches"), "{error}");
 }
 
 proptest! {

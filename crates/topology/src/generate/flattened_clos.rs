@@ -28,6 +28,9 @@ pub struct FlattenedClos {
     pub layers: Option<u8>,
     /// Links that a switch has from each layer to the next (FC23's a); `None` to divide half of the fabric ports evenly.
     pub split: Option<Vec<u16>>,
+    /// Whether no two switches are joined by several links. FC23 does not ask for it, but the figures of its smallest network
+    /// (Table 2, 50 switches) are those of such a one.
+    pub single_links: bool,
     /// Seed of the random graphs.
     pub seed: u64,
     /// Rates and lengths.
@@ -106,6 +109,13 @@ impl FlattenedClos {
                 self.switches
             )));
         }
+        if self.single_links && u32::from(fabric_ports) >= self.switches {
+            return Err(check.impossible(format!(
+                "{fabric_ports} fabric ports to different switches need at least {} switches, there are {}; use more switches, or allow several links of two",
+                fabric_ports + 1,
+                self.switches
+            )));
+        }
         Ok(split)
     }
 
@@ -165,18 +175,38 @@ impl FlattenedClos {
         let switches = self.switches as usize;
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         for _ in 0..DRAWS {
-            let graphs: Vec<Edges> = split
-                .iter()
-                .map(|&degree| bipartite(switches, usize::from(degree), &mut rng))
-                .collect();
-            if super::is_connected(switches, graphs.iter().flatten()) {
+            let graphs = self.draw(split, &mut rng);
+            if let Some(graphs) = graphs
+                && super::is_connected(switches, graphs.iter().flatten())
+            {
                 return Ok(graphs);
             }
         }
+        let (how, more) = match self.single_links {
+            true => (" and single links", "switches"),
+            false => ("", "fabric ports"),
+        };
         Err(check.impossible(format!(
-            "none of {DRAWS} networks of {switches} switches with {} fabric ports was connected; use more fabric ports",
+            "none of {DRAWS} networks of {switches} switches with {} fabric ports{how} was connected; use more {more}",
             self.fabric_ports
         )))
+    }
+
+    /// Draws the graph between each two neighbouring layers.
+    fn draw(&self, split: &[u16], rng: &mut ChaCha8Rng) -> Option<Vec<Edges>> {
+        let switches = self.switches as usize;
+        let mut joined = BTreeSet::new();
+        let one = |&degree: &u16| {
+            let degree = usize::from(degree);
+            if !self.single_links {
+                return Some(bipartite(switches, degree, rng));
+            }
+            let mut edges = sparse_bipartite(switches, degree, Some(&joined), rng)?;
+            joined.extend(edges.iter().map(|&(a, b)| (a.min(b), a.max(b))));
+            edges.sort_unstable();
+            Some(edges)
+        };
+        split.iter().map(one).collect()
     }
 }
 
@@ -223,29 +253,44 @@ fn bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
     let others = nodes - 1;
     if 2 * degree > others {
         // A dense graph is the complement of a sparse one, which random swaps find quickly.
-        let absent: BTreeSet<_> = sparse_bipartite(nodes, others - degree, rng)
-            .into_iter()
-            .collect();
+        let absent = sparse_bipartite(nodes, others - degree, None, rng);
+        let absent: BTreeSet<_> = absent.into_iter().flatten().collect();
         let all = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
         return all
             .filter(|edge| edge.0 != edge.1 && !absent.contains(edge))
             .collect();
     }
-    let mut edges = sparse_bipartite(nodes, degree, rng);
+    let mut edges = sparse_bipartite(nodes, degree, None, rng).unwrap_or_default();
     edges.sort_unstable();
     edges
 }
 
-/// Pairs the ends of both sides at random, then swaps ends until no edge is double or leads to a node's own copy.
-fn sparse_bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
+/// Pairs the ends of both sides at random, then swaps ends until no edge is double or leads to a node's own copy. With the pairs that
+/// are `joined` already, lower number first, no edge joins such a pair, nor do two edges join one; `None` if that was not
+/// found.
+fn sparse_bipartite(
+    nodes: usize,
+    degree: usize,
+    joined: Option<&BTreeSet<(usize, usize)>>,
+    rng: &mut ChaCha8Rng,
+) -> Option<Edges> {
     let left = (0..nodes).flat_map(|v| std::iter::repeat_n(v, degree));
     let mut right: Vec<usize> = left.clone().collect();
-    loop {
+    let fresh = |present: &BTreeSet<(usize, usize)>, (a, b): (usize, usize)| {
+        let known = |joined: &BTreeSet<_>| {
+            present.contains(&(b, a)) || joined.contains(&(a.min(b), a.max(b)))
+        };
+        a != b && !present.contains(&(a, b)) && !joined.is_some_and(known)
+    };
+    let mut draws = 0;
+    while joined.is_none() || draws < DRAWS {
+        draws += 1;
         right.shuffle(rng);
         let mut present = BTreeSet::new();
         let (mut edges, mut bad) = (Vec::new(), Vec::new());
         for edge in left.clone().zip(right.iter().copied()) {
-            if edge.0 != edge.1 && present.insert(edge) {
+            if fresh(&present, edge) {
+                present.insert(edge);
                 edges.push(edge);
             } else {
                 bad.push(edge);
@@ -261,8 +306,8 @@ fn sparse_bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges 
             let at = rng.random_range(0..edges.len());
             let (c, d) = edges[at];
             let (first, second) = ((a, d), (c, b));
-            let fresh = |e: (usize, usize)| e.0 != e.1 && !present.contains(&e);
-            if first != second && fresh(first) && fresh(second) {
+            let twins = joined.is_some() && first == (second.1, second.0);
+            if first != second && !twins && fresh(&present, first) && fresh(&present, second) {
                 present.remove(&(c, d));
                 present.extend([first, second]);
                 edges[at] = first;
@@ -271,7 +316,8 @@ fn sparse_bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges 
             }
         }
         if bad.is_empty() {
-            return edges;
+            return Some(edges);
         }
     }
+    None
 }

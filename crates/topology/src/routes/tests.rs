@@ -245,6 +245,7 @@ fn small_flattened() -> impl Strategy<Value = Topology> {
                 fabric_ports: 4,
                 layers: None,
                 split: Some(vec![1, 1]),
+                single_links: false,
                 seed,
                 cables: Cables::default(),
             };

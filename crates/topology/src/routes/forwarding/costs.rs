@@ -54,9 +54,12 @@ impl Cost {
         }
     }
 
-    /// Whether a way bounces, over arcs with ranks.
-    pub(super) fn bounces(self) -> bool {
-        self != Self::NEVER && self.0 >= RANKED_BOUNCE
+    /// How often a way bounces, over arcs with ranks; 0 if there is none.
+    pub(super) fn bounces(self) -> u32 {
+        if self == Self::NEVER {
+            return 0;
+        }
+        self.0 / RANKED_BOUNCE
     }
 
     fn over_ranked(self, rank: u32, first: u32) -> Self {
@@ -132,7 +135,7 @@ impl Metric<'_> {
             let kind = Kind::Ranks { first };
             let metric = Self { kind, ..self };
             let costs = metric.costs(targets, pins);
-            if first >= last || !costs.iter().any(|cost| cost.bounces()) {
+            if first >= last || costs.iter().all(|cost| cost.bounces() == 0) {
                 return (metric, costs);
             }
             // Ranks begin with 1, so that `first` of 1 changes nothing.

@@ -38,7 +38,8 @@ pub enum Reroute {
     Converged,
     /// Only the switches at a failed link have reacted, the others forward as before the failure. A
     /// switch left without a next hop detours over its best neighbour (a bounce, in a Clos). Packets may
-    /// come back and circulate until their TTL ends: see [`Forwarding::find_loop`].
+    /// come back and circulate until their TTL ends: see [`Forwarding::find_loop`]. Through virtual layers the detour is
+    /// the one that bounces least, to a neighbour whose ways as before the failure do not come back.
     Local,
 }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::super::policy::RoutePolicy;
 use super::super::set::RouteSet;
+use super::super::virtual_layers::bounces;
 use super::costs::{Cost, Kind, Metric};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
@@ -119,7 +120,16 @@ impl<'a> NextSets<'a> {
         if !left.is_empty() || planned.is_empty() {
             return left;
         }
-        // A neighbour will do that has a planned way which is not back to here.
+        let mut detour = match self.kinds[class] {
+            Kind::Ranks { .. } => self.ranked_detour(switch, class),
+            Kind::Hops | Kind::Layers => self.detour(switch, class),
+        };
+        detour.truncate(self.most());
+        detour
+    }
+
+    /// The arcs to the best neighbours that have a planned way which is not back to here.
+    fn detour(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
         let fabric = self.metric.fabric;
         let helps = |to: SwitchId| {
             let mut onward = self.planned(to, class).into_iter();
@@ -136,8 +146,58 @@ impl<'a> NextSets<'a> {
             }
             best.1.push(id);
         }
-        best.1.truncate(self.most());
         best.1
+    }
+
+    /// The arcs over which packets bounce least, whatever the planned way by which they have come, then those of the least cost, to
+    /// neighbours from which no planned way leads back to here.
+    fn ranked_detour(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
+        let fabric = self.metric.fabric;
+        let inward = fabric.out(switch).map(|arc| fabric.reverse(arc));
+        let planned = inward.filter(|&arc| {
+            let cost = self.cost(fabric.arc(arc).from, class);
+            cost != Cost::NEVER && cost == self.over(arc, class)
+        });
+        let come = planned.filter_map(|arc| fabric.rank(arc)).max();
+        let mut best = (None, Vec::new());
+        for (id, arc) in fabric.out_arcs(switch) {
+            let cost = self.over(id, class);
+            let Some(rank) = fabric.rank(id) else {
+                continue;
+            };
+            if !self.alive[id.index()] || cost == Cost::NEVER {
+                continue;
+            }
+            let bounces = cost.bounces() + u32::from(bounces(come, rank));
+            let key = Some((bounces, cost));
+            if best.0.is_some() && key > best.0 || !self.avoids(arc.to, switch, class) {
+                continue;
+            }
+            if key != best.0 {
+                best = (key, Vec::new());
+            }
+            best.1.push(id);
+        }
+        best.1
+    }
+
+    /// Whether no planned way from a switch to a class passes another switch.
+    fn avoids(&self, from: SwitchId, other: SwitchId, class: usize) -> bool {
+        let mut met = vec![from];
+        let mut next = 0;
+        while let Some(&at) = met.get(next) {
+            if at == other {
+                return false;
+            }
+            next += 1;
+            for arc in self.planned(at, class) {
+                let to = self.metric.fabric.arc(arc).to;
+                if !met.contains(&to) {
+                    met.push(to);
+                }
+            }
+        }
+        true
     }
 
     /// The tables of one switch.
