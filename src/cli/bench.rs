@@ -48,7 +48,7 @@ pub(super) struct Bench {
     #[arg(
         long,
         default_value_t = 2,
-        value_name = "1|2|6|7",
+        value_name = "1|2|3|6|7",
         conflicts_with = "figure"
     )]
     table: u8,
@@ -58,6 +58,9 @@ pub(super) struct Bench {
     /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
     #[arg(long, conflicts_with = "figure")]
     rerouting: bool,
+    /// Flattened Clos: with --table 3, how far the bounds of throughput may be apart, in percent.
+    #[arg(long, default_value_t = 3.0, value_name = "PERCENT", value_parser = gap)]
+    gap: f64,
     /// Flattened Clos: how many links fail, drawn at random if there are more.
     #[arg(long, default_value_t = 450, value_name = "N", requires = "rerouting")]
     failures: u32,
@@ -89,7 +92,7 @@ enum Area {
     Failover,
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
-    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7; with --figure 3 cycles of buffers in
+    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
     /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1).
     FlattenedClos,
 }
@@ -101,7 +104,7 @@ impl Area {
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
             "only" => &[Plan, P4, Failover, Df, FlattenedClos],
-            "table" | "figure" | "rerouting" | "failures" | "graphs" | "plot" | "seed" => {
+            "table" | "figure" | "rerouting" | "failures" | "gap" | "graphs" | "plot" | "seed" => {
                 &[FlattenedClos]
             }
             "entries" => &[P4runtime],
@@ -157,7 +160,16 @@ impl Bench {
                 }
                 flattened::figure(self.graphs, self.seed, self.plot.as_deref(), terminal)
             }
+            Area::FlattenedClos if self.table == 3 && !self.rerouting => {
+                if let Some(only) = self.only {
+                    return Err(Fault::input(format!(
+                        "`--only {only}`: table 3 has one network"
+                    )));
+                }
+                flattened::throughput(self.gap, self.seed, terminal)
+            }
             Area::FlattenedClos => {
+                given.refuse_all(&["gap"], "here: it is for `--table 3`")?;
                 let only = self.only.as_deref();
                 let failures = self.rerouting.then_some(self.failures as usize);
                 flattened::run(self.table, self.seed, only, failures, terminal)
@@ -208,6 +220,16 @@ impl Bench {
             plan,
         };
         terminal.result(&report, || describe(&report))
+    }
+}
+
+/// Reads a gap in percent.
+fn gap(text: &str) -> Result<f64, String> {
+    let gap: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if (1.0..=100.0).contains(&gap) {
+        Ok(gap)
+    } else {
+        Err(format!("{gap} is not in 1 to 100"))
     }
 }
 

@@ -25,13 +25,20 @@ pub enum FlattenedTable {
     LargeSwitches,
 }
 
+/// A network of FC23.
+#[derive(Clone, Copy, Debug)]
+pub struct FlattenedNetwork {
+    pub(super) switches: u32,
+    pub(super) ports: u16,
+    pub(super) fabric_ports: u16,
+    pub(super) split: &'static [u16],
+}
+
 /// A row of a table: a network, and what FC23 prints of it.
 #[derive(Clone, Copy, Debug)]
 pub struct FlattenedCase {
-    switches: u32,
-    ports: u16,
-    fabric_ports: u16,
-    split: &'static [u16],
+    /// The network.
+    pub network: FlattenedNetwork,
     paper: PaperPaths,
 }
 
@@ -116,10 +123,12 @@ impl FlattenedTable {
     #[must_use]
     pub fn cases(self) -> Vec<FlattenedCase> {
         let large = |(switches, split, paths, length, shortest, fewest)| FlattenedCase {
-            switches,
-            ports: 64,
-            fabric_ports: 40,
-            split,
+            network: FlattenedNetwork {
+                switches,
+                ports: 64,
+                fabric_ports: 40,
+                split,
+            },
             paper: PaperPaths {
                 paths,
                 length,
@@ -128,8 +137,12 @@ impl FlattenedTable {
             },
         };
         let small = |(switches, split, paths, length, shortest)| FlattenedCase {
-            ports: 32,
-            fabric_ports: 18,
+            network: FlattenedNetwork {
+                switches,
+                ports: 32,
+                fabric_ports: 18,
+                split,
+            },
             ..large((switches, split, paths, length, Some(shortest), None))
         };
         match self {
@@ -170,7 +183,7 @@ impl FlattenedTable {
     }
 }
 
-impl FlattenedCase {
+impl FlattenedNetwork {
     /// Switches, ports, links of a switch from each layer to the next: `500 x 64 7-6-7`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -192,7 +205,9 @@ impl FlattenedCase {
         };
         clos.generate()
     }
+}
 
+impl FlattenedCase {
     /// Generates the network and counts the paths of all pairs.
     ///
     /// # Errors
@@ -202,13 +217,13 @@ impl FlattenedCase {
         seed: u64,
         progress: &Progress,
     ) -> Result<FlattenedFigure, FlattenedBenchError> {
-        let graph = FlattenedLinks::new(&self.generate(seed)?)?;
-        progress.begin(u64::from(self.switches));
+        let graph = FlattenedLinks::new(&self.network.generate(seed)?)?;
+        progress.begin(u64::from(self.network.switches));
         let (found, seconds) = timed(|| PathStatistics::new(&graph, &|| progress.advance(1)));
         let switches = |links: Option<f64>| links.map(|links| links + 1.0);
         let figure = FlattenedFigure {
-            case: self.name(),
-            layers_needed: layers_needed(self.switches, self.fabric_ports),
+            case: self.network.name(),
+            layers_needed: layers_needed(self.network.switches, self.network.fabric_ports),
             layers: graph.layer_count(),
             paths: found.mean_paths(),
             length: switches(found.mean_links()),

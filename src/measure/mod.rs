@@ -16,11 +16,13 @@ mod planning;
 mod ports;
 mod rerouting;
 mod simulation;
+mod throughput;
 
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
-    FlattenedBenchError, FlattenedCase, FlattenedFigure, FlattenedTable, PaperPaths,
+    FlattenedBenchError, FlattenedCase, FlattenedFigure, FlattenedNetwork, FlattenedTable,
+    PaperPaths,
 };
 pub use forwarding::{Budget, ForwardingFigure, forward};
 pub use large_table::LargeTable;
@@ -32,3 +34,4 @@ pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use throughput::{PaperThroughput, THROUGHPUT_NETWORK, Throughput, ThroughputFigure};

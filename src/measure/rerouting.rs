@@ -16,7 +16,7 @@ use serde::Serialize;
 use topology::routes::forwarding::{Forwarding, Reroute};
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
-use super::flattened::{FlattenedBenchError, FlattenedCase};
+use super::flattened::{FlattenedBenchError, FlattenedNetwork};
 use super::machine::timed;
 
 /// The bounces that stay lossless: two priorities.
@@ -103,7 +103,7 @@ struct Outcome {
     rerouted: bool,
 }
 
-impl FlattenedCase {
+impl FlattenedNetwork {
     /// Fails links one at a time, all of them or `failures` that are drawn, and follows packets between all switches.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
     CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable, Machine, ReroutingFigure,
-    TRAFFIC, Traffic, measure_cyclic, plot_cyclic,
+    THROUGHPUT_NETWORK, TRAFFIC, Throughput, ThroughputFigure, Traffic, measure_cyclic,
+    plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -28,16 +29,16 @@ pub(super) fn run(
 ) -> Result<(), Fault> {
     let rows = FlattenedTable::numbered(table).ok_or_else(|| {
         Fault::input(format!("--table {table}: it is not among those of paths"))
-            .help("the tables are 1, 2, 6 and 7")
+            .help("the tables are 1, 2, 6 and 7; without --rerouting 3, too")
     })?;
     let mut cases = rows.cases();
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
-    if !cases.iter().any(|case| wanted(&case.name())) {
-        let names: Vec<String> = cases.iter().map(|case| case.name()).collect();
+    if !cases.iter().any(|case| wanted(&case.network.name())) {
+        let names: Vec<String> = cases.iter().map(|case| case.network.name()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(super::none_matches(only, &names));
     }
-    cases.retain(|case| wanted(&case.name()));
+    cases.retain(|case| wanted(&case.network.name()));
     if let Some(failures) = failures {
         return rerouting(&cases, failures, seed, terminal);
     }
@@ -48,7 +49,7 @@ pub(super) fn run(
         rows: Vec::new(),
     };
     for case in &cases {
-        let watch = terminal.watch(&case.name());
+        let watch = terminal.watch(&case.network.name());
         let figure = case.measure(seed, watch.progress());
         drop(watch);
         report.rows.push(figure.map_err(Fault::input)?);
@@ -70,8 +71,8 @@ fn rerouting(
 ) -> Result<(), Fault> {
     let mut rows = Vec::new();
     for case in cases {
-        let watch = terminal.watch(&case.name());
-        let figure = case.reroute(failures, seed, watch.progress());
+        let watch = terminal.watch(&case.network.name());
+        let figure = case.network.reroute(failures, seed, watch.progress());
         drop(watch);
         rows.push(figure.map_err(Fault::input)?);
     }
@@ -206,6 +207,59 @@ fn describe_cyclic(report: &CyclicReport) -> String {
     format!(
         "{}share of {graphs} graphs with a cyclic buffer dependency, 5 links a switch, all shortest paths, one tag; seed {}\n",
         terminal::table(&header, &[1, 2, 3, 4, 5], &rows),
+        report.seed
+    )
+}
+
+#[derive(Serialize)]
+struct ThroughputReport {
+    table: u8,
+    seed: u64,
+    rows: Vec<ThroughputFigure>,
+}
+
+/// FC23's Table 3, the columns of throughput, with bounds that are within `gap` percent of each other.
+pub(super) fn throughput(gap: f64, seed: u64, terminal: &Terminal) -> Result<(), Fault> {
+    let watch = terminal.watch(&THROUGHPUT_NETWORK.name());
+    let rows = THROUGHPUT_NETWORK.throughput(gap / 100.0, seed, watch.progress());
+    drop(watch);
+    let report = ThroughputReport {
+        table: 3,
+        seed,
+        rows: rows.map_err(Fault::input)?,
+    };
+    terminal.result(&report, || describe_throughput(&report))
+}
+
+fn describe_throughput(report: &ThroughputReport) -> String {
+    let bounds = |found: &Throughput| format!("{:.3} to {:.3}", found.at_least, found.at_most);
+    let rows = report.rows.iter().map(|row| {
+        vec![
+            row.traffic.to_owned(),
+            bounds(&row.flattened),
+            format!("{:.2}", row.paper.flattened),
+            bounds(&row.trees),
+            format!("{:.2}", row.paper.trees),
+            format!("{:.1}", row.flattened.at_least / row.trees.at_most),
+            if row.agrees { "yes" } else { "no" }.to_owned(),
+            format!("{:.1}", row.seconds),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = [
+        "traffic",
+        "up and down",
+        "FC23",
+        "trees",
+        "FC23",
+        "times",
+        "agrees",
+        "s",
+    ];
+    format!(
+        "{}{}, seed {}: by which factor hosts' line rates can be carried; agrees: at least 1.42, 1.22, 0.51, and 2 to 10 times what trees carry\n",
+        terminal::table(&header, &[1, 2, 3, 4, 5, 7], &rows),
+        THROUGHPUT_NETWORK.name(),
         report.seed
     )
 }
