@@ -75,6 +75,8 @@ pub struct Router<'a> {
 struct Frame {
     node: u32,
     tried: u32,
+    /// How far the target is at least by way of these arcs.
+    bound: u16,
     /// The arc by which the search went on.
     by: Arc,
 }
@@ -342,34 +344,31 @@ impl<'a> Router<'a> {
         self.begin();
         self.visit(source);
         while let Some(&Frame {
-            node, mut tried, ..
+            node,
+            mut tried,
+            mut bound,
+            ..
         }) = self.stack.last()
         {
-            let label = i32::from(self.labels[node as usize]);
+            let label = self.labels[node as usize];
             let (place, mut next) = (self.place(node), None);
             while let Some(arc) = self.residual(&place, &mut tried) {
-                let beyond = self.labels[arc.to as usize];
-                if beyond != NEVER
-                    && i32::from(beyond) + arc.cost() == label
-                    && self.seen[arc.to as usize] != self.search
-                {
+                let over = self.over(arc);
+                if over == label && self.seen[arc.to as usize] != self.search {
                     next = Some(arc);
                     break;
                 }
+                bound = bound.min(over);
             }
             match (next, self.stack.last_mut()) {
                 (Some(arc), Some(frame)) => {
-                    (frame.tried, frame.by) = (tried, arc);
+                    (frame.tried, frame.bound, frame.by) = (tried, bound, arc);
                     if arc.to == goal {
                         return true;
                     }
                     self.visit(arc.to);
                 }
-                _ => {
-                    self.stack.pop();
-                    let bound = self.bound(node);
-                    self.relabel(node, bound);
-                }
+                _ => self.turn_back(node, bound),
             }
         }
         false
@@ -392,21 +391,29 @@ impl<'a> Router<'a> {
         self.stack.push(Frame {
             node,
             tried: 0,
+            bound: NEVER,
             by: Arc { to: node, kind },
         });
     }
 
-    /// How far a node is from the target at least, by the labels of those next to it.
-    fn bound(&self, node: u32) -> u16 {
-        let (place, mut best, mut tried) = (self.place(node), NEVER, 0);
-        while let Some(arc) = self.residual(&place, &mut tried) {
-            let beyond = self.labels[arc.to as usize];
-            if beyond != NEVER {
-                let bound = i32::from(beyond) + arc.cost();
-                best = best.min(u16::try_from(bound).unwrap_or(0));
+    /// Leaves a node whose arcs were all tried; labels beyond them were no less than it is now told.
+    fn turn_back(&mut self, node: u32, bound: u16) {
+        self.stack.pop();
+        self.relabel(node, bound);
+        if let Some(&Frame { by, .. }) = self.stack.last() {
+            let over = self.over(by);
+            if let Some(frame) = self.stack.last_mut() {
+                frame.bound = frame.bound.min(over);
             }
         }
-        best
+    }
+
+    /// How far the target is at least by way of an arc.
+    fn over(&self, arc: Arc) -> u16 {
+        match self.labels[arc.to as usize] {
+            NEVER => NEVER,
+            beyond => u16::try_from(i32::from(beyond) + arc.cost()).unwrap_or(0),
+        }
     }
 
     fn relabel(&mut self, node: u32, label: u16) {
