@@ -81,6 +81,12 @@ impl Acyclic {
         self.out[from as usize].contains(&to)
     }
 
+    /// Whether the arc is in the graph or could be added.
+    pub(super) fn admits(&mut self, from: u32, to: u32) -> bool {
+        let (low, high) = (self.position[to as usize], self.position[from as usize]);
+        low > high || (from != to && self.ahead(to, from, high).is_some())
+    }
+
     /// Moves what leads to `from` before what `to` leads to; `false` if `to` leads to `from`.
     fn make_room(&mut self, from: u32, to: u32, low: u32, high: u32) -> bool {
         let Some(ahead) = self.ahead(to, from, high) else {
@@ -175,6 +181,7 @@ mod tests {
             for (from, to, keep) in tries {
                 let known = arcs.contains(&(from, to));
                 prop_assert_eq!(graph.has(from, to), known);
+                prop_assert_eq!(graph.admits(from, to), known || !closes(&arcs, from, to));
                 let added = graph.add(from, to);
                 prop_assert_eq!(added, known || !closes(&arcs, from, to));
                 if added && !known {

@@ -15,6 +15,7 @@ use plan::failover::{Action, Failover, Origin, SwitchTable};
 use topology::{ArcId, Fabric, SwitchId, Topology};
 
 use super::FailoverError;
+use super::dependency::Chosen;
 use super::layering::{Links, at_least, fewest, order_of};
 use crate::cells::{Cells, Squares};
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
@@ -35,11 +36,12 @@ type Units = IndexMap<(SwitchId, ArcId), Ways, foldhash::fast::FixedState>;
 const MAX_CHANNELS: usize = 200;
 
 /// Puts every unit into a channel: the tables, whose rules for packets from hosts now give channels, and the tag rules; and how
-/// many channels there must be, as far as is known.
+/// many channels there must be, as far as is known. Where ways were chosen within channels, these are given.
 pub(super) fn channels(
     tables: &Tables,
     fabric: &Fabric,
     failover: Failover,
+    given: Option<&[Chosen]>,
     least: u8,
     options: &TaggerOptions,
 ) -> Result<(Failover, Tagged, usize), FailoverError> {
@@ -61,14 +63,19 @@ pub(super) fn channels(
             destination: failover.destinations[destination].describe(&tables.topology),
         });
     }
-    let (channel, count) = fewest(&links, &sets, usize::from(least));
+    let given = given.and_then(|chosen| as_given(&units, chosen));
+    let (channel, count) = fewest(&links, &sets, given, usize::from(least));
     if count > MAX_CHANNELS {
         return Err(FailoverError::Channels {
             needed: count,
             most: MAX_CHANNELS,
         });
     }
-    let bound = at_least(&links, &sets, &channel).max(1);
+    // One channel is enough just if all ways together close no cycle.
+    let together: BTreeSet<u32> = sets.iter().flatten().copied().collect();
+    let together: Vec<u32> = together.into_iter().collect();
+    let bound =
+        at_least(&links, &sets, &channel).max(if links.is_acyclic(&together) { 1 } else { 2 });
     let squares = Squares::new(fabric);
     let mut levels: Vec<Cells> = vec![squares.empty(); count.max(1)];
     among_hosts(fabric, &squares, &mut levels[0]);
@@ -90,6 +97,18 @@ pub(super) fn channels(
     let failover = give(fabric, failover, &chosen);
     let tagged = crate::tables(fabric, options, &levels)?;
     Ok((failover, tagged, bound))
+}
+
+/// The channels of all units as they were given, and how many there are; `None` if a unit has none.
+fn as_given(units: &[Units], chosen: &[Chosen]) -> Option<(Vec<u8>, usize)> {
+    let toward = units.iter().zip(chosen);
+    let channel = toward.flat_map(|(units, chosen)| units.keys().map(|key| chosen.get(key)));
+    let channel: Vec<u8> = channel.map(Option::<&u8>::copied).collect::<Option<_>>()?;
+    let count = channel
+        .iter()
+        .max()
+        .map_or(0, |&most| usize::from(most) + 1);
+    Some((channel, count))
 }
 
 /// The units of every destination with their ways; `None` if there are too many walks.

@@ -90,15 +90,18 @@ impl<'a> Links<'a> {
 }
 
 /// The layer of every unit, a set of pairs, such that the pairs of a layer close no cycle, and how many layers there are:
-/// as few as either method finds, but spread over `least` if there are fewer. No unit may be cyclic by itself.
-pub(super) fn fewest(links: &Links<'_>, units: &[Vec<u32>], least: usize) -> (Vec<u8>, usize) {
+/// as few as either method finds or are given, but spread over `least` if there are fewer. No unit may be cyclic by itself.
+pub(super) fn fewest(
+    links: &Links<'_>,
+    units: &[Vec<u32>],
+    given: Option<(Vec<u8>, usize)>,
+    least: usize,
+) -> (Vec<u8>, usize) {
     let by_cycles = layers(links, units, cut_cycles);
     let by_order = layers(links, units, cut_by_order);
-    let (mut layer, mut count) = if by_order.1 < by_cycles.1 {
-        by_order
-    } else {
-        by_cycles
-    };
+    let found = [Some(by_cycles), Some(by_order), given];
+    let fewest = found.into_iter().flatten().min_by_key(|(_, count)| *count);
+    let (mut layer, mut count) = fewest.unwrap_or_default();
     while count < least.min(units.len()) {
         spread(&mut layer, count);
         count += 1;
@@ -424,7 +427,7 @@ mod tests {
                 })
                 .collect();
             units.retain(|unit| links.is_acyclic(unit));
-            let (layer, count) = fewest(&links, &units, least);
+            let (layer, count) = fewest(&links, &units, None, least);
             prop_assert!(at_least(&links, &units, &layer) <= count);
             prop_assert!(count >= least.min(units.len()));
             for number in 0..count {

@@ -15,6 +15,7 @@ use topology::{ArcId, Fabric};
 
 use super::FailoverError;
 use super::channels::{MAX_WALKS, channels};
+use super::dependency::Chosen;
 use crate::{Carrier, Tagged, TaggerOptions, exact, single};
 
 /// How packets of failover tables are kept lossless.
@@ -60,10 +61,28 @@ pub fn lossless(
             let at_least = tagged.tags.len().min(2);
             (failover, tagged, at_least)
         }
-        Method::Channels(least) => channels(&tables, &fabric, failover, least, options)?,
+        Method::Channels(least) => channels(&tables, &fabric, failover, None, least, options)?,
     };
     tables.failover = Some(failover);
     Ok(with_tags(tables, method.name(), tagged, at_least, options))
+}
+
+/// Gives channels to the packets of failover tables whose ways were chosen within channels.
+pub(super) fn lossless_within(
+    mut tables: Tables,
+    chosen: &[Chosen],
+    least: u8,
+    options: &TaggerOptions,
+) -> Result<Tables, FailoverError> {
+    let Some(failover) = tables.failover.take() else {
+        return Err(FailoverError::NoTables);
+    };
+    let fabric = Fabric::new(&tables.topology);
+    let (failover, tagged, at_least) =
+        channels(&tables, &fabric, failover, Some(chosen), least, options)?;
+    tables.failover = Some(failover);
+    let method = Method::Channels(least).name();
+    Ok(with_tags(tables, method, tagged, at_least, options))
 }
 
 /// Puts lossless tags beside failover tables; at least so many of them are needed, as far as is known.

@@ -8,7 +8,7 @@
 //! | FCP | a number for the set of failures | [`sets`] |
 //! | EDST | the failed trees | [`packing`], [`trees`] (Algorithm 2) |
 //! | ADST | the failed trees | [`arborescences`], [`trees`] (Algorithm 3) |
-//! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`] (section 5.1) |
+//! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`], [`dependency`] (section 5.1) |
 //! | DF-EDST | a channel, if there are several | [`df_edst`] (section 5.2) |
 //!
 //! Any of them can have lossless tags that rise ([`lossless`]).
@@ -19,6 +19,7 @@
 mod arborescences;
 mod channels;
 mod compress;
+mod dependency;
 mod df_edst;
 mod index;
 mod layering;
@@ -58,7 +59,7 @@ pub use trees::TreeSet;
 
 use crate::{SchemeError, TaggerOptions};
 use df_edst::Channels;
-use lossless::with_tags;
+use lossless::{lossless_within, with_tags};
 use paths::Ways;
 
 /// Why there are no failover tables; each message says how to mend it.
@@ -246,13 +247,47 @@ pub fn lossless_failover(
         compress: options.compress && !late,
         ..options.clone()
     };
-    let mut tables = lossless(failover(topology, &plain)?, method, tagger)?;
+    let first = failover(topology, &plain).and_then(|tables| lossless(tables, method, tagger));
+    let mut tables = match method {
+        Method::Channels(least) if options.scheme == FailoverScheme::DfFi => {
+            within_channels(topology, &plain, first, least, tagger)?
+        }
+        _ => first?,
+    };
     if let (true, Some(failover)) = (late, &mut tables.failover) {
         compress_all(failover, &options.progress)?;
         let options = &mut tables.provenance.options;
         options.insert("compress".to_owned(), late.to_string());
     }
     Ok(tables)
+}
+
+/// Tables of DF-FI whose ways are chosen within as many channels as a switch has priorities, where the first need more or cannot
+/// have channels; the first if there are none.
+fn within_channels(
+    topology: &Topology,
+    options: &FailoverOptions,
+    first: Result<Tables, FailoverError>,
+    least: u8,
+    tagger: &TaggerOptions,
+) -> Result<Tables, FailoverError> {
+    let most = tagger.budget.lossless_priorities;
+    match &first {
+        Ok(tables) if tables.tagging.priorities.len() <= usize::from(most) => return first,
+        Ok(_) | Err(FailoverError::CyclicUnit { .. } | FailoverError::Channels { .. }) => {}
+        Err(_) => return first,
+    }
+    let network = Network::new(topology, options)?;
+    let Some((failover, chosen)) = dependency::plan(&network, most)? else {
+        return first;
+    };
+    let mut provenance = Provenance::ours(options.scheme.name(), "");
+    provenance.seed = options.seed;
+    provenance.options = options.describe();
+    let made = &mut provenance.options;
+    made.insert("within-channels".to_owned(), most.to_string());
+    let tables = Tables::failover_only(topology.clone(), provenance, failover);
+    lossless_within(tables, &chosen, least, tagger)
 }
 
 /// Computes failover tables of DF-EDST whose packets are lossless: a priority for each channel.
@@ -329,10 +364,10 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Plans every destination and gathers the rules switch by switch.
-    fn tables(&self) -> Result<Failover, FailoverError> {
+    /// Tables without rules.
+    fn empty(&self) -> Failover {
         let options = self.options;
-        let mut failover = Failover {
+        Failover {
             label: options.scheme.label(),
             output: options.output,
             claim: Claim {
@@ -342,7 +377,13 @@ impl<'a> Network<'a> {
             stack: options.stack,
             destinations: self.destinations.clone(),
             tables: vec![SwitchTable::default(); self.topology.switches().len()],
-        };
+        }
+    }
+
+    /// Plans every destination and gathers the rules switch by switch.
+    fn tables(&self) -> Result<Failover, FailoverError> {
+        let options = self.options;
+        let mut failover = self.empty();
         match options.scheme {
             FailoverScheme::Plinko | FailoverScheme::MplsFrr | FailoverScheme::DfFi => {
                 self.gather(&mut failover.tables, |destination| {

@@ -10,27 +10,83 @@ use plan::failover::{
     Action, Destination, LabelKind, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
 };
 use quantities::PortId;
-use topology::{ArcId, SwitchId};
+use topology::{ArcId, Fabric, SwitchId};
 
 use super::paths::{Failures, Ways};
 use super::{FailoverError, FailoverScheme, Network, PathPolicy, Placed};
 
 /// A route that packets turn onto at a switch.
-struct Route {
+#[derive(Clone)]
+pub(super) struct Route {
     /// The switch.
-    at: SwitchId,
+    pub(super) at: SwitchId,
     /// The way that its packets have come, the latest port first.
-    reverse: Vec<u8>,
+    pub(super) reverse: Vec<u8>,
+    /// How many failures its packets have met.
+    pub(super) level: u8,
     /// The route that they have followed so far (MPLS-FRR).
-    followed: u32,
+    pub(super) followed: u32,
     /// The number of this route (MPLS-FRR).
-    number: u32,
+    pub(super) number: u32,
     /// Ports of the switch that have failed.
-    down: PortMask,
+    pub(super) down: PortMask,
     /// Everything that has failed.
-    failures: Failures,
-    /// The way on.
-    path: Vec<ArcId>,
+    pub(super) failures: Failures,
+    /// The way on; none if packets are dropped.
+    pub(super) path: Vec<ArcId>,
+}
+
+impl Route {
+    /// A route for packets from hosts, without a way yet.
+    pub(super) fn from_host(at: SwitchId) -> Self {
+        Self {
+            at,
+            reverse: vec![],
+            level: 0,
+            followed: 0,
+            number: 0,
+            down: PortMask::EMPTY,
+            failures: Failures::default(),
+            path: vec![],
+        }
+    }
+
+    /// The route, without a way yet, of packets that find this hop of the route failed.
+    pub(super) fn turned_at(&self, network: &Network<'_>, homes: &[SwitchId], hop: usize) -> Self {
+        let fabric = &network.fabric;
+        let arc = self.path[hop];
+        let taken = fabric.arc(arc);
+        let come = self.path[..hop].iter().rev();
+        let come = come.map(|&arc| byte(fabric.arc(arc).in_port));
+        let (followed, down) = match hop {
+            0 => (self.followed, self.down),
+            _ => (self.number, PortMask::EMPTY),
+        };
+        Self {
+            at: taken.from,
+            reverse: come.chain(self.reverse.iter().copied()).collect(),
+            level: self.level + 1,
+            followed,
+            number: 0,
+            down: down.with(taken.out_port),
+            failures: (self.failures).and(fabric, arc, network.options.protect, homes),
+            path: vec![],
+        }
+    }
+
+    /// The links that its packets have crossed, the last first.
+    pub(super) fn crossed(&self, fabric: &Fabric) -> Vec<ArcId> {
+        let mut crossed = Vec::new();
+        let mut at = self.at;
+        for &port in &self.reverse {
+            let Some(back) = fabric.arc_at(at, PortId::new(u16::from(port))) else {
+                break;
+            };
+            crossed.push(fabric.reverse(back));
+            at = fabric.arc(back).to;
+        }
+        crossed
+    }
 }
 
 /// Plans one destination.
@@ -38,15 +94,7 @@ pub(super) fn plan(
     network: &Network<'_>,
     destination: &Destination,
 ) -> Result<Vec<Placed>, FailoverError> {
-    let mut planner = Planner {
-        network,
-        code: destination.code,
-        ways: network.ways(destination),
-        common: vec![IndexMap::default(); network.fabric.switch_count()],
-        rules: Vec::new(),
-        routes: 0,
-        longest: 0,
-    };
+    let mut planner = Planner::new(network, destination);
     let mut level = planner.defaults();
     for _ in 0..network.options.resilience {
         let mut next = Vec::new();
@@ -58,15 +106,27 @@ pub(super) fn plan(
     if network.options.drops_beyond() {
         level.iter().for_each(|route| planner.end(route));
     }
-    let stack = network.options.stack;
-    if planner.longest > usize::from(stack) {
-        return Err(FailoverError::Stack {
-            resilience: network.options.resilience,
-            needed: planner.longest,
-            stack,
-        });
+    planner.finish()
+}
+
+/// The rules of all routes to a destination, for schemes whose rules match the way that a packet has come.
+pub(super) fn rules_of(
+    network: &Network<'_>,
+    destination: &Destination,
+    routes: &[Route],
+) -> Result<Vec<Placed>, FailoverError> {
+    let mut planner = Planner::new(network, destination);
+    for route in routes {
+        if route.path.is_empty() {
+            planner.drop_at(route);
+            continue;
+        }
+        planner.install(route);
+        if network.options.drops_beyond() && route.level == network.options.resilience {
+            planner.end(route);
+        }
     }
-    Ok(planner.rules)
+    planner.finish()
 }
 
 type Common = IndexMap<Box<[ArcId]>, u32, foldhash::fast::FixedState>;
@@ -82,7 +142,32 @@ struct Planner<'a> {
     longest: usize,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(network: &'a Network<'a>, destination: &Destination) -> Self {
+        Self {
+            network,
+            code: destination.code,
+            ways: network.ways(destination),
+            common: vec![IndexMap::default(); network.fabric.switch_count()],
+            rules: Vec::new(),
+            routes: 0,
+            longest: 0,
+        }
+    }
+
+    /// The rules, if the header has room for the ways.
+    fn finish(self) -> Result<Vec<Placed>, FailoverError> {
+        let (resilience, stack) = (self.network.options.resilience, self.network.options.stack);
+        if self.longest > usize::from(stack) {
+            return Err(FailoverError::Stack {
+                resilience,
+                needed: self.longest,
+                stack,
+            });
+        }
+        Ok(self.rules)
+    }
+
     /// The routes that are followed while nothing fails.
     fn defaults(&mut self) -> Vec<Route> {
         let mut routes = Vec::new();
@@ -90,50 +175,16 @@ impl Planner<'_> {
             if self.ways.homes.contains(&source) {
                 continue;
             }
-            let start = Route {
-                at: source,
-                reverse: vec![],
-                followed: 0,
-                number: 0,
-                down: PortMask::EMPTY,
-                failures: Failures::default(),
-                path: vec![],
-            };
-            routes.extend(self.complete(start));
+            routes.extend(self.complete(Route::from_host(source)));
         }
         routes
     }
 
     /// Backup routes for every hop of a route.
     fn protect(&mut self, route: &Route, next: &mut Vec<Route>) {
-        let fabric = &self.network.fabric;
-        let mut reverse = route.reverse.clone();
-        for (hop, &arc) in route.path.iter().enumerate() {
-            let taken = fabric.arc(arc);
-            let failures =
-                route
-                    .failures
-                    .and(fabric, arc, self.network.options.protect, &self.ways.homes);
-            let start = Route {
-                at: taken.from,
-                reverse: reverse.clone(),
-                followed: if hop == 0 {
-                    route.followed
-                } else {
-                    route.number
-                },
-                number: 0,
-                down: if hop == 0 {
-                    route.down
-                } else {
-                    PortMask::EMPTY
-                }
-                .with(taken.out_port),
-                failures,
-                path: vec![],
-            };
+        for hop in 0..route.path.len() {
+            let start = route.turned_at(self.network, &self.ways.homes, hop);
             next.extend(self.complete(start));
-            reverse.insert(0, byte(taken.in_port));
         }
     }
 
@@ -171,8 +222,7 @@ impl Planner<'_> {
                 .shortest_beside(route.at, &route.failures, &crossed)
         });
         let Some(path) = path else {
-            let rule = self.rule(&route.reverse, route.followed, PortMask::EMPTY, route.down);
-            self.rules.push((route.at, rule(Action::Drop)));
+            self.drop_at(&route);
             return None;
         };
         self.routes += 1;
@@ -185,20 +235,16 @@ impl Planner<'_> {
 
     /// The links that a packet which turns onto a route must not cross again (DF-FI): those that it has crossed.
     fn crossed(&self, route: &Route) -> Vec<ArcId> {
-        let mut crossed = Vec::new();
-        if self.network.options.scheme != FailoverScheme::DfFi {
-            return crossed;
+        match self.network.options.scheme {
+            FailoverScheme::DfFi => route.crossed(&self.network.fabric),
+            _ => Vec::new(),
         }
-        let fabric = &self.network.fabric;
-        let mut at = route.at;
-        for &port in &route.reverse {
-            let Some(back) = fabric.arc_at(at, PortId::new(u16::from(port))) else {
-                break;
-            };
-            crossed.push(fabric.reverse(back));
-            at = fabric.arc(back).to;
-        }
-        crossed
+    }
+
+    /// Drops the packets of a route that has no way.
+    fn drop_at(&mut self, route: &Route) {
+        let rule = self.rule(&route.reverse, route.followed, PortMask::EMPTY, route.down);
+        self.rules.push((route.at, rule(Action::Drop)));
     }
 
     /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch after it.
