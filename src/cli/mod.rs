@@ -8,6 +8,7 @@ mod words;
 
 mod agent;
 mod bench;
+mod buffers;
 mod build;
 mod check;
 mod completions;
@@ -17,6 +18,7 @@ mod demo;
 mod drift;
 mod drill;
 mod emulate;
+mod entries;
 mod man;
 mod measure;
 mod p4;
@@ -82,6 +84,10 @@ enum Command {
     Measure(measure::Measure),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
+    /// List what the switches of a build directory hold, as a table or CSV.
+    Entries(entries::Entries),
+    /// Tell what buffers a build's lossless priorities want: thresholds, and headroom port by port.
+    Buffers(buffers::Buffers),
     /// Tell what every target can do: priorities, ports, stages, TCAM, what its API offers.
     Targets(targets::Targets),
     /// Bring running switches to what a build directory says, or back, over P4Runtime.
@@ -175,6 +181,8 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::Build(build) => build.run(&given, &terminal),
+        Command::Entries(entries) => entries.run(&given, &terminal),
+        Command::Buffers(buffers) => buffers.run(&given, &terminal),
         Command::Targets(targets) => targets.run(&terminal),
         Command::Push(push) => push.run(&terminal),
         Command::Drift(drift) => drift.run(&terminal),

@@ -7,6 +7,7 @@ mod command_line;
 mod conform;
 mod documents;
 mod edited;
+mod entries;
 mod help;
 mod output;
 mod p4_tools;

@@ -97,6 +97,21 @@ const ALL: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "entries",
+        &[
+            "switchwright entries build --switch leaf1 --table ingress.classify",
+            "switchwright entries build --format csv -o entries.csv",
+        ],
+    ),
+    (
+        "buffers",
+        &[
+            "switchwright buffers build --format csv -o buffers.csv",
+            "switchwright buffers build --switch leaf1 --format lossless -o leaf1.yaml",
+            "switchwright buffers build --json",
+        ],
+    ),
+    (
         "targets",
         &["switchwright targets", "switchwright targets --json"],
     ),

@@ -51,6 +51,12 @@ impl Alpha {
         ((1.0..=1_048_576.0).contains(&scaled)).then_some(Self(scaled as u32))
     }
 
+    /// The share as a number.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        f64::from(self.0) / 1024.0
+    }
+
     /// So much of what is free.
     #[must_use]
     pub const fn of(self, free: u64) -> u64 {

@@ -133,6 +133,11 @@ pub fn allow_lateness(config: &mut BufferConfig, lateness: Nanos) {
     }
 }
 
+/// The longest frame of a plan's hosts, in bytes.
+pub(super) fn longest_frame(plan: &CheckedPlan) -> u64 {
+    plan.tables().budget.mtu.get().max(USUAL_PACKET.into())
+}
+
 /// A switch of a plan, as a process: at the rates of its links, or at this one.
 ///
 /// # Errors
@@ -142,8 +147,8 @@ pub fn lossless_of_plan(
     switch: SwitchId,
     rate: Option<BitRate>,
 ) -> Result<BufferConfig, ScenarioError> {
-    let longest = plan.tables().budget.mtu.get().max(USUAL_PACKET.into());
     let spec = SwitchSpec::default();
+    let longest = longest_frame(plan);
     let mut config = of_plan(plan, &spec, rate.map(Speed), switch, longest)?;
     allow_lateness(&mut config, USUAL_LATENESS);
     Ok(config)

@@ -27,6 +27,7 @@ mod report;
 mod routing;
 mod scenario;
 mod sender;
+mod settings;
 mod setup;
 mod start;
 mod world;
@@ -56,6 +57,7 @@ pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
     SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
 };
+pub use settings::{PortBuffer, SwitchBuffer};
 pub use world::Losses;
 
 use live::Live;

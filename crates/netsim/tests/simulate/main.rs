@@ -4,6 +4,7 @@
 
 mod failover;
 mod lossless;
+mod settings;
 mod shares;
 
 use netsim::embedded::Network;

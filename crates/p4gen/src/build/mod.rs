@@ -6,6 +6,7 @@
 
 mod digest;
 mod directory;
+mod held;
 mod manifest;
 mod page;
 mod report;
@@ -23,6 +24,7 @@ use topology::{SwitchId, Topology};
 
 pub use digest::Digest;
 pub use directory::DirectoryError;
+pub use held::HeldError;
 pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError};
 pub use report::BuildReport;
 

@@ -23,6 +23,7 @@ pub mod commands;
 mod device_ports;
 mod model;
 mod resolve;
+mod rows;
 pub mod runtime_json;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use model::{
     ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Name,
     Replica, SwitchEntries, TableEntry,
 };
+pub use rows::{Row, RowKind, rows};
 
 /// Why entries do not fit a program, cannot be written in a format, or cannot be read from it.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,176 @@
+//! Entries as rows of text: what people read and filter, and what spreadsheets take (CSV).
+
+use serde::Serialize;
+
+use super::{ActionCall, EntryAction, Key, MatchValue, Replica, SwitchEntries, value_text};
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// An entry of a table.
+    Entry,
+    /// What a table does with packets that match no entry.
+    Default,
+    /// A member of an action profile.
+    Member,
+    /// A group of an action selector.
+    Group,
+    /// A multicast group.
+    Multicast,
+    /// A clone session.
+    Clone,
+}
+
+/// One entry in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Name of the switch.
+    pub switch: String,
+    /// What it is.
+    pub kind: RowKind,
+    /// Its table or action profile; empty for multicast groups and clone sessions.
+    pub table: String,
+    /// `field=value`, joined by spaces; keys that are left out match everything. The id where there are no keys.
+    #[serde(rename = "match")]
+    pub matches: String,
+    /// The largest wins; nothing where the table has no priorities.
+    pub priority: Option<i32>,
+    /// Name of the action, `member` or `group`; empty for what has only copies or members.
+    pub action: String,
+    /// `parameter=value`, joined by spaces; the ids of members, or the copies as `port/instance`.
+    pub parameters: String,
+}
+
+impl Row {
+    /// The names of the columns, in the order of [`Row::cells`].
+    pub const COLUMNS: [&'static str; 7] = [
+        "switch",
+        "kind",
+        "table",
+        "match",
+        "priority",
+        "action",
+        "parameters",
+    ];
+
+    /// The columns as text.
+    #[must_use]
+    pub fn cells(&self) -> [String; 7] {
+        [
+            self.switch.clone(),
+            self.kind.name().to_owned(),
+            self.table.clone(),
+            self.matches.clone(),
+            self.priority
+                .map_or_else(String::new, |priority| priority.to_string()),
+            self.action.clone(),
+            self.parameters.clone(),
+        ]
+    }
+}
+
+impl RowKind {
+    /// Its name in a cell.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Default => "default",
+            Self::Member => "member",
+            Self::Group => "group",
+            Self::Multicast => "multicast",
+            Self::Clone => "clone",
+        }
+    }
+}
+
+/// All that a switch gets: entries of tables, members, groups, multicast groups, clone sessions, in this order.
+#[must_use]
+pub fn rows(entries: &SwitchEntries) -> Vec<Row> {
+    let row = |kind, table: &str, matches: String| Row {
+        switch: entries.switch.clone(),
+        kind,
+        table: table.to_owned(),
+        matches,
+        priority: None,
+        action: String::new(),
+        parameters: String::new(),
+    };
+    let tables = entries.tables.iter().map(|entry| {
+        let kind = match entry.is_default {
+            true => RowKind::Default,
+            false => RowKind::Entry,
+        };
+        let (action, parameters) = action(&entry.action);
+        Row {
+            priority: entry.priority,
+            action,
+            parameters,
+            ..row(kind, &entry.table, joined(entry.keys.iter().map(key)))
+        }
+    });
+    let members = entries.members.iter().map(|member| Row {
+        action: member.action.action.to_string(),
+        parameters: arguments(&member.action),
+        ..row(RowKind::Member, &member.profile, member.id.to_string())
+    });
+    let groups = entries.groups.iter().map(|group| Row {
+        parameters: joined(group.members.iter().map(u32::to_string)),
+        ..row(RowKind::Group, &group.profile, group.id.to_string())
+    });
+    let multicast = entries.multicast_groups.iter().map(|group| Row {
+        parameters: copies(&group.replicas),
+        ..row(RowKind::Multicast, "", group.id.to_string())
+    });
+    let clones = entries.clone_sessions.iter().map(|session| Row {
+        parameters: copies(&session.replicas),
+        ..row(RowKind::Clone, "", session.id.to_string())
+    });
+    let rest = members.chain(groups).chain(multicast).chain(clones);
+    tables.chain(rest).collect()
+}
+
+fn joined(words: impl Iterator<Item = String>) -> String {
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A key as P4 writes sets of values: `value`, `value/length`, `value&&&mask`, `low..high`.
+fn key(key: &Key) -> String {
+    use value_text::hexadecimal;
+    let value = match &key.value {
+        MatchValue::Exact(value) | MatchValue::Optional(value) => text(value),
+        MatchValue::Lpm { value, prefix_len } => format!("{}/{prefix_len}", text(value)),
+        MatchValue::Ternary { value, mask } => {
+            format!("{}&&&{}", hexadecimal(value), hexadecimal(mask))
+        }
+        MatchValue::Range { low, high } => format!("{}..{}", text(low), text(high)),
+    };
+    format!("{}={value}", key.field)
+}
+
+fn text(bits: &p4runtime::Bits) -> String {
+    value_text::address(bits).unwrap_or_else(|| value_text::decimal(bits))
+}
+
+fn action(action: &EntryAction) -> (String, String) {
+    match action {
+        EntryAction::Direct(call) => (call.action.to_string(), arguments(call)),
+        EntryAction::Member(id) => ("member".to_owned(), id.to_string()),
+        EntryAction::Group(id) => ("group".to_owned(), id.to_string()),
+    }
+}
+
+fn arguments(call: &ActionCall) -> String {
+    let argument =
+        |(name, value): &(super::Name, p4runtime::Bits)| format!("{name}={}", text(value));
+    joined(call.params.iter().map(argument))
+}
+
+fn copies(replicas: &[Replica]) -> String {
+    joined(
+        replicas
+            .iter()
+            .map(|copy| format!("{}/{}", copy.port, copy.instance)),
+    )
+}

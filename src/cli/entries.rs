@@ -1,0 +1,102 @@
+//! `switchwright entries`: what every switch of a build directory holds, as a table or CSV.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use p4gen::build::BuildDirectory;
+use p4gen::entries::{Row, rows};
+use serde::Serialize;
+
+use super::fault::{Context, Fault};
+use super::given::Given;
+use super::terminal::{self, Terminal};
+
+/// Arguments of `switchwright entries`.
+#[derive(Debug, Args)]
+pub(super) struct Entries {
+    /// The build directory.
+    directory: String,
+    /// Of this switch only; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    switch: Vec<String>,
+    /// Of this table or action profile only; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    table: Vec<String>,
+    /// How they are written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The file to write [default: standard output]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "-",
+        hide_default_value = true
+    )]
+    output: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table for people.
+    Text,
+    /// Comma-separated values, for spreadsheets and scripts.
+    Csv,
+}
+
+/// What `entries --json` prints.
+#[derive(Serialize)]
+struct Figures {
+    entries: Vec<Row>,
+}
+
+impl Entries {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if terminal.json {
+            given.refuse_all(&["format", "output"], "with `--json`")?;
+        }
+        let directory = BuildDirectory::open(Path::new(&self.directory)).map_err(Fault::input)?;
+        let entries = directory.entries(&self.switch).input(&self.directory)?;
+        let mut found: Vec<Row> = entries.iter().flat_map(rows).collect();
+        self.refuse_unknown_tables(&found)?;
+        if !self.table.is_empty() {
+            found.retain(|row| self.table.contains(&row.table));
+        }
+        if terminal.json {
+            return terminal.result(&Figures { entries: found }, String::new);
+        }
+        let text = match self.format {
+            Format::Text => as_table(&found),
+            Format::Csv => as_csv(&found).input("entries as CSV")?,
+        };
+        terminal::write(&self.output, &text)
+    }
+
+    /// Refuses tables of which these switches hold nothing.
+    fn refuse_unknown_tables(&self, found: &[Row]) -> Result<(), Fault> {
+        let tables: BTreeSet<&str> = found.iter().map(|row| row.table.as_str()).collect();
+        let unknown = |name: &&String| name.is_empty() || !tables.contains(name.as_str());
+        let Some(name) = self.table.iter().find(unknown) else {
+            return Ok(());
+        };
+        let tables: Vec<&str> = tables.into_iter().filter(|name| !name.is_empty()).collect();
+        Err(Fault::input(format!("`{name}` has no entry here"))
+            .help(format!("there are entries of {}", tables.join(", "))))
+    }
+}
+
+fn as_table(rows: &[Row]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.cells().to_vec()).collect();
+    terminal::table(&Row::COLUMNS, &[4], &rows)
+}
+
+fn as_csv(rows: &[Row]) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(Row::COLUMNS)?;
+    for row in rows {
+        writer.write_record(row.cells())?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
