@@ -118,9 +118,6 @@ enum Command {
     Bench(bench::Bench),
     /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
-    /// What a switch starts to build programs that clients push: order on standard input, answer on standard output.
-    #[command(name = switch::BUILD, hide = true)]
-    BuildPipeline,
     /// Print a completion script for your shell.
     Completions(completions::Completions),
     /// Write the manual: a page for every command.
@@ -163,6 +160,14 @@ fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// Runs the command line and tells the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    // What a switch starts to build programs that clients push: order on standard input, answer on standard output. It is no
+    // command, for nobody types it.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == switch::BUILD)
+    {
+        return switchd::server::build::child::main();
+    }
     let (cli, given) = match parse(as_called(std::env::args_os())) {
         Ok(parsed) => parsed,
         Err(told) => return tell(&told),
@@ -171,9 +176,6 @@ pub fn main() -> ExitCode {
         json: cli.global.json,
         quiet: cli.global.quiet,
     };
-    if matches!(cli.command, Command::BuildPipeline) {
-        return switchd::server::build::child::main();
-    }
     start_log(cli.global.verbose);
     let done = match cli.command {
         Command::Topo(topo) => topo.run(&given, &terminal),
@@ -190,7 +192,7 @@ pub fn main() -> ExitCode {
         Command::Agent(agent) => agent.run(&terminal),
         Command::Drill(drill) => drill.run(&terminal),
         Command::Trace(trace) => trace.run(&given, &terminal),
-        Command::Simulate(simulate) => simulate.run(&terminal),
+        Command::Simulate(simulate) => simulate.run(&given, &terminal),
         Command::Emulate(emulate) => emulate.run(&terminal),
         Command::Status(status) => status.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
@@ -200,8 +202,6 @@ pub fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(&terminal),
-        // It was run above: it has an exit status of its own.
-        Command::BuildPipeline => Ok(()),
     };
     status_of(done.and_then(|()| terminal::lost()), terminal.json)
 }

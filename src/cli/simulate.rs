@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::check;
 use super::fault::{Context, Fault};
+use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use crate::measure::timed;
@@ -76,7 +77,10 @@ impl From<Transport> for TransportSpec {
 }
 
 impl Simulate {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if terminal.json {
+            given.refuse_all(&["show"], "with `--json`, which has all flows")?;
+        }
         let Some(name) = &self.scenario else {
             return list(terminal);
         };

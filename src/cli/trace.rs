@@ -72,6 +72,9 @@ impl Trace {
         if self.fail.is_empty() {
             given.refuse_all(&["routing"], "without `--fail`")?;
         }
+        if terminal.json {
+            given.refuse_all(&["brief"], "with `--json`, which has everything")?;
+        }
         let network = self.network(given, terminal)?;
         let walk = self.walk(network)?;
         let delivered = matches!(&walk.end, WalkEnd::Delivered { host } if *host == self.to);

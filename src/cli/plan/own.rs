@@ -39,9 +39,11 @@ fn owners(option: &str) -> &'static [Scheme] {
         "source_routes" | "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
         "default_tree" => &[Edst, Adst],
         "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
-        "hop_by_hop" | "resilience" | "multipath" | "stack" => {
+        "hop_by_hop" | "resilience" | "multipath" => {
             &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst]
         }
+        // Packets on trees carry no hops.
+        "stack" => &[Plinko, Fcp, MplsFrr, DfFi],
         _ => &[],
     }
 }

@@ -131,7 +131,7 @@ pub(super) struct Target {
     /// The key of the server's certificate (PEM).
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(super) grpc_server_key: Option<PathBuf>,
-    /// Certificates that vouch for clients (PEM).
+    /// Certificates that vouch for clients (PEM); needs --grpc-server-with-client-auth.
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(super) grpc_server_cacert: Option<PathBuf>,
     /// Clients must show a certificate; needs --grpc-server-cacert.
@@ -268,6 +268,12 @@ impl Switch {
                 "--grpc-server-cacert means nothing where calls are not encrypted",
             )
             .help("give --grpc-server-cert and --grpc-server-key too, or leave it out"));
+        }
+        if self.target.grpc_server_cacert.is_some() && !self.target.grpc_server_with_client_auth {
+            return Err(Fault::input(
+                "--grpc-server-cacert means nothing where clients need no certificate",
+            )
+            .help("give --grpc-server-with-client-auth too, or leave it out"));
         }
         if let Some(port) = self.target.drop_port.filter(|port| *port != 511) {
             return Err(Fault::input(format!(
@@ -517,6 +523,7 @@ mod tests {
             "switch --no-p4 -- --load-modules x.so",
             "switch --no-p4 --restore-state x",
             "switch --no-p4 --grpc-server-cacert x",
+            "switch --no-p4 --grpc-server-cert x --grpc-server-key x --grpc-server-cacert x",
         ] {
             assert!(read(line).settle().is_err(), "{line}");
         }
