@@ -41,7 +41,8 @@ fn interval(text: &str) -> Result<f64, String> {
 /// What `drift --json` prints.
 #[derive(Serialize)]
 struct Figures<'a> {
-    drifted: bool,
+    /// Whether a switch no longer holds what it should; `null` where none does that was reached, and not all were.
+    drifted: Option<bool>,
     switches: usize,
     drifts: &'a BTreeSet<Drift>,
 }
@@ -76,7 +77,7 @@ impl DriftCommand {
         bar.finish_and_clear();
         let drifts = drifts(&surveys, &desired);
         let figures = Figures {
-            drifted: !drifts.is_empty(),
+            drifted: drifted(&drifts),
             switches: surveys.len(),
             drifts: &drifts,
         };
@@ -98,6 +99,14 @@ impl DriftCommand {
             Err(Fault::shown(Status::Failed))
         }
     }
+}
+
+/// Whether there is drift, as far as the switches could be asked.
+fn drifted(drifts: &BTreeSet<Drift>) -> Option<bool> {
+    let silent = |drift: &Drift| drift.kind == DriftKind::Unreachable;
+    let found = drifts.iter().any(|drift| !silent(drift));
+    let all_asked = !drifts.iter().any(silent);
+    (found || all_asked).then_some(found)
 }
 
 fn line(drift: &Drift) -> String {

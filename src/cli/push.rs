@@ -462,7 +462,8 @@ fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
 /// What `push --diff --json` prints.
 #[derive(Serialize)]
 struct DiffFigures {
-    differs: bool,
+    /// Whether a switch holds something else; `null` where none does that was reached, and not all were.
+    differs: Option<bool>,
     switches: Vec<SwitchDiffFigures>,
 }
 
@@ -488,8 +489,9 @@ fn show_diff(desired: &Desired, surveys: &[Survey], terminal: &Terminal) -> Resu
             .as_ref()
             .is_ok_and(|(_, diff)| !diff.is_empty())
     });
+    let all_reached = surveys.iter().all(|survey| survey.found.is_ok());
     let figures = DiffFigures {
-        differs,
+        differs: (differs || all_reached).then_some(differs),
         switches: surveys
             .iter()
             .map(|survey| diff_figures(desired, survey))

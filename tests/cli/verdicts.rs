@@ -91,6 +91,7 @@ fn prepare(at: &Path) {
         "plan ring.json --scheme edst --trees 1 -o edst.json",
         "plan jellyfish.json --scheme df-fi -o df-fi.json",
         "build tagger.json -o build",
+        "topo ring 4097 -o long.json",
     ] {
         let output = run(at, line);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -168,6 +169,7 @@ fn no_verdict_is_a_constant() {
                 "--from h1 --to h3 --fail s1-s2 --fail s1-s4",
             ],
         ),
+        ("topo show", &["ring.json", "long.json"]),
         ("p4 check", &["build/p4/tagger.p4", "wrong.p4"]),
         (
             "simulate --scenario three-flows",

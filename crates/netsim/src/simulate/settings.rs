@@ -142,7 +142,9 @@ impl LosslessFile {
         if let Some(buffer) = self.switch.buffer {
             text += &format!("switch: {{ buffer: {}B }}\n", buffer.0.get());
         }
-        text += "ports:\n";
+        if !self.ports.is_empty() {
+            text += "ports:\n";
+        }
         for (port, own) in &self.ports {
             let speed = own.rate.unwrap_or(self.rate);
             let length = own.length.unwrap_or(self.length);
