@@ -13,7 +13,7 @@ use topology::generate::{
     Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
     Ring, ThreeLayerClos, ThreeNode,
 };
-use topology::import::{self, ImportFormat, ImportOptions};
+use topology::import::{self, ImportOptions, Imported};
 
 use super::fault::{Context, Fault};
 use super::given::Given;
@@ -385,7 +385,13 @@ impl ImportArgs {
             ..ImportOptions::default()
         };
         let imported = import::import(&text, &options).input(&self.file)?;
-        if !matches!(imported.format, ImportFormat::GraphMl | ImportFormat::Csv) {
+        // With hosts of its own, a file gives the same network whatever their number was to be.
+        let other = ImportOptions {
+            hosts_per_node: u16::from(options.hosts_per_node == 0),
+            ..options
+        };
+        let same = |other: Imported| other.topology == imported.topology;
+        if given.has("hosts") && import::import(&text, &other).is_ok_and(same) {
             let reason = format!(
                 "for a {}: it is for GraphML, which knows no hosts, and CSV without any",
                 imported.format

@@ -9,6 +9,7 @@ mod documents;
 mod edited;
 mod entries;
 mod help;
+mod idle;
 mod output;
 mod p4_tools;
 mod verdicts;

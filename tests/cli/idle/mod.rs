@@ -1,0 +1,179 @@
+//! No option is idle: every option of every command that runs by itself changes what the command prints or writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// `LINE | LINE WITH AN OPTION`; lines that begin with `#` are comments.
+const TABLE: &str = include_str!("table.txt");
+
+/// Options that are in no row, and why.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("check --seed", "what is drawn at random need not differ"),
+    ("measure --seed", "what is drawn at random need not differ"),
+    (
+        "simulate --seed",
+        "scenarios that leave nothing to chance do not ask for it",
+    ),
+    ("buffers --format", "the value `lossless` writes one switch"),
+];
+
+/// Commands whose options the table has, all of them.
+const COMMANDS: &[&str] = &[
+    "topo three-node",
+    "topo line",
+    "topo ring",
+    "topo clos",
+    "topo fat-tree",
+    "topo egft",
+    "topo bcube",
+    "topo jellyfish",
+    "topo flattened-clos",
+    "topo xpander",
+    "topo import",
+    "topo show",
+    "check",
+    "measure",
+    "build",
+    "entries",
+    "buffers",
+    "targets",
+    "trace",
+    "simulate",
+    "p4 check",
+    "p4 info",
+    "p4 ir",
+    "p4 explain",
+    "completions",
+    "man",
+];
+
+fn run(at: &Path, line: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(line.split(' '))
+        .current_dir(at)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let words = [output.stdout, output.stderr].concat();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&words).into_owned(),
+    )
+}
+
+/// Makes what the rows read.
+fn fixtures(at: &Path) {
+    for line in [
+        "topo clos --leaves 2 --spines 2 --hosts 2 -o clos.json",
+        "topo clos --leaves 2 --spines 2 --hosts 1 -o thin.json",
+        "topo ring 4 -o ring.json",
+        "plan clos.json -o plan.json",
+        "plan ring.json --scheme plinko -o failover.json",
+        "plan clos.json --class gold:1 --class silver:0 -o classes.json",
+        "build plan.json -o build",
+        "build classes.json -o classes",
+    ] {
+        let (status, words) = run(at, line);
+        assert_eq!(status, Some(0), "{line}: {words}");
+    }
+    let plan = fs::read_to_string(at.join("plan.json")).unwrap();
+    let tight = plan.replace("\"buffer\":12582912", "\"buffer\":1");
+    assert_ne!(plan, tight);
+    fs::write(at.join("tight.json"), tight).unwrap();
+    fs::write(at.join("links.csv"), "a,b\nx,y\ny,z\nz,x\n").unwrap();
+    fs::write(at.join("ports.json"), "{\"leaf1\": {\"1\": 128}}").unwrap();
+}
+
+/// All files below a folder, by path.
+fn files(at: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(at).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, into);
+        } else {
+            into.insert(path.display().to_string(), fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// What a line does: its status, its words but for times, and the files that it leaves.
+#[derive(Debug, PartialEq)]
+struct Outcome(Option<i32>, String, BTreeMap<String, Vec<u8>>);
+
+fn outcome(at: &Path, before: &BTreeMap<String, Vec<u8>>, line: &str) -> Outcome {
+    let (status, words) = run(at, line);
+    let timed =
+        |line: &&str| line.contains("seconds") || line.contains(" in  ") || line.ends_with(" s");
+    let words: Vec<&str> = words.lines().filter(|line| !timed(line)).collect();
+    let mut left = BTreeMap::new();
+    files(at, &mut left);
+    left.retain(|path, bytes| before.get(path) != Some(bytes));
+    for path in left.keys() {
+        fs::remove_file(path).unwrap();
+    }
+    Outcome(status, words.join("\n"), left)
+}
+
+/// The long options of a command, but those of every command.
+fn options(at: &Path, command: &str) -> BTreeSet<String> {
+    let (_, help) = run(at, &format!("{command} --help"));
+    let everywhere = ["--json", "--quiet", "--verbose", "--help", "--version"];
+    let long = |line: &str| {
+        let line = line.trim_start();
+        let line = line.strip_prefix('-')?;
+        let from = if line.starts_with('-') {
+            0
+        } else {
+            line.find(" --")? + 2
+        };
+        let name = line[from..].trim_start_matches('-');
+        let end = name.find([' ', '[', '=']).unwrap_or(name.len());
+        Some(format!("--{}", &name[..end]))
+    };
+    let found = help.lines().filter_map(long);
+    found
+        .filter(|name| !everywhere.contains(&name.as_str()))
+        .collect()
+}
+
+#[test]
+fn every_option_changes_something() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fixtures(at);
+    let mut before = BTreeMap::new();
+    files(at, &mut before);
+    let mut idle = Vec::new();
+    let mut tried = BTreeSet::new();
+    for row in TABLE.lines().filter(|row| !row.starts_with('#')) {
+        let (plain, other) = row.split_once(" | ").unwrap();
+        let both = [plain, other].map(|line| outcome(at, &before, line));
+        if both[0] == both[1] {
+            idle.push(row);
+        }
+        for (line, outcome) in [plain, other].iter().zip(&both) {
+            let wrong = outcome.0 == Some(2) && *line != "simulate" && !line.contains("--against");
+            assert!(!wrong, "{line}: {}", outcome.1);
+        }
+        let words: Vec<&str> = plain.split(' ').collect();
+        let command = COMMANDS.iter().find(|command| {
+            let names: Vec<&str> = command.split(' ').collect();
+            words.starts_with(&names)
+        });
+        let command = command.unwrap_or_else(|| panic!("{row}: no such command"));
+        let options = other.split(' ').filter(|word| word.starts_with("--"));
+        tried.extend(options.map(|option| format!("{command} {option}")));
+    }
+    assert_eq!(idle, Vec::<&str>::new(), "options that change nothing");
+    for command in COMMANDS {
+        for option in options(at, command) {
+            let name = format!("{command} {option}");
+            let reason = LEFT_OUT.iter().any(|(left_out, _)| *left_out == name);
+            assert!(tried.contains(&name) || reason, "`{name}` is in no row");
+        }
+    }
+}
