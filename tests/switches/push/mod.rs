@@ -224,12 +224,12 @@ fn verdicts(fabric: &Fabric, build: &str, status: i32) -> [Value; 2] {
 fn differences_are_found_excluded_or_unknown() {
     on_every_kind(|fabric| {
         fabric.json(0, &["push", "one"]);
-        assert_eq!(verdicts(fabric, "one", 0), [false.into(), false.into()]);
-        assert_eq!(verdicts(fabric, "two", 1), [true.into(), true.into()]);
+        assert_eq!(verdicts(fabric, "one", 0), [false, false].map(Value::from));
+        assert_eq!(verdicts(fabric, "two", 1), [true, true].map(Value::from));
         fabric.stop("spine1");
         // What a switch that nobody reaches holds is unknown, but others differ all the same.
         assert_eq!(verdicts(fabric, "one", 3), [Value::Null, Value::Null]);
-        assert_eq!(verdicts(fabric, "two", 3), [true.into(), true.into()]);
+        assert_eq!(verdicts(fabric, "two", 3), [true, true].map(Value::from));
     });
 }
 
