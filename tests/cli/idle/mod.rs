@@ -104,6 +104,21 @@ fn files(at: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
 #[derive(Debug, PartialEq)]
 struct Outcome(Option<i32>, String, BTreeMap<String, Vec<u8>>);
 
+/// Removes what a line made: files and folders that hold nothing from before.
+fn clean(at: &Path, before: &BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(at).unwrap() {
+        let path = entry.unwrap().path();
+        let kept = before
+            .keys()
+            .any(|known| Path::new(known).starts_with(&path));
+        if path.is_dir() && !kept {
+            fs::remove_dir_all(&path).unwrap();
+        } else if !kept {
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}
+
 fn outcome(at: &Path, before: &BTreeMap<String, Vec<u8>>, line: &str) -> Outcome {
     let (status, words) = run(at, line);
     let timed =
@@ -112,9 +127,7 @@ fn outcome(at: &Path, before: &BTreeMap<String, Vec<u8>>, line: &str) -> Outcome
     let mut left = BTreeMap::new();
     files(at, &mut left);
     left.retain(|path, bytes| before.get(path) != Some(bytes));
-    for path in left.keys() {
-        fs::remove_file(path).unwrap();
-    }
+    clean(at, before);
     Outcome(status, words.join("\n"), left)
 }
 
