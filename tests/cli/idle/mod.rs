@@ -144,8 +144,9 @@ fn options(at: &Path, command: &str) -> BTreeSet<String> {
             line.find(" --")? + 2
         };
         let name = line[from..].trim_start_matches('-');
-        let end = name.find([' ', '[', '=']).unwrap_or(name.len());
-        Some(format!("--{}", &name[..end]))
+        let end = name.find([' ', '[', '=', '.']).unwrap_or(name.len());
+        // A line of words may begin with an option in quotes.
+        (!name[..end].contains('`')).then(|| format!("--{}", &name[..end]))
     };
     let found = help.lines().filter_map(long);
     found
