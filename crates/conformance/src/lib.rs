@@ -41,7 +41,6 @@ use controlplane::devices::ConfigFormat;
 use controlplane::{Endpoint, RemoteError};
 pub use fuzzing::{FuzzOptions, Fuzzing};
 use p4gen::capabilities::{Atomicity, Capabilities};
-use p4gen::program::p4info;
 
 /// The program.
 pub const PROGRAM: &str = include_str!("conform.p4");
@@ -291,7 +290,7 @@ fn program() -> Result<DesiredPipeline, ConformError> {
     let options = p4front::Options::default();
     let compiled = p4front::compile(&mut map, main, &options)
         .map_err(|findings| ConformError::Program(findings.render(&map)))?;
-    let info = p4info::message(&compiled.p4info);
+    let info = compiled.p4info;
     DesiredPipeline::new("conform".to_owned(), info, PROGRAM.to_owned())
         .map_err(|error| bug(&error))
 }

@@ -116,7 +116,7 @@ pub fn info() -> Result<P4Info, RateError> {
     let main = map.add("rates.p4", PROGRAM).map_err(|e| here(&e))?;
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
     let compiled = compiled.map_err(|findings| RateError::Here(findings.render(&map)))?;
-    Ok(p4info::message(&compiled.p4info))
+    Ok(compiled.p4info)
 }
 
 /// A server whose primary we are, and on which [`PROGRAM`] runs.

@@ -17,7 +17,7 @@ pub mod lex;
 mod lower;
 mod names;
 mod options;
-pub mod p4info;
+mod p4info;
 pub mod parse;
 pub mod pp;
 pub mod source;
@@ -27,6 +27,7 @@ use diag::{Diagnostic, Diagnostics};
 use source::{FileId, SourceMap};
 
 pub use options::{Builtins, Files, Options};
+pub use p4runtime::p4::config::v1::P4Info;
 pub use parse::annotation::body as annotations;
 
 /// Preprocesses and parses the program whose main file is `main`, a file of `map`; included files
@@ -50,7 +51,7 @@ pub struct Compiled {
     /// The program, validated.
     pub ir: p4ir::ValidProgram,
     /// The control plane's view.
-    pub p4info: p4info::P4Info,
+    pub p4info: P4Info,
     /// Warnings and notes.
     pub warnings: Vec<Diagnostic>,
 }

@@ -85,7 +85,7 @@ fn config(text: String) -> Result<v1::ForwardingPipelineConfig, Box<dyn Error>> 
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default())
         .map_err(|findings| findings.render(&map))?;
     Ok(v1::ForwardingPipelineConfig {
-        p4info: Some(p4info::message(&compiled.p4info)),
+        p4info: Some(compiled.p4info),
         p4_device_config: text.into_bytes(),
         cookie: None,
     })

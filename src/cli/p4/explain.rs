@@ -151,8 +151,7 @@ impl Explain {
         if wanted(Pass::P4info)
             && let Some(Compiled { p4info, .. }) = &compiled
         {
-            let message = p4gen::program::p4info::message(p4info);
-            let shown = p4runtime::to_text(&message).input(self.source.program.display())?;
+            let shown = p4runtime::to_text(p4info).input(self.source.program.display())?;
             section(Pass::P4info, shown);
         }
         if wanted(Pass::Compiled) || wanted(Pass::Assembly) {

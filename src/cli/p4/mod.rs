@@ -63,7 +63,7 @@ impl P4 {
                     let message = "JSON for BMv2 does not say what P4Info needs";
                     return Err(Fault::input(message).help("give the P4 source"));
                 }
-                let info = p4gen::program::p4info::message(&source.compile(terminal)?.p4info);
+                let info = source.compile(terminal)?.p4info;
                 let text = p4runtime::to_text(&info).input(source.program.display())?;
                 terminal.text("p4info", &text)
             }

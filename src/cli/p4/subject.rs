@@ -108,10 +108,7 @@ impl Source {
         let compiled = self.compile(terminal)?;
         let info = match p4info {
             Some(path) => index(path)?,
-            None => {
-                let message = p4gen::program::p4info::message(&compiled.p4info);
-                P4InfoIndex::new(message).input(self.program.display())?
-            }
+            None => P4InfoIndex::new(compiled.p4info).input(self.program.display())?,
         };
         Ok(Subject {
             program: Arc::new(compiled.ir),

@@ -36,7 +36,7 @@ pub(super) fn read(path: &str, terminal: &Terminal) -> Result<Start, Fault> {
         Fault::shown(Status::Input)
     })?;
     Ok(Start::Source(Box::new(ForwardingPipelineConfig {
-        p4info: Some(p4info::message(&compiled.p4info)),
+        p4info: Some(compiled.p4info),
         p4_device_config: text.into_bytes(),
         cookie: None,
     })))

@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use p4ir::{ActionId, Const, ExternId, ExternType, Pipeline, Program};
+use p4runtime::p4::config::v1 as proto;
+use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::p4::config::v1::table::IdleTimeoutBehavior;
+use p4runtime::p4::config::v1::table_action_call::Argument;
+use p4runtime::p4::config::v1::{
+    Action, ActionRef, Digest, MatchField, P4Info, P4TypeInfo, Preamble, Table, TableActionCall,
+};
 
 use super::facts::{ActionFact, ExternFact, Facts, SelectorFact, TableFact, ValueSetFact};
 use super::ids::{IdError, Kind, Symbols, field_ids};
 use super::notes::{Notes, hidden, id_of, notes};
 use super::reach::Reached;
-use super::types::{Decls, Records, Types, explicit_name, padded};
-use super::{
-    Action, ActionArgument, ActionParam, ActionRef, DefaultAction, Digest, MatchField, MatchType,
-    P4Info, Preamble, Scope, Table, TypeInfo,
-};
+use super::types::{Decls, Records, Types, explicit_name, named, padded};
 use crate::annotations;
 use crate::ast::{self, DeclKind, Direction};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -45,7 +48,7 @@ pub(crate) fn build<'a>(
         decls,
         records,
         errors: &ir.errors,
-        info: TypeInfo::default(),
+        info: P4TypeInfo::default(),
     };
     let mut b = Builder {
         ir,
@@ -69,10 +72,10 @@ pub(crate) fn build<'a>(
         .filter(|a| in_tables.contains(&a.id) || reached.called.contains(&a.id))
         .collect();
     actions.sort_by_key(|a| (ir.actions[a.id].name.contains('.'), a.id));
-    let mut named = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     actions.retain(|a| {
         let name = ir.actions[a.id].name.as_str();
-        named.insert((name, a.decl.at.id))
+        seen.insert((name, a.decl.at.id))
     });
     // A selector is its profile, to P4Runtime.
     let drawing = |e: &&ExternFact<'_>| facts.selectors.iter().all(|s| s.selector != e.id);
@@ -99,8 +102,8 @@ pub(crate) fn build<'a>(
     externs.iter().for_each(|e| b.extern_object(e, &tables));
     sets.iter().for_each(|v| b.value_set(v));
     for (name, ty) in &digests {
-        let type_spec = b.types.spec(ty);
-        let preamble = b.preamble(Kind::Digest, name, &[], &[]);
+        let type_spec = Some(b.types.data_type(ty));
+        let preamble = Some(b.preamble(Kind::Digest, name, &[], &[]));
         b.info.digests.push(Digest {
             preamble,
             type_spec,
@@ -312,6 +315,7 @@ impl<'a> Builder<'a, '_> {
             annotations: plain,
             structured_annotations: structured,
             doc,
+            ..Default::default()
         }
     }
 
@@ -323,12 +327,7 @@ impl<'a> Builder<'a, '_> {
         }
         let name = self.ir.actions[fact.id].name.clone();
         let preamble = self.preamble(Kind::Action, &name, fact.annotations, &[]);
-        if self
-            .info
-            .actions
-            .iter()
-            .any(|a| a.preamble.id == preamble.id)
-        {
+        if self.info.actions.iter().any(|a| a.id() == preamble.id) {
             return;
         }
         let data: Vec<_> = fact
@@ -348,7 +347,7 @@ impl<'a> Builder<'a, '_> {
                 Ty::Enum(e) if e.repr.is_none() => Some(self.types.name(e.decl, &e.name)),
                 _ => None,
             };
-            params.push(ActionParam {
+            params.push(proto::action::Param {
                 id,
                 name: explicit_name(&param.annotations).unwrap_or_else(|| param.name.to_string()),
                 bitwidth: if plain_enum.is_some() {
@@ -356,12 +355,14 @@ impl<'a> Builder<'a, '_> {
                 } else {
                     self.types.width(ty)
                 },
-                type_name: self.types.type_name(ty).or(plain_enum),
+                type_name: self.types.type_name(ty).or(plain_enum.map(named)),
                 annotations: plain,
                 structured_annotations: structured,
                 doc,
+                ..Default::default()
             });
         }
+        let preamble = Some(preamble);
         self.info.actions.push(Action { preamble, params });
     }
 
@@ -371,7 +372,7 @@ impl<'a> Builder<'a, '_> {
         }
         let ir = self.ir;
         let table = &ir.tables[fact.id];
-        let preamble = self.preamble(Kind::Table, &table.name, fact.annotations, &[]);
+        let preamble = Some(self.preamble(Kind::Table, &table.name, fact.annotations, &[]));
         let match_fields = self.match_fields(fact);
         let listed = fact.table.actions();
         let mut action_refs = Vec::new();
@@ -389,13 +390,10 @@ impl<'a> Builder<'a, '_> {
                 id: self
                     .symbols
                     .id(Kind::Action, &ir.actions[action.action].name),
-                scope: match action.scope {
-                    p4ir::ActionScope::TableAndDefault => Scope::TableAndDefault,
-                    p4ir::ActionScope::TableOnly => Scope::TableOnly,
-                    p4ir::ActionScope::DefaultOnly => Scope::DefaultOnly,
-                },
+                scope: scope(action.scope).into(),
                 annotations: plain,
                 structured_annotations: structured,
+                ..Default::default()
             });
         }
         let default = self.default_action(table);
@@ -412,26 +410,36 @@ impl<'a> Builder<'a, '_> {
             preamble,
             match_fields,
             action_refs,
-            const_default_action_id: default_id.filter(|_| table.default_action.is_const),
+            const_default_action_id: default_id
+                .filter(|_| table.default_action.is_const)
+                .unwrap_or_default(),
             initial_default_action: default,
-            implementation_id: table.implementation.as_ref().map(|id| resource(self, id)),
+            implementation_id: table
+                .implementation
+                .as_ref()
+                .map_or(0, |id| resource(self, id)),
             direct_resource_ids: direct.iter().map(|id| resource(self, id)).collect(),
             size: table
                 .size
                 .filter(|s| *s > 0)
                 .map_or(DEFAULT_TABLE_SIZE, |s| s as i64),
-            idle_timeout: table.idle_timeout,
+            idle_timeout_behavior: if table.idle_timeout {
+                IdleTimeoutBehavior::NotifyControl.into()
+            } else {
+                IdleTimeoutBehavior::NoTimeout.into()
+            },
             is_const_table: table.const_entries,
             has_initial_entries: !table.entries.is_empty(),
+            other_properties: None,
         });
     }
 
-    pub(super) fn default_action(&self, table: &p4ir::Table) -> Option<DefaultAction> {
+    pub(super) fn default_action(&self, table: &p4ir::Table) -> Option<TableActionCall> {
         let default = &table.default_action;
         let action = &self.ir.actions[table.actions.get(default.action as usize)?.action];
         let id = self.symbols.id(Kind::Action, &action.name);
         let params: Vec<_> = action.data_params().collect();
-        let known = self.info.actions.iter().find(|a| a.preamble.id == id);
+        let known = self.info.actions.iter().find(|a| a.id() == id);
         let mut arguments = Vec::new();
         for (i, (param, value)) in params.iter().zip(&default.args).enumerate() {
             let width = self.ir.types[self.ir.vars[param.var].ty]
@@ -445,12 +453,12 @@ impl<'a> Builder<'a, '_> {
             let param_id = known
                 .and_then(|a| a.params.get(i))
                 .map_or(i as u32 + 1, |p| p.id);
-            arguments.push(ActionArgument {
+            arguments.push(Argument {
                 param_id,
                 value: bytes,
             });
         }
-        Some(DefaultAction {
+        Some(TableActionCall {
             action_id: id,
             arguments,
         })
@@ -464,7 +472,7 @@ impl<'a> Builder<'a, '_> {
         let mut out = Vec::new();
         for (((key, element), ty), id) in table.keys.iter().zip(keys).zip(&fact.key_types).zip(ids)
         {
-            let Some(match_type) = match_type(&key.kind) else {
+            let Some(kind) = match_kind(&key.kind) else {
                 continue;
             };
             let Notes {
@@ -476,25 +484,37 @@ impl<'a> Builder<'a, '_> {
                 id,
                 name: key.name.clone(),
                 bitwidth: self.types.width(ty),
-                match_type,
+                r#match: Some(kind),
                 type_name: self.types.type_name(ty),
                 annotations: plain,
                 structured_annotations: structured,
                 doc,
+                ..Default::default()
             });
         }
         out
     }
 }
 
-pub(super) fn match_type(kind: &p4ir::MatchKind) -> Option<MatchType> {
-    Some(match kind {
-        p4ir::MatchKind::Exact => MatchType::Exact,
-        p4ir::MatchKind::Lpm => MatchType::Lpm,
-        p4ir::MatchKind::Ternary => MatchType::Ternary,
-        p4ir::MatchKind::Range => MatchType::Range,
-        p4ir::MatchKind::Optional => MatchType::Optional,
-        p4ir::MatchKind::Selector => return None,
-        p4ir::MatchKind::Other(name) => MatchType::Other(name.clone()),
-    })
+/// How a key field matches; `None` for what only selects a member.
+pub(super) fn match_kind(kind: &p4ir::MatchKind) -> Option<Match> {
+    let known = |kind: MatchType| Some(Match::MatchType(kind.into()));
+    match kind {
+        p4ir::MatchKind::Exact => known(MatchType::Exact),
+        p4ir::MatchKind::Lpm => known(MatchType::Lpm),
+        p4ir::MatchKind::Ternary => known(MatchType::Ternary),
+        p4ir::MatchKind::Range => known(MatchType::Range),
+        p4ir::MatchKind::Optional => known(MatchType::Optional),
+        p4ir::MatchKind::Selector => None,
+        p4ir::MatchKind::Other(name) => Some(Match::OtherMatchType(name.clone())),
+    }
+}
+
+fn scope(scope: p4ir::ActionScope) -> proto::action_ref::Scope {
+    use proto::action_ref::Scope;
+    match scope {
+        p4ir::ActionScope::TableAndDefault => Scope::TableAndDefault,
+        p4ir::ActionScope::TableOnly => Scope::TableOnly,
+        p4ir::ActionScope::DefaultOnly => Scope::DefaultOnly,
+    }
 }

@@ -1,8 +1,12 @@
 //! Annotations as P4Info carries them.
 
 use num_traits::ToPrimitive;
+use p4runtime::p4::config::v1::expression::Value;
+use p4runtime::p4::config::v1::structured_annotation::Body;
+use p4runtime::p4::config::v1::{
+    Documentation, Expression, ExpressionList, KeyValuePair, KeyValuePairList, StructuredAnnotation,
+};
 
-use super::{AnnotationLiteral, Documentation, StructuredAnnotation};
 use crate::annotations;
 use crate::ast::{self, AnnotationBody, AnnotationTokenKind};
 
@@ -24,24 +28,16 @@ pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
         let name = &*a.name.name;
         match &a.body {
             AnnotationBody::Expressions(all) => {
-                let values = all.iter().map(|e| (None, literal(e))).collect();
-                out.structured.push(StructuredAnnotation {
-                    name: name.to_owned(),
-                    values,
-                    key_values: false,
-                });
+                let expressions = all.iter().map(expression).collect();
+                let list = Body::ExpressionList(ExpressionList { expressions });
+                out.structured
+                    .push(structured(name, (!all.is_empty()).then_some(list)));
                 continue;
             }
             AnnotationBody::KeyValues(all) => {
-                let values = all
-                    .iter()
-                    .map(|kv| (Some(kv.name.to_string()), literal(&kv.value)))
-                    .collect();
-                out.structured.push(StructuredAnnotation {
-                    name: name.to_owned(),
-                    values,
-                    key_values: true,
-                });
+                let kv_pairs = all.iter().map(pair).collect();
+                let list = Body::KvPairList(KeyValuePairList { kv_pairs });
+                out.structured.push(structured(name, Some(list)));
                 continue;
             }
             _ => {}
@@ -62,18 +58,39 @@ pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
     out
 }
 
-pub(super) fn literal(e: &ast::Expr) -> AnnotationLiteral {
+fn structured(name: &str, body: Option<Body>) -> StructuredAnnotation {
+    StructuredAnnotation {
+        name: name.to_owned(),
+        body,
+        source_location: None,
+    }
+}
+
+fn expression(e: &ast::Expr) -> Expression {
+    Expression {
+        value: Some(literal(e)),
+    }
+}
+
+fn pair(kv: &ast::NamedExpr) -> KeyValuePair {
+    KeyValuePair {
+        key: kv.name.to_string(),
+        value: Some(expression(&kv.value)),
+    }
+}
+
+pub(super) fn literal(e: &ast::Expr) -> Value {
     match &e.kind {
-        ast::ExprKind::Int(i) => AnnotationLiteral::Int(i.value.to_i64().unwrap_or(0)),
-        ast::ExprKind::Bool(b) => AnnotationLiteral::Bool(*b),
+        ast::ExprKind::Int(i) => Value::Int64Value(i.value.to_i64().unwrap_or(0)),
+        ast::ExprKind::Bool(b) => Value::BoolValue(*b),
         ast::ExprKind::Unary {
             op: ast::UnaryOp::Negate,
             operand,
         } => match literal(operand) {
-            AnnotationLiteral::Int(i) => AnnotationLiteral::Int(-i),
+            Value::Int64Value(i) => Value::Int64Value(-i),
             other => other,
         },
-        _ => AnnotationLiteral::Str(annotations::fold_string(e).unwrap_or_default()),
+        _ => Value::StringValue(annotations::fold_string(e).unwrap_or_default()),
     }
 }
 

@@ -4,19 +4,26 @@ use std::collections::BTreeMap;
 
 use num_traits::ToPrimitive;
 use p4ir::{Const, ExprKind, ExternId, ExternType};
+use p4runtime::p4::config::v1 as proto;
+use p4runtime::p4::config::v1::action_profile::{
+    SelectorSizeSemantics, SumOfMembers, SumOfWeights,
+};
+use p4runtime::p4::config::v1::controller_packet_metadata::Metadata;
+use p4runtime::p4::config::v1::counter_spec::Unit;
+use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::p4::config::v1::{
+    ActionProfile, ControllerPacketMetadata, Counter, CounterSpec, DirectCounter, DirectMeter,
+    MatchField, Meter, MeterSpec, Preamble, Register, ValueSet,
+};
 
-use super::build::{Builder, extern_kind, match_type};
+use super::build::{Builder, extern_kind, match_kind};
 use super::facts::{ExternFact, TableFact, ValueSetFact};
 use super::ids::{Kind, field_ids};
-use super::notes::{Notes, hidden, id_of, literal, notes};
+use super::int32;
+use super::notes::{Notes, hidden, id_of, notes};
 use super::types::explicit_name;
-use super::{
-    ActionProfile, AnnotationLiteral, ControllerPacketMetadata, Counter, DirectCounter,
-    DirectMeter, MatchField, MatchType, Meter, PacketMetadata, PkgInfo, Preamble, Register,
-    SizeSemantics, TypeSpec, Unit, ValueSet,
-};
 use crate::annotations;
-use crate::ast::{self, AnnotationBody, DeclKind};
+use crate::ast::{self, DeclKind};
 use crate::types::{RecordKind, Ty};
 
 /// A field of a flattened header.
@@ -24,6 +31,20 @@ struct FlatField {
     name: String,
     ty: Ty,
     annotations: Vec<ast::Annotation>,
+}
+
+/// A meter's unit; P4Runtime has none for both.
+fn meter_spec(unit: Unit) -> MeterSpec {
+    use proto::meter_spec;
+    let unit = match unit {
+        Unit::Packets => meter_spec::Unit::Packets,
+        Unit::Bytes => meter_spec::Unit::Bytes,
+        Unit::Both | Unit::Unspecified => meter_spec::Unit::Unspecified,
+    };
+    MeterSpec {
+        unit: unit.into(),
+        ..Default::default()
+    }
 }
 
 impl<'a> Builder<'a, '_> {
@@ -81,8 +102,10 @@ impl<'a> Builder<'a, '_> {
             ],
             _ => &[],
         };
-        let preamble = self.preamble(kind, &object.name, fact.annotations, skip);
+        let preamble = Some(self.preamble(kind, &object.name, fact.annotations, skip));
         let (size, unit) = (self.size(fact.id), self.unit(fact.id));
+        let counted = Some(CounterSpec { unit: unit.into() });
+        let measured = Some(meter_spec(unit));
         let table_of = |b: &Self| {
             let table = tables
                 .iter()
@@ -94,7 +117,7 @@ impl<'a> Builder<'a, '_> {
                 let index_type_name = fact.type_args.first().and_then(|t| self.types.type_name(t));
                 self.info.counters.push(Counter {
                     preamble,
-                    unit,
+                    spec: counted,
                     size,
                     index_type_name,
                 });
@@ -103,7 +126,7 @@ impl<'a> Builder<'a, '_> {
                 let index_type_name = fact.type_args.first().and_then(|t| self.types.type_name(t));
                 self.info.meters.push(Meter {
                     preamble,
-                    unit,
+                    spec: measured,
                     size,
                     index_type_name,
                 });
@@ -112,7 +135,7 @@ impl<'a> Builder<'a, '_> {
                 if let Some(direct_table_id) = table_of(self) {
                     self.info.direct_counters.push(DirectCounter {
                         preamble,
-                        unit,
+                        spec: counted,
                         direct_table_id,
                     });
                 }
@@ -121,21 +144,22 @@ impl<'a> Builder<'a, '_> {
                 if let Some(direct_table_id) = table_of(self) {
                     self.info.direct_meters.push(DirectMeter {
                         preamble,
-                        unit,
+                        spec: measured,
                         direct_table_id,
                     });
                 }
             }
             Kind::Register => {
-                let type_spec = fact
-                    .type_args
-                    .first()
-                    .map_or(TypeSpec::Bit(0), |t| self.types.spec(t));
+                let of = fact.type_args.first().unwrap_or(&Ty::Bits {
+                    width: 0,
+                    signed: false,
+                });
+                let type_spec = Some(self.types.data_type(of));
                 let index_type_name = fact.type_args.get(1).and_then(|t| self.types.type_name(t));
                 self.info.registers.push(Register {
                     preamble,
                     type_spec,
-                    size,
+                    size: int32(size),
                     index_type_name,
                 });
             }
@@ -146,7 +170,7 @@ impl<'a> Builder<'a, '_> {
     fn action_profile(
         &mut self,
         fact: &ExternFact<'a>,
-        preamble: Preamble,
+        preamble: Option<Preamble>,
         size: i64,
         tables: &[&TableFact<'a>],
     ) {
@@ -161,10 +185,10 @@ impl<'a> Builder<'a, '_> {
             .and_then(|a| annotations::string(a).ok())
             .map(|text| text.to_ascii_lowercase());
         let size_semantics = match semantics.as_deref() {
-            Some("sum_of_members") => {
-                Some(SizeSemantics::SumOfMembers(number("max_member_weight")))
-            }
-            Some("sum_of_weights") => Some(SizeSemantics::SumOfWeights),
+            Some("sum_of_members") => Some(SelectorSizeSemantics::SumOfMembers(SumOfMembers {
+                max_member_weight: number("max_member_weight").unwrap_or_default(),
+            })),
+            Some("sum_of_weights") => Some(SelectorSizeSemantics::SumOfWeights(SumOfWeights {})),
             _ => None,
         };
         // p4c lists the tables in order of their names.
@@ -184,23 +208,23 @@ impl<'a> Builder<'a, '_> {
             size,
             max_group_size: number("max_group_size")
                 .or(selector.and_then(|s| s.max_group_size))
-                .filter(|_| with_selector),
-            size_semantics: size_semantics.filter(|_| with_selector),
+                .filter(|_| with_selector)
+                .unwrap_or_default(),
+            weights_disallowed: false,
+            selector_size_semantics: size_semantics.filter(|_| with_selector),
         });
     }
 
     pub(super) fn value_set(&mut self, fact: &ValueSetFact<'a>) {
         let set = &self.ir.value_sets[fact.id];
-        let preamble = self.preamble(Kind::ValueSet, &set.name, fact.annotations, &[]);
-        let simple = |id: u32, name: String, bitwidth: u32| MatchField {
+        let preamble = Some(self.preamble(Kind::ValueSet, &set.name, fact.annotations, &[]));
+        let exact = Match::MatchType(MatchType::Exact.into());
+        let simple = |id: u32, name: String, bitwidth: i32| MatchField {
             id,
             name,
             bitwidth,
-            match_type: MatchType::Exact,
-            type_name: None,
-            annotations: Vec::new(),
-            structured_annotations: Vec::new(),
-            doc: None,
+            r#match: Some(exact.clone()),
+            ..Default::default()
         };
         let mut fields = Vec::new();
         match &fact.element {
@@ -219,7 +243,7 @@ impl<'a> Builder<'a, '_> {
                     } = notes(&ast_field.annotations, &["match"]);
                     let kind = set.fields.get(i).map(|f| &f.kind);
                     fields.push(MatchField {
-                        match_type: kind.and_then(match_type).unwrap_or(MatchType::Exact),
+                        r#match: kind.and_then(match_kind).or(Some(exact.clone())),
                         annotations: plain,
                         structured_annotations: structured,
                         doc,
@@ -240,11 +264,10 @@ impl<'a> Builder<'a, '_> {
             }
             other => fields.push(simple(1, String::new(), self.types.width(other))),
         }
-        let size = i32::try_from(set.size).unwrap_or(i32::MAX);
         self.info.value_sets.push(ValueSet {
             preamble,
-            fields,
-            size,
+            r#match: fields,
+            size: int32(set.size),
         });
     }
 
@@ -269,15 +292,17 @@ impl<'a> Builder<'a, '_> {
             let Notes {
                 plain, structured, ..
             } = notes(&field.annotations, &[]);
-            metadata.push(PacketMetadata {
+            metadata.push(Metadata {
                 id,
                 name: field.name.clone(),
                 bitwidth: self.types.width(&field.ty),
                 type_name: self.types.type_name(&field.ty),
                 annotations: plain,
                 structured_annotations: structured,
+                ..Default::default()
             });
         }
+        let preamble = Some(preamble);
         self.info
             .controller_packet_metadata
             .push(ControllerPacketMetadata { preamble, metadata });
@@ -321,67 +346,5 @@ impl<'a> Builder<'a, '_> {
                 }),
             }
         }
-    }
-
-    pub(super) fn pkg_info(&mut self, program: &'a ast::Program) {
-        let main = program
-            .decls
-            .iter()
-            .find(|d| d.name().is_some_and(|n| &*n.name == "main"));
-        let Some(main) = main else {
-            return;
-        };
-        let package = &self.ir.main.type_name;
-        let mut pkg = PkgInfo {
-            arch: match self.ir.architecture {
-                Some(known) if known.package() == package => known.name().to_owned(),
-                _ => package.clone(),
-            },
-            ..PkgInfo::default()
-        };
-        let Notes {
-            plain, structured, ..
-        } = notes(&main.annotations, &["pkginfo", "platform_property"]);
-        pkg.annotations = plain;
-        for s in structured {
-            match s.name.as_str() {
-                "pkginfo" => {
-                    for (key, value) in s.values {
-                        if let (Some(key), AnnotationLiteral::Str(text)) = (key, value) {
-                            pkg.fields.insert(key, text);
-                        }
-                    }
-                }
-                "platform_property" => {
-                    for (key, value) in s.values {
-                        if let (Some(key), AnnotationLiteral::Int(number)) = (key, value) {
-                            pkg.platform_properties.insert(key, number);
-                        }
-                    }
-                }
-                _ => pkg.structured_annotations.push(s),
-            }
-        }
-        for a in &main.annotations {
-            let unparsed = matches!(a.body, AnnotationBody::Unstructured(_));
-            if !unparsed || !matches!(&*a.name.name, "pkginfo" | "platform_property") {
-                continue;
-            }
-            for kv in annotations::key_values(a).unwrap_or_default() {
-                match literal(&kv.value) {
-                    AnnotationLiteral::Str(text) => {
-                        pkg.fields.insert(kv.name.to_string(), text);
-                    }
-                    AnnotationLiteral::Int(number) => {
-                        pkg.platform_properties.insert(kv.name.to_string(), number);
-                    }
-                    AnnotationLiteral::Bool(_) => {}
-                }
-            }
-        }
-        if let Some(arch) = pkg.fields.remove("arch") {
-            pkg.arch = arch;
-        }
-        self.info.pkg_info = pkg;
     }
 }

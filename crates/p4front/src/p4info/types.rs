@@ -2,10 +2,16 @@
 
 use std::collections::HashMap;
 
+use num_bigint::BigInt;
+use p4runtime::p4::config::v1 as proto;
+use p4runtime::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bitstring;
+use p4runtime::p4::config::v1::p4_data_type_spec::TypeSpec;
+use p4runtime::p4::config::v1::p4_new_type_spec::Representation;
+
+use super::int32;
 use super::notes::{Notes, notes};
-use super::{NewType, NewTypeKind, SerializableEnum, TypeInfo, TypeSpec};
 use crate::annotations::{self, SdnType};
-use crate::ast::{self, DeclKind, NodeId};
+use crate::ast::{self, DeclKind, NodeId, Symbol};
 use crate::types::fold::to_bits;
 use crate::types::{RecordKind, Ty};
 
@@ -21,7 +27,7 @@ pub(super) struct Types<'a, 'd> {
     /// Records without type arguments, by declaration.
     pub(super) records: &'d Records,
     pub(super) errors: &'d [String],
-    pub(super) info: TypeInfo,
+    pub(super) info: proto::P4TypeInfo,
 }
 
 /// A number as bytes padded to the width.
@@ -55,65 +61,75 @@ impl<'a> Types<'a, '_> {
     }
 
     /// Describes a type and notes the named types inside.
-    pub(super) fn spec(&mut self, ty: &Ty) -> TypeSpec {
-        match ty {
-            Ty::Bits {
-                width,
-                signed: false,
-            } => TypeSpec::Bit(*width),
-            Ty::Bits {
-                width,
-                signed: true,
-            } => TypeSpec::Int(*width),
-            Ty::Varbit(max) => TypeSpec::Varbit(*max),
-            Ty::Bool => TypeSpec::Bool,
-            Ty::Error => {
-                self.info.errors = self.errors.to_vec();
-                TypeSpec::Error
-            }
-            Ty::Tuple(all) => TypeSpec::Tuple(all.iter().map(|t| self.spec(t)).collect()),
-            Ty::ListExpr(all) => TypeSpec::Tuple(all.iter().map(|t| self.spec(t)).collect()),
-            Ty::Enum(e) => {
-                let name = self.name(e.decl, &e.name);
-                match &e.repr {
-                    None if self.info.enums.contains_key(&name) => TypeSpec::Enum(name),
-                    Some(_) if self.info.serializable_enums.contains_key(&name) => {
-                        TypeSpec::SerializableEnum(name)
-                    }
-                    None => {
-                        let members = e.members.iter().map(ToString::to_string).collect();
-                        self.info.enums.insert(name.clone(), members);
-                        TypeSpec::Enum(name)
-                    }
-                    Some((repr, values)) => {
-                        let bitwidth = repr.bits().map_or(0, |(w, _)| w);
-                        let bytes = values
-                            .iter()
-                            .map(|v| padded(&to_bits(v, bitwidth), bitwidth));
-                        let members = e
-                            .members
-                            .iter()
-                            .map(ToString::to_string)
-                            .zip(bytes)
-                            .collect();
-                        let spec = SerializableEnum { bitwidth, members };
-                        self.info.serializable_enums.insert(name.clone(), spec);
-                        TypeSpec::SerializableEnum(name)
-                    }
-                }
-            }
-            Ty::New(n) => self.new_type(n),
-            Ty::Stack(element, size) => {
-                let inner = self.spec(element);
-                match inner {
-                    TypeSpec::HeaderUnion(name) => TypeSpec::HeaderUnionStack(name, *size),
-                    TypeSpec::Header(name) => TypeSpec::HeaderStack(name, *size),
-                    other => TypeSpec::Tuple(vec![other; *size as usize]),
-                }
-            }
-            Ty::Record(r) => self.record(r),
-            _ => TypeSpec::Tuple(Vec::new()),
+    pub(super) fn data_type(&mut self, ty: &Ty) -> proto::P4DataTypeSpec {
+        proto::P4DataTypeSpec {
+            type_spec: Some(self.spec(ty)),
         }
+    }
+
+    fn spec(&mut self, ty: &Ty) -> TypeSpec {
+        match ty {
+            Ty::Bits { .. } | Ty::Varbit(_) => TypeSpec::Bitstring(bitstring(ty)),
+            Ty::Bool => TypeSpec::Bool(proto::P4BoolType {}),
+            Ty::Error => {
+                let members = self.errors.to_vec();
+                self.info.error =
+                    (!members.is_empty()).then_some(proto::P4ErrorTypeSpec { members });
+                TypeSpec::Error(proto::P4ErrorType {})
+            }
+            Ty::Tuple(all) => tuple(all.iter().map(|t| self.data_type(t)).collect()),
+            Ty::ListExpr(all) => tuple(all.iter().map(|t| self.data_type(t)).collect()),
+            Ty::Enum(e) => self.enumeration(e),
+            Ty::New(n) => self.new_type(n),
+            Ty::Stack(element, size) => match self.spec(element) {
+                TypeSpec::HeaderUnion(union) => {
+                    TypeSpec::HeaderUnionStack(proto::P4HeaderUnionStackTypeSpec {
+                        header_union: Some(union),
+                        size: int32(*size),
+                    })
+                }
+                TypeSpec::Header(header) => TypeSpec::HeaderStack(proto::P4HeaderStackTypeSpec {
+                    header: Some(header),
+                    size: int32(*size),
+                }),
+                other => {
+                    let type_spec = Some(other);
+                    tuple(vec![proto::P4DataTypeSpec { type_spec }; *size as usize])
+                }
+            },
+            Ty::Record(r) => self.record(r),
+            _ => tuple(Vec::new()),
+        }
+    }
+
+    fn enumeration(&mut self, e: &crate::types::EnumTy) -> TypeSpec {
+        let name = self.name(e.decl, &e.name);
+        let Some((repr, values)) = &e.repr else {
+            let member = |member: &Symbol| proto::p4_enum_type_spec::Member {
+                name: member.to_string(),
+                ..Default::default()
+            };
+            let entry = self.info.enums.entry(name.clone());
+            entry.or_insert_with(|| proto::P4EnumTypeSpec {
+                members: e.members.iter().map(member).collect(),
+                ..Default::default()
+            });
+            return TypeSpec::Enum(named(name));
+        };
+        let width = repr.bits().map_or(0, |(w, _)| w);
+        let member =
+            |(member, value): (&Symbol, &BigInt)| proto::p4_serializable_enum_type_spec::Member {
+                name: member.to_string(),
+                value: padded(&to_bits(value, width), width),
+                ..Default::default()
+            };
+        let entry = self.info.serializable_enums.entry(name.clone());
+        entry.or_insert_with(|| proto::P4SerializableEnumTypeSpec {
+            underlying_type: Some(bit(width)),
+            members: e.members.iter().zip(values).map(member).collect(),
+            ..Default::default()
+        });
+        TypeSpec::SerializableEnum(named(name))
     }
 
     fn record(&mut self, r: &crate::types::Record) -> TypeSpec {
@@ -123,30 +139,47 @@ impl<'a> Types<'a, '_> {
                 if !self.info.structs.contains_key(&name) {
                     let mut members = Vec::new();
                     for f in &r.fields {
-                        let spec = self.spec(&f.ty);
-                        members.push((self.field_name(r.decl, f.index, &f.name), spec));
+                        members.push(proto::p4_struct_type_spec::Member {
+                            type_spec: Some(self.data_type(&f.ty)),
+                            name: self.field_name(r.decl, f.index, &f.name),
+                        });
                     }
-                    self.info.structs.insert(name.clone(), members);
+                    let spec = proto::P4StructTypeSpec {
+                        members,
+                        ..Default::default()
+                    };
+                    self.info.structs.insert(name.clone(), spec);
                 }
-                TypeSpec::Struct(name)
+                TypeSpec::Struct(named(name))
             }
             RecordKind::Header => {
                 if !self.info.headers.contains_key(&name) {
                     let mut members = Vec::new();
                     self.flatten(r, "", &mut members);
-                    self.info.headers.insert(name.clone(), members);
+                    let spec = proto::P4HeaderTypeSpec {
+                        members,
+                        ..Default::default()
+                    };
+                    self.info.headers.insert(name.clone(), spec);
                 }
-                TypeSpec::Header(name)
+                TypeSpec::Header(named(name))
             }
             RecordKind::Union => {
                 let mut members = Vec::new();
                 for f in &r.fields {
                     if let TypeSpec::Header(header) = self.spec(&f.ty) {
-                        members.push((self.field_name(r.decl, f.index, &f.name), header));
+                        members.push(proto::p4_header_union_type_spec::Member {
+                            name: self.field_name(r.decl, f.index, &f.name),
+                            header: Some(header),
+                        });
                     }
                 }
-                self.info.header_unions.insert(name.clone(), members);
-                TypeSpec::HeaderUnion(name)
+                let spec = proto::P4HeaderUnionTypeSpec {
+                    members,
+                    ..Default::default()
+                };
+                self.info.header_unions.insert(name.clone(), spec);
+                TypeSpec::HeaderUnion(named(name))
             }
         }
     }
@@ -155,15 +188,16 @@ impl<'a> Types<'a, '_> {
         &mut self,
         r: &crate::types::Record,
         prefix: &str,
-        out: &mut Vec<(String, TypeSpec)>,
+        out: &mut Vec<proto::p4_header_type_spec::Member>,
     ) {
         for f in &r.fields {
             let name = format!("{prefix}{}", self.field_name(r.decl, f.index, &f.name));
             match &f.ty {
                 Ty::Record(inner) => self.flatten(inner, &format!("{name}."), out),
                 other => {
-                    let spec = self.spec(other);
-                    out.push((name, spec));
+                    self.spec(other);
+                    let type_spec = Some(bitstring(other));
+                    out.push(proto::p4_header_type_spec::Member { name, type_spec });
                 }
             }
         }
@@ -175,28 +209,23 @@ impl<'a> Types<'a, '_> {
         while let Ty::New(inner) = &underlying {
             underlying = inner.underlying.clone();
         }
-        let original = self.spec(&underlying);
+        let original = self.data_type(&underlying);
         let list = self.annotations(n.decl);
-        let kind = match self.translation(n.decl) {
-            None => NewTypeKind::Original(original),
-            Some(t) => match t.sdn_type {
-                SdnType::String => NewTypeKind::TranslatedString { uri: t.uri },
-                SdnType::Bits(bitwidth) => NewTypeKind::TranslatedBits {
-                    uri: t.uri,
-                    bitwidth,
-                },
-            },
+        let representation = match self.translation(n.decl) {
+            None => Representation::OriginalType(original),
+            Some(t) => Representation::TranslatedType(translated(t)),
         };
         let Notes {
             plain, structured, ..
         } = notes(list, &["p4runtime_translation"]);
-        let spec = NewType {
-            kind,
+        let spec = proto::P4NewTypeSpec {
+            representation: Some(representation),
             annotations: plain,
             structured_annotations: structured,
+            ..Default::default()
         };
         self.info.new_types.insert(name.clone(), spec);
-        TypeSpec::NewType(name)
+        TypeSpec::NewType(named(name))
     }
 
     fn translation(&self, id: NodeId) -> Option<annotations::Translation> {
@@ -205,15 +234,19 @@ impl<'a> Types<'a, '_> {
     }
 
     /// Width of a field for the control plane; 0 for translated strings and `error`.
-    pub(super) fn width(&self, ty: &Ty) -> u32 {
+    pub(super) fn width(&self, ty: &Ty) -> i32 {
+        int32(self.bits(ty))
+    }
+
+    fn bits(&self, ty: &Ty) -> u32 {
         match ty {
             Ty::New(n) => match self.translation(n.decl).map(|t| t.sdn_type) {
                 Some(SdnType::Bits(w)) => w,
                 Some(SdnType::String) => 0,
-                None => self.width(&n.underlying),
+                None => self.bits(&n.underlying),
             },
             Ty::Enum(e) => match &e.repr {
-                Some((repr, _)) => self.width(repr),
+                Some((repr, _)) => self.bits(repr),
                 // What p4c counts for a plain enum.
                 None => 32,
             },
@@ -225,12 +258,59 @@ impl<'a> Types<'a, '_> {
     }
 
     /// The name of a `type`; also notes the type if it is user-defined.
-    pub(super) fn type_name(&mut self, ty: &Ty) -> Option<String> {
+    pub(super) fn type_name(&mut self, ty: &Ty) -> Option<proto::P4NamedType> {
         self.spec(ty);
         match ty {
-            Ty::New(n) => Some(n.name.to_string()),
+            Ty::New(n) => Some(named(n.name.to_string())),
             _ => None,
         }
+    }
+}
+
+/// A reference to a type of the list of types.
+pub(super) fn named(name: String) -> proto::P4NamedType {
+    proto::P4NamedType { name }
+}
+
+fn tuple(members: Vec<proto::P4DataTypeSpec>) -> TypeSpec {
+    TypeSpec::Tuple(proto::P4TupleTypeSpec { members })
+}
+
+fn bit(width: u32) -> proto::P4BitTypeSpec {
+    proto::P4BitTypeSpec {
+        bitwidth: int32(width),
+    }
+}
+
+/// A type whose values are byte strings; empty for others, which headers do not have.
+fn bitstring(ty: &Ty) -> proto::P4BitstringLikeTypeSpec {
+    let type_spec = match *ty {
+        Ty::Bits {
+            width,
+            signed: false,
+        } => Some(Bitstring::Bit(bit(width))),
+        Ty::Bits { width, .. } => Some(Bitstring::Int(proto::P4IntTypeSpec {
+            bitwidth: int32(width),
+        })),
+        Ty::Varbit(max) => Some(Bitstring::Varbit(proto::P4VarbitTypeSpec {
+            max_bitwidth: int32(max),
+        })),
+        _ => None,
+    };
+    proto::P4BitstringLikeTypeSpec {
+        type_spec,
+        ..Default::default()
+    }
+}
+
+fn translated(translation: annotations::Translation) -> proto::P4NewTypeTranslation {
+    use proto::p4_new_type_translation::{SdnString, SdnType as Sdn};
+    proto::P4NewTypeTranslation {
+        uri: translation.uri,
+        sdn_type: Some(match translation.sdn_type {
+            SdnType::String => Sdn::SdnString(SdnString {}),
+            SdnType::Bits(width) => Sdn::SdnBitwidth(int32(width)),
+        }),
     }
 }
 

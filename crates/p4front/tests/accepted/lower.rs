@@ -127,7 +127,7 @@ fn p4info_of_selectors_meters_and_translated_types() {
                   table t { key = { hdr.eth.dst: ternary @name(\"mac\"); hdr.eth.src: selector; }\n\
                     actions = { go; } implementation = sel; meters = dm; support_timeout = true; }";
     let compiled = good(&program(decls, locals, "t.apply();"));
-    insta::assert_debug_snapshot!(compiled.p4info);
+    insta::assert_snapshot!(p4runtime::to_text(&compiled.p4info).unwrap());
 }
 
 #[test]

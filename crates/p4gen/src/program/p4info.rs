@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use p4front::Files;
 use p4front::source::{SourceError, SourceMap};
-pub use p4info::message;
 use p4runtime::p4::config::v1 as proto;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 
@@ -35,7 +34,7 @@ pub fn of(program: &Program) -> Result<proto::P4Info, P4InfoError> {
     let mut map = SourceMap::new();
     let main = map.add(&program.main.name, &program.main.text)?;
     match p4front::compile(&mut map, main, &options) {
-        Ok(compiled) => Ok(message(&compiled.p4info)),
+        Ok(compiled) => Ok(compiled.p4info),
         Err(findings) => Err(P4InfoError::Refused(findings.render(&map))),
     }
 }

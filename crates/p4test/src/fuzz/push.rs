@@ -101,7 +101,7 @@ fn own_info(text: &str) -> Option<P4Info> {
     let mut map = SourceMap::new();
     let main = map.add("push.p4", text).ok()?;
     let compiled = p4front::compile(&mut map, main, &Options::default()).ok()?;
-    Some(p4info::message(&compiled.p4info))
+    Some(compiled.p4info)
 }
 
 /// Programs of the repository, each as one text with its P4Info, and BMv2 JSON; and all shapes.

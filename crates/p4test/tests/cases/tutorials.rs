@@ -67,7 +67,7 @@ fn compile(path: &Path) -> Compiled {
         let found = found.render(&map);
         unreachable!("{}: {found}", path.display())
     });
-    let info = P4InfoIndex::new(p4info::message(&compiled.p4info)).expect("ids are unique");
+    let info = P4InfoIndex::new(compiled.p4info).expect("ids are unique");
     Compiled {
         path: path.to_owned(),
         program: Arc::new(compiled.ir),

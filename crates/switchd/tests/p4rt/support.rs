@@ -34,7 +34,7 @@ pub fn info_of(program: &str) -> P4Info {
     let mut map = p4front::source::SourceMap::new();
     let main = map.add("all.p4", program).unwrap();
     match p4front::compile(&mut map, main, &p4front::Options::default()) {
-        Ok(compiled) => p4info::message(&compiled.p4info),
+        Ok(compiled) => compiled.p4info,
         Err(findings) => panic!("{}", findings.render(&map)),
     }
 }
