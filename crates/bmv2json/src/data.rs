@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use p4ir::{
-    ActionId, Direction, Entity as _, ExternId, ExternInstance, Field, Param, Place, Program,
-    Projection, RecordKind, Span, Stmt, StmtKind, Type, TypeId, ValueSetId, Var, VarId, VarKind,
+    ActionId, CORE_ERRORS, Direction, Entity as _, ExternId, ExternInstance, Field, Param, Place,
+    Program, Projection, RecordKind, Span, Stmt, StmtKind, Type, TypeId, ValueSetId, Var, VarId,
+    VarKind,
 };
 
 use crate::model::{HeaderType, Json, SourceInfo};
@@ -185,15 +186,6 @@ impl<'j> Reader<'j> {
     /// The program's errors: those of `core.p4` first, then the others by number. Core errors that the file lacks get
     /// the numbers behind its own, as BMv2 gives them.
     fn errors(&mut self) -> Read<()> {
-        const CORE: [&str; 7] = [
-            "NoError",
-            "PacketTooShort",
-            "NoMatch",
-            "StackOutOfBounds",
-            "HeaderTooShort",
-            "ParserTimeout",
-            "ParserInvalidArgument",
-        ];
         self.context = "errors".into();
         let mut names = BTreeMap::new();
         let mut numbers = BTreeMap::new();
@@ -207,7 +199,7 @@ impl<'j> Reader<'j> {
         }
         let highest = numbers.last_key_value().map(|(number, _)| *number);
         let mut next = highest.map_or(Some(0), |n| n.checked_add(1));
-        for core in CORE {
+        for core in CORE_ERRORS {
             let number = match names.get(core) {
                 Some(number) => *number,
                 None => {
@@ -220,7 +212,7 @@ impl<'j> Reader<'j> {
             self.add_error(core, number);
         }
         for (number, name) in numbers {
-            if !CORE.contains(&name) {
+            if !CORE_ERRORS.contains(&name) {
                 self.add_error(name, number);
             }
         }

@@ -461,16 +461,9 @@ fn errors_have_any_numbers() {
         file["errors"] = errors;
         read(&file.to_string()).map(|p| (p.errors.clone(), p.to_string()))
     };
-    let core = [
-        "NoError",
-        "PacketTooShort",
-        "NoMatch",
-        "StackOutOfBounds",
-        "HeaderTooShort",
-        "ParserTimeout",
-    ];
     let from = |first: usize| {
-        core.iter()
+        p4ir::CORE_ERRORS[..6]
+            .iter()
             .enumerate()
             .map(|(i, e)| json!([e, i + first]))
             .collect::<Vec<_>>()

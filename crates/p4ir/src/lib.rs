@@ -218,6 +218,17 @@ pub struct Span {
     pub column: u32,
 }
 
+/// The errors that `core.p4` declares, in its order.
+pub const CORE_ERRORS: [&str; 7] = [
+    "NoError",
+    "PacketTooShort",
+    "NoMatch",
+    "StackOutOfBounds",
+    "HeaderTooShort",
+    "ParserTimeout",
+    "ParserInvalidArgument",
+];
+
 /// A whole program after lowering. See the crate documentation for its semantics.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {

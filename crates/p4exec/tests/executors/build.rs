@@ -41,16 +41,7 @@ pub(crate) fn stmt(kind: StmtKind) -> Stmt {
 impl Build {
     pub(crate) fn new() -> Self {
         let mut p = Program {
-            errors: [
-                "NoError",
-                "PacketTooShort",
-                "NoMatch",
-                "StackOutOfBounds",
-                "HeaderTooShort",
-                "ParserTimeout",
-            ]
-            .map(String::from)
-            .to_vec(),
+            errors: CORE_ERRORS.map(String::from).to_vec(),
             ..Program::default()
         };
         let clone_type = p.types.intern(Type::Enum {

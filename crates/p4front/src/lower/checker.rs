@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::{IndexMap, IndexSet};
 use num_bigint::BigInt;
+use p4ir::CORE_ERRORS;
 
 use super::value::{Elab, Val};
 use crate::ast::{self, NodeId, Symbol};
@@ -50,17 +51,6 @@ pub(super) enum Role {
     /// A constructor's parameter: known at compile time, but not while types are made.
     Constructor,
 }
-
-/// Errors of `core.p4`, in its order.
-const CORE_ERRORS: [&str; 7] = [
-    "NoError",
-    "PacketTooShort",
-    "NoMatch",
-    "StackOutOfBounds",
-    "HeaderTooShort",
-    "ParserTimeout",
-    "ParserInvalidArgument",
-];
 
 /// Declarations, names, types and findings.
 pub(super) struct Checker<'a> {

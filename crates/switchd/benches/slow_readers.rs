@@ -57,7 +57,11 @@ async fn writes(session: &Session, time: Duration) -> Result<String, Box<dyn Err
 
 #[tokio::main(flavor = "multi_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo adds `--bench`.
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     if args.first().is_some_and(|a| a == "serve") {
         return serve().await;
     }

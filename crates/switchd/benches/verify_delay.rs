@@ -33,7 +33,11 @@ const CALM: Duration = Duration::from_secs(5);
 const ELECTION: Option<v1::Uint128> = Some(v1::Uint128 { high: 0, low: 1 });
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo adds `--bench`.
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     if arguments.first().is_some_and(|first| first == BUILD) {
         return child::main();
     }
