@@ -58,7 +58,7 @@ impl Client {
     /// Connects.
     ///
     /// # Errors
-    /// [`RemoteError::Unreachable`], [`RemoteError::Tls`].
+    /// [`RemoteError::Connect`].
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, RemoteError> {
         Ok(Self {
             connection: endpoint.connect().await?,

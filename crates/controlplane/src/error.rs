@@ -17,22 +17,9 @@ const LISTED_MAX: usize = 5;
 /// Why a switch could not be talked to, or would not do it.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// No connection, or it broke, or no answer came in time.
-    #[error("{address} cannot be reached: {reason}")]
-    Unreachable {
-        /// Where we called.
-        address: String,
-        /// Why.
-        reason: String,
-    },
-    /// A certificate or key cannot be used.
-    #[error("TLS with {address}: {reason}")]
-    Tls {
-        /// Where we called.
-        address: String,
-        /// Why.
-        reason: String,
-    },
+    /// No connection, or it broke, or no answer came in time; or a certificate or key that cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// Somebody else is primary.
     #[error(
         "{address} has another primary client: the highest election id it has seen is {highest}, ours is {own}; \
@@ -137,15 +124,6 @@ pub struct UpdateFailure {
     pub update: Option<String>,
 }
 
-impl From<ConnectError> for RemoteError {
-    fn from(error: ConnectError) -> Self {
-        match error {
-            ConnectError::Unreachable { address, reason } => Self::Unreachable { address, reason },
-            ConnectError::Tls { address, reason } => Self::Tls { address, reason },
-        }
-    }
-}
-
 impl RemoteError {
     /// An error status of an RPC, with the details of a Write unpacked (P4Runtime 1.5, chapter 10).
     pub fn of(address: &str, rpc: &'static str, status: &Status, updates: usize) -> Self {
@@ -159,10 +137,10 @@ impl RemoteError {
         // A server that wants to say UNAVAILABLE itself reached us; the transport adds its cause.
         let transport = std::error::Error::source(status).is_some();
         if transport || matches!(status.code(), Code::Unavailable | Code::Cancelled) {
-            return Self::Unreachable {
+            return Self::Connect(ConnectError::Unreachable {
                 address: address.to_owned(),
                 reason: format!("{rpc}: {}", words(status)),
-            };
+            });
         }
         Self::Refused {
             rpc,
@@ -205,7 +183,7 @@ impl RemoteError {
     /// Whether the switch is out of reach, rather than unwilling.
     #[must_use]
     pub const fn unreachable(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
+        matches!(self, Self::Connect(ConnectError::Unreachable { .. }))
     }
 }
 

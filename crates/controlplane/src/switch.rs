@@ -27,7 +27,7 @@ impl Switch {
     /// Connects, over the API that the build is for.
     ///
     /// # Errors
-    /// [`RemoteError::Unreachable`], [`RemoteError::Tls`].
+    /// [`RemoteError::Connect`].
     pub async fn connect(
         device: &Device,
         pipeline: &Arc<DesiredPipeline>,

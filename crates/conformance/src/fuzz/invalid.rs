@@ -14,9 +14,25 @@ use tonic::Code;
 use super::draw::{Draw, entry, table, update};
 use super::model::{Model, TableModel, key, match_type};
 
-/// What can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+/// The faults, the list of all, and their names, from one list.
+macro_rules! faults {
+    ($($(#[$doc:meta])* $fault:ident,)*) => {
+        /// What can be wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault { $($(#[$doc])* $fault,)* }
+
+        /// All faults.
+        pub const FAULTS: [Fault; [$(Fault::$fault),*].len()] = [$(Fault::$fault),*];
+
+        impl Fault {
+            const fn name(self) -> &'static str {
+                match self { $(Self::$fault => stringify!($fault),)* }
+            }
+        }
+    };
+}
+
+faults! {
     /// The table is not in P4Info.
     UnknownTable,
     /// A match field is not in the table.
@@ -101,107 +117,9 @@ pub enum Fault {
     TwiceReplica,
 }
 
-/// All faults.
-pub const FAULTS: [Fault; 41] = {
-    use Fault::*;
-    [
-        UnknownTable,
-        UnknownField,
-        MissingExact,
-        TwiceField,
-        WrongKind,
-        NoKind,
-        WideValue,
-        EmptyValue,
-        StrayPrefixBits,
-        LongPrefix,
-        ZeroPrefix,
-        StrayMaskBits,
-        ZeroMask,
-        SwappedRange,
-        WrongPriority,
-        NegativePriority,
-        UnknownAction,
-        ForeignAction,
-        DefaultOnlyAction,
-        MissingParam,
-        ExtraParam,
-        TwiceParam,
-        WideParam,
-        EmptyParam,
-        NoAction,
-        EmptyAction,
-        WrongImplementation,
-        UnknownMember,
-        NoVerb,
-        NoEntity,
-        ClaimsConst,
-        IdleTimeout,
-        WritesHitTime,
-        DefaultVerb,
-        DefaultKey,
-        ConstTable,
-        ConstDefault,
-        ZeroWeight,
-        TwiceMember,
-        GroupZero,
-        TwiceReplica,
-    ]
-};
-
 const INVALID: &[Code] = &[Code::InvalidArgument];
 const RANGE: &[Code] = &[Code::OutOfRange];
 const DENIED: &[Code] = &[Code::PermissionDenied];
-
-fn name(fault: Fault) -> &'static str {
-    // The variant's own name, without making it up again by hand: one per fault, kept for the whole run.
-    macro_rules! names {
-        ($($variant:ident),*) => { match fault { $(Fault::$variant => stringify!($variant)),* } };
-    }
-    names!(
-        UnknownTable,
-        UnknownField,
-        MissingExact,
-        TwiceField,
-        WrongKind,
-        NoKind,
-        WideValue,
-        EmptyValue,
-        StrayPrefixBits,
-        LongPrefix,
-        ZeroPrefix,
-        StrayMaskBits,
-        ZeroMask,
-        SwappedRange,
-        WrongPriority,
-        NegativePriority,
-        UnknownAction,
-        ForeignAction,
-        DefaultOnlyAction,
-        MissingParam,
-        ExtraParam,
-        TwiceParam,
-        WideParam,
-        EmptyParam,
-        NoAction,
-        EmptyAction,
-        WrongImplementation,
-        UnknownMember,
-        NoVerb,
-        NoEntity,
-        ClaimsConst,
-        IdleTimeout,
-        WritesHitTime,
-        DefaultVerb,
-        DefaultKey,
-        ConstTable,
-        ConstDefault,
-        ZeroWeight,
-        TwiceMember,
-        GroupZero,
-        TwiceReplica
-    )
-}
 
 /// Draws a faulty update, if the program has what the fault is about.
 pub fn draw(rng: &mut Rng, model: &Model) -> Option<Draw> {
@@ -221,7 +139,7 @@ pub fn draw(rng: &mut Rng, model: &Model) -> Option<Draw> {
         }
     };
     Some(Draw {
-        kind: name(fault),
+        kind: fault.name(),
         update,
         expected: expected.to_vec(),
     })

@@ -13,6 +13,7 @@ use bfruntime::proto::{
     self, set_forwarding_pipeline_config_request::Action, stream_message_request,
     stream_message_response, write_request,
 };
+use p4client::ConnectError;
 use p4gen::capabilities::Api;
 use p4runtime::p4::v1::{self, write_request::Atomicity};
 use tokio::sync::mpsc;
@@ -72,7 +73,7 @@ impl Client {
     /// Connects.
     ///
     /// # Errors
-    /// [`RemoteError::Unreachable`], [`RemoteError::Tls`].
+    /// [`RemoteError::Connect`].
     pub async fn connect(
         device: &Device,
         pipeline: &Arc<DesiredPipeline>,
@@ -403,8 +404,10 @@ async fn within<T>(
     call: impl Future<Output = T>,
 ) -> Result<T, RemoteError> {
     let answer = tokio::time::timeout(endpoint.timeout, call).await;
-    answer.map_err(|_| RemoteError::Unreachable {
-        address: endpoint.address.clone(),
-        reason: format!("no answer to {rpc} in {} s", endpoint.timeout.as_secs_f64()),
+    answer.map_err(|_| {
+        RemoteError::Connect(ConnectError::Unreachable {
+            address: endpoint.address.clone(),
+            reason: format!("no answer to {rpc} in {} s", endpoint.timeout.as_secs_f64()),
+        })
     })
 }
