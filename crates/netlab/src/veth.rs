@@ -78,12 +78,6 @@ impl Veth {
         }
         Ok(pair)
     }
-
-    /// Two names that nobody else uses.
-    #[must_use]
-    pub fn unique_names() -> (String, String) {
-        (own::unique_name(), own::unique_name())
-    }
 }
 
 impl Drop for Veth {

@@ -108,11 +108,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
         self.set_traffic_class(self.dscp() << 2 | ecn & 3);
     }
 
-    /// Sets the hop limit.
-    pub fn set_hop_limit(&mut self, hop_limit: u8) {
-        self.bytes_mut()[field::HOP_LIMIT] = hop_limit;
-    }
-
     /// The payload, without padding of the frame.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let end = HEADER_LEN + self.payload_len();

@@ -274,21 +274,6 @@ impl fmt::Display for Layers<'_> {
     }
 }
 
-/// The hexadecimal dump of a packet, sixteen bytes a line.
-#[must_use]
-pub fn hexdump(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    let mut text = String::new();
-    for (line, chunk) in bytes.chunks(16).enumerate() {
-        let _ = write!(text, "{:04x} ", line * 16);
-        for byte in chunk {
-            let _ = write!(text, " {byte:02x}");
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// The address of the station that a frame is for, without taking the rest apart.
 ///
 /// # Errors

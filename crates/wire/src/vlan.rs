@@ -9,9 +9,6 @@ use crate::{EtherType, PacketError};
 /// Length of a tag after the EtherType that announces it.
 pub const HEADER_LEN: usize = 4;
 
-/// The largest VLAN id that names a VLAN; 4095 is reserved.
-pub const MAX_ID: u16 = 4094;
-
 mod field {
     use super::Field;
     pub(super) const TCI: Field = 0..2;

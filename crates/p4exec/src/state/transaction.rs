@@ -162,12 +162,6 @@ impl Delta {
         self.ops.is_empty() && self.data.is_empty()
     }
 
-    /// Whether the data part has something to do.
-    #[must_use]
-    pub const fn touches_data(&self) -> bool {
-        !self.data.is_empty()
-    }
-
     pub(super) fn data(&self) -> &[DataOp] {
         &self.data
     }

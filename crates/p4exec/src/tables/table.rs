@@ -10,7 +10,7 @@ use super::entry::{
     TableSpec, WeightedCall,
 };
 use super::exact::ExactIndex;
-use super::key::{FieldMatch, MatchKind};
+use super::key::FieldMatch;
 use super::layout::{KeyForm, KeyLayout, PackedKey};
 use super::lpm::LpmIndex;
 use super::profile::Choice;
@@ -759,12 +759,6 @@ impl Table {
             return self.fail(|table| TableError::ConstEntries { table });
         }
         Ok(())
-    }
-
-    /// Whether a key of this table has a field of a kind.
-    #[must_use]
-    pub fn matches_by(&self, kind: MatchKind) -> bool {
-        self.spec.keys.iter().any(|k| k.kind == kind)
     }
 
     /// The winning entry for key words (see [`KeyLayout::pack`]). Nothing is allocated for keys of

@@ -41,8 +41,6 @@ pub mod table {
     pub const LOCAL_HOST: &str = "ingress.local_host";
     /// `failover`: the plan's rules.
     pub const RES_FORWARD: &str = "ingress.res_forward";
-    /// `failover` with routes in the header: pops and pushes; its entries are part of the program.
-    pub const SRC_UPDATE: &str = "ingress.src_update";
     /// `failover`: out port -> is the header taken off.
     pub const ISLAND_OUT: &str = "egress.island_out";
     /// [`ISLAND_OUT`] where it is looked up in ingress: Tofino.

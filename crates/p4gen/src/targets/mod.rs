@@ -63,15 +63,6 @@ pub fn named(name: &str) -> Option<&'static dyn Target> {
     all.find(|target| target.capabilities().target == name)
 }
 
-/// The targets that plans are built for by name: the others run what is built for these.
-pub fn buildable() -> impl Iterator<Item = &'static dyn Target> {
-    let own = |target: &&'static dyn Target| {
-        let capabilities = target.capabilities();
-        capabilities.build == capabilities.target
-    };
-    ALL.into_iter().filter(own)
-}
-
 /// What files are made from.
 pub struct Build<'a> {
     /// The plan.
