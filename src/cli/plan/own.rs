@@ -161,7 +161,10 @@ mod tests {
                 },
                 |value| value.get_name().to_owned(),
             );
-        long.into_iter().chain(takes.then_some(value)).collect()
+        // It wants a file to write to.
+        let beside = (argument.get_id() == "unproven").then_some("--output=p".to_owned());
+        let option = long.into_iter().chain(takes.then_some(value));
+        option.chain(beside).collect()
     }
 
     /// What `plan` says to an option with a scheme; `None` where there is nothing to say.
