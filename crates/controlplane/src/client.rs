@@ -67,12 +67,6 @@ impl Client {
         })
     }
 
-    /// Where it is.
-    #[must_use]
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
     /// Opens the stream and waits until we are primary.
     ///
     /// A predecessor that was killed may still hold our election id for a moment, so a refusal is asked again for

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use nix::mount::{MsFlags, mount};
@@ -78,16 +78,6 @@ impl Namespace {
         namespace.name = Some(name);
         tried.tried(format!("mounting {}", path.display()), SYS_ADMIN)?;
         Ok(namespace)
-    }
-
-    /// A namespace that someone else made, by its `ip netns` name.
-    ///
-    /// # Errors
-    /// When there is none of that name.
-    pub fn existing(name: &str) -> Result<Self, NetError> {
-        let path: PathBuf = Path::new(NETNS).join(name);
-        let file = File::open(&path).tried(format!("opening {}", path.display()), SYS_ADMIN)?;
-        Ok(Self { file, name: None })
     }
 
     /// Its name for `ip netns`, if it was given one.

@@ -40,12 +40,6 @@ impl BitWriter {
         Self::default()
     }
 
-    /// The number of bits written.
-    #[must_use]
-    pub const fn bit_len(&self) -> usize {
-        self.len
-    }
-
     /// Appends a value, most significant bit first.
     pub fn push(&mut self, bits: &Bits) {
         let used = (self.len % 8) as u32;

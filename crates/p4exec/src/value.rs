@@ -399,24 +399,6 @@ impl Bits {
             .then(|| self.zip(other, |a, b| a % b, |a, b| a % b))
     }
 
-    /// `self / other` on `int<N>`, truncated toward zero; `None` if `other` is zero.
-    #[must_use]
-    pub fn checked_div_signed(&self, other: &Self) -> Option<Self> {
-        let (a, b) = (self.to_bigint_signed(), other.to_bigint_signed());
-        other
-            .is_true()
-            .then(|| Self::from_bigint(self.width, &(a / b)))
-    }
-
-    /// `self % other` on `int<N>`, with the sign of `self`; `None` if `other` is zero.
-    #[must_use]
-    pub fn checked_rem_signed(&self, other: &Self) -> Option<Self> {
-        let (a, b) = (self.to_bigint_signed(), other.to_bigint_signed());
-        other
-            .is_true()
-            .then(|| Self::from_bigint(self.width, &(a % b)))
-    }
-
     /// Bitwise complement.
     #[must_use]
     #[allow(clippy::should_implement_trait)]

@@ -77,7 +77,9 @@ fn fill_probe_drain(kind: MatchKind, make: impl Fn(u64) -> FieldMatch) {
         table.remove(*handle).expect("the handle was just listed");
     }
     probe(&table);
-    table.clear();
+    for handle in handles.iter().skip(1).step_by(2) {
+        table.remove(*handle).expect("half are left");
+    }
     assert!(table.is_empty());
 }
 

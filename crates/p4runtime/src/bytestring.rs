@@ -182,12 +182,6 @@ impl Bits {
         self.bytes.iter().all(|&byte| byte == 0)
     }
 
-    /// Whether bit `index` is set; bit 0 is the least significant. Bits beyond the width are not.
-    #[must_use]
-    pub fn bit(&self, index: u32) -> bool {
-        index < self.width && self.bytes[self.byte_of(index)] >> (index % 8) & 1 == 1
-    }
-
     /// Sets bit `index`; bit 0 is the least significant. Bits beyond the width are left alone.
     pub fn set_bit(&mut self, index: u32) {
         if index < self.width {
@@ -370,12 +364,6 @@ mod tests {
                 let back = short.iter().fold(sign, |v: i64, &b| v << 8 | i64::from(b));
                 prop_assert_eq!(back, value);
             }
-        }
-
-        #[test]
-        fn bits_are_addressed_from_the_bottom(value: u64, index in 0_u32..64) {
-            let bits = Bits::from_uint(value, 64).unwrap();
-            prop_assert_eq!(bits.bit(index), value >> index & 1 == 1);
         }
     }
 }

@@ -211,19 +211,27 @@ impl Positions {
     }
 }
 
+macro_rules! with_preamble {
+    ($($message:ident),*) => {$(
+        impl $message {
+            /// Its id, 0 without preamble.
+            #[must_use]
+            pub fn id(&self) -> u32 {
+                self.preamble.as_ref().map_or(0, |preamble| preamble.id)
+            }
+
+            /// Its full name, empty without preamble.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                self.preamble.as_ref().map_or("", |preamble| &preamble.name)
+            }
+        }
+    )*};
+}
+
+with_preamble!(Table, Action, ActionProfile);
+
 impl Table {
-    /// The table's id, 0 without preamble.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.preamble.as_ref().map_or(0, |preamble| preamble.id)
-    }
-
-    /// The table's full name, empty without preamble.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.preamble.as_ref().map_or("", |preamble| &preamble.name)
-    }
-
     /// One of the table's keys, by name.
     ///
     /// # Errors
@@ -257,18 +265,6 @@ impl Table {
 }
 
 impl Action {
-    /// The action's id, 0 without preamble.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.preamble.as_ref().map_or(0, |preamble| preamble.id)
-    }
-
-    /// The action's full name, empty without preamble.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.preamble.as_ref().map_or("", |preamble| &preamble.name)
-    }
-
     /// One of the action's parameters, by name.
     ///
     /// # Errors
@@ -294,20 +290,6 @@ impl Action {
             name,
             known: self.params.iter().map(|param| param.name.clone()).collect(),
         }
-    }
-}
-
-impl ActionProfile {
-    /// The profile's id, 0 without preamble.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.preamble.as_ref().map_or(0, |preamble| preamble.id)
-    }
-
-    /// The profile's full name, empty without preamble.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.preamble.as_ref().map_or("", |preamble| &preamble.name)
     }
 }
 

@@ -51,15 +51,6 @@ impl PortSet {
         Self(Runs::One(port.get(), port.get()))
     }
 
-    /// All ports from `first` to `last`, both included; empty if `first > last`.
-    #[must_use]
-    pub fn range(first: PortId, last: PortId) -> Self {
-        if first > last {
-            return Self::empty();
-        }
-        Self(Runs::One(first.get(), last.get()))
-    }
-
     fn from_runs(runs: Vec<(u16, u16)>) -> Self {
         match runs[..] {
             [(a, b)] => Self(Runs::One(a, b)),
@@ -117,12 +108,6 @@ impl PortSet {
     #[must_use]
     pub fn last(&self) -> Option<PortId> {
         self.runs().last().map(|(_, b)| b)
-    }
-
-    /// Whether the two sets share a port.
-    #[must_use]
-    pub fn intersects(&self, other: &Self) -> bool {
-        self.common(other).is_some()
     }
 
     /// The lowest port that both sets have.
@@ -270,7 +255,6 @@ mod tests {
             prop_assert_eq!(sa.len(), a.len());
             prop_assert_eq!(sa.is_empty(), a.is_empty());
             prop_assert_eq!(sa.to_string().parse(), Ok(sa.clone()));
-            prop_assert_eq!(sa.intersects(&sb), a.intersection(&b).next().is_some());
             prop_assert_eq!(sa.common(&sb).map(PortId::get), a.intersection(&b).next().copied());
             let union: Vec<u16> = sa.union(&sb).iter().map(PortId::get).collect();
             prop_assert_eq!(union, a.union(&b).copied().collect::<Vec<_>>());

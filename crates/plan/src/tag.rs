@@ -26,12 +26,6 @@ impl Tag {
     pub const fn get(self) -> u8 {
         self.0
     }
-
-    /// The next higher tag, unless this is the highest number there is.
-    #[must_use]
-    pub fn next(self) -> Option<Self> {
-        self.0.checked_add(1).map(Self)
-    }
 }
 
 impl fmt::Display for Tag {

@@ -1,6 +1,6 @@
 //! Why a scheme makes no tables.
 
-use plan::{Fault, NewTag, Tag};
+use plan::{NewTag, Tag};
 use quantities::PortId;
 use thiserror::Error;
 use topology::flattened::FlattenedError;
@@ -93,10 +93,4 @@ pub enum SchemeError {
     },
 }
 
-impl SchemeError {
-    /// Whose fault it is: all of these are mended by asking for something else.
-    #[must_use]
-    pub const fn fault(&self) -> Fault {
-        Fault::Input
-    }
-}
+impl SchemeError {}

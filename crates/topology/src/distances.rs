@@ -46,12 +46,6 @@ impl Distances {
         }
     }
 
-    /// The distances between all pairs of switches; the row of a switch is its index.
-    #[must_use]
-    pub fn all(fabric: &Fabric) -> Self {
-        Self::new(fabric, &fabric.switch_ids().collect::<Vec<_>>())
-    }
-
     /// The targets, in row order.
     #[must_use]
     pub fn targets(&self) -> &[SwitchId] {

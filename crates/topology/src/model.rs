@@ -487,8 +487,8 @@ impl Topology {
     }
 
     /// A copy in which the given switches are down, and with them their links.
-    #[must_use]
-    pub fn with_failed_switches(&self, failed: &[SwitchId]) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_failed_switches(&self, failed: &[SwitchId]) -> Self {
         let mut topology = self.clone();
         for switch in failed {
             topology.switches[switch.index()].up = false;

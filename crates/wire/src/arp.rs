@@ -28,8 +28,6 @@ pub struct Operation(pub u16);
 impl Operation {
     /// Who has the target address?
     pub const REQUEST: Self = Self(1);
-    /// The sender has the sender's address.
-    pub const REPLY: Self = Self(2);
 }
 
 view! {

@@ -129,13 +129,6 @@ impl PacketBuilder {
         self
     }
 
-    /// The protocol of an IP packet that is neither UDP nor TCP.
-    #[must_use]
-    pub fn protocol(mut self, protocol: IpProtocol) -> Self {
-        self.transport = Transport::None(protocol);
-        self
-    }
-
     /// A UDP header.
     #[must_use]
     pub fn udp(mut self, src_port: u16, dst_port: u16) -> Self {
@@ -420,7 +413,12 @@ mod tests {
             let layers = Layers::parse(&bytes).unwrap();
             prop_assert!(layers.checksums_right(), "{}", layers);
             prop_assert_eq!(layers.dscp(), Some(dscp));
-            prop_assert_eq!(layers.ttl(), Some(ttl));
+            let hop_limit = match &layers.network {
+                crate::layers::Network::Ipv4 { ttl, .. } => Some(*ttl),
+                crate::layers::Network::Ipv6(header) => Some(header.hop_limit),
+                _ => None,
+            };
+            prop_assert_eq!(hop_limit, Some(ttl));
             prop_assert_eq!(layers.payload, payload);
         }
 

@@ -114,11 +114,6 @@ impl<T: AsRef<[u8]>> Frame<T> {
     pub fn ether_type(&self) -> EtherType {
         EtherType(get_u16(self.bytes(), &field::ETHER_TYPE))
     }
-
-    /// What follows the header.
-    pub fn payload(&self) -> &[u8] {
-        &self.bytes()[HEADER_LEN..]
-    }
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
@@ -135,11 +130,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
     /// Sets the type of what follows.
     pub fn set_ether_type(&mut self, ether_type: EtherType) {
         set_u16(self.bytes_mut(), field::ETHER_TYPE, ether_type.0);
-    }
-
-    /// What follows the header.
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes_mut()[HEADER_LEN..]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::checksum::{self, checksum};
+use crate::checksum::checksum;
 use crate::view::{Field, get_array, get_u16, room, set_u16};
 use crate::{IpProtocol, PacketError};
 
@@ -16,14 +16,11 @@ mod field {
     use super::Field;
     pub(super) const VERSION_IHL: usize = 0;
     pub(super) const DIFFSERV: usize = 1;
-    /// The word that holds version, header length and DSCP; the checksum counts in words.
-    pub(super) const FIRST_WORD: Field = 0..2;
     pub(super) const TOTAL_LEN: Field = 2..4;
     pub(super) const IDENTIFICATION: Field = 4..6;
     pub(super) const FLAGS_FRAGMENT: Field = 6..8;
     pub(super) const TTL: usize = 8;
     pub(super) const PROTOCOL: usize = 9;
-    pub(super) const TTL_WORD: Field = 8..10;
     pub(super) const CHECKSUM: Field = 10..12;
     pub(super) const SRC: Field = 12..16;
     pub(super) const DST: Field = 16..20;
@@ -132,11 +129,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
         IpProtocol(self.bytes()[field::PROTOCOL])
     }
 
-    /// The header checksum as it stands.
-    pub fn header_checksum(&self) -> u16 {
-        get_u16(self.bytes(), &field::CHECKSUM)
-    }
-
     /// Whether the header checksum is right.
     pub fn verify_checksum(&self) -> bool {
         checksum(&self.bytes()[..self.header_len()]) == 0
@@ -160,49 +152,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The payload, without padding of the frame.
     pub fn payload(&self) -> &[u8] {
         &self.bytes()[self.header_len()..self.total_len()]
-    }
-}
-
-impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
-    /// Sets the code point (six bits are kept) and brings the checksum up to date with it.
-    pub fn set_dscp(&mut self, dscp: u8) {
-        let diffserv = dscp << 2 | self.ecn();
-        self.update(field::FIRST_WORD, |bytes| bytes[field::DIFFSERV] = diffserv);
-    }
-
-    /// Sets the congestion notification (two bits are kept) and the checksum with it.
-    pub fn set_ecn(&mut self, ecn: u8) {
-        let diffserv = self.dscp() << 2 | ecn & 3;
-        self.update(field::FIRST_WORD, |bytes| bytes[field::DIFFSERV] = diffserv);
-    }
-
-    /// Sets the time to live and the checksum with it.
-    pub fn set_ttl(&mut self, ttl: u8) {
-        self.update(field::TTL_WORD, |bytes| bytes[field::TTL] = ttl);
-    }
-
-    /// Computes the header checksum anew.
-    pub fn fill_checksum(&mut self) {
-        let header_len = self.header_len();
-        set_u16(self.bytes_mut(), field::CHECKSUM, 0);
-        let sum = checksum(&self.bytes()[..header_len]);
-        set_u16(self.bytes_mut(), field::CHECKSUM, sum);
-    }
-
-    /// The payload, without padding of the frame.
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        let range = self.header_len()..self.total_len();
-        &mut self.bytes_mut()[range]
-    }
-
-    /// Changes one word and updates the checksum by the difference (RFC 1624), so that a checksum
-    /// that was wrong stays wrong.
-    fn update(&mut self, word: Field, change: impl FnOnce(&mut [u8])) {
-        let old = get_u16(self.bytes(), &word);
-        change(self.bytes_mut());
-        let new = get_u16(self.bytes(), &word);
-        let sum = checksum::update(self.header_checksum(), old, new);
-        set_u16(self.bytes_mut(), field::CHECKSUM, sum);
     }
 }
 
@@ -362,18 +311,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn rewrites_keep_the_checksum_right(bytes in headers(), dscp in 0_u8..64, ecn in 0_u8..4, ttl: u8) {
-            let mut packet = Packet::new_checked(bytes).unwrap();
-            packet.set_dscp(dscp);
-            packet.set_ecn(ecn);
-            packet.set_ttl(ttl);
-            prop_assert_eq!((packet.dscp(), packet.ecn(), packet.ttl()), (dscp, ecn, ttl));
-            let incremental = packet.header_checksum();
-            packet.fill_checksum();
-            prop_assert_eq!(incremental, packet.header_checksum());
-        }
-
         #[test]
         fn a_flipped_bit_is_noticed(mut bytes in headers(), at: prop::sample::Index) {
             let header_len = Packet::new_checked(&bytes).unwrap().header_len();

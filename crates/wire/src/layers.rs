@@ -5,7 +5,7 @@ use std::fmt;
 use quantities::Priority;
 
 use crate::checksum::Sum;
-use crate::{EtherType, IpProtocol, MacAddr, PacketError};
+use crate::{EtherType, IpProtocol, PacketError};
 use crate::{arp, ethernet, ipv4, ipv6, pfc, tcp, udp, vlan};
 
 /// The headers of a packet. What is not known stays in [`Layers::payload`].
@@ -123,16 +123,6 @@ impl<'a> Layers<'a> {
     #[must_use]
     pub fn pcp(&self) -> Option<Priority> {
         self.vlan.map(|tag| tag.pcp)
-    }
-
-    /// Time to live or hop limit, under IP.
-    #[must_use]
-    pub fn ttl(&self) -> Option<u8> {
-        match &self.network {
-            Network::Ipv4 { ttl, .. } => Some(*ttl),
-            Network::Ipv6(header) => Some(header.hop_limit),
-            _ => None,
-        }
     }
 
     /// Whether every checksum that the packet has is right.
@@ -272,12 +262,4 @@ impl fmt::Display for Layers<'_> {
             f.write_str(" CHECKSUM WRONG")
         }
     }
-}
-
-/// The address of the station that a frame is for, without taking the rest apart.
-///
-/// # Errors
-/// [`PacketError::Truncated`] for less than an Ethernet header.
-pub fn destination(bytes: &[u8]) -> Result<MacAddr, PacketError> {
-    Ok(ethernet::Frame::new_checked(bytes)?.dst())
 }

@@ -82,11 +82,6 @@ impl<T: AsRef<[u8]>> Segment<T> {
         usize::from(self.bytes()[field::DATA_OFFSET] >> 4) * 4
     }
 
-    /// The checksum as it stands.
-    pub fn checksum(&self) -> u16 {
-        get_u16(self.bytes(), &field::CHECKSUM)
-    }
-
     /// Whether the checksum is right, given the sum of the pseudo header.
     pub fn verify_checksum(&self, pseudo: Sum) -> bool {
         pseudo.bytes(self.bytes()).checksum() == 0

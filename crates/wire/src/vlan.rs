@@ -42,11 +42,6 @@ impl<T: AsRef<[u8]>> Tag<T> {
         EtherType(get_u16(self.bytes(), &field::ETHER_TYPE))
     }
 
-    /// What follows the tag.
-    pub fn payload(&self) -> &[u8] {
-        &self.bytes()[HEADER_LEN..]
-    }
-
     fn tci(&self) -> u16 {
         get_u16(self.bytes(), &field::TCI)
     }

@@ -14,9 +14,6 @@ pub const CLASSES: usize = 8;
 pub struct ClassSet(u8);
 
 impl ClassSet {
-    /// No priority.
-    pub const NONE: Self = Self(0);
-
     /// Whether the priority is in the set.
     #[must_use]
     pub const fn contains(self, class: Priority) -> bool {

@@ -232,22 +232,6 @@ impl PacketSocket {
         })
     }
 
-    /// The interface as it was when it was opened.
-    #[must_use]
-    pub const fn link(&self) -> &Link {
-        &self.link
-    }
-
-    /// How frames come and go; never [`Driver::Auto`].
-    #[must_use]
-    pub const fn driver(&self) -> Driver {
-        match self.way {
-            Way::Ring { .. } => Driver::Ring,
-            Way::Packet { .. } => Driver::Packet,
-            Way::Xdp(_) => Driver::Xdp,
-        }
-    }
-
     /// Hands over at most `limit` frames that have arrived, in order (a large frame that is cut
     /// counts once), and returns how many there were. Does not wait; a mapped ring makes no system call.
     pub fn receive(&mut self, limit: usize, each: impl FnMut(&mut [u8])) -> usize {

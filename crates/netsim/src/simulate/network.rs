@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use p4gen::targets::{Target, V1MODEL};
 use plan::Tables;
 use quantities::{BitRate, Metres};
 use serde::Deserialize;
@@ -138,15 +137,7 @@ pub enum TargetSpec {
     V1model,
 }
 
-impl TargetSpec {
-    /// The target that it names.
-    #[must_use]
-    pub fn target(self) -> &'static dyn Target {
-        match self {
-            Self::V1model => &V1MODEL,
-        }
-    }
-}
+impl TargetSpec {}
 
 impl NetworkSpec {
     /// Switches, hosts and links.

@@ -93,12 +93,6 @@ impl Interpreter {
         std::mem::swap(&mut self.storage, frame);
     }
 
-    /// What is known of the program's metadata.
-    #[must_use]
-    pub fn info(&self) -> &ProgramInfo {
-        &self.info
-    }
-
     pub(crate) fn shared_info(&self) -> Arc<ProgramInfo> {
         Arc::clone(&self.info)
     }

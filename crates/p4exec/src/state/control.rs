@@ -110,12 +110,6 @@ impl ValueSetState {
         &self.layout
     }
 
-    /// The most members.
-    #[must_use]
-    pub const fn size(&self) -> usize {
-        self.size
-    }
-
     /// Whether some member matches the values.
     #[must_use]
     pub fn contains(&self, values: &[Bits]) -> bool {

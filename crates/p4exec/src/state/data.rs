@@ -193,23 +193,6 @@ impl TableCells {
             (Some(_), None) => {}
         }
     }
-
-    /// Bytes on the heap.
-    fn bytes(&self) -> usize {
-        let counters = self
-            .counters
-            .as_ref()
-            .map_or(0, |c| c.capacity() * size_of::<CounterCell>());
-        let meters = self
-            .meters
-            .as_ref()
-            .map_or(0, |c| c.capacity() * size_of::<Meter>());
-        let times = self
-            .times
-            .as_ref()
-            .map_or(0, |c| c.capacity() * size_of::<Times>());
-        counters + meters + times
-    }
 }
 
 /// A change to the data part that belongs to a batch.
@@ -467,11 +450,5 @@ impl DataState {
             }
         }
         idle
-    }
-
-    /// Bytes of memory that the cells of entries take.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.cells.iter().map(TableCells::bytes).sum()
     }
 }

@@ -217,12 +217,6 @@ impl RuntimeState {
         self.data.set_port_up(port, up);
     }
 
-    /// Whether a port is up. Ports are up until they are said to be down.
-    #[must_use]
-    pub fn is_port_up(&self, port: PortId) -> bool {
-        self.data.is_port_up(port)
-    }
-
     /// Says that the switch has the ports below `count` only; until then it has all.
     pub const fn set_port_count(&mut self, count: u16) {
         self.data.set_port_count(count);
@@ -232,10 +226,5 @@ impl RuntimeState {
     #[must_use]
     pub fn port_status(&self, width: u32) -> Bits {
         self.data.port_status(width)
-    }
-
-    /// Starts the random numbers over from another seed.
-    pub fn seed(&mut self, seed: u64) {
-        self.data.seed(seed);
     }
 }

@@ -343,10 +343,7 @@ impl Transaction<'_> {
                 value,
             } => {
                 let slot = self.cell(table, &entry, "direct counter", |b| b.counter)?;
-                self.delta
-                    .data
-                    .push(DataOp::DirectCounter(table, slot, value));
-                Ok(())
+                self.put(DataOp::DirectCounter(table, slot, value))
             }
             Update::SetDirectMeter {
                 table,
@@ -354,10 +351,7 @@ impl Transaction<'_> {
                 config,
             } => {
                 let slot = self.cell(table, &entry, "direct meter", |b| b.meter)?;
-                self.delta
-                    .data
-                    .push(DataOp::DirectMeter(table, slot, config));
-                Ok(())
+                self.put(DataOp::DirectMeter(table, slot, config))
             }
             Update::SetDirectMarked {
                 table,
@@ -365,10 +359,7 @@ impl Transaction<'_> {
                 marked,
             } => {
                 let slot = self.cell(table, &entry, "direct meter", |b| b.meter)?;
-                self.delta
-                    .data
-                    .push(DataOp::DirectMarked(table, slot, marked));
-                Ok(())
+                self.put(DataOp::DirectMarked(table, slot, marked))
             }
             Update::SetBackups { of, backups: new } => {
                 let old = self.control.replication.backups(of).to_vec();
@@ -383,8 +374,7 @@ impl Transaction<'_> {
                 value,
             } => {
                 self.check_index(counter, index, &ExternType::Counter)?;
-                self.delta.data.push(DataOp::Counter(counter, index, value));
-                Ok(())
+                self.put(DataOp::Counter(counter, index, value))
             }
             Update::SetMeter {
                 meter,
@@ -392,8 +382,7 @@ impl Transaction<'_> {
                 config,
             } => {
                 self.check_index(meter, index, &ExternType::Meter)?;
-                self.delta.data.push(DataOp::Meter(meter, index, config));
-                Ok(())
+                self.put(DataOp::Meter(meter, index, config))
             }
             Update::SetMarked {
                 meter,
@@ -401,8 +390,7 @@ impl Transaction<'_> {
                 marked,
             } => {
                 self.check_index(meter, index, &ExternType::Meter)?;
-                self.delta.data.push(DataOp::Marked(meter, index, marked));
-                Ok(())
+                self.put(DataOp::Marked(meter, index, marked))
             }
             Update::SetRegister {
                 register,
@@ -410,14 +398,16 @@ impl Transaction<'_> {
                 value,
             } => {
                 self.check_index(register, index, &ExternType::Register)?;
-                self.delta
-                    .data
-                    .push(DataOp::Register(register, index, value));
-                Ok(())
+                self.put(DataOp::Register(register, index, value))
             }
             Update::SetValueSet { set, members } => self.set_value_set(set, &members),
             other => self.apply_profile(other),
         }
+    }
+
+    fn put(&mut self, op: DataOp) -> Result<(), StateError> {
+        self.delta.data.push(op);
+        Ok(())
     }
 
     fn change(&mut self, change: Change) {

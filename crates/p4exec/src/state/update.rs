@@ -8,7 +8,7 @@ use super::{Delta, RuntimeState, StateError, Transaction};
 use crate::externs::counter::CounterCell;
 use crate::externs::meter::{Marked, MeterConfig};
 use crate::tables::{
-    ActionCall, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
+    ActionCall, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
     GroupMember, MemberId, NewEntry,
 };
 use crate::value::Bits;
@@ -194,15 +194,6 @@ impl RuntimeState {
         })
     }
 
-    /// Makes every change that can be made, in order, and says of each what came of it.
-    pub fn apply_each(&mut self, updates: Vec<Update>, now: Nanos) -> Vec<Result<(), StateError>> {
-        let mut transaction = self.control.begin();
-        let results = updates.into_iter().map(|u| transaction.apply(u)).collect();
-        let delta = transaction.commit();
-        self.data.apply(&delta, now);
-        results
-    }
-
     /// Swaps in another copy of the control part, which has taken the batch of a delta that this
     /// one has not, and brings the data part in line. The time it takes depends on the delta only.
     pub fn swap_control(&mut self, other: &mut super::ControlState, delta: &Delta, now: Nanos) {
@@ -221,36 +212,6 @@ impl RuntimeState {
         now: Nanos,
     ) -> Result<EntryHandle, StateError> {
         self.transact(now, |t| t.insert_entry(table, &entry))
-    }
-
-    /// Replaces the action of an entry and returns the old one.
-    ///
-    /// # Errors
-    /// [`StateError`] says what does not fit.
-    pub fn modify_entry(
-        &mut self,
-        table: TableId,
-        handle: EntryHandle,
-        action: EntryAction,
-        now: Nanos,
-    ) -> Result<EntryAction, StateError> {
-        let old = self.table(table)?.view(handle).map(|view| view.action());
-        self.transact(now, |t| t.modify_entry(table, handle, &action, None))?;
-        old.ok_or_else(|| super::control::no_such("entry", handle))
-    }
-
-    /// Removes an entry and returns it.
-    ///
-    /// # Errors
-    /// [`StateError`] if there is no such entry or it is const.
-    pub fn delete_entry(
-        &mut self,
-        table: TableId,
-        handle: EntryHandle,
-    ) -> Result<Entry, StateError> {
-        let old = self.table(table)?.entry(handle);
-        self.transact(Nanos::default(), |t| t.delete_entry(table, handle))?;
-        old.ok_or_else(|| super::control::no_such("entry", handle))
     }
 
     /// Removes all entries that are not const.

@@ -66,12 +66,6 @@ impl Member {
     pub const fn call(&self) -> &ActionCall {
         &self.call
     }
-
-    /// The action as a row: action word, then argument words.
-    #[must_use]
-    pub fn row(&self) -> &[u64] {
-        &self.row
-    }
 }
 
 /// The largest sum of weights in a group or a one-shot set.
@@ -256,18 +250,6 @@ impl ActionProfile {
             group_uses: BTreeMap::new(),
             revision: Revision::new(),
         }
-    }
-
-    /// The control-plane name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether entries may name groups.
-    #[must_use]
-    pub const fn with_selector(&self) -> bool {
-        self.with_selector
     }
 
     /// The most members, if the program says.

@@ -143,12 +143,6 @@ impl Table {
         self.records.len() == 0
     }
 
-    /// All slots in use lie below this.
-    #[must_use]
-    pub const fn slots(&self) -> usize {
-        self.records.slots()
-    }
-
     /// Bytes of memory the entries and their index take.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -685,31 +679,6 @@ impl Table {
         self.set_rare(handle.0, None);
         self.take(handle.0);
         Ok(entry)
-    }
-
-    /// Removes every entry that is not const.
-    pub fn clear(&mut self) {
-        let slots: Vec<Slot> = self.records.iter_from(0).collect();
-        for slot in slots {
-            if !self.records.is_const(slot) {
-                self.set_rare(slot, None);
-                self.take(slot);
-            }
-        }
-    }
-
-    /// Sets the default action and returns the old one; `None` brings back the program's own.
-    ///
-    /// # Errors
-    /// [`TableError`] if the default action is const or the new one does not suit.
-    pub fn set_default(
-        &mut self,
-        call: Option<&ActionCall>,
-    ) -> Result<Option<ActionCall>, TableError> {
-        let row = self.check_default(call)?;
-        let old = self.default_action();
-        self.replace_default(row);
-        Ok(old)
     }
 
     /// The entry with exactly this key and priority.

@@ -248,7 +248,8 @@ proptest! {
                 swapped.swap_control(&mut copy, &delta, now);
                 prop_assert_eq!(read(&copy), before, "the old copy comes back as it was");
                 delta.replay(&mut copy);
-                prop_assert_eq!(plain.apply_each(updates, now), results);
+                let each = updates.into_iter().map(|u| plain.apply_batch(vec![u], now).map_err(|(_, e)| e));
+                prop_assert_eq!(each.collect::<Vec<_>>(), results);
             }
             prop_assert_eq!(read(&copy), read(&swapped.control));
             prop_assert_eq!(read(&copy), read(&plain.control));

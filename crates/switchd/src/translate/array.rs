@@ -126,10 +126,11 @@ fn array_size(state: &ControlState, array: &ArraySchema) -> usize {
 
 /// The cells an index names: all if it is left out.
 fn cells(
+    state: &ControlState,
     array: &ArraySchema,
-    size: usize,
     index: Option<&v1::Index>,
 ) -> Result<std::ops::Range<usize>, Refusal> {
+    let size = array_size(state, array);
     let Some(index) = index else {
         return Ok(0..size);
     };
@@ -167,11 +168,7 @@ pub fn write_counter(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("counter")?;
     let array = find(&contents.schema.counters, "counter", entry.counter_id)?;
-    let range = cells(
-        array,
-        array_size(contents.state(), array),
-        entry.index.as_ref(),
-    )?;
+    let range = cells(contents.state(), array, entry.index.as_ref())?;
     let Some(data) = &entry.data else {
         return Ok(Steps::default());
     };
@@ -195,11 +192,7 @@ pub fn write_meter(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("meter")?;
     let array = find(&contents.schema.meters, "meter", entry.meter_id)?;
-    let range = cells(
-        array,
-        array_size(contents.state(), array),
-        entry.index.as_ref(),
-    )?;
+    let range = cells(contents.state(), array, entry.index.as_ref())?;
     let config = entry.config.as_ref().map(meter_config).transpose()?;
     let meter = array.object;
     let mut steps = each(range.clone(), |index| Update::SetMeter {
@@ -231,11 +224,7 @@ pub fn write_register(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("register")?;
     let array = find(&contents.schema.registers, "register", entry.register_id)?;
-    let range = cells(
-        array,
-        array_size(contents.state(), array),
-        entry.index.as_ref(),
-    )?;
+    let range = cells(contents.state(), array, entry.index.as_ref())?;
     let (Some(given), Some(spec)) = (&entry.data, &array.data) else {
         return Err(Refusal::invalid(format!(
             "register `{}`: the data is missing",
@@ -299,11 +288,7 @@ pub fn read_counters(
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     for array in selected(&contents.schema.counters, "counter", filter.counter_id)? {
-        let range = cells(
-            array,
-            array_size(contents.state(), array),
-            filter.index.as_ref(),
-        )?;
+        let range = cells(contents.state(), array, filter.index.as_ref())?;
         let look = |state: &RuntimeState, id, i: usize| Ok(state.counter(id)?.cells[i]);
         stretch(contents, array.object, range, look, |index, cell| {
             sink(Entity::CounterEntry(v1::CounterEntry {
@@ -326,11 +311,7 @@ pub fn read_meters(
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     for array in selected(&contents.schema.meters, "meter", filter.meter_id)? {
-        let range = cells(
-            array,
-            array_size(contents.state(), array),
-            filter.index.as_ref(),
-        )?;
+        let range = cells(contents.state(), array, filter.index.as_ref())?;
         let look = |state: &RuntimeState, id, i: usize| {
             let cell = &state.meter(id)?.cells[i];
             Ok((cell.config(), *cell.marked()))
@@ -364,11 +345,7 @@ pub fn read_registers(
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     for array in selected(&contents.schema.registers, "register", filter.register_id)? {
-        let range = cells(
-            array,
-            array_size(contents.state(), array),
-            filter.index.as_ref(),
-        )?;
+        let range = cells(contents.state(), array, filter.index.as_ref())?;
         let look = |state: &RuntimeState, id, i: usize| {
             let register = state.register(id)?;
             register.read(i).cloned().ok_or(StateError::Index {

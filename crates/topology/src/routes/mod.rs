@@ -22,5 +22,5 @@ pub use explicit::{RouteFile, RouteFileError, parse_routes};
 pub use policy::RoutePolicy;
 pub use route::{Hop, Path, Route};
 pub use set::{Paths, RouteSet};
-pub use space::{ShortestDag, UpDownAutomaton, UpDownState};
+pub use space::{UpDownAutomaton, UpDownState};
 pub use virtual_layers::VirtualReach;

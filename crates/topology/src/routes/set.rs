@@ -121,12 +121,6 @@ impl RouteSet {
         self.paths_of(self.fabric.edge_switches().collect(), None)
     }
 
-    /// The paths that start at one switch.
-    #[must_use]
-    pub fn paths_from(&self, from: SwitchId) -> Paths<'_> {
-        self.paths_of(vec![from], None)
-    }
-
     /// The paths from one switch to another.
     #[must_use]
     pub fn paths_between(&self, from: SwitchId, to: SwitchId) -> Paths<'_> {
