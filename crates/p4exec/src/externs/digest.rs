@@ -37,10 +37,4 @@ impl DigestQueue {
     pub fn take(&mut self) -> Vec<Digest> {
         self.waiting.drain(..).collect()
     }
-
-    /// Messages lost so far.
-    #[must_use]
-    pub const fn lost(&self) -> u64 {
-        self.lost
-    }
 }

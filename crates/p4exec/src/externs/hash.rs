@@ -177,12 +177,6 @@ impl Crc {
         }
     }
 
-    /// The parameters.
-    #[must_use]
-    pub const fn config(&self) -> CrcConfig {
-        self.config
-    }
-
     /// The CRC of some bytes.
     #[must_use]
     pub fn compute(&self, data: &[u8]) -> u64 {

@@ -8,6 +8,7 @@ use p4ir::{
 use super::machine::{Flow, Machine};
 use crate::bitio::BitWriter;
 use crate::exec::DropReason;
+use crate::externs::args::Args;
 use crate::externs::digest::Digest;
 use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
@@ -15,34 +16,6 @@ use crate::state::{ExternState, hash_algorithm};
 use crate::trace::TraceEvent;
 use crate::v1model::{DROP_PORT, enum_member, scalar_width};
 use crate::value::Bits;
-
-/// The arguments of a call by position.
-struct Args<'c>(&'c [ExternArg]);
-
-impl<'c> Args<'c> {
-    fn expr(&self, index: usize) -> Option<ExprId> {
-        match self.0.get(index)? {
-            ExternArg::In(expr) => Some(*expr),
-            _ => None,
-        }
-    }
-
-    fn place(&self, index: usize) -> Option<&'c Place> {
-        match self.0.get(index)? {
-            ExternArg::Out(place) | ExternArg::InOut(place) => Some(place),
-            _ => None,
-        }
-    }
-
-    /// The expressions of a data argument, one per scalar.
-    fn data(&self, index: usize) -> &'c [ExprId] {
-        match self.0.get(index) {
-            Some(ExternArg::In(expr)) => std::slice::from_ref(expr),
-            Some(ExternArg::Fields { values, .. }) => values,
-            _ => &[],
-        }
-    }
-}
 
 impl Machine<'_> {
     pub(super) fn call_extern(&mut self, call: &ExternCall, span: Span) -> Flow {

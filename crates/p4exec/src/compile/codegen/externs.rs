@@ -13,37 +13,10 @@ use super::{FLAGS, Gen, Helper, Symbol};
 use crate::compile::frame::Slot;
 use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
+use crate::externs::args::Args;
 use crate::externs::hash::{CrcConfig, HashAlgorithm, WideTables, fixed_crc};
 use crate::state::hash_algorithm;
 use crate::v1model::{DROP_PORT, enum_member};
-
-/// The arguments of a call by position.
-struct Args<'c>(&'c [ExternArg]);
-
-impl<'c> Args<'c> {
-    fn expr(&self, index: usize) -> Option<ExprId> {
-        match self.0.get(index)? {
-            ExternArg::In(expr) => Some(*expr),
-            _ => None,
-        }
-    }
-
-    fn place(&self, index: usize) -> Option<&'c Place> {
-        match self.0.get(index)? {
-            ExternArg::Out(place) | ExternArg::InOut(place) => Some(place),
-            _ => None,
-        }
-    }
-
-    /// The expressions of a data argument, one per scalar.
-    fn data(&self, index: usize) -> &'c [ExprId] {
-        match self.0.get(index) {
-            Some(ExternArg::In(expr)) => std::slice::from_ref(expr),
-            Some(ExternArg::Fields { values, .. }) => values,
-            _ => &[],
-        }
-    }
-}
 
 /// Argument words of a site under construction.
 #[derive(Default)]
