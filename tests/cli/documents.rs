@@ -8,6 +8,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -144,28 +146,40 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
+/// The blocks of a document that can run here, with its name.
+fn script(path: &Path) -> Option<(String, String)> {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let mut script = String::new();
+    for block in blocks(&fs::read_to_string(path).unwrap()) {
+        match missing(&block) {
+            Some(program) => println!("skipped: a block of {name}: no `{program}` here"),
+            None => script.push_str(&as_run(&block)),
+        }
+    }
+    (!script.is_empty()).then_some((name, script))
+}
+
 #[test]
 fn every_block_of_commands_runs_as_written() {
     if let Err(error) = netlab::permitted() {
         println!("skipped: {error}");
         return;
     }
-    let mut played = 0;
-    for path in documents() {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut script = String::new();
-        for block in blocks(&fs::read_to_string(&path).unwrap()) {
-            match missing(&block) {
-                Some(program) => println!("skipped: a block of {name}: no `{program}` here"),
-                None => script.push_str(&as_run(&block)),
-            }
+    let scripts: Vec<(String, String)> =
+        documents().iter().filter_map(|path| script(path)).collect();
+    assert!(scripts.len() >= 4, "{} documents", scripts.len());
+    // Documents need nothing of each other.
+    let next = AtomicUsize::new(0);
+    let play_next = || {
+        while let Some((name, script)) = scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            play(name, script);
         }
-        if !script.is_empty() {
-            play(&name, &script);
-            played += 1;
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(play_next);
         }
-    }
-    assert!(played >= 4, "{played} documents");
+    });
 }
 
 #[test]
