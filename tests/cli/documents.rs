@@ -8,9 +8,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
+use rayon::prelude::*;
 use tempfile::TempDir;
 
 /// Programs that are not ours; a block that calls one runs where it is found.
@@ -169,17 +168,9 @@ fn every_block_of_commands_runs_as_written() {
         documents().iter().filter_map(|path| script(path)).collect();
     assert!(scripts.len() >= 4, "{} documents", scripts.len());
     // Documents need nothing of each other.
-    let next = AtomicUsize::new(0);
-    let play_next = || {
-        while let Some((name, script)) = scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            play(name, script);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(play_next);
-        }
-    });
+    scripts
+        .par_iter()
+        .for_each(|(name, script)| play(name, script));
 }
 
 #[test]

@@ -66,18 +66,20 @@ fn it_goes_however_the_process_ends() {
     }
 }
 
-/// Whether this process was started with SIGHUP, signal 1, ignored.
-fn hang_up_is_ignored() -> bool {
+/// Whether this process was started with a signal ignored: SIGHUP under `nohup`, SIGINT behind `&` in a script.
+fn is_ignored(signal: Signal) -> bool {
+    let bit = 1_u64 << (signal.as_raw() - 1);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
+    ignored
+        .is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & bit != 0))
 }
 
 #[test]
 fn it_goes_when_the_process_is_killed() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
-        // Under nohup victims would live on.
-        if signal == Signal::HUP && hang_up_is_ignored() {
+        // Victims would live on.
+        if is_ignored(signal) {
             continue;
         }
         let (mut child, folder) = start("wait");

@@ -16,6 +16,7 @@ use p4ir::ValidProgram;
 use p4test::ProgramError;
 use p4test::shapes::{SHAPES, Shape, ShapeOutcome};
 use quantities::{Nanos, PortId};
+use rayon::prelude::*;
 
 /// Names the shape that a child tries.
 const SHAPE: &str = "LIMITS_SHAPE";
@@ -135,25 +136,27 @@ fn child() {
     try_shape(&Shape::named(&name).expect("a shape"));
 }
 
+/// Tries a shape in a process with little memory; what is wrong, if something is.
+fn in_a_child(shape: &Shape) -> Option<String> {
+    let own = std::env::current_exe().expect("a test binary");
+    let limited = format!("ulimit -v {ROOM}; exec \"$0\" --exact child --nocapture");
+    let child = Command::new("sh")
+        .args(["-c", &limited])
+        .arg(&own)
+        .env(SHAPE, shape.name)
+        .output()
+        .expect("a shell");
+    (!child.status.success()).then(|| {
+        let text = String::from_utf8_lossy(&child.stderr);
+        let out = String::from_utf8_lossy(&child.stdout);
+        let tail: String = text.chars().take(1500).collect();
+        let head: String = out.chars().take(300).collect();
+        format!("{}: {}\n{tail}\n{head}", shape.name, child.status)
+    })
+}
+
 #[test]
 fn every_shape_in_a_child_with_little_memory() {
-    let own = std::env::current_exe().expect("a test binary");
-    let mut failed = Vec::new();
-    for shape in SHAPES {
-        let limited = format!("ulimit -v {ROOM}; exec \"$0\" --exact child --nocapture");
-        let child = Command::new("sh")
-            .args(["-c", &limited])
-            .arg(&own)
-            .env(SHAPE, shape.name)
-            .output()
-            .expect("a shell");
-        if !child.status.success() {
-            let text = String::from_utf8_lossy(&child.stderr);
-            let out = String::from_utf8_lossy(&child.stdout);
-            let tail: String = text.chars().take(1500).collect();
-            let head: String = out.chars().take(300).collect();
-            failed.push(format!("{}: {}\n{tail}\n{head}", shape.name, child.status));
-        }
-    }
+    let failed: Vec<String> = SHAPES.par_iter().filter_map(in_a_child).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
