@@ -161,12 +161,7 @@ impl Bench {
                 flattened::figure(self.graphs, self.seed, self.plot.as_deref(), terminal)
             }
             Area::FlattenedClos if self.table == 3 && !self.rerouting => {
-                if let Some(only) = self.only {
-                    return Err(Fault::input(format!(
-                        "`--only {only}`: table 3 has one network"
-                    )));
-                }
-                flattened::throughput(self.gap, self.seed, terminal)
+                flattened::throughput(self.gap, self.seed, self.only.as_deref(), terminal)
             }
             Area::FlattenedClos => {
                 given.refuse_all(&["gap"], "here: it is for `--table 3`")?;

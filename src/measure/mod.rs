@@ -34,4 +34,6 @@ pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
-pub use throughput::{PaperThroughput, THROUGHPUT_NETWORK, Throughput, ThroughputFigure};
+pub use throughput::{
+    ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,
+};

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
-    CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable, Machine, ReroutingFigure,
-    THROUGHPUT_NETWORK, TRAFFIC, Throughput, ThroughputFigure, Traffic, measure_cyclic,
-    plot_cyclic,
+    CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable, Machine, PaperThroughput,
+    ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput, ThroughputCase, ThroughputFigure,
+    Traffic, measure_cyclic, plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -213,53 +213,92 @@ fn describe_cyclic(report: &CyclicReport) -> String {
 
 #[derive(Serialize)]
 struct ThroughputReport {
+    machine: Machine,
     table: u8,
     seed: u64,
     rows: Vec<ThroughputFigure>,
 }
 
-/// FC23's Table 3, the columns of throughput, with bounds that are within `gap` percent of each other.
-pub(super) fn throughput(gap: f64, seed: u64, terminal: &Terminal) -> Result<(), Fault> {
-    let watch = terminal.watch(&THROUGHPUT_NETWORK.name());
-    let rows = THROUGHPUT_NETWORK.throughput(gap / 100.0, seed, watch.progress());
-    drop(watch);
-    let report = ThroughputReport {
+/// FC23's Table 3, the columns of throughput, with bounds that are within `gap` percent of each other, and a smaller and a larger
+/// network; those that have `only` in their name.
+pub(super) fn throughput(
+    gap: f64,
+    seed: u64,
+    only: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let name = |case: &ThroughputCase| case.network.name();
+    let wanted = |case: &&ThroughputCase| only.is_none_or(|text| name(case).contains(text));
+    let cases: Vec<&ThroughputCase> = THROUGHPUT_CASES.iter().filter(wanted).collect();
+    if cases.is_empty() {
+        let names = THROUGHPUT_CASES.each_ref().map(name);
+        return Err(super::none_matches(
+            only,
+            &names.each_ref().map(String::as_str),
+        ));
+    }
+    let mut report = ThroughputReport {
+        machine: Machine::here(),
         table: 3,
         seed,
-        rows: rows.map_err(Fault::input)?,
+        rows: Vec::new(),
     };
+    for case in cases {
+        let watch = terminal.watch(&name(case));
+        let rows = case.measure(gap / 100.0, seed, watch.progress());
+        drop(watch);
+        report.rows.extend(rows.map_err(Fault::input)?);
+    }
     terminal.result(&report, || describe_throughput(&report))
 }
 
 fn describe_throughput(report: &ThroughputReport) -> String {
     let bounds = |found: &Throughput| format!("{:.3} to {:.3}", found.at_least, found.at_most);
     let rows = report.rows.iter().map(|row| {
+        let paper = |figure: fn(&PaperThroughput) -> f64| {
+            let printed = row.paper.as_ref().map(figure);
+            printed.map_or_else(|| "-".to_owned(), |printed| format!("{printed:.2}"))
+        };
+        let clos = row.clos.map(|clos| {
+            let (layers, switches) = (clos.layers, clos.switches);
+            format!("{:.2} ({switches}, {layers} layers)", clos.throughput)
+        });
         vec![
+            row.case.clone(),
             row.traffic.to_owned(),
             bounds(&row.flattened),
-            format!("{:.2}", row.paper.flattened),
+            paper(|paper| paper.flattened),
             bounds(&row.trees),
-            format!("{:.2}", row.paper.trees),
+            paper(|paper| paper.trees),
             format!("{:.1}", row.flattened.at_least / row.trees.at_most),
-            if row.agrees { "yes" } else { "no" }.to_owned(),
+            clos.unwrap_or_else(|| "-".to_owned()),
+            paper(|paper| paper.clos),
+            match row.agrees {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "-",
+            }
+            .to_owned(),
             format!("{:.1}", row.seconds),
         ]
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let header = [
+        "network",
         "traffic",
         "up and down",
         "FC23",
         "trees",
         "FC23",
         "times",
+        "Clos (switches)",
+        "FC23",
         "agrees",
         "s",
     ];
     format!(
-        "{}{}, seed {}: by which factor hosts' line rates can be carried; agrees: at least 1.42, 1.22, 0.51, and 2 to 10 times what trees carry\n",
-        terminal::table(&header, &[1, 2, 3, 4, 5, 7], &rows),
-        THROUGHPUT_NETWORK.name(),
+        "{}seed {}: by which factor hosts' line rates can be carried; the Clos has no more switches (FC23's of Table 3 has 148);\nagrees: at least 1.42, 1.22, 0.51, and 2 to 10 times what trees carry\n",
+        terminal::table(&header, &[2, 3, 4, 5, 6, 7, 8, 10], &rows),
         report.seed
     )
 }

@@ -3,6 +3,7 @@
 //! Links between switches carry 1 in each direction, links of hosts are no limit, and a switch sends as much as its hosts can: the
 //! throughput is the largest factor by which all demands can be multiplied at once.
 
+mod clos;
 mod flow;
 mod traffic;
 
@@ -14,6 +15,7 @@ use topology::{Fabric, NodeId, SwitchId, Topology};
 
 use super::flattened::{FlattenedBenchError, FlattenedNetwork};
 use super::machine::timed;
+pub use clos::ClosSize;
 use flow::Commodity;
 pub use flow::Throughput;
 use traffic::Pattern;
@@ -25,6 +27,8 @@ pub struct PaperThroughput {
     pub flattened: f64,
     /// Edge-disjoint spanning trees.
     pub trees: f64,
+    /// Clos.
+    pub clos: f64,
 }
 
 /// Throughput of one pattern of traffic.
@@ -38,54 +42,90 @@ pub struct ThroughputFigure {
     pub flattened: Throughput,
     /// Over edge-disjoint spanning trees, half as many as a switch has links.
     pub trees: Throughput,
-    /// What FC23 prints.
-    pub paper: PaperThroughput,
+    /// The Clos for as many hosts that carries most with no more switches (FC23 appendix A.3); absent if all have more.
+    pub clos: Option<ClosSize>,
+    /// What FC23 prints, if its Table 3 has the network.
+    pub paper: Option<PaperThroughput>,
     /// Whether at least 1.42 (all-to-all), 1.22 (uniform) or 0.51 (near-worst) is carried over paths up and down, and 2 to 10 times as
-    /// much as over trees.
-    pub agrees: bool,
+    /// much as over trees; absent where FC23 prints no figure.
+    pub agrees: Option<bool>,
     /// Seconds for both.
     pub seconds: f64,
 }
 
-/// What is asked of each pattern of Table 3, with FC23's figures.
-const PATTERNS: [(Pattern, f64, PaperThroughput); 3] = [
+/// A pattern of Table 3, what is asked of it, and FC23's figures.
+type Asked = (Pattern, f64, PaperThroughput);
+
+const TABLE_3: [Asked; 3] = [
     (Pattern::AllToAll, 1.42, paper(1.49, 0.48)),
     (Pattern::Uniform, 1.22, paper(1.25, 0.39)),
     (Pattern::NearWorst, 0.51, paper(0.55, 0.16)),
 ];
 
 const fn paper(flattened: f64, trees: f64) -> PaperThroughput {
-    PaperThroughput { flattened, trees }
+    PaperThroughput {
+        flattened,
+        trees,
+        clos: 0.78,
+    }
 }
 
-/// The network of Table 3, of one virtual layer more than are needed.
-pub const THROUGHPUT_NETWORK: FlattenedNetwork = FlattenedNetwork {
-    switches: 144,
-    ports: 32,
-    fabric_ports: 24,
-    split: &[4, 4, 4],
-};
+/// A network of which throughput is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct ThroughputCase {
+    /// The network.
+    pub network: FlattenedNetwork,
+    in_table_3: bool,
+}
 
-impl FlattenedNetwork {
+/// That of Table 3, of one virtual layer more than are needed, and the smallest and the largest of which FC23's section 4.1 speaks.
+pub const THROUGHPUT_CASES: [ThroughputCase; 3] = [
+    case(50, 18, &[3, 3, 3], false),
+    case(144, 24, &[4, 4, 4], true),
+    case(500, 18, &[2, 2, 2, 3], false),
+];
+
+const fn case(
+    switches: u32,
+    fabric_ports: u16,
+    split: &'static [u16],
+    in_table_3: bool,
+) -> ThroughputCase {
+    let network = FlattenedNetwork {
+        switches,
+        ports: 32,
+        fabric_ports,
+        split,
+    };
+    ThroughputCase {
+        network,
+        in_table_3,
+    }
+}
+
+impl ThroughputCase {
     /// The throughput of every pattern, to within `gap` of the best there can be.
     ///
     /// # Errors
     /// [`FlattenedBenchError`].
-    pub fn throughput(
+    pub fn measure(
         &self,
         gap: f64,
         seed: u64,
         progress: &Progress,
     ) -> Result<Vec<ThroughputFigure>, FlattenedBenchError> {
-        let topology = self.generate(seed)?;
+        let network = &self.network;
+        let topology = network.generate(seed)?;
         let fabric = Fabric::new(&topology);
         let up_down = disjoint_paths(&topology, &fabric)?;
         let trees = tree_paths(&fabric);
-        progress.begin(PATTERNS.len() as u64 * 2);
-        let hosts = f64::from(self.ports - self.fabric_ports);
+        progress.begin(TABLE_3.len() as u64 * 2);
+        let hosts = network.ports - network.fabric_ports;
+        let all_hosts = u64::from(network.switches) * u64::from(hosts);
+        let clos = ClosSize::best(all_hosts, network.ports, u64::from(network.switches));
         let mut figures = Vec::new();
-        for (pattern, least, paper) in PATTERNS {
-            let demands = pattern.demands(&fabric, hosts, seed);
+        for (pattern, least, paper) in TABLE_3 {
+            let demands = pattern.demands(&fabric, f64::from(hosts), seed);
             let solve = |paths: &Paths| {
                 let commodities = commodities(&demands, paths);
                 let found = flow::throughput(fabric.arcs().len(), &commodities, gap);
@@ -95,13 +135,15 @@ impl FlattenedNetwork {
             let ((flattened, trees), seconds) =
                 timed(|| rayon::join(|| solve(&up_down), || solve(&trees)));
             let ratio = flattened.at_least / trees.at_most;
+            let agrees = flattened.at_least >= least && (2.0..=10.0).contains(&ratio);
             figures.push(ThroughputFigure {
-                case: self.name(),
+                case: network.name(),
                 traffic: pattern.name(),
-                agrees: flattened.at_least >= least && (2.0..=10.0).contains(&ratio),
                 flattened,
                 trees,
-                paper,
+                clos,
+                paper: self.in_table_3.then_some(paper),
+                agrees: self.in_table_3.then_some(agrees),
                 seconds,
             });
         }
@@ -214,7 +256,7 @@ mod tests {
     #[test]
     fn flattened_clos_carries_several_times_what_trees_do() {
         let progress = Progress::default();
-        let figures = THROUGHPUT_NETWORK.throughput(0.2, 1, &progress).unwrap();
+        let figures = THROUGHPUT_CASES[1].measure(0.2, 1, &progress).unwrap();
         for figure in &figures {
             let (ours, trees) = (&figure.flattened, &figure.trees);
             assert!(
