@@ -7,7 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 use topology::Topology;
 use topology::flattened::{FlattenedError, FlattenedLinks, PathStatistics};
-use topology::generate::{Cables, FlattenedClos, GenerateError, layers_needed};
+use topology::generate::{Cables, FlattenedClos, GenerateError, OpticalSwitches, layers_needed};
 use topology::routes::RouteError;
 
 use super::machine::timed;
@@ -19,7 +19,7 @@ pub enum FlattenedTable {
     Layers,
     /// Table 2: 32-port switches.
     SmallSwitches,
-    /// Table 6: 64-port switches, the rows without constraints on cabling.
+    /// Table 6: 64-port switches, links drawn freely and as optical circuit switches can join them.
     Cabling,
     /// Table 7: 64-port switches, with the length of shortest paths.
     LargeSwitches,
@@ -39,6 +39,8 @@ pub struct FlattenedNetwork {
 pub struct FlattenedCase {
     /// The network.
     pub network: FlattenedNetwork,
+    /// Whether its links run through optical circuit switches.
+    optical: Option<OpticalSwitches>,
     paper: PaperPaths,
 }
 
@@ -58,7 +60,8 @@ pub struct PaperPaths {
 /// What one network has.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlattenedFigure {
-    /// Its name: switches, ports, links of a switch from each layer to the next.
+    /// Its name: switches, ports, links of a switch from each layer to the next; FC23's eta, where links run through optical
+    /// circuit switches of 320 ports.
     pub case: String,
     /// The fewest virtual layers by the rule of FC23 section 3.3.
     pub layers_needed: Option<u8>,
@@ -129,12 +132,21 @@ impl FlattenedTable {
                 fabric_ports: 40,
                 split,
             },
+            optical: None,
             paper: PaperPaths {
                 paths,
                 length,
                 shortest,
                 fewest,
             },
+        };
+        // FC23 takes an eta for 160 ports of each, though all 320 can be used.
+        let optical = |eta, row| FlattenedCase {
+            optical: Some(OpticalSwitches {
+                ports: 320,
+                eta: Some(eta),
+            }),
+            ..large(row)
         };
         let small = |(switches, split, paths, length, shortest)| FlattenedCase {
             network: FlattenedNetwork {
@@ -167,10 +179,15 @@ impl FlattenedTable {
             ],
             Self::Cabling => vec![
                 large((500, S7, 16.08, 4.57, None, Some(12))),
+                optical(4, (500, S7, 16.10, 4.57, None, Some(12))),
                 large((1000, S7, 14.01, 4.86, None, Some(9))),
+                optical(7, (1000, S7, 14.01, 4.86, None, Some(9))),
                 large((2000, S5, 15.77, 5.36, None, Some(11))),
+                optical(13, (2000, S5, 15.77, 5.36, None, Some(11))),
                 large((3000, S5, 14.66, 5.54, None, Some(10))),
+                optical(19, (3000, S5, 14.66, 5.53, None, Some(10))),
                 large((5000, S5, 13.28, 5.75, None, Some(9))),
+                optical(32, (5000, S5, 13.28, 5.75, None, Some(9))),
             ],
             // For 2000 and 3000 switches the table repeats Table 1's minima where the shortest length should stand.
             Self::LargeSwitches => vec![
@@ -193,6 +210,15 @@ impl FlattenedNetwork {
 
     /// Generates the network.
     pub(super) fn generate(&self, seed: u64) -> Result<Topology, GenerateError> {
+        self.generate_through(None, seed)
+    }
+
+    /// Generates the network, its links through optical circuit switches if any are given.
+    pub(super) fn generate_through(
+        &self,
+        optical: Option<OpticalSwitches>,
+        seed: u64,
+    ) -> Result<Topology, GenerateError> {
         let clos = FlattenedClos {
             switches: self.switches,
             ports: self.ports,
@@ -200,6 +226,7 @@ impl FlattenedNetwork {
             layers: None,
             split: Some(self.split.to_vec()),
             single_links: true,
+            optical,
             seed,
             cables: Cables::default(),
         };
@@ -208,6 +235,20 @@ impl FlattenedNetwork {
 }
 
 impl FlattenedCase {
+    /// The network's name, and FC23's eta where links run through optical circuit switches: `500 x 64 7-6-7, eta 4`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let eta = self.optical.and_then(|optical| optical.eta);
+        let eta = eta.map_or_else(String::new, |eta| format!(", eta {eta}"));
+        self.network.name() + &eta
+    }
+
+    /// Whether its links are drawn freely.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.optical.is_none()
+    }
+
     /// Generates the network and counts the paths of all pairs.
     ///
     /// # Errors
@@ -217,12 +258,13 @@ impl FlattenedCase {
         seed: u64,
         progress: &Progress,
     ) -> Result<FlattenedFigure, FlattenedBenchError> {
-        let graph = FlattenedLinks::new(&self.network.generate(seed)?)?;
+        let topology = self.network.generate_through(self.optical, seed)?;
+        let graph = FlattenedLinks::new(&topology)?;
         progress.begin(u64::from(self.network.switches));
         let (found, seconds) = timed(|| PathStatistics::new(&graph, &|| progress.advance(1)));
         let switches = |links: Option<f64>| links.map(|links| links + 1.0);
         let figure = FlattenedFigure {
-            case: self.network.name(),
+            case: self.name(),
             layers_needed: layers_needed(self.network.switches, self.network.fabric_ports),
             layers: graph.layer_count(),
             paths: found.mean_paths(),

@@ -295,6 +295,7 @@ mod tests {
             layers: None,
             split: Some(split.to_vec()),
             single_links: true,
+            optical: None,
             seed: 1,
             cables: Cables::default(),
         };

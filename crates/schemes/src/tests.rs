@@ -344,6 +344,7 @@ fn flattened(switches: u32, split: &[u16]) -> Topology {
         layers: None,
         split: Some(split.to_vec()),
         single_links: false,
+        optical: None,
         seed: 1,
         cables: Cables::default(),
     };

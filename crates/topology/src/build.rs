@@ -58,6 +58,7 @@ impl Builder {
             length,
             up,
             virtual_layers: None,
+            ocs: None,
         });
     }
 

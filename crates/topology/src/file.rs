@@ -24,6 +24,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
 
 use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::{JsonSchema, Schema};
@@ -151,6 +152,9 @@ struct LinkEntry {
     /// The virtual layer of end `b`, which is next to that of `a`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     b_layer: Option<u8>,
+    /// Number of the optical circuit switch or patch panel through which it runs, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ocs: Option<NonZeroU32>,
     /// Whether it works.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     up: bool,
@@ -401,6 +405,7 @@ impl LinkEntry {
             length_m: Some(link.length),
             a_layer: link.virtual_layers.map(|layers| layers.a),
             b_layer: link.virtual_layers.map(|layers| layers.b),
+            ocs: link.ocs.and_then(NonZeroU32::new),
             up: link.up,
         }
     }
@@ -437,6 +442,7 @@ impl LinkEntry {
             length: self.length_m.unwrap_or(length),
             up: self.up,
             virtual_layers,
+            ocs: self.ocs.map(NonZeroU32::get),
         })
     }
 }

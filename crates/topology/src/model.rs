@@ -110,6 +110,8 @@ pub struct Link {
     pub up: bool,
     /// The virtual layers of its ends, where the network is a Flattened Clos.
     pub virtual_layers: Option<VirtualLayers>,
+    /// The optical circuit switch or patch panel through which it runs, counted from 1, if it runs through one.
+    pub ocs: Option<u32>,
 }
 
 /// The virtual layers that the two ends of a link belong to in a Flattened Clos, counted from 1 (FC23 section 3.1):

@@ -135,6 +135,7 @@ fn links_to_nodes_outside_the_vectors_do_not_panic() {
         length: 1.into(),
         up: true,
         virtual_layers: None,
+        ocs: None,
     };
     let topology = Topology::new("t".into(), vec![Switch::new("s1", 1)], vec![], vec![link]);
     assert!(matches!(topology, Err(TopologyError::DanglingLink { .. })));

@@ -33,12 +33,14 @@ pub(super) fn run(
     })?;
     let mut cases = rows.cases();
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
-    if !cases.iter().any(|case| wanted(&case.network.name())) {
-        let names: Vec<String> = cases.iter().map(|case| case.network.name()).collect();
+    // Failures concern networks, however they are cabled.
+    cases.retain(|case| failures.is_none() || case.is_free());
+    if !cases.iter().any(|case| wanted(&case.name())) {
+        let names: Vec<String> = cases.iter().map(FlattenedCase::name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(super::none_matches(only, &names));
     }
-    cases.retain(|case| wanted(&case.network.name()));
+    cases.retain(|case| wanted(&case.name()));
     if let Some(failures) = failures {
         return rerouting(&cases, failures, seed, terminal);
     }
@@ -49,7 +51,7 @@ pub(super) fn run(
         rows: Vec::new(),
     };
     for case in &cases {
-        let watch = terminal.watch(&case.network.name());
+        let watch = terminal.watch(&case.name());
         let figure = case.measure(seed, watch.progress());
         drop(watch);
         report.rows.push(figure.map_err(Fault::input)?);

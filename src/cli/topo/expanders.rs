@@ -2,7 +2,7 @@
 
 use clap::Args;
 use topology::Topology;
-use topology::generate::{FlattenedClos, GenerateError, Xpander};
+use topology::generate::{FlattenedClos, GenerateError, OpticalSwitches, Xpander};
 
 use super::LinkOptions;
 
@@ -26,6 +26,13 @@ pub(super) struct FlattenedClosArgs {
     /// Let no two switches be linked more than once.
     #[arg(long)]
     single_links: bool,
+    /// Run links through optical circuit switches of so many ports, which bounds what links there can be (FC23 section 3.3,
+    /// virtual-layered cabling).
+    #[arg(long, value_name = "PORTS")]
+    ocs_ports: Option<u16>,
+    /// With --ocs-ports: how many times as many of them as a switch has fabric ports (FC23's eta); without it the fewest.
+    #[arg(long, value_name = "ETA", requires = "ocs_ports")]
+    eta: Option<u32>,
     /// Seed of the random graphs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -72,6 +79,10 @@ impl FlattenedClosArgs {
             layers: self.layers,
             split: self.split.as_ref().map(|split| split.0.clone()),
             single_links: self.single_links,
+            optical: self.ocs_ports.map(|ports| OpticalSwitches {
+                ports,
+                eta: self.eta,
+            }),
             seed: self.seed,
             cables: self.made.cables(),
         }

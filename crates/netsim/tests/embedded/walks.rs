@@ -99,6 +99,7 @@ fn flattened_plans() -> impl Iterator<Item = CheckedPlan> {
         layers: None,
         split: Some(vec![2, 2]),
         single_links: false,
+        optical: None,
         seed: 1,
         cables: Cables::default(),
     };

@@ -215,6 +215,7 @@ fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topo
         length: Metres::new(10),
         up: true,
         virtual_layers: None,
+        ocs: None,
     };
     let tree = parents
         .iter()

@@ -17,6 +17,7 @@ fn made(switches: u32, split: &[u16], seed: u64) -> Option<Topology> {
         layers: None,
         split: Some(split.to_vec()),
         single_links: false,
+        optical: None,
         seed,
         cables: Cables::default(),
     };

@@ -15,6 +15,7 @@ fn flattened(switches: u32, ports: u16, fabric_ports: u16) -> FlattenedClos {
         layers: None,
         split: None,
         single_links: false,
+        optical: None,
         seed: 1,
         cables: Cables::default(),
     }
@@ -137,6 +138,7 @@ fn no_two_switches_are_linked_twice_where_that_is_asked_for() {
             fabric_ports: 2 * split.iter().sum::<u16>(),
             split: Some(split.clone()),
             single_links: true,
+            optical: None,
             ..flattened(switches, 32, 18)
         };
         let layers = by_layer(&made.generate().unwrap());
@@ -150,6 +152,7 @@ fn no_two_switches_are_linked_twice_where_that_is_asked_for() {
     }
     let dense = FlattenedClos {
         single_links: true,
+        optical: None,
         split: Some(vec![5, 4]),
         ..flattened(18, 32, 18)
     };
@@ -194,6 +197,66 @@ proptest! {
         let text = topology.to_json();
         prop_assert_eq!(&Topology::from_json(&text).unwrap(), &topology);
         prop_assert_eq!(made.generate().unwrap().to_json(), text);
+    }
+
+    #[test]
+    fn optical_switches_have_the_ports_for_a_flattened_clos(
+        split in prop::collection::vec(1u16..5, 1..4),
+        switches in 10u32..40,
+        half_ports in 4u16..20,
+        spare in 0u32..3,
+        single_links: bool,
+        seed in 0u64..1000,
+    ) {
+        let half: u16 = split.iter().sum();
+        let ports = 2 * half_ports;
+        let eta = switches.div_ceil(u32::from(ports)) + spare;
+        let optical = OpticalSwitches { ports, eta: Some(eta) };
+        let made = FlattenedClos {
+            split: Some(split.clone()),
+            optical: Some(optical),
+            // Draws of denser ones fail, which takes long to tell.
+            single_links: single_links && u32::from(6 * half) <= switches,
+            seed,
+            ..flattened(switches, 2 * half + 1, 2 * half)
+        };
+        let made = match made.generate() {
+            Ok(topology) => topology,
+            Err(error) => {
+                let error = error.to_string();
+                let odd = eta == 1 && switches % 2 == 1 && error.contains("two by two");
+                let many = 2 * eta > switches && error.contains("fewer than two");
+                let few = (half <= 2 || single_links) && error.contains("was connected");
+                prop_assert!(odd || many || few, "{error}");
+                return Ok(());
+            }
+        };
+        prop_assert_eq!(&Topology::from_json(&made.to_json()).unwrap(), &made);
+        let mut layers: BTreeMap<u32, BTreeSet<u8>> = BTreeMap::new();
+        let mut ends: BTreeMap<u32, BTreeSet<SwitchId>> = BTreeMap::new();
+        for link in made.links() {
+            let (NodeId::Switch(a), NodeId::Switch(b), Some(at)) = (link.a.node, link.b.node, link.virtual_layers) else {
+                prop_assert_eq!(link.ocs, None);
+                continue;
+            };
+            let ocs = link.ocs.unwrap();
+            layers.entry(ocs).or_default().insert(at.a);
+            let ends = ends.entry(ocs).or_default();
+            prop_assert!(ends.insert(a) && ends.insert(b), "two cables of a switch to {ocs}");
+        }
+        prop_assert!(layers.values().all(|layers| layers.len() == 1), "two pairs of layers");
+        prop_assert!(ends.values().all(|ends| ends.len() <= usize::from(ports)));
+        let most = u32::from(2 * half) * eta;
+        prop_assert!(ends.keys().all(|&ocs| ocs <= most));
+        for links in by_layer(&made).values() {
+            let mut up = vec![0; switches as usize];
+            let mut down = vec![0; switches as usize];
+            for (a, b) in links {
+                up[a.index()] += 1;
+                down[b.index()] += 1;
+            }
+            prop_assert!(up.iter().all(|count| *count == up[0]) && up == down);
+        }
     }
 
     #[test]

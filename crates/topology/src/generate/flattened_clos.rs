@@ -6,6 +6,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::optical::{self, OpticalSwitches};
 use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network};
 use crate::{Switch, Topology};
 
@@ -31,6 +32,9 @@ pub struct FlattenedClos {
     /// Whether no two switches are joined by several links. FC23 does not ask for it, but the figures of its smallest network
     /// (Table 2, 50 switches) are those of such a one.
     pub single_links: bool,
+    /// Optical circuit switches through which links run, if any do; they bound which links there can be (FC23 section 3.3,
+    /// virtual-layered cabling).
+    pub optical: Option<OpticalSwitches>,
     /// Seed of the random graphs.
     pub seed: u64,
     /// Rates and lengths.
@@ -59,16 +63,21 @@ impl FlattenedClos {
         }
         let graphs = self.connected(&check, &split)?;
         let mut first = hosts + 1;
+        let mut groups = 0;
         for ((layer, &degree), graph) in (1..).zip(&split).zip(&graphs) {
             // The next free port of each switch in the lower and in the upper layer.
             let mut lower = vec![first; ids.len()];
             let mut upper = vec![first + degree; ids.len()];
-            for &(a, b) in graph {
-                net.join_layers((ids[a], lower[a]), (ids[b], upper[b]), layer);
+            for &(a, b, ocs) in graph {
+                let ocs = ocs.map(|ocs| groups + ocs);
+                net.join_layers((ids[a], lower[a]), (ids[b], upper[b]), layer, ocs);
                 lower[a] += 1;
                 upper[b] += 1;
             }
             first += 2 * degree;
+            if let Some(optical) = self.optical {
+                groups += 2 * u32::from(degree) * optical.eta(self.switches);
+            }
         }
         net.finish()
     }
@@ -116,7 +125,13 @@ impl FlattenedClos {
                 self.switches
             )));
         }
-        Ok(split)
+        match self
+            .optical
+            .and_then(|optical| optical.refusal(self.switches))
+        {
+            Some(reason) => Err(check.impossible(reason)),
+            None => Ok(split),
+        }
     }
 
     fn given_split(&self, check: &Check, split: &[u16]) -> Result<Vec<u16>, GenerateError> {
@@ -171,13 +186,13 @@ impl FlattenedClos {
     }
 
     /// Draws the graphs until the network is connected.
-    fn connected(&self, check: &Check, split: &[u16]) -> Result<Vec<Edges>, GenerateError> {
+    fn connected(&self, check: &Check, split: &[u16]) -> Result<Vec<Links>, GenerateError> {
         let switches = self.switches as usize;
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         for _ in 0..DRAWS {
             let graphs = self.draw(split, &mut rng);
             if let Some(graphs) = graphs
-                && super::is_connected(switches, graphs.iter().flatten())
+                && super::is_connected(switches, pairs(&graphs).iter())
             {
                 return Ok(graphs);
             }
@@ -193,21 +208,47 @@ impl FlattenedClos {
     }
 
     /// Draws the graph between each two neighbouring layers.
-    fn draw(&self, split: &[u16], rng: &mut ChaCha8Rng) -> Option<Vec<Edges>> {
-        let switches = self.switches as usize;
+    fn draw(&self, split: &[u16], rng: &mut ChaCha8Rng) -> Option<Vec<Links>> {
         let mut joined = BTreeSet::new();
         let one = |&degree: &u16| {
-            let degree = usize::from(degree);
-            if !self.single_links {
-                return Some(bipartite(switches, degree, rng));
+            let size = (self.switches as usize, usize::from(degree));
+            let apart = self.single_links.then_some(&joined);
+            let links = match self.optical {
+                Some(optical) => {
+                    let eta = optical.eta(self.switches) as usize;
+                    let mut circuits = optical::draw(size, eta, apart, rng)?;
+                    circuits.sort_unstable();
+                    let link = |(a, b, ocs)| (a, b, u32::try_from(ocs + 1).ok());
+                    circuits.into_iter().map(link).collect()
+                }
+                None => {
+                    let edges = match apart {
+                        Some(_) => {
+                            let mut edges = sparse_bipartite(size.0, size.1, apart, rng)?;
+                            edges.sort_unstable();
+                            edges
+                        }
+                        None => bipartite(size.0, size.1, rng),
+                    };
+                    edges.into_iter().map(|(a, b)| (a, b, None)).collect()
+                }
+            };
+            if self.single_links {
+                let links: &Links = &links;
+                joined.extend(links.iter().map(|&(a, b, _)| (a.min(b), a.max(b))));
             }
-            let mut edges = sparse_bipartite(switches, degree, Some(&joined), rng)?;
-            joined.extend(edges.iter().map(|&(a, b)| (a.min(b), a.max(b))));
-            edges.sort_unstable();
-            Some(edges)
+            Some(links)
         };
         split.iter().map(one).collect()
     }
+}
+
+/// Links from a switch's port in one layer to a switch's port in the next; and the OCS, counted from 1 for each pair of layers.
+type Links = Vec<(usize, usize, Option<u32>)>;
+
+fn pairs(graphs: &[Links]) -> Edges {
+    let links = graphs.iter().flatten();
+    links.map(|&(a, b, _)| (a, b)).collect()
 }
 
 /// Links from a switch's port in one layer to a switch's port in the next.

@@ -12,6 +12,7 @@ mod expander_tests;
 mod fat_tree;
 mod flattened_clos;
 mod jellyfish;
+mod optical;
 mod small;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use egft::{Egft, EgftShape, EgftSize};
 pub use fat_tree::FatTree;
 pub use flattened_clos::{FlattenedClos, layers_needed};
 pub use jellyfish::{Jellyfish, JellyfishSize};
+pub use optical::OpticalSwitches;
 pub use small::{Line, Ring, ThreeNode};
 pub use xpander::Xpander;
 
@@ -197,8 +199,14 @@ impl Network {
         );
     }
 
-    /// Joins a port in virtual layer `layer` to one in the layer above.
-    fn join_layers(&mut self, lower: (SwitchId, u16), upper: (SwitchId, u16), layer: u8) {
+    /// Joins a port in virtual layer `layer` to one in the layer above, through an OCS if one is given.
+    fn join_layers(
+        &mut self,
+        lower: (SwitchId, u16),
+        upper: (SwitchId, u16),
+        layer: u8,
+        ocs: Option<u32>,
+    ) {
         self.builder.push(Link {
             a: at_switch(lower.0, lower.1),
             b: at_switch(upper.0, upper.1),
@@ -209,6 +217,7 @@ impl Network {
                 a: layer,
                 b: layer + 1,
             }),
+            ocs,
         });
     }
 

@@ -377,6 +377,7 @@ impl Draft {
                 length: link.length.unwrap_or(length),
                 up: true,
                 virtual_layers: None,
+                ocs: None,
             });
         }
         for (switch, subnet) in self.subnets(&nodes) {

@@ -232,6 +232,7 @@ fn small_flattened() -> impl Strategy<Value = Topology> {
                 layers: None,
                 split: Some(vec![1, 1]),
                 single_links: false,
+                optical: None,
                 seed,
                 cables: Cables::default(),
             };
