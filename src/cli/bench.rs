@@ -163,6 +163,10 @@ impl Bench {
             Area::FlattenedClos if self.table == 3 && !self.rerouting => {
                 flattened::throughput(self.gap, self.seed, self.only.as_deref(), terminal)
             }
+            Area::FlattenedClos if self.table == 4 && !self.rerouting => {
+                given.refuse_all(&["gap"], "here: it is for `--table 3`")?;
+                flattened::cabling(self.seed, self.only.as_deref(), terminal)
+            }
             Area::FlattenedClos => {
                 given.refuse_all(&["gap"], "here: it is for `--table 3`")?;
                 let only = self.only.as_deref();

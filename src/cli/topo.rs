@@ -1,9 +1,11 @@
 //! `switchwright topo`: make, import, show and draw topologies.
 
+mod cable;
 mod expanders;
 
 use std::path::Path;
 
+use cable::CableArgs;
 use clap::{Args, Subcommand};
 use expanders::{FlattenedClosArgs, XpanderArgs};
 use netsim::simulate::Speed;
@@ -53,6 +55,8 @@ enum Kind {
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
     Show(ShowArgs),
+    /// Cables and circuits to lay and set, with lengths and cost.
+    Cable(CableArgs),
 }
 
 const LINKS: &str = "Links";
@@ -305,6 +309,7 @@ impl Topo {
             Kind::Xpander(xpander) => xpander.made.write(xpander.generate(), terminal),
             Kind::Import(import) => import.run(given, terminal),
             Kind::Show(show) => show.run(terminal),
+            Kind::Cable(cable) => cable.run(terminal),
         }
     }
 }

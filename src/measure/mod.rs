@@ -3,6 +3,7 @@
 //! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
 //! ratio to it.
 
+mod cabling;
 mod cyclic;
 pub mod failover;
 mod flattened;
@@ -18,6 +19,7 @@ mod rerouting;
 mod simulation;
 mod throughput;
 
+pub use cabling::{CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{

@@ -2,6 +2,7 @@
 
 mod address;
 mod build;
+pub mod cabling;
 mod distances;
 pub mod draw;
 mod error;

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
-    CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable, Machine, PaperThroughput,
-    ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput, ThroughputCase, ThroughputFigure,
-    Traffic, measure_cyclic, plot_cyclic,
+    CablingCase, CablingFigure, CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable,
+    Machine, PaperThroughput, ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput,
+    ThroughputCase, ThroughputFigure, Traffic, cabling_cases, measure_cyclic, plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ pub(super) fn run(
 ) -> Result<(), Fault> {
     let rows = FlattenedTable::numbered(table).ok_or_else(|| {
         Fault::input(format!("--table {table}: it is not among those of paths"))
-            .help("the tables are 1, 2, 6 and 7; without --rerouting 3, too")
+            .help("the tables are 1, 2, 6 and 7; without --rerouting 3 and 4, too")
     })?;
     let mut cases = rows.cases();
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
@@ -302,5 +302,74 @@ fn describe_throughput(report: &ThroughputReport) -> String {
         "{}seed {}: by which factor hosts' line rates can be carried; the Clos has no more switches (FC23's of Table 3 has 148);\nagrees: at least 1.42, 1.22, 0.51, and 2 to 10 times what trees carry\n",
         terminal::table(&header, &[2, 3, 4, 5, 6, 7, 8, 10], &rows),
         report.seed
+    )
+}
+
+#[derive(Serialize)]
+struct CablingReport {
+    machine: Machine,
+    table: u8,
+    seed: u64,
+    rows: Vec<CablingFigure>,
+}
+
+/// FC23's Table 4, the columns of Flattened Clos; rows that have `only` in their name.
+pub(super) fn cabling(seed: u64, only: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
+    let mut cases = cabling_cases();
+    let wanted = |case: &CablingCase| only.is_none_or(|text| case.name().contains(text));
+    if !cases.iter().any(wanted) {
+        let names: Vec<String> = cases.iter().map(CablingCase::name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(super::none_matches(only, &names));
+    }
+    cases.retain(wanted);
+    let mut report = CablingReport {
+        machine: Machine::here(),
+        table: 4,
+        seed,
+        rows: Vec::new(),
+    };
+    for case in &cases {
+        let watch = terminal.watch(&case.name());
+        let figure = case.measure(seed, watch.progress());
+        drop(watch);
+        report.rows.push(figure.map_err(Fault::input)?);
+    }
+    terminal.result(&report, || describe_cabling(&report))
+}
+
+fn describe_cabling(report: &CablingReport) -> String {
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |n| format!("{n:.2}"));
+    let rows = report.rows.iter().map(|row| {
+        let paper = &row.paper;
+        vec![
+            row.case.clone(),
+            format!("{} ({})", row.ocs, paper.ocs),
+            format!("{} ({})", row.transceivers, paper.transceivers),
+            format!("{:.1} ({:.1})", row.copper_km, paper.copper_km),
+            row.fiber_distance.to_string(),
+            number(Some(row.metres_per_rack)),
+            number(row.cost_without_fiber),
+            format!("{} ({:.2})", number(row.cost), paper.cost),
+            if row.agrees { "yes" } else { "no" }.to_owned(),
+            format!("{:.1}", row.seconds),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = [
+        "switches",
+        "OCS",
+        "transceivers",
+        "copper, km",
+        "fiber, racks",
+        "m a rack",
+        "without fiber",
+        "cost",
+        "agrees",
+        "s",
+    ];
+    format!(
+        "{}in brackets FC23's Table 4; cost in millions of dollars; FC23 does not say how far racks stand apart: so many metres make its length of fiber\n",
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 9], &rows)
     )
 }
