@@ -63,6 +63,13 @@ const ALL: &[(&str, &[&str])] = &[
         &["switchwright topo import lab.clab.yaml -o lab.json"],
     ),
     (
+        "topo cable",
+        &[
+            "switchwright topo cable clos.json --ocs-ports 32 -o cables.csv",
+            "switchwright topo cable clos.json --pitch 2 --prices fc23",
+        ],
+    ),
+    (
         "topo show",
         &[
             "switchwright topo show clos.json --svg clos.svg",

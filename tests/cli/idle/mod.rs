@@ -35,6 +35,7 @@ const COMMANDS: &[&str] = &[
     "topo xpander",
     "topo import",
     "topo show",
+    "topo cable",
     "check",
     "measure",
     "build",
@@ -71,6 +72,7 @@ fn fixtures(at: &Path) {
         "topo clos --leaves 2 --spines 2 --hosts 2 -o clos.json",
         "topo clos --leaves 2 --spines 2 --hosts 1 -o thin.json",
         "topo ring 4 -o ring.json",
+        "topo jellyfish --switches 8 --ports 6 --fabric-ports 4 -o fish.json",
         "plan clos.json -o plan.json",
         "plan ring.json --scheme plinko -o failover.json",
         "plan clos.json --class gold:1 --class silver:0 -o classes.json",
@@ -85,6 +87,8 @@ fn fixtures(at: &Path) {
     assert_ne!(plan, tight);
     fs::write(at.join("tight.json"), tight).unwrap();
     fs::write(at.join("links.csv"), "a,b\nx,y\ny,z\nz,x\n").unwrap();
+    let racks: String = (1..=8).map(|at| format!("s{at},{at},{at}\n")).collect();
+    fs::write(at.join("racks.csv"), format!("node,x,y\n{racks}")).unwrap();
     fs::write(at.join("ports.json"), "{\"leaf1\": {\"1\": 128}}").unwrap();
 }
 
