@@ -48,7 +48,7 @@ pub(super) struct Bench {
     #[arg(
         long,
         default_value_t = 2,
-        value_name = "1|2|3|6|7",
+        value_name = "1|2|3|4|6|7",
         conflicts_with = "figure"
     )]
     table: u8,
@@ -58,6 +58,13 @@ pub(super) struct Bench {
     /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
     #[arg(long, conflicts_with = "figure")]
     rerouting: bool,
+    /// Flattened Clos: flow completion times in the simulator, with DCQCN and PFC: over disjoint paths, over spanning trees, and in a Clos of
+    /// as many hosts (the other columns of Table 3).
+    #[arg(long, conflicts_with_all = ["figure", "rerouting", "table"])]
+    fct: bool,
+    /// Flattened Clos: with --fct, what hosts send while flows begin, as a share of their rate.
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE", requires = "fct", value_parser = load)]
+    load: f64,
     /// Flattened Clos: with --table 3, how far the bounds of throughput may be apart, in percent.
     #[arg(long, default_value_t = 3.0, value_name = "PERCENT", value_parser = gap)]
     gap: f64,
@@ -93,7 +100,7 @@ enum Area {
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
-    /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1).
+    /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
     FlattenedClos,
 }
 
@@ -104,9 +111,8 @@ impl Area {
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
             "only" => &[Plan, P4, Failover, Df, FlattenedClos],
-            "table" | "figure" | "rerouting" | "failures" | "gap" | "graphs" | "plot" | "seed" => {
-                &[FlattenedClos]
-            }
+            "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
+            | "plot" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -159,6 +165,10 @@ impl Bench {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));
                 }
                 flattened::figure(self.graphs, self.seed, self.plot.as_deref(), terminal)
+            }
+            Area::FlattenedClos if self.fct => {
+                given.refuse_all(&["gap"], "here: it is for `--table 3`")?;
+                flattened::completion(self.load, self.seed, self.only.as_deref(), terminal)
             }
             Area::FlattenedClos if self.table == 3 && !self.rerouting => {
                 flattened::throughput(self.gap, self.seed, self.only.as_deref(), terminal)
@@ -219,6 +229,15 @@ impl Bench {
             plan,
         };
         terminal.result(&report, || describe(&report))
+    }
+}
+
+/// Reads a share of hosts' rate.
+fn load(text: &str) -> Result<f64, String> {
+    let load: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    match (0.001..=1.0).contains(&load) {
+        true => Ok(load),
+        false => Err(format!("{load} is not in 0.001 to 1")),
     }
 }
 

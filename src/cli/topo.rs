@@ -156,8 +156,8 @@ struct ClosArgs {
     /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
     #[arg(long, requires = "pods")]
     planes: bool,
-    /// Two layers: links between each leaf and each spine.
-    #[arg(long, default_value_t = 1, conflicts_with = "pods")]
+    /// Links between each leaf and each spine; with --pods between each aggregation switch and each of its spines.
+    #[arg(long, default_value_t = 1)]
     parallel: u16,
     #[command(flatten)]
     made: LinkOptions,
@@ -325,6 +325,7 @@ impl ClosArgs {
                 aggregations,
                 spines,
                 planes: self.planes,
+                parallel: self.parallel,
                 hosts,
                 cables,
             }

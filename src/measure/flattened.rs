@@ -208,6 +208,11 @@ impl FlattenedNetwork {
         format!("{} x {} {}", self.switches, self.ports, split.join("-"))
     }
 
+    /// Hosts of every switch.
+    pub(super) fn hosts_per_switch(&self) -> usize {
+        usize::from(self.ports - self.fabric_ports)
+    }
+
     /// Generates the network.
     pub(super) fn generate(&self, seed: u64) -> Result<Topology, GenerateError> {
         self.generate_through(None, seed)

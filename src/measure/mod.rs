@@ -12,12 +12,14 @@ mod large_table;
 mod links;
 mod machine;
 mod p4runtime;
+mod packets;
 mod peer;
 mod planning;
 mod ports;
 mod rerouting;
 mod simulation;
 mod throughput;
+mod traffic;
 
 pub use cabling::{CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
@@ -31,6 +33,9 @@ pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
 pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
+pub use packets::{
+    ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
+};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};

@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use crate::measure::{
-    CablingCase, CablingFigure, CyclicFigure, FlattenedCase, FlattenedFigure, FlattenedTable,
-    Machine, PaperThroughput, ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput,
-    ThroughputCase, ThroughputFigure, Traffic, cabling_cases, measure_cyclic, plot_cyclic,
+    CablingCase, CablingFigure, ComparedNetwork, CyclicFigure, FlattenedCase, FlattenedFigure,
+    FlattenedTable, Machine, PacketBench, PacketCase, PacketFigure, PaperThroughput, PaperTimes,
+    ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput, ThroughputCase, ThroughputFigure,
+    Traffic, cabling_cases, measure_cyclic, plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -371,5 +372,126 @@ fn describe_cabling(report: &CablingReport) -> String {
     format!(
         "{}in brackets FC23's Table 4; cost in millions of dollars; FC23 does not say how far racks stand apart: so many metres make its length of fiber\n",
         terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 9], &rows)
+    )
+}
+
+#[derive(Serialize)]
+struct CompletionReport {
+    machine: Machine,
+    seed: u64,
+    rows: Vec<CompletionRow>,
+}
+
+#[derive(Serialize)]
+struct CompletionRow {
+    #[serde(flatten)]
+    figure: PacketFigure,
+    /// As multiples of those of the Flattened Clos; absent if either is.
+    p50_ratio: Option<f64>,
+    p99_ratio: Option<f64>,
+    /// FC23's, likewise.
+    paper_p50_ratio: Option<f64>,
+    paper_p99_ratio: Option<f64>,
+}
+
+impl CompletionRow {
+    fn new(figure: PacketFigure, flattened: Option<&PacketFigure>) -> Self {
+        let ratio =
+            |of: &dyn Fn(&PacketFigure) -> Option<f64>| Some(of(&figure)? / of(flattened?)?);
+        let paper =
+            |of: fn(&PaperTimes) -> f64| move |row: &PacketFigure| row.paper.as_ref().map(of);
+        Self {
+            p50_ratio: ratio(&|row| row.p50_ms),
+            p99_ratio: ratio(&|row| row.p99_ms),
+            paper_p50_ratio: ratio(&paper(|paper| paper.p50)),
+            paper_p99_ratio: ratio(&paper(|paper| paper.p99)),
+            figure,
+        }
+    }
+}
+
+/// Flow completion times of the networks of Table 3; cases that have `only` in their name.
+pub(super) fn completion(
+    load: f64,
+    seed: u64,
+    only: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let mut cases: Vec<PacketCase> = PacketCase::all().collect();
+    let wanted = |case: &PacketCase| only.is_none_or(|text| case.name().contains(text));
+    if !cases.iter().any(wanted) {
+        let names: Vec<String> = cases.iter().map(PacketCase::name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(super::none_matches(only, &names));
+    }
+    cases.retain(wanted);
+    let bench = PacketBench::new(load, seed).map_err(Fault::input)?;
+    let mut figures = Vec::new();
+    for case in &cases {
+        let watch = terminal.watch(&case.name());
+        let figure = bench.measure(case, watch.progress());
+        drop(watch);
+        figures.push(figure.map_err(Fault::input)?);
+    }
+    let flattened: Vec<PacketFigure> = figures
+        .iter()
+        .filter(|figure| figure.network == ComparedNetwork::Flattened)
+        .cloned()
+        .collect();
+    let rows = figures.into_iter().map(|figure| {
+        let beside = flattened
+            .iter()
+            .find(|other| other.traffic == figure.traffic);
+        CompletionRow::new(figure, beside)
+    });
+    let report = CompletionReport {
+        machine: Machine::here(),
+        seed,
+        rows: rows.collect(),
+    };
+    terminal.result(&report, || describe_completion(&report))
+}
+
+fn describe_completion(report: &CompletionReport) -> String {
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |n| format!("{n:.2}"));
+    let rows = report.rows.iter().map(|row| {
+        let figure = &row.figure;
+        vec![
+            figure.traffic.to_owned(),
+            figure.network.name().to_owned(),
+            format!("{} of {}", figure.completed, figure.flows),
+            number(figure.p50_ms),
+            number(row.p50_ratio),
+            number(row.paper_p50_ratio),
+            number(figure.p99_ms),
+            number(row.p99_ratio),
+            number(row.paper_p99_ratio),
+            figure.pauses.to_string(),
+            figure.losses.to_string(),
+            figure.deadlocks.to_string(),
+            format!("{:.1}", figure.seconds),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = [
+        "traffic",
+        "network",
+        "arrived",
+        "P50, ms",
+        "times",
+        "FC23",
+        "P99, ms",
+        "times",
+        "FC23",
+        "pauses",
+        "lost",
+        "deadlocks",
+        "s",
+    ];
+    format!(
+        "{}load {}, seed {}; times: those of the Flattened Clos (up and down); FC23 does not say how long its flows are\n",
+        terminal::table(&header, &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], &rows),
+        report.rows.first().map_or(0.0, |row| row.figure.load),
+        report.seed
     )
 }

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use serde::Serialize;
-use topology::cabling::{Cabling, CablingOptions, CablingSummary, Cost, Floor, Prices};
+use topology::cabling::{
+    Cabling, CablingError, CablingOptions, CablingSummary, Cost, Floor, Prices,
+};
 
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
@@ -70,7 +72,13 @@ impl CableArgs {
             ocs_ports: self.ocs_ports,
             pitch: self.pitch,
         };
-        let cabling = Cabling::new(&topology, &options).input(&self.topology)?;
+        let cabling = Cabling::new(&topology, &options).map_err(|error| {
+            let at_fault = match (&error, &self.racks) {
+                (CablingError::Floor(_), Some(racks)) => racks,
+                _ => &self.topology,
+            };
+            Fault::input(format!("{at_fault}: {error}"))
+        })?;
         let prices = self.prices.as_deref().map(prices).transpose()?;
         let cost = prices.as_ref().map(|prices| cabling.cost(prices));
         let cost = cost.transpose().map_err(Fault::input)?;

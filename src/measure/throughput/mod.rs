@@ -5,7 +5,6 @@
 
 mod clos;
 mod flow;
-mod traffic;
 
 use quantities::Progress;
 use schemes::failover::pack;
@@ -15,10 +14,10 @@ use topology::{Fabric, NodeId, SwitchId, Topology};
 
 use super::flattened::{FlattenedBenchError, FlattenedNetwork};
 use super::machine::timed;
+use super::traffic::Pattern;
 pub use clos::ClosSize;
 use flow::Commodity;
 pub use flow::Throughput;
-use traffic::Pattern;
 
 /// What FC23's Table 3 prints for a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -103,6 +102,9 @@ const fn case(
     }
 }
 
+/// The network of Table 3.
+pub(super) const TABLE_3_NETWORK: FlattenedNetwork = THROUGHPUT_CASES[1].network;
+
 impl ThroughputCase {
     /// The throughput of every pattern, to within `gap` of the best there can be.
     ///
@@ -120,12 +122,14 @@ impl ThroughputCase {
         let up_down = disjoint_paths(&topology, &fabric)?;
         let trees = tree_paths(&fabric);
         progress.begin(TABLE_3.len() as u64 * 2);
-        let hosts = network.ports - network.fabric_ports;
-        let all_hosts = u64::from(network.switches) * u64::from(hosts);
+        let hosts = network.hosts_per_switch();
+        let all_hosts = u64::from(network.switches) * hosts as u64;
         let clos = ClosSize::best(all_hosts, network.ports, u64::from(network.switches));
+        #[expect(clippy::cast_precision_loss, reason = "at most 65535 ports")]
+        let each = hosts as f64;
         let mut figures = Vec::new();
         for (pattern, least, paper) in TABLE_3 {
-            let demands = pattern.demands(&fabric, f64::from(hosts), seed);
+            let demands = pattern.demands(&fabric, each, seed);
             let solve = |paths: &Paths| {
                 let commodities = commodities(&demands, paths);
                 let found = flow::throughput(fabric.arcs().len(), &commodities, gap);
@@ -152,7 +156,7 @@ impl ThroughputCase {
 }
 
 /// The paths of every pair, as arcs: `paths[from][to]`.
-type Paths = Vec<Vec<Vec<Vec<u32>>>>;
+pub(super) type Paths = Vec<Vec<Vec<Vec<u32>>>>;
 
 fn commodities<'a>(demands: &[Vec<f64>], paths: &'a Paths) -> Vec<Commodity<'a>> {
     let mut all = Vec::new();
@@ -167,7 +171,10 @@ fn commodities<'a>(demands: &[Vec<f64>], paths: &'a Paths) -> Vec<Commodity<'a>>
 }
 
 /// The disjoint paths up and down; those of the opposite pair are the same, reversed (FC23 section 3.2).
-fn disjoint_paths(topology: &Topology, fabric: &Fabric) -> Result<Paths, FlattenedBenchError> {
+pub(super) fn disjoint_paths(
+    topology: &Topology,
+    fabric: &Fabric,
+) -> Result<Paths, FlattenedBenchError> {
     let graph = FlattenedLinks::new(topology)?;
     let mut router = Router::new(&graph);
     let switches = fabric.switch_count();
@@ -207,7 +214,7 @@ fn raw(arc: topology::ArcId) -> u32 {
 }
 
 /// The paths over edge-disjoint spanning trees, one on each tree.
-fn tree_paths(fabric: &Fabric) -> Paths {
+pub(super) fn tree_paths(fabric: &Fabric) -> Paths {
     let switches = fabric.switch_count();
     let mut links = Vec::new();
     let mut edges = Vec::new();

@@ -55,6 +55,7 @@ fn fixtures() -> TempDir {
     write("words.csv", "one,two\nc,d\n");
     write("links.csv", "a,b,rate_gbps\nx,y,-1\n");
     write("columns.csv", "a,b,colour\nx,y,red\n");
+    write("racks.csv", "node,x,y\nleaf1,0,0\n");
     write("graph.dot", "graph { a -- b }\n");
     write("syntax.p4", "#include <core.p4>\nheader h { bit<8> x }\n");
     write("unknown.p4", "#include <core.p4>\nconst bit<8> x = y;\n");

@@ -228,6 +228,7 @@ impl ClosSpec {
                 spines: self.spines,
                 hosts: self.hosts,
                 planes: false,
+                parallel: 1,
                 cables,
             }
             .generate(),

@@ -146,7 +146,7 @@ pub enum TransportSpec {
 }
 
 /// A flow, or many alike.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
     /// What it is called; made from its ends if absent.

@@ -50,6 +50,7 @@ fn samples() -> Vec<Topology> {
             spines: 4,
             hosts: 2,
             planes: true,
+            parallel: 1,
             cables,
         }
         .generate()

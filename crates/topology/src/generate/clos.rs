@@ -70,6 +70,8 @@ pub struct ThreeLayerClos {
     pub hosts: u16,
     /// Whether the spines form planes.
     pub planes: bool,
+    /// Links between each aggregation switch and each of its spines.
+    pub parallel: u16,
     /// Rates and lengths.
     pub cables: Cables,
 }
@@ -116,8 +118,9 @@ impl ThreeLayerClos {
                 } else {
                     aggs
                 };
-                let first = u16::try_from(pod * members.len()).unwrap_or(u16::MAX);
-                mesh(&mut net, members, down, spines, first, 1);
+                let before = pod * members.len() * usize::from(self.parallel);
+                let first = u16::try_from(before).unwrap_or(u16::MAX);
+                mesh(&mut net, members, down, spines, first, self.parallel);
             }
         }
         net.finish()
@@ -143,15 +146,18 @@ impl ThreeLayerClos {
                  switch of a pod; take a multiple"
             )));
         }
+        let parallel = u64::from(self.parallel);
+        check.range("the number of parallel links", parallel, 1, most)?;
         let members = if self.planes { 1 } else { aggregations };
-        let up = if self.planes {
-            spines / aggregations
-        } else {
-            spines
-        };
+        let up = parallel
+            * if self.planes {
+                spines / aggregations
+            } else {
+                spines
+            };
         let leaf = check.ports("a leaf", u64::from(self.hosts) + aggregations)?;
         let aggregation = check.ports("an aggregation switch", u64::from(self.leaves) + up)?;
-        let spine = check.ports("a spine", u64::from(self.pods) * members)?;
+        let spine = check.ports("a spine", u64::from(self.pods) * members * parallel)?;
         let leaves = u64::from(self.pods) * u64::from(self.leaves);
         check.nodes("hosts", leaves.checked_mul(u64::from(self.hosts)))?;
         check.nodes(

@@ -113,13 +113,18 @@ fn three_layer_clos_with_planes_is_a_fabric() {
         spines: 4,
         hosts: 1,
         planes: true,
+        parallel: 1,
         cables: Cables::default(),
     };
     let topology = clos.generate().unwrap();
     assert_eq!(shape(&topology), (16, 6, 6 + 12 + 12));
     clos.planes = false;
     assert_eq!(shape(&clos.generate().unwrap()), (16, 6, 6 + 12 + 24));
-    (clos.planes, clos.spines) = (true, 3);
+    (clos.planes, clos.parallel) = (true, 3);
+    let wide = clos.generate().unwrap();
+    assert_eq!(shape(&wide), (16, 6, 6 + 12 + 36));
+    assert!(wide.switches().iter().any(|spine| spine.ports == 9));
+    (clos.parallel, clos.spines) = (1, 3);
     assert!(clos.generate().unwrap_err().to_string().contains("evenly"));
 }
 

@@ -146,6 +146,7 @@ fn layered() -> impl Strategy<Value = Topology> {
                     spines,
                     hosts: 1,
                     planes,
+                    parallel: 1,
                     cables: cables(),
                 }
                 .generate()
