@@ -13,8 +13,8 @@ use plan::failover::{Element, Output};
 use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleForm, Tables};
 use quantities::{Bytes, Progress};
 use schemes::failover::{
-    FailoverOptions, FailoverScheme, Method, PathPolicy, TransitionKind, df_edst, failover,
-    lossless_failover,
+    FailoverOptions, FailoverScheme, Method, PathPolicy, SourceRouteOptions, TransitionKind,
+    df_edst, failover, lossless_failover, source_routes,
 };
 use schemes::{Algorithm, ClassSpec, SchemeError, Search, TAGS_AT_LEAST, TaggerOptions};
 use topology::Topology;
@@ -144,10 +144,12 @@ struct FailoverArgs {
     /// Rules put out one port [default].
     #[arg(long, conflicts_with = "source_routes")]
     hop_by_hop: bool,
-    /// Rules put out the ports of all switches on the rest of the way.
+    /// Rules put out the ports of all switches on the rest of the way. With flattened-clos: packets take disjoint paths (FC23 section 3.2),
+    /// each flow one by its hash.
     #[arg(long)]
     source_routes: bool,
-    /// Route to switches rather than hosts, by so many independent routings.
+    /// Route to switches rather than hosts, by so many independent routings. With flattened-clos: disjoint paths of a pair at most
+    /// [default there: all].
     #[arg(long, value_name = "E")]
     multipath: Option<u16>,
     /// Compress the tables, and choose routes that compress well.
@@ -418,7 +420,13 @@ impl Plan {
             Scheme::FlattenedClos => {
                 self.refuse_class_limits(&options.classes, &RoutePolicy::Shortest)?;
                 let bounces = given.has("bounces").then_some(options.bounces);
-                return schemes::flattened_clos(topology, bounces.unwrap_or(0), &options)
+                let bounces = bounces.unwrap_or(0);
+                if self.failover.source_routes {
+                    return self.source_routes(topology, bounces, given, progress);
+                }
+                let reason = "without `--source-routes`: tables by destination keep no paths apart";
+                given.refuse_all(&["multipath", "stack"], reason)?;
+                return schemes::flattened_clos(topology, bounces, &options)
                     .map_err(|e| refuse(&e));
             }
             Scheme::Ecmp => return one_tag("ecmp", &RoutePolicy::Shortest),
@@ -438,6 +446,28 @@ impl Plan {
             options.search.stop = Some(alarm(Duration::from_secs(self.tagging.time_limit)));
         }
         schemes::tagger(topology, &options).map_err(|e| refuse(&e))
+    }
+
+    /// The disjoint paths of a Flattened Clos as source routes.
+    fn source_routes(
+        &self,
+        topology: &Topology,
+        bounces: u8,
+        given: &Given,
+        progress: &Progress,
+    ) -> Result<Tables, Fault> {
+        if self.failover.multipath == Some(0) {
+            return Err(Fault::input(
+                "--multipath 0: a pair of switches needs a path",
+            ));
+        }
+        let wanted = SourceRouteOptions {
+            paths: self.failover.multipath,
+            bounces,
+            stack: self.failover.stack,
+        };
+        let tags = self.failover_tags(given)?;
+        source_routes(topology, wanted, &tags, progress).map_err(Fault::input)
     }
 
     /// What shapes the lossless tags of failover schemes.

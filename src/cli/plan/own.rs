@@ -36,14 +36,23 @@ fn owners(option: &str) -> &'static [Scheme] {
         "lossless" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi],
         "channels" => &[DfFi, DfEdst],
         "ttg" | "tree_order" | "initial_trees" | "subset" | "connect_layers" => &[DfEdst],
-        "source_routes" | "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
+        "source_routes" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
+        "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
         "default_tree" => &[Edst, Adst],
         "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
-        "hop_by_hop" | "resilience" | "multipath" => {
-            &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst]
-        }
+        "hop_by_hop" | "resilience" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst],
+        "multipath" => &[
+            FlattenedClos,
+            Plinko,
+            Fcp,
+            MplsFrr,
+            Edst,
+            Adst,
+            DfFi,
+            DfEdst,
+        ],
         // Packets on trees carry no hops.
-        "stack" => &[Plinko, Fcp, MplsFrr, DfFi],
+        "stack" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
         _ => &[],
     }
 }

@@ -60,7 +60,7 @@ fn tofino2() -> Options {
     options
 }
 
-fn play_text(text: &str, program: &Path, options: &Options) -> String {
+pub(super) fn play_text(text: &str, program: &Path, options: &Options) -> String {
     play_on(text, compile(program, options))
 }
 

@@ -10,6 +10,7 @@
 //! | ADST | the failed trees | [`arborescences`], [`trees`] (Algorithm 3) |
 //! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`], [`dependency`] (section 5.1) |
 //! | DF-EDST | a channel, if there are several | [`df_edst`] (section 5.2) |
+//! | none, disjoint paths of a Flattened Clos | the route | [`disjoint`] (FC23) |
 //!
 //! Any of them can have lossless tags that rise ([`lossless`]).
 //!
@@ -21,6 +22,7 @@ mod channels;
 mod compress;
 mod dependency;
 mod df_edst;
+mod disjoint;
 mod index;
 mod layering;
 mod lossless;
@@ -51,6 +53,7 @@ pub use arborescences::arborescences;
 pub use channels::MAX_WALKS;
 pub use compress::{CompressError, Compressed, compress, equivalent};
 pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
+pub use disjoint::{SourceRouteOptions, source_routes};
 pub use lossless::{Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
@@ -85,6 +88,16 @@ pub enum FailoverError {
         /// Resilience asked for.
         resilience: u8,
         /// Hops needed.
+        needed: usize,
+        /// Hops that there are.
+        stack: u8,
+    },
+    /// Paths longer than the header has room for.
+    #[error(
+        "disjoint paths of up to {needed} links do not fit a header of {stack} hops; ask for a deeper `--stack`, up to {MAX_HOPS}"
+    )]
+    Paths {
+        /// Links of the longest.
         needed: usize,
         /// Hops that there are.
         stack: u8,
@@ -322,6 +335,17 @@ fn compress_all(failover: &mut Failover, progress: &Progress) -> Result<(), Fail
     Ok(())
 }
 
+/// Refuses ports beyond the port status.
+fn check_ports(topology: &Topology, fabric: &Fabric) -> Result<(), FailoverError> {
+    match fabric.arcs().iter().find(|arc| arc.out_port > WIDEST) {
+        None => Ok(()),
+        Some(arc) => Err(FailoverError::Port {
+            switch: topology.switch(arc.from).name.clone(),
+            port: arc.out_port,
+        }),
+    }
+}
+
 /// A topology with what every destination's planner needs of it.
 struct Network<'a> {
     topology: &'a Topology,
@@ -337,14 +361,7 @@ struct Network<'a> {
 impl<'a> Network<'a> {
     fn new(topology: &'a Topology, options: &'a FailoverOptions) -> Result<Self, FailoverError> {
         let fabric = Fabric::new(topology);
-        for arc in fabric.arcs() {
-            if arc.out_port > WIDEST {
-                return Err(FailoverError::Port {
-                    switch: topology.switch(arc.from).name.clone(),
-                    port: arc.out_port,
-                });
-            }
-        }
+        check_ports(topology, &fabric)?;
         let links = fabric.arcs().len() / 2;
         if usize::from(options.resilience) > links {
             return Err(FailoverError::Resilience {
