@@ -20,6 +20,7 @@ mod rerouting;
 mod simulation;
 mod throughput;
 mod traffic;
+mod trees;
 
 pub use cabling::{CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
@@ -44,3 +45,4 @@ pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
 pub use throughput::{
     ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,
 };
+pub use trees::{PaperTrees, TreeLengths};

@@ -8,7 +8,7 @@ use crate::measure::{
     CablingCase, CablingFigure, ComparedNetwork, CyclicFigure, FlattenedCase, FlattenedFigure,
     FlattenedTable, Machine, PacketBench, PacketCase, PacketFigure, PaperThroughput, PaperTimes,
     ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput, ThroughputCase, ThroughputFigure,
-    Traffic, cabling_cases, measure_cyclic, plot_cyclic,
+    Traffic, TreeLengths, cabling_cases, measure_cyclic, plot_cyclic,
 };
 
 #[derive(Serialize)]
@@ -139,6 +139,7 @@ fn describe(report: &PathsReport) -> String {
                 number(row.paper.shortest),
                 row.fewest.to_string(),
                 count(row.paper.fewest),
+                trees(&row.trees),
                 if row.agrees { "yes" } else { "no" }.to_owned(),
                 format!("{:.1}", row.seconds),
             ]
@@ -155,14 +156,28 @@ fn describe(report: &PathsReport) -> String {
         "FC23",
         "fewest",
         "FC23",
+        "trees: length, shortest (FC23)",
         "agrees",
         "s",
     ];
     format!(
         "{}\n{}all pairs, seed {}; lengths count switches; agrees: averages within 2 %, the fewest within 1\n",
         report.machine.describe(),
-        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 11], &rows),
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12], &rows),
         report.seed
+    )
+}
+
+/// Figures of trees, those of FC23 in brackets.
+fn trees(figure: &Option<TreeLengths>) -> String {
+    figure.as_ref().map_or_else(
+        || "-".to_owned(),
+        |found| {
+            format!(
+                "{}: {:.2} ({:.2}), {:.2} ({:.2})",
+                found.trees, found.length, found.paper.length, found.shortest, found.paper.shortest
+            )
+        },
     )
 }
 

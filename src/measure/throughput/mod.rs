@@ -7,7 +7,6 @@ mod clos;
 mod flow;
 
 use quantities::Progress;
-use schemes::failover::pack;
 use serde::Serialize;
 use topology::flattened::{FlattenedLinks, Router, VirtualPath};
 use topology::{Fabric, NodeId, SwitchId, Topology};
@@ -15,6 +14,7 @@ use topology::{Fabric, NodeId, SwitchId, Topology};
 use super::flattened::{FlattenedBenchError, FlattenedNetwork};
 use super::machine::timed;
 use super::traffic::Pattern;
+use super::trees::spanning_trees;
 pub use clos::ClosSize;
 use flow::Commodity;
 pub use flow::Throughput;
@@ -216,25 +216,8 @@ fn raw(arc: topology::ArcId) -> u32 {
 /// The paths over edge-disjoint spanning trees, one on each tree.
 pub(super) fn tree_paths(fabric: &Fabric) -> Paths {
     let switches = fabric.switch_count();
-    let mut links = Vec::new();
-    let mut edges = Vec::new();
-    for (id, arc) in fabric.switch_ids().flat_map(|s| fabric.out_arcs(s)) {
-        if raw(id) < raw(fabric.reverse(id)) {
-            let end = |switch: SwitchId| u32::try_from(switch.index()).unwrap_or(u32::MAX);
-            links.push(id);
-            edges.push((end(arc.from), end(arc.to)));
-        }
-    }
-    let count = edges.len() / switches.max(1);
-    let packing = pack(switches, &edges, u8::try_from(count).unwrap_or(u8::MAX));
     let mut all: Paths = vec![vec![Vec::new(); switches]; switches];
-    for forest in packing.forests() {
-        let mut out = vec![Vec::new(); switches];
-        for edge in forest {
-            for id in [links[edge], fabric.reverse(links[edge])] {
-                out[fabric.arc(id).from.index()].push(id);
-            }
-        }
+    for out in spanning_trees(fabric) {
         for (from, rows) in all.iter_mut().enumerate() {
             let mut ahead = vec![(from, usize::MAX, Vec::new())];
             while let Some((at, before, path)) = ahead.pop() {
