@@ -86,7 +86,6 @@ fn prepare(at: &Path) {
         "topo jellyfish --switches 8 --ports 6 --fabric-ports 4 -o jellyfish.json",
         "plan ring.json --routes shortest --rules exact -o tagger.json",
         "plan clos.json -o clos-plan.json",
-        "plan clos.json --bounces 2 -o two.json",
         "plan ring.json --scheme plinko -o plinko.json",
         "plan ring.json --scheme fcp -o fcp.json",
         "plan ring.json --scheme edst --trees 1 -o edst.json",
@@ -170,7 +169,6 @@ fn no_verdict_is_a_constant() {
                 "--from h1 --to h3 --fail s1-s2 --fail s1-s4",
             ],
         ),
-        ("build", &["clos-plan.json -o one", "two.json -o two"]),
         ("topo show", &["ring.json", "long.json"]),
         ("p4 check", &["build/p4/tagger.p4", "wrong.p4"]),
         (
