@@ -359,9 +359,10 @@ fn failover_plans_are_lossless_on_demand_and_built_where_a_program_carries_their
         assert_eq!(report["cbd_free"], true, "{scheme:?}");
         assert_eq!(report["resilience"]["lossy"], 0);
         assert!(report["lossless_priorities"].as_u64().unwrap() > 1);
-        refused(at, &build("tna"), 3, &["fails over with lossless", "tags"]);
-        let built = json(at, &build("v1model"));
-        assert!(built["program"].as_str().unwrap().ends_with(program));
+        for target in ["tna", "v1model"] {
+            let built = json(at, &build(target));
+            assert!(built["program"].as_str().unwrap().ends_with(program));
+        }
     }
     let trace = [
         "trace", "build", "--from", "h1", "--to", "h9", "--fail", "s1-s5", "--brief",

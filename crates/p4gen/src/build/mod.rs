@@ -237,9 +237,9 @@ fn lossless_failover(plan: &CheckedPlan, target: &Capabilities) -> Result<(), Bu
     let tables = plan.tables();
     let (what, mend) = if tables.failover.is_none() || !tables.has_tags() {
         return Ok(());
-    } else if target.architecture != Architecture::V1model {
-        let mend = "build for v1model, or plan without --lossless";
-        ("tags yet", mend)
+    } else if target.architecture != Architecture::V1model && tables.tagging.class_bits {
+        let mend = "build for v1model, or plan with one class";
+        ("tags that say their class", mend)
     } else if plan.carrier().kind != CarrierKind::Shim {
         let mend = "plan with --carrier shim: packets have that header anyway";
         ("tags outside its own header", mend)

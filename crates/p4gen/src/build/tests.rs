@@ -323,7 +323,7 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
     }
 }
 
-/// Failover plans with lossless tags: built for v1model where tags rise in the shim, refused by name for the rest.
+/// Failover plans with lossless tags: built for every target where tags are in the shim, refused by name for other carriers.
 #[test]
 fn lossless_failover_is_built_where_there_is_a_program() {
     use schemes::failover::{FailoverOptions, FailoverScheme, Method, lossless_failover};
@@ -351,17 +351,18 @@ fn lossless_failover_is_built_where_there_is_a_program() {
     let channels = Method::Channels(1);
     let channels = plan(FailoverScheme::DfFi, channels, CarrierKind::Shim);
     build(&channels, &V1MODEL, &place.path().join("theirs"), &|_| ()).unwrap();
-    let other_carrier = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Dscp);
-    let cases: [(&CheckedPlan, &dyn Target, &str); 3] = [
-        (&rising, &TNA, "build for v1model"),
-        (&other_carrier, &V1MODEL, "--carrier shim"),
-        (&channels, &TNA, "build for v1model"),
-    ];
-    for (plan, target, mend) in cases {
-        let error = build(plan, target, &place.path().join("x"), &|_| ()).unwrap_err();
-        assert_eq!(error.fault(), BuildFault::Target, "{error}");
-        assert!(error.to_string().contains(mend), "{error}");
+    for (plan, name) in [(&rising, "rising"), (&channels, "channels")] {
+        for target in [&TNA, &TNA2] {
+            let name = format!("{name}-{}", target.capabilities().target);
+            let report = build(plan, target, &place.path().join(name), &|_| ()).unwrap();
+            let tables = &report.switches[0].tables;
+            assert!(tables["ingress.rewrite"] > 0, "{tables:?}");
+        }
     }
+    let other_carrier = plan(FailoverScheme::Plinko, Method::Rising, CarrierKind::Dscp);
+    let error = build(&other_carrier, &V1MODEL, &place.path().join("x"), &|_| ()).unwrap_err();
+    assert_eq!(error.fault(), BuildFault::Target, "{error}");
+    assert!(error.to_string().contains("--carrier shim"), "{error}");
 }
 
 /// Stages and TCAM of both chips, for a program that is too large for them; software has neither.

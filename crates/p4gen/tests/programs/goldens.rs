@@ -101,7 +101,10 @@ fn tagger_programs() -> Vec<TaggerFeatures> {
 fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Program)> {
     let taggers = tagger_programs().into_iter().map(ProgramFeatures::from);
     let failover = failover_programs().into_iter().map(ProgramFeatures::from);
-    taggers.chain(failover).map(|features| {
+    let lossless = lossless_failover_programs()
+        .into_iter()
+        .map(ProgramFeatures::from);
+    taggers.chain(failover).chain(lossless).map(|features| {
         let program = generate(features, target.capabilities()).expect("the templates render");
         (features.program_name(), program)
     })
@@ -109,11 +112,7 @@ fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Pr
 
 /// The programs for v1model.
 fn goldens() -> Vec<(String, Program)> {
-    let lossless = lossless_failover_programs().map(|features| {
-        let program = generate(features, V1MODEL.capabilities()).expect("the templates render");
-        (features.program_name(), program)
-    });
-    programs_for(&V1MODEL).chain(lossless).collect()
+    programs_for(&V1MODEL).collect()
 }
 
 /// Tofino 1 and 2.

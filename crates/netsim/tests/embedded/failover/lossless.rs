@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use netsim::embedded::{Arrival, Fleet, Hop, Network, Probe, TrailEnd, Walk, WalkEnd};
+use netsim::embedded::{Arrival, Fleet, Hop, Network, Probe, Trail, TrailEnd, Walk, WalkEnd};
+use p4gen::targets::TNA;
 use plan::check::Options;
 use plan::check::resilience::Survey;
 use plan::failover::{Action, Output, Target};
@@ -15,7 +16,10 @@ use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use schemes::TaggerOptions;
-use schemes::failover::{FailoverOptions, FailoverScheme, Method, lossless_failover};
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Method, TransitionKind, TransitionOptions, df_edst,
+    lossless_failover,
+};
 use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
 use topology::routes::forwarding::Reroute;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
@@ -34,8 +38,11 @@ fn lossless_plan(topology: &Topology, options: &FailoverOptions, form: RuleForm)
         form,
         ..TaggerOptions::default()
     };
-    let tables = lossless_failover(topology, options, method, &tags).unwrap();
-    check(tables, &Options::default()).unwrap()
+    let tables = match options.scheme {
+        FailoverScheme::DfEdst => df_edst(topology, options, &tags),
+        _ => lossless_failover(topology, options, method, &tags),
+    };
+    check(tables.unwrap(), &Options::default()).unwrap()
 }
 
 /// Plans by all schemes whose packets can be lossless.
@@ -46,9 +53,37 @@ fn lossless_variants() -> Vec<(&'static str, FailoverOptions)> {
         multipath: Some(2),
         ..df_fi.clone()
     };
+    let trees = FailoverOptions {
+        transitions: TransitionOptions::new(TransitionKind::Line),
+        ..FailoverOptions::new(FailoverScheme::DfEdst)
+    };
+    let channels = FailoverOptions {
+        transitions: TransitionOptions {
+            channels: 2,
+            ..TransitionOptions::new(TransitionKind::T)
+        },
+        multipath: Some(2),
+        ..trees.clone()
+    };
     let mut all = variants();
-    all.extend([("df-fi", df_fi), ("df-fi-routes", routes)]);
+    all.extend([
+        ("df-fi", df_fi),
+        ("df-fi-routes", routes),
+        ("df-edst", trees),
+        ("df-edst-channels", channels),
+    ]);
     all
+}
+
+/// The options with as many trees as the network has.
+fn with_trees(mut options: FailoverOptions, trees: u8) -> FailoverOptions {
+    if options.scheme.by_trees() {
+        options.trees = Some(trees);
+    }
+    if options.scheme == FailoverScheme::DfEdst {
+        options.resilience = trees - 1;
+    }
+    options
 }
 
 /// Networks, and how many disjoint trees each has.
@@ -188,10 +223,8 @@ fn packets_keep_the_tags_that_the_plan_says_whatever_has_failed() {
     let (mut hops, mut highest) = (0, 0);
     for (topology, trees) in topologies() {
         let links = fabric_links(&topology);
-        for (number, (name, mut options)) in lossless_variants().into_iter().enumerate() {
-            if options.scheme.by_trees() {
-                options.trees = Some(trees);
-            }
+        for (number, (name, options)) in lossless_variants().into_iter().enumerate() {
+            let options = with_trees(options, trees);
             let form = [RuleForm::Exact, RuleForm::PortSets][number % 2];
             let plan = lossless_plan(&topology, &options, form);
             let survives = options.trees != Some(1);
@@ -221,6 +254,7 @@ struct Sides<'a> {
     survey: Survey<'a>,
     interpreted: Network,
     compiled: Fleet,
+    tofino: Fleet,
     failed: Vec<LinkId>,
 }
 
@@ -231,6 +265,7 @@ impl<'a> Sides<'a> {
             survey: Survey::new(plan.topology(), plan.tables().failover.as_ref().unwrap()),
             interpreted: Network::of(plan.clone()).unwrap(),
             compiled: Fleet::of(plan.clone()).unwrap(),
+            tofino: Fleet::of_tofino(plan, &TNA).unwrap(),
             failed: Vec::new(),
         }
     }
@@ -246,6 +281,7 @@ impl<'a> Sides<'a> {
             }
         }
         self.compiled.set_failed(&failed);
+        self.tofino.set_failed(&failed);
         self.failed = failed;
     }
 
@@ -265,6 +301,33 @@ impl<'a> Sides<'a> {
             .collect()
     }
 
+    /// The program for Tofino says the same, but that another hash of the flow chooses the routing: then every hop is lossless as
+    /// promised.
+    fn agrees(&self, tofino: &Trail, trail: &Trail, probe: &Probe) {
+        let failover = self.plan.tables().failover.as_ref().unwrap();
+        let several = |d: &plan::failover::Destination| matches!(d.target, Target::Switch { path, .. } if path > 0);
+        if !failover.destinations.iter().any(several) {
+            assert_eq!(tofino.hops, trail.hops, "{:?}, {probe:?}", self.failed);
+            assert_eq!(
+                tofino.priorities, trail.priorities,
+                "{:?}, {probe:?}",
+                self.failed
+            );
+        } else if self.failed.len() <= failover.claim.failures as usize
+            && matches!(tofino.end, TrailEnd::Host(..))
+        {
+            let lossless =
+                |&(ing, eg): &(Priority, Priority)| ing != LOSSY_PRIORITY && eg != LOSSY_PRIORITY;
+            let all = tofino.priorities.iter().all(lossless);
+            assert_eq!(
+                all,
+                probe.class.is_some(),
+                "{:?}, {probe:?}: {tofino:?}",
+                self.failed
+            );
+        }
+    }
+
     /// One packet on all sides: the same way, the same priorities and so the same tags, the same end. Whether it arrived.
     fn agree(&mut self, probe: &Probe) -> bool {
         let failed = self.failed.clone();
@@ -275,7 +338,8 @@ impl<'a> Sides<'a> {
             bytes: bytes.clone(),
         };
         let walk = self.interpreted.walk("h", bytes, switch, port).unwrap();
-        let trail = self.compiled.send(&[arrival]).remove(0);
+        let trail = self.compiled.send(std::slice::from_ref(&arrival)).remove(0);
+        let of_tofino = self.tofino.send(&[arrival]).remove(0);
         let left = || walk.hops.iter().filter(|hop| hop.out_port.is_some());
         let topology = self.plan.topology();
         let ways: Vec<(SwitchId, PortId)> = left()
@@ -290,6 +354,7 @@ impl<'a> Sides<'a> {
             left().map(|hop| (hop.ing_prio, hop.eg_prio)).collect();
         assert_eq!(ways, trail.hops, "{failed:?}, {probe:?}");
         assert_eq!(priorities, trail.priorities, "{failed:?}, {probe:?}");
+        self.agrees(&of_tofino, &trail, probe);
         let arrived = matches!(walk.end, WalkEnd::Delivered { .. });
         match &trail.end {
             TrailEnd::Host(host, _) => assert!(arrived && *host == probe.to, "{walk:?}"),
@@ -313,10 +378,8 @@ fn interpreter_compiled_code_and_tables_agree_on_random_walks() {
     let wanted = std::env::var("FAILOVER_WALKS").map_or(WALKS, |count| count.parse().unwrap());
     let mut plans = Vec::new();
     for (topology, trees) in topologies() {
-        for (number, (_, mut options)) in lossless_variants().into_iter().enumerate() {
-            if options.scheme.by_trees() {
-                options.trees = Some(trees);
-            }
+        for (number, (_, options)) in lossless_variants().into_iter().enumerate() {
+            let options = with_trees(options, trees);
             let form = [RuleForm::PortSets, RuleForm::Exact][number % 2];
             plans.push(lossless_plan(&topology, &options, form));
         }

@@ -11,6 +11,7 @@
 //! | `island_out` | ports that face hosts | port -> take the header off |
 //! | `edge_class`, `classify`, `rewrite` | lossless classes and tag rules | as in the `tagger` programs, with the version |
 //! | `classify`, `rewrite` | rules that give channels | (first tag, port of a host, out port, channel) -> the channel |
+//! | `in_port_bit`, `out_port_bit` | ports (Tofino, port sets) | port -> its one-hot bit |
 //! | `port_down` | ports (Tofino) | the port that went down -> all bits but its own |
 //! | `port_alive` | ports (Tofino) | out port, its bit -> it is up |
 //! | `way` | numbers of routings (Tofino) | number, low bits of the flow hash -> the hash modulo that number |
@@ -71,8 +72,8 @@ pub(super) fn generate(
         to: Writer::new(source.layout, &topology.switch(switch).name),
     };
     build.all().map_err(unfit)?;
-    let to = match features.tags {
-        Some(_) => tagger::add_tags(source, switch, build.to).map_err(unfit)?,
+    let to = match &features.tags {
+        Some(tags) => tagger::add_tags(tags, source, switch, build.to).map_err(unfit)?,
         None => build.to,
     };
     Ok(to.entries)

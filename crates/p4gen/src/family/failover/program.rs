@@ -62,7 +62,7 @@ struct Sizes {
     destinations: String,
     local_hosts: String,
     next_hops: String,
-    tag_rules: &'static str,
+    tag_rules: String,
     rules: u32,
     ways: u32,
 }
@@ -76,7 +76,7 @@ impl Sizes {
             destinations: size(table::ENCAP, "ENCAP_SIZE"),
             local_hosts: size(table::LOCAL_HOST, "LOCAL_HOST_SIZE"),
             next_hops: size(table::SRC_FORWARD, "SRC_FORWARD_SIZE"),
-            tag_rules: "TAG_RULE_SIZE",
+            tag_rules: size(table::CLASSIFY, "TAG_RULE_SIZE"),
             rules: layout.size(table::RES_FORWARD),
             ways: layout.size(table::WAY),
         }

@@ -4,6 +4,7 @@ use super::{FailoverFeatures, HeaderState, RULES_MEND};
 use crate::capabilities::TableMemory::{Exact, Small, Ternary};
 use crate::capabilities::{Ingress, Pipeline, Step, TableMemory};
 use crate::family::SPLIT_MEND;
+use crate::family::tagger::steps as tagger;
 use crate::layout::{Layout, table};
 
 /// Name of the step that holds the plan's rules.
@@ -120,6 +121,11 @@ fn all_steps(features: &FailoverFeatures, layout: &Layout) -> Vec<Step> {
         "check the output port, and write the header",
         vec![ternary(PORT_BITS + status, 512, 0), Small, Small],
     ));
+    if let Some(tags) = &features.tags {
+        // The first tag is looked up beside the rules.
+        let channel_bits = u32::from(features.channel_bits().unwrap_or(0));
+        steps.extend(tagger::rule_steps(tags, layout, BYTE + channel_bits));
+    }
     steps.push(step("take the header off, or count", vec![port(0), Small]));
     steps
 }

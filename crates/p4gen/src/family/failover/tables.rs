@@ -22,9 +22,6 @@ pub(super) const STATUS_HIGH: &str = "port_status_high";
 /// Id of the key field of the ports above the first 32.
 pub(super) const STATUS_HIGH_ID: u32 = 40;
 
-/// Most entries of a table of tag rules.
-const TAG_RULES: u32 = 65_536;
-
 const VERSION: KeyField = exact(1, VERSION_KEY, BYTE_BITS);
 
 /// Names that differ with where the header is taken off: Tofino does everything in ingress.
@@ -57,6 +54,7 @@ struct Sizes {
     src_forward: u32,
     local_host: u32,
     res_forward: u32,
+    tag_rules: u32,
 }
 
 impl Sizes {
@@ -69,6 +67,7 @@ impl Sizes {
                 src_forward: 1024,
                 local_host: 16_384,
                 res_forward: features.rules,
+                tag_rules: 65_536,
             },
             Architecture::Tofino => Self {
                 security: 512,
@@ -77,6 +76,7 @@ impl Sizes {
                 src_forward: 512,
                 local_host: 512,
                 res_forward: 2048,
+                tag_rules: 2048,
             },
         }
     }
@@ -90,8 +90,19 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
     tables.extend(forwarding_tables(features, architecture, &sizes));
     let mut actions = edge_actions(features, architecture, &out);
     if let Some(tags) = &features.tags {
-        tables.extend(tag_tables(tags, features.channel_bits(), architecture));
+        let channel_bits = features.channel_bits();
+        tables.extend(tag_tables(
+            tags,
+            channel_bits,
+            architecture,
+            sizes.tag_rules,
+        ));
         actions.extend(tag_actions(tags, architecture));
+        if architecture == Architecture::Tofino {
+            let (bit_tables, bit_actions) = tagger::port_bit_tables(tags);
+            tables.extend(bit_tables);
+            actions.extend(bit_actions);
+        }
     }
     let sends = (0..=features.most_rest()).filter_map(|rest| send(features, rest));
     actions.extend(sends);
@@ -115,9 +126,10 @@ fn tag_tables(
     tags: &TaggerFeatures,
     channel_bits: Option<u16>,
     architecture: Architecture,
+    size: u32,
 ) -> Vec<Table> {
     let rewrite = RewriteNames::of(architecture);
-    let rules = tagger::tag_tables(tags, &rewrite, TAG_RULES);
+    let rules = tagger::tag_tables(tags, &rewrite, size);
     let versioned = |mut table: Table, id| {
         table.key.push(exact(id, VERSION_KEY, BYTE_BITS));
         table

@@ -61,6 +61,7 @@ pub(super) fn generate(
 
 /// Adds the classes of what hosts send and the tag rules of one switch, which belong to the source's version, to its entries.
 pub(in crate::family) fn add_tags<'a>(
+    features: &TaggerFeatures,
     source: &EntrySource<'a>,
     switch: SwitchId,
     to: Writer<'a>,
@@ -75,6 +76,9 @@ pub(in crate::family) fn add_tags<'a>(
     };
     build.classes()?;
     build.tag_rules()?;
+    if features.form == RuleForm::PortSets {
+        build.port_bits(features.port_bits)?;
+    }
     Ok(build.to)
 }
 

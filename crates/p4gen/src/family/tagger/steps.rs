@@ -100,8 +100,21 @@ fn all_steps(features: &TaggerFeatures, layout: &Layout) -> Vec<Step> {
         // All of its fields are written, and then one of them read.
         steps.push(step(SHIM, vec![Small]));
     }
+    steps.extend(rule_steps(features, layout, 0));
+    steps.push(step("count", vec![Small, Small]));
+    steps
+}
+
+/// The steps that look tags up by rules whose keys have so many bits beside tag and ports.
+pub(in crate::family) fn rule_steps(
+    features: &TaggerFeatures,
+    layout: &Layout,
+    more_bits: u32,
+) -> Vec<Step> {
+    let mut steps = Vec::new();
     let port_bits = u32::from(features.port_bits);
-    let tag_bits = u32::from(features.code_bits());
+    let tag_bits = u32::from(features.code_bits()) + more_bits;
+    let entries = layout.size(table::CLASSIFY);
     let tags = match features.form {
         RuleForm::PortSets => {
             let bit = Exact {
@@ -113,23 +126,22 @@ fn all_steps(features: &TaggerFeatures, layout: &Layout) -> Vec<Step> {
             steps.push(step("ports without bit", vec![Small, Small]));
             Ternary {
                 key_bits: tag_bits + 2 * port_bits,
-                entries: layout.size(table::CLASSIFY),
+                entries,
                 data_bits: 0,
             }
         }
         RuleForm::Exact if features.class_bits() > 0 => Ternary {
             key_bits: tag_bits + 18,
-            entries: layout.size(table::CLASSIFY),
+            entries,
             data_bits: 0,
         },
         RuleForm::Exact => Exact {
             key_bits: tag_bits + 18,
-            entries: layout.size(table::CLASSIFY),
+            entries,
             data_bits: 16,
         },
     };
     steps.push(step(TAGS, vec![tags, tags]));
-    steps.push(step("count", vec![Small, Small]));
     steps
 }
 

@@ -79,16 +79,10 @@ pub(super) fn layout(features: &TaggerFeatures, architecture: Architecture) -> L
         actions.extend(edge_actions(features));
         actions.push(Action::new(action::STRIP_CARRIER, []));
     }
-    // An ALU does not shift by a variable: ports become one-hot bits by two tables of their own.
-    if architecture == Architecture::Tofino && features.form == RuleForm::PortSets {
-        for (name, action) in [
-            (table::IN_PORT_BIT, action::SET_IN_PORT),
-            (table::OUT_PORT_BIT, action::SET_OUT_PORT),
-        ] {
-            let key = vec![exact(1, "port", PORT_BITS)];
-            tables.push(Table::new(name, key, [action], 512));
-            actions.push(Action::new(action, [("bits", features.port_bits)]));
-        }
+    if architecture == Architecture::Tofino {
+        let (bit_tables, bit_actions) = port_bit_tables(features);
+        tables.extend(bit_tables);
+        actions.extend(bit_actions);
     }
     Layout {
         selector_id: ids::ECMP_SELECTOR,
@@ -146,6 +140,25 @@ pub(in crate::family) fn tag_tables(
         Table::new(table::CLASSIFY, key.clone(), classify, size),
         Table::new(rewrite.table, key, rewrites, size),
     ]
+}
+
+/// The tables that make one-hot bits of ports where rules match sets of them, with their actions: on Tofino an ALU does not shift
+/// by a variable.
+pub(in crate::family) fn port_bit_tables(features: &TaggerFeatures) -> (Vec<Table>, Vec<Action>) {
+    let both = [
+        (table::IN_PORT_BIT, action::SET_IN_PORT),
+        (table::OUT_PORT_BIT, action::SET_OUT_PORT),
+    ];
+    let sets = features.form == RuleForm::PortSets;
+    let made = both.into_iter().filter(|_| sets).map(|(name, action)| {
+        let key = vec![exact(1, "port", PORT_BITS)];
+        let bits = [("bits", features.port_bits)];
+        (
+            Table::new(name, key, [action], 512),
+            Action::new(action, bits),
+        )
+    });
+    made.unzip()
 }
 
 /// The table of the classes of what hosts send.

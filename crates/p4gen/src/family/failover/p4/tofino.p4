@@ -18,15 +18,25 @@
 //
 {% include "failover/p4/versions.p4" %}
 //
+{%- if v.tagged %}
+{% include "failover/p4/lossless.p4" %}
+//
+{%- endif %}
 // Restrictions, and why:
 //   - Ports in headers and rules have the plan's numbers; `island_in` and whatever sends translate
 //     between them and the device's, which have nine bits.
 {% include "failover/p4/limits.p4" %}
 //   - Everything is done in ingress, and packets pass egress by.
+{%- if v.tagged %}
+//   - The traffic manager has to map ingress_cos to priority groups and qid to queues one to one.
+{%- endif %}
 
 #include <core.p4>
 #include <{{ v.architecture }}.p4>
 #include "headers.p4"
+{%- if v.tagged %}
+{% include "tagger/p4/types.p4" %}
+{%- endif %}
 
 typedef bit<32> port_set_t;       // bit p stands for port p{% if v.wide %}, and in `high` ones for port 32 + p{% endif %}
 
@@ -85,6 +95,20 @@ struct ingress_metadata_t {
     bit<8>       set_tree;
 {%- endif %}
 {%- endif %}
+{%- if v.tagged %}
+
+    // The lossless tag as it arrived, or the first of what a host sends; its DSCP says which class.
+    code_t       code;
+    dscp_t       dscp;
+{%- if v.tag.channels %}
+    code_t       channel;          // the tag that it was just given, zero if none
+{%- endif %}
+    priority_t   ing_prio;
+
+    // The ports as `classify` and `rewrite` match them.
+    port_key_t   in_port;
+    port_key_t   out_port;
+{%- endif %}
 
     // What is decided.
     bool         decided;
@@ -137,6 +161,16 @@ parser ingress_parser(packet_in packet,
 {%- if v.trees %}
         meta.set_tree = 0;
 {%- endif %}
+{%- endif %}
+{%- if v.tagged %}
+        meta.code = LOSSY_CODE;
+        meta.dscp = 0;
+{%- if v.tag.channels %}
+        meta.channel = 0;
+{%- endif %}
+        meta.ing_prio = LOSSY_PRIORITY;
+        meta.in_port = 0;
+        meta.out_port = 0;
 {%- endif %}
         meta.decided = false;
         meta.by_route = 0;
@@ -496,6 +530,32 @@ control ingress(inout headers_t headers,
     }
 {%- endif %}
 {%- include "failover/p4/src_update.p4" %}
+{%- if v.tagged %}
+
+    // --- The class of what hosts send, and so the first tag ----------------------------------------
+
+{% include "tagger/p4/edge_class.p4" %}
+
+{% if v.tag.sets %}{% include "tagger/p4/port_bits.p4" %}
+
+{% endif %}{% include "tagger/p4/priorities.p4" %}
+
+{% include "tagger/p4/classify.p4" %}
+
+    // --- Tagger: (arriving tag, in port, out port) -> new tag --------------------------------------
+
+    @id(ID_ACTION_SET_TAG)
+    action set_tag(@id(1) tag_t tag) {
+        headers.shim.lossless_tag = tag;
+    }
+
+    @id(ID_ACTION_SET_LOSSY_CODE)
+    action set_lossy_code() {
+        headers.shim.lossless_tag = LOSSY_CODE;
+    }
+
+{% include "tagger/p4/rewrite.p4" %}
+{%- endif %}
 
 {% include "failover/p4/island_out.p4" %}
 
@@ -540,6 +600,9 @@ control ingress(inout headers_t headers,
                                     drop_because((drop_index_t)DROP_GROUP);
                                 } else {
                                     encap.apply();
+{%- if v.tagged %}
+                                    edge_class.apply();
+{%- endif %}
 {%- if v.multipath %}
                                     if (meta.ways != 0) {
                                         way.apply();
@@ -561,6 +624,9 @@ control ingress(inout headers_t headers,
 {%- endif %}
                 } else {
                     headers.shim.hop_limit = headers.shim.hop_limit - 1;
+{%- if v.tagged %}
+                    meta.code = headers.shim.lossless_tag;
+{%- endif %}
 {%- if v.reverse %}
                     meta.reverse_hops = headers.shim.reverse_hops + 1;
                     meta.rev_0 = (bit<8>)meta.came_from;
@@ -590,6 +656,26 @@ control ingress(inout headers_t headers,
 {%- endif %}
 {%- if v.routes || v.reverse %}
                 src_update.apply();
+{%- endif %}
+{%- if v.tagged %}
+
+                // Classify what leaves; what was dropped above is dropped all the same.
+                if (headers.shim.isValid()) {
+{%- if v.tag.sets %}
+                    in_port_bit.apply();
+                    out_port_bit.apply();
+                    // A port outside the bitmap leaves no bit, and a key without a bit would match
+                    // every set.
+                    if (meta.in_port == 0 || meta.out_port == 0) {
+                        meta.code = LOSSY_CODE;
+                    }
+{%- else %}
+                    meta.in_port  = intrinsic.ingress_port;
+                    meta.out_port = for_tm.ucast_egress_port;
+{%- endif %}
+                    classify.apply();
+                    rewrite.apply();
+                }
 {%- endif %}
             }
         }
