@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
-use p4gen::family::{FailoverFeatures, Family as _, HeaderState, ProgramFeatures, TaggerFeatures};
+use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
 use p4gen::layout::{self, Layout, MatchKind};
 use p4gen::program::{Program, generate, p4info};
 use p4gen::targets::{TNA, TNA2, Target, V1MODEL};

@@ -2,7 +2,7 @@
 
 pub(super) mod entries;
 mod program;
-mod steps;
+pub(in crate::family) mod steps;
 mod summary;
 pub(super) mod tables;
 pub(super) mod text;
