@@ -4,6 +4,8 @@
 //! nodes keep positions such that every arc leads forward, and an arc that leads backward moves only the
 //! nodes between its ends.
 
+use std::collections::{HashMap, VecDeque};
+
 /// A directed acyclic graph under construction. Nodes are `0..n`.
 pub(super) struct Acyclic {
     position: Vec<u32>,
@@ -85,6 +87,35 @@ impl Acyclic {
     pub(super) fn admits(&mut self, from: u32, to: u32) -> bool {
         let (low, high) = (self.position[to as usize], self.position[from as usize]);
         low > high || (from != to && self.ahead(to, from, high).is_some())
+    }
+
+    /// The shortest way from one node to another, both included; just `start` if there is none.
+    pub(super) fn path(&self, start: u32, end: u32) -> Vec<u32> {
+        let mut before: HashMap<u32, u32> = HashMap::from([(start, start)]);
+        let mut queue = VecDeque::from([start]);
+        while let Some(node) = queue.pop_front() {
+            if node == end {
+                break;
+            }
+            for &next in &self.out[node as usize] {
+                if self.position[next as usize] <= self.position[end as usize] {
+                    before.entry(next).or_insert_with(|| {
+                        queue.push_back(next);
+                        node
+                    });
+                }
+            }
+        }
+        let mut path = vec![end];
+        let mut at = end;
+        while at != start
+            && let Some(&node) = before.get(&at)
+        {
+            path.push(node);
+            at = node;
+        }
+        path.reverse();
+        path
     }
 
     /// Moves what leads to `from` before what `to` leads to; `false` if `to` leads to `from`.

@@ -335,6 +335,36 @@ fn jellyfish_needs_few_tags() {
     }
 }
 
+#[test]
+fn two_tags_do_on_jellyfish_of_20_to_50_switches() {
+    let sparse = [(20, 3, 3), (26, 3, 1), (30, 4, 2), (36, 5, 4), (40, 4, 4)];
+    let large = [(46, 5, 5), (46, 6, 3), (50, 3, 3), (50, 4, 2), (50, 5, 1)];
+    for (switches, fabric_ports, seed) in sparse.into_iter().chain(large) {
+        let jellyfish = Jellyfish {
+            size: JellyfishSize::Switches {
+                switches,
+                fabric_ports,
+            },
+            ports: 2 * fabric_ports,
+            seed,
+            cables: Cables::default(),
+        };
+        let topology = jellyfish.generate().expect("a valid Jellyfish");
+        let usual = proven(&topology, Algorithm::SingleValued, &RoutePolicy::Shortest);
+        assert_eq!(tags(&usual), 3, "{switches} x {fabric_ports}, seed {seed}");
+        let plan = proven(&topology, Algorithm::Optimal, &RoutePolicy::Shortest);
+        assert_eq!(tags(&plan), 2, "{switches} x {fabric_ports}, seed {seed}");
+    }
+}
+
+#[test]
+fn optimal_proves_that_two_tags_do_not_suffice() {
+    let routes = RoutePolicy::AllSimple { max_switches: 5 };
+    let plan = proven(&jellyfish(8, 8, 4), Algorithm::Optimal, &routes);
+    assert_eq!(tags(&plan), 3);
+    assert_eq!(plan.tables().provenance.options[TAGS_AT_LEAST], "3");
+}
+
 fn flattened(switches: u32, split: &[u16]) -> Topology {
     let fabric_ports = 2 * split.iter().sum::<u16>();
     let clos = FlattenedClos {

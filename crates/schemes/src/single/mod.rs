@@ -18,6 +18,7 @@
 
 mod optimal;
 mod partition;
+mod two;
 
 use plan::PortSet;
 use rayon::prelude::*;

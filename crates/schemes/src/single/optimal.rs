@@ -1,5 +1,6 @@
 //! As few tags as can be found: a search beyond the orders that [`single_valued`](super::single_valued) tries.
 //!
+//! Whether two tags do is asked of a solver first ([`two_tags`]). Where it gives up, orders are searched for.
 //! Two tags do if the arcs fall into two halves: a packet rises where it enters the first half from the second. Pairs that lead
 //! into the second half and go on are kept there, so they must follow an order; pairs that leave an arc of the first half may
 //! be those of packets that have risen, so they must follow one too. For routes of at most three links that is all
@@ -14,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use topology::routes::RouteSet;
 
 use super::partition::{Graph, Halves, halve};
+use super::two::{Answer, Limit, two_tags};
 use super::{Flow, Levels, MAX_INSERTIONS, Order, Start, Way, number, ranking};
 use crate::cells::{Cells, Squares, arc_id};
 use crate::components::components;
@@ -23,7 +25,7 @@ use crate::error::SchemeError;
 /// How long to search for fewer tags.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Moves of the search, about a million a second. The same number and seed give the same tables.
+    /// Moves of the search, about a million a second; each of the solver's conflicts counts for a thousand. The same number and seed give the same tables.
     pub moves: u64,
     /// Set by another thread to end the search before.
     pub stop: Option<Arc<AtomicBool>>,
@@ -48,7 +50,7 @@ impl Search {
 /// Levels, and how few there can be.
 pub(crate) struct Found {
     pub(crate) levels: Vec<Cells>,
-    /// No tables of single-valued rules have fewer levels.
+    /// No tables of single-valued rules that never lower a tag have fewer levels.
     pub(crate) at_least: usize,
 }
 
@@ -77,6 +79,8 @@ pub(crate) fn optimal(set: &RouteSet, search: &Search, seed: u64) -> Result<Foun
 const MAX_ANNEALED: usize = 2000;
 /// Moves of the other search that a step of annealing counts for.
 const MOVES_OF_A_STEP: u64 = 300;
+/// Moves of the search that a conflict of the solver counts for.
+const MOVES_OF_A_CONFLICT: u64 = 1000;
 /// Pairs that a step may make worse at the beginning.
 const HEAT: f64 = 1.5;
 
@@ -94,8 +98,23 @@ impl Work for Optimal<'_> {
         let start = self.levels.start(parts);
         let closure = self.levels.closure(parts, &start);
         let acyclic = components(squares, &closure).is_acyclic();
-        let at_least = if acyclic { 1 } else { 2 };
+        let mut at_least = if acyclic { 1 } else { 2 };
         let mut best = self.levels.usual(parts, &start, &closure)?;
+        if best.len() <= at_least {
+            return Ok(Found {
+                levels: best,
+                at_least,
+            });
+        }
+        let (answer, conflicts) = self.two_tags(parts, &start, &closure);
+        match answer {
+            Answer::Order(order) => {
+                let order = Start::Order(&order);
+                best = self.levels.levels(parts, &start, order, Way::Ranked)?;
+            }
+            Answer::Impossible => at_least = 3,
+            Answer::Unknown => {}
+        }
         if best.len() <= at_least {
             return Ok(Found {
                 levels: best,
@@ -106,7 +125,8 @@ impl Work for Optimal<'_> {
         let nodes = squares.fabric.arcs().len();
         // Long enough that an attempt succeeds if it ever will, short enough for many.
         let attempt = (nodes as u64).saturating_mul(4000).max(100_000);
-        let (mut moves, mut seed) = (0, self.seed);
+        let mut moves = conflicts.saturating_mul(MOVES_OF_A_CONFLICT);
+        let mut seed = self.seed;
         while best.len() > at_least && moves < self.search.moves && self.search.goes_on() {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let most = attempt.min(self.search.moves - moves);
@@ -138,6 +158,15 @@ impl Work for Optimal<'_> {
 }
 
 impl Optimal<'_> {
+    /// Asks a solver whether two tags do, with half of the search's moves at most; and for how many conflicts it worked.
+    fn two_tags<D: Demand>(&self, parts: &[D], start: &[Flow], closure: &Cells) -> (Answer, u64) {
+        let limit = Limit {
+            conflicts: self.search.moves / 2 / MOVES_OF_A_CONFLICT,
+            go_on: &|| self.search.goes_on(),
+        };
+        two_tags(self.levels.squares, parts, start, closure, limit)
+    }
+
     /// Moves arcs within the first level's order so that fewer pairs of the second level are on cycles.
     fn anneal<D: Demand>(
         &self,
