@@ -25,7 +25,8 @@ use crate::error::SchemeError;
 /// How long to search for fewer tags.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Moves of the search, about a million a second; each of the solver's conflicts counts for a thousand. The same number and seed give the same tables.
+    /// Moves of the search, about a million a second; each of the solver's conflicts counts for a thousand. The same number and
+    /// seed give the same tables.
     pub moves: u64,
     /// Set by another thread to end the search before.
     pub stop: Option<Arc<AtomicBool>>,

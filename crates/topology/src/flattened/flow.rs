@@ -9,7 +9,7 @@
 //! search turns back, or for everything that a fruitless search has seen. A search follows arcs along which labels fall by
 //! just their cost, so that it finds a way of least cost, and hardly ever turns back.
 
-use super::{FlattenedLinks, number};
+use super::{Ends, FlattenedLinks, number};
 use crate::{LinkId, SwitchId};
 
 /// The label of a node from which the target cannot be reached.
@@ -57,6 +57,8 @@ pub struct Router<'a> {
     within: Vec<u16>,
     /// Paths that come to a node over a link.
     entered: Vec<u16>,
+    /// Paths that leave a node over a link.
+    left: Vec<u16>,
     /// Whether a path has an arc over a link: upward ones, then downward ones.
     taken: Vec<bool>,
     /// The search that has seen a node.
@@ -87,9 +89,11 @@ struct Place<'a> {
     node: u32,
     rank: usize,
     switch: usize,
-    forward: &'a [(u32, u32)],
+    forward: Ends<'a>,
     /// The arc of position 0 among these links.
     first_arc: u32,
+    /// Whether paths take some of these links.
+    left: bool,
 }
 
 /// An arc of the residual graph.
@@ -131,6 +135,7 @@ impl<'a> Router<'a> {
             labels: vec![NEVER; nodes],
             within: vec![0; nodes],
             entered: vec![0; nodes],
+            left: vec![0; nodes],
             taken: vec![false; 2 * graph.links.len()],
             seen: vec![0; nodes],
             search: 0,
@@ -178,8 +183,9 @@ impl<'a> Router<'a> {
     /// The most paths that the links of either end could carry: a path may leave the source downward, too.
     fn limit(&self, source: usize) -> u32 {
         let links = |switch: usize| {
-            let of =
-                |step: &super::Step| number(step.up.of(switch).len() + step.down.of(switch).len());
+            let of = |step: &super::Step| {
+                number(step.up.of(switch).far.len() + step.down.of(switch).far.len())
+            };
             self.graph.steps.iter().map(of).sum::<u32>()
         };
         links(source).min(links(self.target))
@@ -199,7 +205,7 @@ impl<'a> Router<'a> {
             for switch in 0..switches {
                 let next = (rank + 1) * switches;
                 let mut best = self.exact[next + switch];
-                for &(far, _) in self.forward(rank, switch) {
+                for &far in self.forward(rank, switch).far {
                     best = best.min(self.exact[next + far as usize].saturating_add(1));
                 }
                 self.exact[rank * switches + switch] = best;
@@ -217,6 +223,7 @@ impl<'a> Router<'a> {
         for node in self.used_nodes.drain(..) {
             self.within[node as usize] = 0;
             self.entered[node as usize] = 0;
+            self.left[node as usize] = 0;
         }
         for arc in self.used_arcs.drain(..) {
             self.taken[arc as usize] = false;
@@ -224,22 +231,22 @@ impl<'a> Router<'a> {
     }
 
     /// The links that lead from a rank to the next.
-    fn forward(&self, rank: usize, switch: usize) -> &'a [(u32, u32)] {
+    fn forward(&self, rank: usize, switch: usize) -> Ends<'a> {
         let graph: &'a FlattenedLinks = self.graph;
         match graph.steps.get(rank) {
             Some(step) => step.up.of(switch),
             None => match self.last.checked_sub(rank + 1) {
                 Some(step) => graph.steps[step].down.of(switch),
-                None => &[],
+                None => Ends::default(),
             },
         }
     }
 
     /// The links that lead to a rank from the one before, seen from that rank.
-    fn backward(&self, rank: usize, switch: usize) -> &'a [(u32, u32)] {
+    fn backward(&self, rank: usize, switch: usize) -> Ends<'a> {
         let graph: &'a FlattenedLinks = self.graph;
         match rank.checked_sub(1) {
-            None => &[],
+            None => Ends::default(),
             Some(step) => match graph.steps.get(step) {
                 Some(step) => step.down.of(switch),
                 None => graph.steps[self.last - rank].up.of(switch),
@@ -266,36 +273,43 @@ impl<'a> Router<'a> {
             switch,
             forward: self.forward(rank, switch),
             first_arc: self.arc(rank, 0),
+            left: self.left[node as usize] > 0,
         }
     }
 
-    /// The next arc of the residual graph that leaves a node, after so many that were tried.
-    fn residual(&self, place: &Place<'_>, tried: &mut u32) -> Option<Arc> {
+    /// The first wanted arc of the residual graph that leaves a node, after so many that were tried.
+    #[inline]
+    fn residual(
+        &self,
+        place: &Place<'_>,
+        tried: &mut u32,
+        mut wanted: impl FnMut(Arc) -> bool,
+    ) -> Option<Arc> {
         let wide = number(self.graph.switches);
         let beyond = number(place.rank + 1) * wide;
-        let links = number(place.forward.len());
-        while let Some(&(far, position)) = place.forward.get(*tried as usize) {
+        let links = number(place.forward.far.len());
+        while let Some(&far) = place.forward.far.get(*tried as usize) {
+            let arc = place.first_arc + place.forward.positions[*tried as usize];
             *tried += 1;
-            let arc = place.first_arc + position;
-            if !self.taken[arc as usize] {
-                let to = beyond + far;
-                let kind = Kind::Over { arc, back: false };
+            let kind = Kind::Over { arc, back: false };
+            let to = beyond + far;
+            if !(place.left && self.taken[arc as usize]) && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
         }
         if *tried == links {
             *tried += 1;
-            if place.rank < self.last {
-                let kind = Kind::Within { back: false };
-                let to = place.node + wide;
+            let kind = Kind::Within { back: false };
+            let to = place.node + wide;
+            if place.rank < self.last && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
         }
         if *tried == links + 1 {
             *tried += 1;
-            if place.rank > 0 && self.within[(place.node - wide) as usize] > 0 {
-                let kind = Kind::Within { back: true };
-                let to = place.node - wide;
+            let kind = Kind::Within { back: true };
+            let to = place.node.wrapping_sub(wide);
+            if place.rank > 0 && self.within[to as usize] > 0 && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
         }
@@ -303,12 +317,13 @@ impl<'a> Router<'a> {
             return None;
         }
         let backward = self.backward(place.rank, place.switch);
-        while let Some(&(far, position)) = backward.get((*tried - links - 2) as usize) {
+        while let Some(&far) = backward.far.get((*tried - links - 2) as usize) {
+            let position = backward.positions[(*tried - links - 2) as usize];
             *tried += 1;
             let arc = self.arc(place.rank - 1, position);
-            if self.taken[arc as usize] {
-                let to = beyond - 2 * wide + far;
-                let kind = Kind::Over { arc, back: true };
+            let kind = Kind::Over { arc, back: true };
+            let to = beyond - 2 * wide + far;
+            if self.taken[arc as usize] && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
         }
@@ -351,15 +366,14 @@ impl<'a> Router<'a> {
         }) = self.stack.last()
         {
             let label = self.labels[node as usize];
-            let (place, mut next) = (self.place(node), None);
-            while let Some(arc) = self.residual(&place, &mut tried) {
+            let next = self.residual(&self.place(node), &mut tried, |arc| {
                 let over = self.over(arc);
-                if over == label && self.seen[arc.to as usize] != self.search {
-                    next = Some(arc);
-                    break;
+                let wanted = over == label && self.seen[arc.to as usize] != self.search;
+                if !wanted {
+                    bound = bound.min(over);
                 }
-                bound = bound.min(over);
-            }
+                wanted
+            });
             match (next, self.stack.last_mut()) {
                 (Some(arc), Some(frame)) => {
                     (frame.tried, frame.bound, frame.by) = (tried, bound, arc);
@@ -429,13 +443,14 @@ impl<'a> Router<'a> {
         let mut least = i32::MAX;
         for &node in &self.visited {
             let label = i32::from(self.labels[node as usize]);
-            let (place, mut tried) = (self.place(node), 0);
-            while let Some(arc) = self.residual(&place, &mut tried) {
+            self.residual(&self.place(node), &mut 0, |arc| {
                 let beyond = self.labels[arc.to as usize];
-                if beyond != NEVER && self.seen[arc.to as usize] != self.search {
-                    least = least.min(i32::from(beyond) + arc.cost() - label);
+                let rise = i32::from(beyond) + arc.cost() - label;
+                if rise < least && beyond != NEVER && self.seen[arc.to as usize] != self.search {
+                    least = rise;
                 }
-            }
+                false
+            });
         }
         if least == i32::MAX {
             return false;
@@ -455,16 +470,16 @@ impl<'a> Router<'a> {
         self.seen[source as usize] = self.search;
         self.visited.push(source);
         while let Some(node) = self.visited.pop() {
-            let (place, mut tried) = (self.place(node), 0);
-            while let Some(arc) = self.residual(&place, &mut tried) {
+            let mut tried = 0;
+            while let Some(arc) = self.residual(&self.place(node), &mut tried, |arc| {
+                let to = arc.to as usize;
+                self.exact[to] != NEVER && self.seen[to] != self.search
+            }) {
                 if arc.to == goal {
                     return true;
                 }
-                let to = arc.to as usize;
-                if self.exact[to] != NEVER && self.seen[to] != self.search {
-                    self.seen[to] = self.search;
-                    self.visited.push(arc.to);
-                }
+                self.seen[arc.to as usize] = self.search;
+                self.visited.push(arc.to);
             }
         }
         false
@@ -487,11 +502,13 @@ impl<'a> Router<'a> {
                     self.taken[arc as usize] = true;
                     self.used_arcs.push(arc);
                     self.entered[by.to as usize] += 1;
-                    self.used_nodes.push(by.to);
+                    self.left[node as usize] += 1;
+                    self.used_nodes.extend([by.to, node]);
                 }
                 Kind::Over { arc, back: true } => {
                     self.taken[arc as usize] = false;
                     self.entered[node as usize] -= 1;
+                    self.left[by.to as usize] -= 1;
                 }
             }
         }
@@ -505,9 +522,9 @@ impl<'a> Router<'a> {
         let mut switch = from;
         for rank in 0..self.last {
             let node = rank * switches + switch;
-            let links = self.forward(rank, switch).iter();
-            let over = links
-                .map(|&(far, position)| (far, position, self.arc(rank, position)))
+            let links = self.forward(rank, switch);
+            let over = (links.far.iter().zip(links.positions))
+                .map(|(&far, &position)| (far, position, self.arc(rank, position)))
                 .find(|&(.., arc)| self.taken[arc as usize]);
             let Some((far, position, arc)) = over else {
                 self.within[node] = self.within[node].saturating_sub(1);

@@ -37,8 +37,19 @@ struct Step {
 struct Neighbours {
     /// `first[v]..first[v + 1]` are the ends of switch `v`.
     first: Vec<u32>,
-    /// Far switch and position of the link.
-    ends: Vec<(u32, u32)>,
+    /// Far switches.
+    far: Vec<u32>,
+    /// Positions of the links.
+    positions: Vec<u32>,
+}
+
+/// The links of one switch to the layer above or below, and where they lead.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends<'a> {
+    /// Far switches.
+    far: &'a [u32],
+    /// Positions of the links.
+    positions: &'a [u32],
 }
 
 impl Neighbours {
@@ -53,14 +64,20 @@ impl Neighbours {
             first[at + 1] += first[at];
         }
         let ends = links.into_iter().map(|(_, far, position)| (far, position));
+        let (far, positions) = ends.unzip();
         Self {
             first,
-            ends: ends.collect(),
+            far,
+            positions,
         }
     }
 
-    fn of(&self, switch: usize) -> &[(u32, u32)] {
-        &self.ends[self.first[switch] as usize..self.first[switch + 1] as usize]
+    fn of(&self, switch: usize) -> Ends<'_> {
+        let these = self.first[switch] as usize..self.first[switch + 1] as usize;
+        Ends {
+            far: &self.far[these.clone()],
+            positions: &self.positions[these],
+        }
     }
 }
 
