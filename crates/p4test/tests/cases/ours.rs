@@ -225,12 +225,15 @@ fn for_tofino(case: &str, architecture: &str) -> String {
             }
         }
     }
-    if case.contains("ingress.island_in") {
-        return text + &failover_for_tofino(case, architecture);
-    }
-    text + &case
+    let case = case
         .replace("egress.rewrite", "ingress.rewrite")
-        .replace("egress.set_tag", "ingress.set_tag")
+        .replace("egress.set_tag", "ingress.set_tag");
+    if case.contains("ingress.island_in") {
+        text += &failover_for_tofino(&case, architecture);
+    } else {
+        text += &case;
+    }
+    text
 }
 
 /// The status has 32 bits, `from_fabric` says which port it is, and the header comes off in ingress.
