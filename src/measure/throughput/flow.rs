@@ -1,17 +1,153 @@
-//! The largest factor by which all demands can be carried at once over given paths (maximum concurrent flow), by multiplicative
-//! weights (GargKonemann98), with a certified gap.
+//! The largest factor by which all demands can be carried at once (maximum concurrent flow), by multiplicative weights
+//! (GargKonemann98), with a certified gap.
 //!
-//! Every arc has a length, which grows with what it carries. In each round every demand goes over its shortest path. The fullest arc says
+//! Every arc has a length, which grows with what it carries. In each round every demand goes over its shortest way. The fullest arc says
 //! how much of the rounds' flow fits: a lower bound. Whatever the lengths, no factor is above the sum of all lengths (all
 //! arcs carry 1) over that of demands times distances: an upper bound.
 
 use serde::Serialize;
+use topology::SwitchId;
+use topology::flattened::{FlattenedLinks, ShortestWays};
+
+/// Demands, and the ways that may carry them.
+pub(super) trait Demands {
+    /// Number of arcs.
+    fn arcs(&self) -> usize;
+    /// All demands together; infinite if one has no way.
+    fn total(&self) -> f64;
+    /// Sends every demand over its shortest ways, so much of it at once.
+    fn send(&self, most: f64, network: &mut Network);
+    /// The sum of all demands times the lengths of their shortest ways.
+    fn weighted(&self, lengths: &[f64]) -> f64;
+}
+
+/// Lengths and loads of arcs.
+pub(super) struct Network {
+    lengths: Vec<f64>,
+    loads: Vec<f64>,
+    /// By how much lengths grow with loads.
+    growth: f64,
+}
+
+impl Network {
+    fn carry(&mut self, amount: f64, way: impl Iterator<Item = usize>) {
+        for arc in way {
+            self.loads[arc] += amount;
+            self.lengths[arc] *= (self.growth * amount).exp();
+        }
+    }
+}
 
 /// A demand and the paths that may carry it, as arcs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Commodity<'a> {
     pub(super) demand: f64,
     pub(super) paths: &'a [Vec<u32>],
+}
+
+impl Commodity<'_> {
+    /// The shortest path, and its length.
+    fn shortest(&self, lengths: &[f64]) -> (&[u32], f64) {
+        let length = |path: &Vec<u32>| path.iter().map(|&arc| lengths[arc as usize]).sum::<f64>();
+        let paths = self.paths.iter().map(|path| (&path[..], length(path)));
+        let shortest = paths.min_by(|a, b| a.1.total_cmp(&b.1));
+        shortest.unwrap_or((&[], f64::INFINITY))
+    }
+}
+
+/// Demands over listed paths.
+pub(super) struct Listed<'a> {
+    pub(super) arcs: usize,
+    pub(super) commodities: Vec<Commodity<'a>>,
+}
+
+impl Demands for Listed<'_> {
+    fn arcs(&self) -> usize {
+        self.arcs
+    }
+
+    fn total(&self) -> f64 {
+        if self.commodities.iter().any(|c| c.paths.is_empty()) {
+            return f64::INFINITY;
+        }
+        self.commodities.iter().map(|c| c.demand).sum()
+    }
+
+    fn send(&self, most: f64, network: &mut Network) {
+        for commodity in &self.commodities {
+            for part in parts(commodity.demand, most) {
+                let (path, _) = commodity.shortest(&network.lengths);
+                network.carry(part, path.iter().map(|&arc| arc as usize));
+            }
+        }
+    }
+
+    fn weighted(&self, lengths: &[f64]) -> f64 {
+        let weighted = |c: &Commodity<'_>| c.demand * c.shortest(lengths).1;
+        self.commodities.iter().map(weighted).sum()
+    }
+}
+
+/// Demands over all ways up and down.
+pub(super) struct UpDown<'a> {
+    pub(super) graph: &'a FlattenedLinks,
+    /// For every switch: which switches send it how much.
+    pub(super) demands: Vec<(SwitchId, Vec<(SwitchId, f64)>)>,
+}
+
+impl Demands for UpDown<'_> {
+    fn arcs(&self) -> usize {
+        self.graph.arc_count()
+    }
+
+    fn total(&self) -> f64 {
+        let none = vec![0.0; self.arcs()];
+        let mut ways = ShortestWays::new(self.graph);
+        let all = self.demands.iter().flat_map(|(target, sources)| {
+            ways.aim(*target, &none);
+            let one = |&(source, demand)| demand + ways.distance(source);
+            sources.iter().map(one).collect::<Vec<f64>>()
+        });
+        all.sum()
+    }
+
+    fn send(&self, most: f64, network: &mut Network) {
+        let mut ways = ShortestWays::new(self.graph);
+        for (target, sources) in &self.demands {
+            let mut sent = f64::INFINITY;
+            for &(source, demand) in sources {
+                for part in parts(demand, most) {
+                    // What the sources of a target send together counts as one.
+                    if sent + part > most {
+                        ways.aim(*target, &network.lengths);
+                        sent = 0.0;
+                    }
+                    sent += part;
+                    network.carry(part, ways.arcs(source));
+                }
+            }
+        }
+    }
+
+    fn weighted(&self, lengths: &[f64]) -> f64 {
+        let mut ways = ShortestWays::new(self.graph);
+        let all = self.demands.iter().map(|(target, sources)| {
+            ways.aim(*target, lengths);
+            let one = |&(source, demand)| demand * ways.distance(source);
+            sources.iter().map(one).sum::<f64>()
+        });
+        all.sum()
+    }
+}
+
+/// A demand in parts of which none is larger than `most`.
+fn parts(demand: f64, most: f64) -> impl Iterator<Item = f64> {
+    let mut left = demand;
+    std::iter::from_fn(move || {
+        let part = left.min(most);
+        left -= part;
+        (part > 0.0).then_some(part)
+    })
 }
 
 /// Between which bounds the throughput lies.
@@ -32,18 +168,18 @@ const SHORTEST: f64 = 1e-9;
 const MOST_AT_ONCE: f64 = 0.25;
 
 /// The throughput over arcs that carry 1 each, until the bounds are within `gap` of each other.
-pub(super) fn throughput(arcs: usize, commodities: &[Commodity<'_>], gap: f64) -> Throughput {
+pub(super) fn throughput(demands: &impl Demands, gap: f64) -> Throughput {
+    let all = demands.total();
     let mut best = Throughput {
-        at_least: 0.0,
+        // All demands over one arc surely fit.
+        at_least: 1.0 / all,
         at_most: f64::INFINITY,
     };
-    if commodities
-        .iter()
-        .any(|commodity| commodity.paths.is_empty())
-    {
+    if all.is_infinite() {
         best.at_most = 0.0;
         return best;
     }
+    let arcs = demands.arcs();
     let mut lengths = vec![1.0; arcs];
     let mut step = 0.5;
     for halvings in 0..HALVINGS {
@@ -53,68 +189,33 @@ pub(super) fn throughput(arcs: usize, commodities: &[Commodity<'_>], gap: f64) -
             *length = (*length / total).max(SHORTEST);
         }
         // Flows of one step count together: those of longer steps before are rougher. Errors fall as 1 over step and rounds.
-        let mut loads = vec![0.0f64; arcs];
+        let mut network = Network {
+            lengths,
+            loads: vec![0.0f64; arcs],
+            growth: 0.0,
+        };
         let mut carried = 0.0;
         for _ in 0..32u32 << (2 * halvings) {
-            let scale = if best.at_least > 0.0 {
-                best.at_least
-            } else {
-                least(commodities)
-            };
-            let weighted = round(commodities, scale, step, &mut lengths, &mut loads);
+            network.growth = step * best.at_least;
+            demands.send(MOST_AT_ONCE / best.at_least, &mut network);
             carried += 1.0;
-            let total: f64 = lengths.iter().sum();
+            let total: f64 = network.lengths.iter().sum();
+            let weighted = demands.weighted(&network.lengths);
             best.at_most = best.at_most.min(total / weighted);
-            let fullest = loads.iter().copied().fold(0.0, f64::max);
+            let fullest = network.loads.iter().copied().fold(0.0, f64::max);
             best.at_least = best.at_least.max(carried / fullest);
             if best.at_most <= best.at_least * (1.0 + gap) {
                 return best;
             }
-            lengths.iter_mut().for_each(|length| *length /= total);
+            network
+                .lengths
+                .iter_mut()
+                .for_each(|length| *length /= total);
         }
+        lengths = network.lengths;
         step /= 2.0;
     }
     best
-}
-
-/// A factor that surely fits: all demands over one arc.
-fn least(commodities: &[Commodity<'_>]) -> f64 {
-    1.0 / commodities
-        .iter()
-        .map(|commodity| commodity.demand)
-        .sum::<f64>()
-}
-
-/// Sends every demand, times `scale` as far as lengths are concerned, over its shortest paths; the sum of demands times distances, by the lengths at the end.
-fn round(
-    commodities: &[Commodity<'_>],
-    scale: f64,
-    step: f64,
-    lengths: &mut [f64],
-    loads: &mut [f64],
-) -> f64 {
-    let shortest = |lengths: &[f64], commodity: &Commodity<'_>| {
-        let length = |path: &Vec<u32>| path.iter().map(|&arc| lengths[arc as usize]).sum::<f64>();
-        let paths = commodity.paths.iter().enumerate();
-        let lengths = paths.map(|(at, path)| (at, length(path)));
-        lengths
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .unwrap_or((0, 0.0))
-    };
-    for commodity in commodities {
-        let mut left = commodity.demand;
-        while left > 0.0 {
-            let part = left.min(MOST_AT_ONCE / scale);
-            left -= part;
-            let (at, _) = shortest(lengths, commodity);
-            for &arc in &commodity.paths[at] {
-                loads[arc as usize] += part;
-                lengths[arc as usize] *= (step * scale * part).exp();
-            }
-        }
-    }
-    let weighted = |commodity: &Commodity<'_>| commodity.demand * shortest(lengths, commodity).1;
-    commodities.iter().map(weighted).sum()
 }
 
 #[cfg(test)]
@@ -129,7 +230,7 @@ mod tests {
                 paths,
             })
             .collect();
-        let found = throughput(arcs, &commodities, 0.02);
+        let found = throughput(&Listed { arcs, commodities }, 0.02);
         assert!(found.at_most <= 1.02 * found.at_least, "{found:?}");
         found
     }
@@ -165,10 +266,14 @@ mod tests {
 
     #[test]
     fn without_a_path_nothing_is_carried() {
-        let none = [Commodity {
+        let commodities = vec![Commodity {
             demand: 1.0,
             paths: &[],
         }];
-        assert!(throughput(1, &none, 0.1).at_most.abs() < 1e-12);
+        let none = Listed {
+            arcs: 1,
+            commodities,
+        };
+        assert!(throughput(&none, 0.1).at_most.abs() < 1e-12);
     }
 }

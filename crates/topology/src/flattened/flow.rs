@@ -125,7 +125,7 @@ impl<'a> Router<'a> {
     /// Without a target yet.
     #[must_use]
     pub fn new(graph: &'a FlattenedLinks) -> Self {
-        let last = 2 * graph.steps.len();
+        let last = graph.last_rank();
         let nodes = (last + 1) * graph.switches;
         Self {
             graph,
@@ -205,7 +205,7 @@ impl<'a> Router<'a> {
             for switch in 0..switches {
                 let next = (rank + 1) * switches;
                 let mut best = self.exact[next + switch];
-                for &far in self.forward(rank, switch).far {
+                for &far in self.graph.forward(rank, switch).far {
                     best = best.min(self.exact[next + far as usize].saturating_add(1));
                 }
                 self.exact[rank * switches + switch] = best;
@@ -230,39 +230,6 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links that lead from a rank to the next.
-    fn forward(&self, rank: usize, switch: usize) -> Ends<'a> {
-        let graph: &'a FlattenedLinks = self.graph;
-        match graph.steps.get(rank) {
-            Some(step) => step.up.of(switch),
-            None => match self.last.checked_sub(rank + 1) {
-                Some(step) => graph.steps[step].down.of(switch),
-                None => Ends::default(),
-            },
-        }
-    }
-
-    /// The links that lead to a rank from the one before, seen from that rank.
-    fn backward(&self, rank: usize, switch: usize) -> Ends<'a> {
-        let graph: &'a FlattenedLinks = self.graph;
-        match rank.checked_sub(1) {
-            None => Ends::default(),
-            Some(step) => match graph.steps.get(step) {
-                Some(step) => step.down.of(switch),
-                None => graph.steps[self.last - rank].up.of(switch),
-            },
-        }
-    }
-
-    /// The arc over a link from a rank to the next.
-    fn arc(&self, rank: usize, position: u32) -> u32 {
-        if rank < self.graph.steps.len() {
-            position
-        } else {
-            position + number(self.graph.links.len())
-        }
-    }
-
     /// A node as its arcs are looked at.
     fn place(&self, node: u32) -> Place<'a> {
         let switches = self.graph.switches;
@@ -271,8 +238,8 @@ impl<'a> Router<'a> {
             node,
             rank,
             switch,
-            forward: self.forward(rank, switch),
-            first_arc: self.arc(rank, 0),
+            forward: self.graph.forward(rank, switch),
+            first_arc: self.graph.arc(rank, 0),
             left: self.left[node as usize] > 0,
         }
     }
@@ -316,11 +283,11 @@ impl<'a> Router<'a> {
         if self.entered[place.node as usize] == 0 {
             return None;
         }
-        let backward = self.backward(place.rank, place.switch);
+        let backward = self.graph.backward(place.rank, place.switch);
         while let Some(&far) = backward.far.get((*tried - links - 2) as usize) {
             let position = backward.positions[(*tried - links - 2) as usize];
             *tried += 1;
-            let arc = self.arc(place.rank - 1, position);
+            let arc = self.graph.arc(place.rank - 1, position);
             let kind = Kind::Over { arc, back: true };
             let to = beyond - 2 * wide + far;
             if self.taken[arc as usize] && wanted(Arc { to, kind }) {
@@ -522,9 +489,9 @@ impl<'a> Router<'a> {
         let mut switch = from;
         for rank in 0..self.last {
             let node = rank * switches + switch;
-            let links = self.forward(rank, switch);
+            let links = self.graph.forward(rank, switch);
             let over = (links.far.iter().zip(links.positions))
-                .map(|(&far, &position)| (far, position, self.arc(rank, position)))
+                .map(|(&far, &position)| (far, position, self.graph.arc(rank, position)))
                 .find(|&(.., arc)| self.taken[arc as usize]);
             let Some((far, position, arc)) = over else {
                 self.within[node] = self.within[node].saturating_sub(1);

@@ -1,6 +1,7 @@
 //! Flattened Clos as its routes see it: the virtual layers that links of a topology carry (FC23 section 3).
 
 mod flow;
+mod shortest;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use crate::model::VirtualLayers;
 use crate::{LinkId, NodeId, SwitchId, Topology};
 
 pub use flow::{Crossing, PathCount, Router, VirtualPath};
+pub use shortest::ShortestWays;
 pub use statistics::PathStatistics;
 
 /// The live links between switches of a Flattened Clos, by the two virtual layers that they join.
@@ -173,6 +175,48 @@ impl FlattenedLinks {
     #[must_use]
     pub fn layer_count(&self) -> usize {
         self.steps.len() + 1
+    }
+
+    /// Number of arcs: one over every link upward, then one downward.
+    #[must_use]
+    pub fn arc_count(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    /// The last rank of the virtual graph: rank 0 is layer 1 before a path rises, the last one layer 1 after it has come down.
+    fn last_rank(&self) -> usize {
+        2 * self.steps.len()
+    }
+
+    /// The links that lead from a rank to the next.
+    fn forward(&self, rank: usize, switch: usize) -> Ends<'_> {
+        match self.steps.get(rank) {
+            Some(step) => step.up.of(switch),
+            None => match self.last_rank().checked_sub(rank + 1) {
+                Some(step) => self.steps[step].down.of(switch),
+                None => Ends::default(),
+            },
+        }
+    }
+
+    /// The links that lead to a rank from the one before, seen from that rank.
+    fn backward(&self, rank: usize, switch: usize) -> Ends<'_> {
+        match rank.checked_sub(1) {
+            None => Ends::default(),
+            Some(step) => match self.steps.get(step) {
+                Some(step) => step.down.of(switch),
+                None => self.steps[self.last_rank() - rank].up.of(switch),
+            },
+        }
+    }
+
+    /// The arc over a link from a rank to the next.
+    fn arc(&self, rank: usize, position: u32) -> u32 {
+        if rank < self.steps.len() {
+            position
+        } else {
+            position + number(self.links.len())
+        }
     }
 }
 

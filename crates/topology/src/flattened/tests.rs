@@ -190,6 +190,64 @@ proptest! {
     }
 }
 
+/// Distances from a node by repeated relaxation.
+fn distances(nodes: usize, arcs: &[(usize, usize, f64)], from: usize) -> Vec<f64> {
+    let mut distances = vec![f64::INFINITY; nodes];
+    distances[from] = 0.0;
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for &(a, b, length) in arcs {
+            if distances[a] + length < distances[b] {
+                (distances[b], moved) = (distances[a] + length, true);
+            }
+        }
+    }
+    distances
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn ways_are_the_shortest_by_lengths_of_arcs(
+        split in prop::collection::vec(1u16..4, 1..4),
+        more in 1u32..8,
+        seed in 0u64..1000,
+        lengths in prop::collection::vec(0u16..9, 400),
+    ) {
+        let switches = u32::from(*split.iter().max().unwrap()) + more;
+        let Some(topology) = made(switches, &split, seed) else {
+            return Ok(());
+        };
+        let layers = split.len() + 1;
+        let graph = FlattenedLinks::new(&topology).unwrap();
+        let lengths: Vec<f64> = (0..graph.arc_count()).map(|arc| f64::from(lengths[arc % 400])).collect();
+        let (nodes, plain) = virtual_graph(&topology, layers);
+        let (within, over) = plain.split_at(switches as usize * 4 * layers);
+        let forth = |arc: &(usize, usize, u32, i64), length| (arc.0, arc.1, length);
+        let mut arcs: Vec<_> = within.iter().step_by(2).map(|arc| forth(arc, 0.0)).collect();
+        let carried = topology.link_ids().filter(|&id| topology.link(id).virtual_layers.is_some());
+        for (id, four) in carried.zip(over.chunks(4)) {
+            let position = graph.links.iter().position(|&link| link == id).unwrap();
+            arcs.push(forth(&four[0], lengths[position]));
+            arcs.push(forth(&four[2], lengths[position + graph.links.len()]));
+        }
+        // Lengths are whole numbers.
+        let same = |a: f64, b: f64| a.is_infinite() && b.is_infinite() || (a - b).abs() < 0.5;
+        let mut ways = ShortestWays::new(&graph);
+        for to in 0..switches as usize {
+            ways.aim(switch(to), &lengths);
+            for from in 0..switches as usize {
+                let found = distances(nodes, &arcs, from * (2 * layers + 1) + 1);
+                let wanted = found[to * (2 * layers + 1) + layers + 1];
+                prop_assert!(same(ways.distance(switch(from)), wanted), "{} to {}", from, to);
+                let crossed: f64 = ways.arcs(switch(from)).map(|arc| lengths[arc]).sum();
+                prop_assert!(wanted.is_infinite() || same(crossed, wanted), "{} to {}", from, to);
+            }
+        }
+    }
+}
+
 #[test]
 fn two_hundred_switches_are_as_in_table_2() {
     let topology = made(200, &[3, 3, 3], 1).unwrap();
