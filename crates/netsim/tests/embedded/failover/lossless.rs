@@ -11,16 +11,17 @@ use plan::failover::{Action, Output, Target};
 use plan::{
     CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tag, TagCode, check,
 };
+use quantities::Progress;
 use quantities::{PortId, Priority};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use schemes::TaggerOptions;
 use schemes::failover::{
-    FailoverOptions, FailoverScheme, Method, TransitionKind, TransitionOptions, df_edst,
-    lossless_failover,
+    FailoverOptions, FailoverScheme, Method, SourceRouteOptions, TransitionKind, TransitionOptions,
+    df_edst, lossless_failover, source_routes,
 };
-use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
+use topology::generate::{Cables, FatTree, FlattenedClos, Jellyfish, JellyfishSize, ThreeNode};
 use topology::routes::forwarding::Reroute;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
@@ -103,6 +104,38 @@ fn topologies() -> [(Topology, u8); 3] {
         (FatTree { k: 4, cables }.generate().unwrap(), 1),
         (jellyfish.generate().unwrap(), 2),
     ]
+}
+
+/// Source routes over the disjoint paths of a Flattened Clos.
+fn disjoint_paths(form: RuleForm) -> CheckedPlan {
+    let clos = FlattenedClos {
+        switches: 8,
+        ports: 9,
+        fabric_ports: 8,
+        layers: None,
+        split: Some(vec![2, 2]),
+        single_links: false,
+        optical: None,
+        seed: 1,
+        cables: Cables::default(),
+    };
+    let tags = TaggerOptions {
+        carrier: CarrierKind::Shim,
+        form,
+        ..TaggerOptions::default()
+    };
+    let wanted = SourceRouteOptions {
+        paths: None,
+        bounces: 1,
+        stack: 8,
+    };
+    let tables = source_routes(
+        &clos.generate().unwrap(),
+        wanted,
+        &tags,
+        &Progress::default(),
+    );
+    check(tables.unwrap(), &Options::default()).unwrap()
 }
 
 /// Links between switches.
@@ -384,6 +417,7 @@ fn interpreter_compiled_code_and_tables_agree_on_random_walks() {
             plans.push(lossless_plan(&topology, &options, form));
         }
     }
+    plans.extend([RuleForm::PortSets, RuleForm::Exact].map(disjoint_paths));
     let each = wanted.div_ceil(plans.len());
     let (mut count, mut delivered) = (0, 0);
     for (number, plan) in (0..).zip(&plans) {
