@@ -6,117 +6,70 @@
 
 use quantities::PortId;
 use rayon::prelude::*;
-use topology::routes::forwarding::{ForwardAction, Forwarding, SwitchForwarding};
-use topology::{Attachment, Fabric, HostId, NodeId, SwitchId, Topology, UNREACHABLE};
+use topology::routes::RouteError;
+use topology::routes::forwarding::{Forwarding, Reroute, SwitchForwarding};
+use topology::{Attachment, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
 
 use super::error::PlanError;
+use super::flat::{Action, Family, Groups, Ranking, Runs};
+use crate::model::Tables;
 
-/// Address families, for which tables are apart.
-#[derive(Clone, Copy)]
-pub(super) enum Family {
-    V4,
-    V6,
+/// The tables of all switches.
+pub(super) struct Flattened {
+    /// Switch by switch.
+    pub(super) groups: Vec<Groups>,
+    /// Per family, switch by switch; once if both families fare alike.
+    pub(super) families: Vec<(Ranking, Vec<Runs>)>,
 }
 
-/// What a switch does with an interval of addresses: its group of next hops, if it forwards at all.
-type Action = Option<u32>;
-
-/// The table of one switch: where each interval of addresses begins, in rising order.
-struct Intervals(Vec<(u128, Action)>);
-
-impl Intervals {
-    /// Flattens a table. Prefixes nest, so the innermost that is open decides.
-    fn new(table: &SwitchForwarding, family: Family) -> Self {
-        let mut starts = vec![(0, None)];
-        // The prefixes that are open, outermost first: last address and action.
-        let mut open: Vec<(u128, Action)> = Vec::new();
-        for (first, last, action) in prefixes(table, family) {
-            close(&mut starts, &mut open, Some(first));
-            starts.push((first, action));
-            open.push((last, action));
-        }
-        close(&mut starts, &mut open, None);
-        Self(starts)
+impl Flattened {
+    /// The tables that entries are made from.
+    ///
+    /// # Errors
+    /// [`RouteError`] if the routes do not fit the topology.
+    pub(super) fn new(tables: &Tables) -> Result<Self, RouteError> {
+        let topology = &tables.topology;
+        let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
+        let flatten = |_, table: SwitchForwarding| switch(&table, &hosts);
+        let made = Forwarding::each(topology, &tables.forwarding, Reroute::Converged, flatten)?;
+        Ok(Self::of(hosts, made))
     }
 
-    /// What happens to addresses, which must rise: the action, and the first address to which something
-    /// else may happen.
-    fn follow(&self) -> impl FnMut(u128) -> (Action, u128) + '_ {
-        let mut at = 0;
-        move |address| {
-            while self
-                .0
-                .get(at + 1)
-                .is_some_and(|(start, _)| *start <= address)
-            {
-                at += 1;
-            }
-            let end = self.0.get(at + 1).map_or(u128::MAX, |(start, _)| *start);
-            (self.0[at].1, end)
-        }
+    fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
+        let (groups, runs): (Vec<Groups>, Vec<[Runs; 2]>) = switches.into_iter().unzip();
+        let alike = hosts[0].is_same(&hosts[1]) && runs.iter().all(|[v4, v6]| v4 == v6);
+        let (v4, v6): (Vec<Runs>, Vec<Runs>) = runs.into_iter().map(|[v4, v6]| (v4, v6)).unzip();
+        let mut families: Vec<_> = hosts.into_iter().zip([v4, v6]).collect();
+        families.truncate(if alike { 1 } else { 2 });
+        Self { groups, families }
     }
 }
 
-/// Ends all open prefixes that do not reach `next`; what is around them goes on.
-fn close(starts: &mut Vec<(u128, Action)>, open: &mut Vec<(u128, Action)>, next: Option<u128>) {
-    while let Some(&(last, _)) = open.last()
-        && next.is_none_or(|next| last < next)
-    {
-        open.pop();
-        let around = open.last().and_then(|(_, action)| *action);
-        if let Some(after) = last.checked_add(1) {
-            starts.push((after, around));
-        }
-    }
-}
-
-/// The prefixes of a table as first address, last address and action; by address, outer before inner.
-fn prefixes(table: &SwitchForwarding, family: Family) -> Vec<(u128, u128, Action)> {
-    let group = |action: ForwardAction| match action {
-        ForwardAction::Group(group) => Some(group),
-        ForwardAction::Discard => None,
-    };
-    let span = |bits: u32, address: u128, length: u8, action| {
-        let host = (u128::MAX >> (128 - bits))
-            .checked_shr(u32::from(length))
-            .unwrap_or(0);
-        let below = if u32::from(length) >= bits { 0 } else { host };
-        (address & !below, address | below, group(action))
-    };
-    let mut found: Vec<(u128, u128, Action)> = match family {
-        Family::V4 => table
-            .ipv4
-            .iter()
-            .map(|(p, a)| span(32, u128::from(u32::from(p.address())), p.length(), *a))
-            .collect(),
-        Family::V6 => table
-            .ipv6
-            .iter()
-            .map(|(p, a)| span(128, u128::from(p.address()), p.length(), *a))
-            .collect(),
-    };
-    found.sort_by_key(|(first, last, _)| (*first, std::cmp::Reverse(*last)));
-    found
+/// The tables of one switch.
+fn switch(table: &SwitchForwarding, [v4, v6]: &[Ranking; 2]) -> (Groups, [Runs; 2]) {
+    let v4 = Runs::new(table, Family::V4, v4);
+    let v6 = Runs::new(table, Family::V6, v6);
+    // Mostly they are the same, and kept once.
+    let v6 = if v6 == v4 { v4.clone() } else { v6 };
+    (Groups::new(table), [v4, v6])
 }
 
 /// Hosts of one edge switch that all other switches treat alike.
 #[derive(Clone)]
 struct Column {
     edge: SwitchId,
-    /// Their addresses and hosts, rising.
-    hosts: Vec<(u128, Attachment)>,
+    /// Their ranks by address, rising, and themselves.
+    hosts: Vec<(u32, Attachment)>,
 }
 
 /// Packets of one family on their way.
 pub(super) struct Walk<'a> {
     topology: &'a Topology,
-    forwarding: &'a Forwarding,
     fabric: &'a Fabric,
+    groups: &'a [Groups],
     columns: Vec<Column>,
     /// `actions[switch][column]`: what happens to packets to the column's hosts.
-    actions: Vec<Vec<Action>>,
-    /// `next[switch][group]`: the switches behind a group's ports; `None` if something else is there too.
-    next: Vec<Vec<Option<Vec<SwitchId>>>>,
+    actions: Vec<Box<[Action]>>,
     /// A packet that its edge switch does not hand to its host.
     undelivered: Option<PlanError>,
 }
@@ -132,20 +85,16 @@ enum VisitState {
 }
 
 impl<'a> Walk<'a> {
+    /// Packets of the family whose hosts and runs these are.
     pub(super) fn new(
         topology: &'a Topology,
         fabric: &'a Fabric,
-        forwarding: &'a Forwarding,
-        family: Family,
+        groups: &'a [Groups],
+        (hosts, tables): (Ranking, Vec<Runs>),
     ) -> Self {
-        let tables: Vec<Intervals> = forwarding
-            .switches()
-            .par_iter()
-            .map(|table| Intervals::new(table, family))
-            .collect();
         let whole: Vec<Column> = fabric
             .edge_switches()
-            .map(|edge| Column::new(topology, fabric, edge, family))
+            .map(|edge| Column::new(fabric, edge, &hosts))
             .collect();
         let split = told_apart(&tables, &whole);
         let columns = whole.into_iter().zip(split).flat_map(|(column, split)| {
@@ -156,30 +105,19 @@ impl<'a> Walk<'a> {
             }
         });
         let mut columns: Vec<Column> = columns.collect();
-        columns.sort_by_key(|column| column.hosts.first().map(|(address, _)| *address));
-        let row = |table: &Intervals| {
+        columns.sort_by_key(|column| column.hosts.first().map(|(rank, _)| *rank));
+        let undelivered = undelivered(topology, groups, &tables, &columns);
+        let row = |table: Runs| {
             let mut follow = table.follow();
             let first = columns.iter().filter_map(|c| c.hosts.first());
-            first.map(|(address, _)| follow(*address).0).collect()
+            first.map(|(rank, _)| follow(*rank).0).collect()
         };
-        let next = topology.switch_ids().map(|at| {
-            let groups = forwarding.switch(at).groups.iter();
-            let behind = groups.map(|group| {
-                let ports = group.iter().map(|hop| topology.peer(at, hop.port));
-                ports
-                    .map(|peer| Some(peer?.end.node))
-                    .map(switch_of)
-                    .collect()
-            });
-            behind.collect()
-        });
         Self {
-            undelivered: undelivered(topology, forwarding, &tables, &columns),
-            actions: tables.par_iter().map(row).collect(),
-            next: next.collect(),
+            actions: tables.into_par_iter().map(row).collect(),
+            undelivered,
             topology,
-            forwarding,
             fabric,
+            groups,
             columns,
         }
     }
@@ -203,12 +141,14 @@ impl<'a> Walk<'a> {
     /// The ports by which a switch sends packets to a column's hosts.
     pub(super) fn hops(&self, at: SwitchId, column: usize) -> impl Iterator<Item = PortId> + '_ {
         let Column { edge, hosts } = &self.columns[column];
-        let own = if *edge == at { hosts.as_slice() } else { &[] };
-        let action = self.actions[at.index()][column].filter(|_| *edge != at);
-        let group = action.and_then(|group| self.forwarding.switch(at).groups.get(group as usize));
-        let hops = group.map_or(&[][..], Vec::as_slice);
-        let own = own.iter().map(|(_, host)| host.port);
-        own.chain(hops.iter().map(|hop| hop.port))
+        let (own, onward) = if *edge == at {
+            (hosts.as_slice(), &[][..])
+        } else {
+            (&[][..], self.ports(at, column))
+        };
+        own.iter()
+            .map(|(_, host)| host.port)
+            .chain(onward.iter().copied())
     }
 
     /// The first loop and the first dropped packet, by address of the destination.
@@ -251,9 +191,9 @@ impl<'a> Walk<'a> {
                 continue;
             }
             visited[start.index()] = VisitState::OnPath;
-            let mut path = vec![(start, self.next(start, column)?.iter())];
+            let mut path = vec![(start, self.next(start, column)?)];
             while let Some((at, ahead)) = path.last_mut() {
-                let Some(&to) = ahead.next() else {
+                let Some(to) = ahead.next() else {
                     visited[at.index()] = VisitState::Arrives;
                     path.pop();
                     continue;
@@ -270,7 +210,7 @@ impl<'a> Walk<'a> {
                     }
                     VisitState::Unseen => {
                         visited[to.index()] = VisitState::OnPath;
-                        path.push((to, self.next(to, column)?.iter()));
+                        path.push((to, self.next(to, column)?));
                     }
                 }
             }
@@ -278,17 +218,30 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// The ports of the group by which a switch sends to a column's hosts.
+    fn ports(&self, at: SwitchId, column: usize) -> &'a [PortId] {
+        self.groups[at.index()].ports(self.actions[at.index()][column])
+    }
+
     /// The switches to which packets go next.
-    fn next(&self, at: SwitchId, column: usize) -> Result<&[SwitchId], Box<PlanError>> {
-        let action = self.actions[at.index()][column];
-        let group = action.and_then(|group| self.next[at.index()].get(group as usize));
-        match group {
-            Some(Some(switches)) if !switches.is_empty() => Ok(switches),
-            _ => Err(Box::new(PlanError::BlackHole {
+    fn next(
+        &self,
+        at: SwitchId,
+        column: usize,
+    ) -> Result<impl Iterator<Item = SwitchId> + 'a, Box<PlanError>> {
+        let topology = self.topology;
+        let behind = move |port: &PortId| match topology.peer(at, *port)?.end.node {
+            NodeId::Switch(next) => Some(next),
+            NodeId::Host(_) => None,
+        };
+        let ports = self.ports(at, column);
+        if ports.is_empty() || ports.iter().any(|port| behind(port).is_none()) {
+            return Err(Box::new(PlanError::BlackHole {
                 host: self.host_name(column),
                 switch: self.name(at),
-            })),
+            }));
         }
+        Ok(ports.iter().filter_map(behind))
     }
 
     fn host_name(&self, column: usize) -> String {
@@ -302,21 +255,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn switch_of(node: Option<NodeId>) -> Option<SwitchId> {
-    match node {
-        Some(NodeId::Switch(switch)) => Some(switch),
-        _ => None,
-    }
-}
-
 impl Column {
     /// All hosts of an edge switch.
-    fn new(topology: &Topology, fabric: &Fabric, edge: SwitchId, family: Family) -> Self {
+    fn new(fabric: &Fabric, edge: SwitchId, ranking: &Ranking) -> Self {
         let hosts = fabric.attachments(edge).iter();
-        let mut hosts: Vec<(u128, Attachment)> = hosts
-            .map(|host| (address(topology, host.host, family), *host))
-            .collect();
-        hosts.sort_by_key(|(address, _)| *address);
+        let mut hosts: Vec<(u32, Attachment)> =
+            hosts.map(|host| (ranking.rank(host.host), *host)).collect();
+        hosts.sort_by_key(|(rank, _)| *rank);
         Self { edge, hosts }
     }
 
@@ -334,11 +279,11 @@ impl Column {
 }
 
 /// Which columns have hosts that some switch other than their own treats differently.
-fn told_apart(tables: &[Intervals], columns: &[Column]) -> Vec<bool> {
+fn told_apart(tables: &[Runs], columns: &[Column]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|column| columns[*column].hosts.first().map(|(address, _)| *address));
+    order.sort_by_key(|column| columns[*column].hosts.first().map(|(rank, _)| *rank));
     let order = &order;
-    let splits = |(at, table): (usize, &Intervals)| {
+    let splits = |(at, table): (usize, &Runs)| {
         let mut follow = table.follow();
         let mut split = vec![false; columns.len()];
         for &column in order {
@@ -361,48 +306,32 @@ fn told_apart(tables: &[Intervals], columns: &[Column]) -> Vec<bool> {
 /// The first host to which its own switch does not hand packets.
 fn undelivered(
     topology: &Topology,
-    forwarding: &Forwarding,
-    tables: &[Intervals],
+    groups: &[Groups],
+    tables: &[Runs],
     columns: &[Column],
 ) -> Option<PlanError> {
-    let handed = |edge: SwitchId, address: u128, host: &Attachment| {
-        let action = tables[edge.index()].follow()(address).0;
-        let groups = &forwarding.switch(edge).groups;
-        let group = action.and_then(|group| groups.get(group as usize));
-        group.is_some_and(|hops| hops.iter().all(|hop| hop.port == host.port))
+    let handed = |edge: SwitchId, rank: u32, host: &Attachment| {
+        let action = tables[edge.index()].follow()(rank).0;
+        let ports = groups[edge.index()].ports(action);
+        !ports.is_empty() && ports.iter().all(|port| *port == host.port)
     };
     let mut hosts = columns.iter().flat_map(|column| {
-        column
-            .hosts
-            .iter()
-            .map(|(address, host)| (column.edge, *address, host))
+        let hosts = column.hosts.iter();
+        hosts.map(|(rank, host)| (column.edge, *rank, host))
     });
-    let (edge, _, host) = hosts.find(|(edge, address, host)| !handed(*edge, *address, host))?;
+    let (edge, _, host) = hosts.find(|(edge, rank, host)| !handed(*edge, *rank, host))?;
     Some(PlanError::BlackHole {
         host: topology.host(host.host).name.clone(),
         switch: topology.switch(edge).name.clone(),
     })
 }
 
-fn address(topology: &Topology, host: HostId, family: Family) -> u128 {
-    let host = topology.host(host);
-    match family {
-        Family::V4 => u128::from(u32::from(host.ipv4)),
-        Family::V6 => u128::from(host.ipv6),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
-    use topology::routes::forwarding::Reroute;
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use topology::Ipv4Prefix;
     use topology::generate::{Cables, Ring};
     use topology::routes::forwarding::NextHop;
+
+    use super::*;
 
     fn hop(port: u16) -> NextHop {
         NextHop {
@@ -429,9 +358,12 @@ mod tests {
     }
 
     fn errors(topology: &Topology, tables: Vec<SwitchForwarding>) -> Vec<String> {
-        let forwarding = Forwarding::of(tables);
         let fabric = Fabric::new(topology);
-        let walk = Walk::new(topology, &fabric, &forwarding, Family::V4);
+        let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
+        let made = tables.iter().map(|table| switch(table, &hosts)).collect();
+        let Flattened { groups, families } = Flattened::of(hosts, made);
+        let v4 = families.into_iter().next().expect("a family");
+        let walk = Walk::new(topology, &fabric, &groups, v4);
         walk.errors().iter().map(ToString::to_string).collect()
     }
 
@@ -477,41 +409,5 @@ mod tests {
         let found = errors(&topology, holed);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("are dropped at `s3`"), "{found:?}");
-    }
-
-    proptest! {
-        #[test]
-        fn intervals_are_the_longest_match(
-            entries in prop::collection::btree_map((0u32..64, 26u8..=32), prop::option::of(0u32..4), 0..20),
-            addresses in prop::collection::vec(0u32..80, 20)
-        ) {
-            let mut ipv4: Vec<(Ipv4Prefix, ForwardAction)> = entries
-                .iter()
-                .map(|((address, length), group)| {
-                    let action = group.map_or(ForwardAction::Discard, ForwardAction::Group);
-                    (Ipv4Prefix::new((*address).into(), *length), action)
-                })
-                .collect();
-            ipv4.sort_by_key(|(prefix, _)| (prefix.address(), prefix.length()));
-            ipv4.dedup_by_key(|(prefix, _)| (prefix.address(), prefix.length()));
-            let table = SwitchForwarding {
-                groups: (0..4).map(|group| vec![hop(group)]).collect(),
-                ipv4,
-                ipv6: vec![],
-            };
-            let intervals = Intervals::new(&table, Family::V4);
-            let mut addresses = addresses;
-            addresses.sort_unstable();
-            let mut follow = intervals.follow();
-            for address in addresses {
-                let (action, end) = follow(u128::from(address));
-                let hops = action.map_or(&[][..], |group| &table.groups[group as usize][..]);
-                prop_assert_eq!(hops, table.lookup(IpAddr::V4(address.into())));
-                prop_assert!(end > u128::from(address));
-                for same in address..u32::try_from(end.min(80)).unwrap_or(80) {
-                    prop_assert_eq!(intervals.follow()(u128::from(same)).0, action);
-                }
-            }
-        }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod checked;
 mod depend;
 mod error;
 mod failures;
+mod flat;
 mod forward;
 mod lookup;
 mod promise;
@@ -46,13 +47,12 @@ pub use resilience::FailureOptions;
 pub use strays::{Forwarded, LossyWay};
 
 use topology::Fabric;
-use topology::routes::forwarding::{Forwarding, Reroute};
 
 use super::failover::Failover;
 use super::model::Tables;
 use checked::CheckedPlan;
 use depend::Dependencies;
-use forward::{Family, Walk};
+use forward::{Flattened, Walk};
 use lookup::{Lookup, Ports};
 use report::Verdicts;
 use resilience::lossless::{self, Tags};
@@ -255,14 +255,14 @@ impl Proof {
 /// traffic stays lossless.
 fn forwarding(tables: &Tables, lookup: Option<&Lookup>) -> (Vec<PlanError>, Option<Forwarded>) {
     let topology = &tables.topology;
-    let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
-    let forwarding = match made {
-        Ok(forwarding) => forwarding,
+    let Flattened { groups, families } = match Flattened::new(tables) {
+        Ok(flattened) => flattened,
         Err(error) => return (vec![error.into()], None),
     };
     let fabric = Fabric::new(topology);
-    let walks =
-        [Family::V4, Family::V6].map(|family| Walk::new(topology, &fabric, &forwarding, family));
+    // What one family's walk is made from goes before the other's begins.
+    let made = |family| Walk::new(topology, &fabric, &groups, family);
+    let walks: Vec<Walk<'_>> = families.into_iter().map(made).collect();
     let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
     errors.dedup();
     let forwarded = lookup

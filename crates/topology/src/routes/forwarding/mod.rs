@@ -129,6 +129,21 @@ impl Forwarding {
         policy: &RoutePolicy,
         reroute: Reroute,
     ) -> Result<Self, RouteError> {
+        let switches = Self::each(topology, policy, reroute, |_, table| table)?;
+        Ok(Self { switches })
+    }
+
+    /// What a function makes of the tables of every switch, in topology order. Tables that it does not keep are never held together: those of
+    /// a large network take gigabytes.
+    ///
+    /// # Errors
+    /// [`RouteError`] if the policy does not fit the topology.
+    pub fn each<T: Send>(
+        topology: &Topology,
+        policy: &RoutePolicy,
+        reroute: Reroute,
+        made: impl Fn(SwitchId, SwitchForwarding) -> T + Sync,
+    ) -> Result<Vec<T>, RouteError> {
         let planned;
         let routed = match reroute {
             Reroute::Converged => topology,
@@ -142,15 +157,14 @@ impl Forwarding {
         let next = NextSets::new(&set, &plan, topology);
         let switches: Vec<SwitchId> = topology.switch_ids().collect();
         let table = |&switch: &SwitchId| {
-            if topology.switch(switch).up {
+            let table = if topology.switch(switch).up {
                 next.table(topology, &plan, switch)
             } else {
                 SwitchForwarding::default()
-            }
+            };
+            made(switch, table)
         };
-        Ok(Self {
-            switches: switches.par_iter().map(table).collect(),
-        })
+        Ok(switches.par_iter().map(table).collect())
     }
 
     /// Tables that somebody else made: one of each switch, in topology order.
