@@ -18,6 +18,7 @@ pub mod externs;
 mod forward;
 pub mod info;
 pub mod interp;
+mod key_set;
 pub mod kind;
 pub mod limits;
 pub mod names;

@@ -41,6 +41,15 @@ impl Slot {
         }
     }
 
+    /// A value of so many bits.
+    pub(super) const fn of_bits(word: u32, width: u32) -> Self {
+        Self {
+            word,
+            width,
+            varbit: None,
+        }
+    }
+
     /// Words it takes.
     pub(super) fn words(self) -> u32 {
         match self.varbit {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::Slot;
 use super::runtime::{Runtime, WideOp};
-use super::site::Site;
+use super::site::{Site, first_case};
 use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
 use crate::forward::Way;
@@ -484,6 +484,16 @@ helpers! {
         let runtime = Ctx::runtime(ctx);
         let key = slice::from_raw_parts(key, runtime.value_set_words(set as usize));
         u64::from(runtime.in_value_set(set as usize, key))
+    }
+    /// The number of the target of the first of a site's cases that holds the keys; all ones if none does.
+    FirstCase = search_cases(ctx: *mut Ctx, site: u64, key: *const u64) {
+        match Ctx::runtime(ctx).sites.get(site as usize) {
+            Some(Site::Cases { keys, key_words, cases }) => {
+                let words = slice::from_raw_parts(key, *key_words);
+                first_case(keys, cases, words).map_or(u64::MAX, |target| target as u64)
+            }
+            _ => u64::MAX,
+        }
     }
     /// Extracts the leaves of a site to a word of the frame, the varbit with this many bits. Moves
     /// the cursor if `take` is set. Returns 0, or one more than the error.

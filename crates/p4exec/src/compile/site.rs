@@ -1,11 +1,13 @@
 //! Descriptions of places in the program where compiled code calls out: what the call means and how
 //! its words are laid out. Compiled code names them by index.
 
-use p4ir::{ExternId, LeafKind, TypeId};
+use p4ir::{ExternId, KeySet, LeafKind, TypeId};
 use serde::{Deserialize, Serialize};
 
 use super::frame::Slot;
 use crate::externs::hash::HashAlgorithm;
+use crate::key_set;
+use crate::value::Bits;
 
 /// How a call site knows its hash algorithm.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -93,4 +95,39 @@ pub(super) enum Site {
     },
     /// The leaves of a type that is read from or written to a packet, as if it began at word 0.
     Leaves(Vec<(Slot, LeafKind)>),
+    /// Cases of a `select` that are searched one after the other, with its keys laid out from word 0.
+    Cases {
+        keys: Vec<SelectSlot>,
+        key_words: usize,
+        cases: Vec<SearchedCase>,
+    },
+}
+
+/// Where a key of a `select` lies, and how ranges compare it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct SelectSlot {
+    pub(super) slot: Slot,
+    pub(super) signed: bool,
+}
+
+/// A case of a `select`: a set for each key, and the number of its target.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SearchedCase {
+    pub(super) sets: Vec<KeySet>,
+    pub(super) target: usize,
+}
+
+/// The number of the first case's target whose sets hold the keys.
+pub(super) fn first_case(
+    keys: &[SelectSlot],
+    cases: &[SearchedCase],
+    words: &[u64],
+) -> Option<usize> {
+    let values: Vec<Bits> = keys.iter().map(|key| key.slot.read(words)).collect();
+    let holds = |case: &&SearchedCase| {
+        let sets = case.sets.iter().zip(keys).zip(&values);
+        sets.into_iter()
+            .all(|((set, key), value)| key_set::holds(set, value, key.signed))
+    };
+    cases.iter().find(holds).map(|case| case.target)
 }

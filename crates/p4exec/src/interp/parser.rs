@@ -1,14 +1,10 @@
 //! Parsers: states, extraction, selection.
 
-use std::cmp::Ordering;
-
-use p4ir::{
-    BigUint, ExprId, KeySet, LeafKind, ParserId, Place, SelectMatch, Target, Transition, TypeId,
-};
+use p4ir::{ExprId, LeafKind, ParserId, Place, SelectMatch, Target, Transition, TypeId};
 
 use super::machine::{Flow, Machine};
 use crate::bitio::read_bits;
-use crate::state::const_bits;
+use crate::key_set;
 use crate::trace::TraceEvent;
 use crate::v1model::leaf_width;
 use crate::value::Bits;
@@ -80,35 +76,11 @@ impl Machine<'_> {
                 .iter()
                 .zip(values)
                 .zip(types)
-                .all(|((set, value), ty)| self.set_holds(set, value, *ty)),
+                .all(|((set, value), ty)| key_set::holds(set, value, self.is_signed(*ty))),
             SelectMatch::ValueSet(id) => self
                 .state
                 .value_set(*id)
                 .is_ok_and(|set| set.contains(values)),
-        }
-    }
-
-    fn set_holds(&self, set: &KeySet, value: &Bits, ty: TypeId) -> bool {
-        let bits = |v: &BigUint| Bits::from_biguint(value.width(), v);
-        match set {
-            KeySet::Any => true,
-            KeySet::Value(v) => const_bits(v, value.width()) == *value,
-            KeySet::Mask { value: v, mask } => {
-                let mask = bits(mask);
-                value.and(&mask) == bits(v).and(&mask)
-            }
-            KeySet::Range { lo, hi } => {
-                let signed = self.is_signed(ty);
-                let order = |a: &Bits, b: &Bits| {
-                    if signed {
-                        a.cmp_signed(b)
-                    } else {
-                        a.cmp_unsigned(b)
-                    }
-                };
-                order(value, &bits(lo)) != Ordering::Less
-                    && order(value, &bits(hi)) != Ordering::Greater
-            }
         }
     }
 

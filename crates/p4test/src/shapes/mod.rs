@@ -134,7 +134,7 @@ shapes! {
     many_locals(10_000) => Runs;
     many_fields(10_000) => Runs;
     compared_structs(10_000) => Runs;
-    many_masked_cases(5_000) => Runs;
+    many_masked_cases(20_000) => Runs;
     many_ternary_entries(10_000) => Runs;
     moved_stack(8_000) => Runs;
     many_constants(10_000) => Runs;

@@ -13,8 +13,8 @@ use std::time::Instant;
 use p4exec::ExecutorKind;
 use p4front::{Builtins, Options};
 use p4ir::ValidProgram;
-use p4test::compile;
 use p4test::differ::{Tally, soak};
+use p4test::{compile, compile_text};
 
 fn programs(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -87,6 +87,59 @@ fn executors_agree_on_our_programs() {
         silent.len()
     );
     assert!(silent.len() * 3 < count, "{silent:?}");
+}
+
+/// A `select` of so many cases that compiled code searches them: values, masks and ranges of three keys, one signed, one wider than a
+/// machine word; the packet tells which kind was taken.
+fn long_select(cases: usize) -> String {
+    let mut lines = String::new();
+    for i in 0..cases {
+        let low = (i % 100) as i64 - 100;
+        let sets = match i % 4 {
+            0 => format!("({i}, _, _)"),
+            1 => format!("({i} &&& 0x1ff, {low} .. {}, _)", low + 50),
+            2 => format!("(_, _, {i} &&& 0xffffffffffffffff0fff)"),
+            _ => format!("({i} .. {}, _, {})", i + 3, (i as u128) << 60),
+        };
+        lines += &format!("{sets}: kind{};\n", i % 4);
+    }
+    let kinds: String = (0..4)
+        .map(|kind| format!("state kind{kind} {{ m.kind = {kind}; transition accept; }}\n"))
+        .collect();
+    format!(
+        "#include <core.p4>
+#include <v1model.p4>
+header key_h {{ bit<32> a; int<8> b; bit<80> c; bit<8> kind; }}
+struct headers {{ key_h key; }}
+struct meta {{ bit<8> kind; }}
+parser p(packet_in packet, out headers h, inout meta m, inout standard_metadata_t s) {{
+    state start {{
+        packet.extract(h.key);
+        m.kind = 9;
+        transition select(h.key.a, h.key.b, h.key.c) {{ {lines} }}
+    }}
+    {kinds}
+}}
+control v(inout headers h, inout meta m) {{ apply {{ }} }}
+control i(inout headers h, inout meta m, inout standard_metadata_t s) {{
+    apply {{ s.egress_spec = 1; h.key.kind = m.kind; }}
+}}
+control e(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{ }} }}
+control c(inout headers h, inout meta m) {{ apply {{ }} }}
+control d(packet_out packet, in headers h) {{ apply {{ packet.emit(h); }} }}
+V1Switch(p(), v(), i(), e(), c(), d()) main;
+"
+    )
+}
+
+#[test]
+fn executors_agree_on_long_selects() {
+    for cases in [40, 400] {
+        let program = compile_text("select.p4", &long_select(cases), &Options::default());
+        let program = program.expect("it compiles");
+        let tally = agree(&program, Path::new("select.p4"), 3_000).expect("it runs");
+        assert!(tally.sent > 1_000, "{tally:?}");
+    }
 }
 
 #[test]

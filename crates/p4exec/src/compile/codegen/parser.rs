@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::{InstBuilder as _, Value, condcodes::IntCC};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use p4ir::{
     BigUint, Const, Entity as _, ExprId, KeySet, ParserId, SelectCase, SelectMatch, StateId,
     Target, Transition, Type, ValueSetId,
@@ -12,7 +12,12 @@ use p4ir::{
 use super::stmt::COMPARED;
 use super::words::Words;
 use super::{Gen, Helper, Label};
+use crate::compile::frame::Slot;
+use crate::compile::site::{SearchedCase, SelectSlot, Site};
 use crate::state::const_bits;
+
+/// Cases with masks or ranges up to which each is compared in line. The registers of a longer chain take time that grows with its square.
+const SEARCHED: usize = 256;
 
 /// A key of a `select`: its value, width, and whether it is signed.
 struct SelectKey {
@@ -84,8 +89,16 @@ impl<'p> Gen<'_, 'p> {
                 signed: matches!(program.types[ty], Type::Bits { signed: true, .. }),
             });
         }
-        let cases = self.values_first(&values, cases, labels);
-        for case in cases {
+        let mut cases = self.values_first(&values, cases, labels);
+        while let [case, others @ ..] = cases {
+            let set = |c: &&SelectCase| matches!(c.matches, SelectMatch::Sets(_));
+            let run = cases.iter().take_while(set).count();
+            if run > SEARCHED {
+                self.search(&values, &cases[..run], labels);
+                cases = &cases[run..];
+                continue;
+            }
+            cases = others;
             let holds = match &case.matches {
                 SelectMatch::Sets(sets) => self.sets_hold(sets, &values),
                 SelectMatch::ValueSet(id) => Some(self.value_set_holds(*id, &values)),
@@ -107,6 +120,80 @@ impl<'p> Gen<'_, 'p> {
         // BMv2 ends the parse and names no error.
         let none = self.imm(0);
         self.reject(none);
+    }
+
+    /// Has cases of sets searched outside.
+    fn search(
+        &mut self,
+        keys: &[SelectKey],
+        cases: &[SelectCase],
+        labels: &HashMap<StateId, Label>,
+    ) {
+        let mut targets = IndexSet::new();
+        let mut searched = Vec::with_capacity(cases.len());
+        for case in cases {
+            if let SelectMatch::Sets(sets) = &case.matches {
+                let (target, _) = targets.insert_full(case.target);
+                let sets = sets.clone();
+                searched.push(SearchedCase { sets, target });
+            }
+        }
+        let (mut words, mut slots) = (Words::new(), Vec::with_capacity(keys.len()));
+        for SelectKey {
+            value,
+            width,
+            signed,
+        } in keys
+        {
+            let slot = Slot::of_bits(words.len() as u32, *width);
+            slots.push(SelectSlot {
+                slot,
+                signed: *signed,
+            });
+            words.extend(value);
+        }
+        let site = self.site(Site::Cases {
+            keys: slots,
+            key_words: words.len(),
+            cases: searched,
+        });
+        let key = self.spill(&words);
+        let target = self.call_helper(Helper::FirstCase, &[self.ctx, site, key]);
+        self.go_to_one(target, (0..).zip(targets), labels);
+    }
+
+    /// Goes to the target that stands beside the word's value, on if none does.
+    fn go_to_one(
+        &mut self,
+        word: Value,
+        arms: impl Iterator<Item = (u64, Target)>,
+        labels: &HashMap<StateId, Label>,
+    ) {
+        let mut taken = Vec::new();
+        let mut others: HashMap<Target, Label> = HashMap::new();
+        let arms: Vec<(u64, Label)> = arms
+            .map(|(value, target)| match target {
+                Target::State(state) => (value, labels[&state]),
+                other => {
+                    let label = *others.entry(other).or_insert_with(|| {
+                        let label = self.label();
+                        taken.push((label, other));
+                        label
+                    });
+                    (value, label)
+                }
+            })
+            .collect();
+        self.dispatch_word(word, arms.into_iter());
+        let on = self.label();
+        self.goto(on);
+        for (label, target) in taken {
+            self.bind(label);
+            if self.live {
+                self.go(target, labels);
+            }
+        }
+        self.bind(on);
     }
 
     /// Where many cases in front each have one value of one key, chooses among them at once; the other cases.
@@ -139,32 +226,7 @@ impl<'p> Gen<'_, 'p> {
         if arms.len() <= COMPARED {
             return cases;
         }
-        let mut taken = Vec::new();
-        let mut others: HashMap<Target, Label> = HashMap::new();
-        let arms: Vec<(u64, Label)> = arms
-            .into_iter()
-            .map(|(value, target)| match target {
-                Target::State(state) => (value, labels[&state]),
-                other => {
-                    let label = *others.entry(other).or_insert_with(|| {
-                        let label = self.label();
-                        taken.push((label, other));
-                        label
-                    });
-                    (value, label)
-                }
-            })
-            .collect();
-        self.dispatch_word(*word, arms.into_iter());
-        let on = self.label();
-        self.goto(on);
-        for (label, target) in taken {
-            self.bind(label);
-            if self.live {
-                self.go(target, labels);
-            }
-        }
-        self.bind(on);
+        self.go_to_one(*word, arms.into_iter(), labels);
         &cases[count..]
     }
 
