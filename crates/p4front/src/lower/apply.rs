@@ -1,6 +1,8 @@
 //! Applying tables.
 
-use p4ir::{Const, Place, StmtKind, TableId, VarKind};
+use std::collections::HashMap;
+
+use p4ir::{ActionId, Const, Place, StmtKind, TableId, VarKind};
 
 use super::value::{Elab, Val};
 use super::{BodyKind, Entity, Lowerer};
@@ -105,18 +107,19 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) {
         let (_, run) = self.emit_apply(table, false, true, span);
+        let meant = |id| *self.emitter.wrapped.get(&id).unwrap_or(&id);
+        let mut places: HashMap<ActionId, u32> = HashMap::new();
+        for (place, action) in (0..).zip(&self.emitter.ir.tables[table].actions) {
+            places.entry(meant(action.action)).or_insert(place);
+        }
         let label = |s: &mut Self, e: &'a ast::Expr| {
             let ExprKind::Path(path) = &e.kind else {
                 s.error("flow", e.at.span, "a case must name an action of the table");
                 return None;
             };
             let info = s.action_named(path)?;
-            match s.emitter.ir.tables[table]
-                .actions
-                .iter()
-                .position(|a| *s.emitter.wrapped.get(&a.action).unwrap_or(&a.action) == info.id)
-            {
-                Some(i) => Some(Const::Bits((i as u32).into())),
+            match places.get(&info.id) {
+                Some(place) => Some(Const::Bits((*place).into())),
                 None => {
                     s.error(
                         "flow",

@@ -1,5 +1,6 @@
 //! Tables, and applying them.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use num_traits::ToPrimitive;
@@ -240,12 +241,13 @@ impl<'a> Lowerer<'a> {
                 format!("table `{}` lists no actions", t.name),
             );
         }
+        let mut seen = HashSet::new();
         for action in t.actions() {
             self.spend(1);
             let Some(info) = self.action_named(&action.path) else {
                 continue;
             };
-            if list.infos.iter().any(|i| i.id == info.id) {
+            if !seen.insert(info.id) {
                 self.error(
                     "table",
                     action.at.span,

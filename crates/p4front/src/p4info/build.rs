@@ -1,6 +1,6 @@
 //! Building P4Info from a lowered program and the facts lowering noted down.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use p4ir::{ActionId, Const, ExternId, ExternType, Pipeline, Program};
 use p4runtime::p4::config::v1 as proto;
@@ -32,6 +32,8 @@ pub(super) struct Builder<'a, 'd> {
     pub(super) selectors: &'d [SelectorFact],
     pub(super) types: Types<'a, 'd>,
     pub(super) info: P4Info,
+    /// The actions that `info` has, by id.
+    actions: HashSet<u32>,
 }
 
 /// P4Info of a validated program.
@@ -56,6 +58,7 @@ pub(crate) fn build<'a>(
         selectors: &facts.selectors,
         types,
         info: P4Info::default(),
+        actions: HashSet::new(),
     };
     let tables: Vec<_> = facts
         .tables
@@ -327,7 +330,7 @@ impl<'a> Builder<'a, '_> {
         }
         let name = self.ir.actions[fact.id].name.clone();
         let preamble = self.preamble(Kind::Action, &name, fact.annotations, &[]);
-        if self.info.actions.iter().any(|a| a.id() == preamble.id) {
+        if !self.actions.insert(preamble.id) {
             return;
         }
         let data: Vec<_> = fact

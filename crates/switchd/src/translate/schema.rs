@@ -3,7 +3,7 @@
 //! The ids are those of the P4Info given (p4runtime.md 25); what it names must be in the program and look as it says.
 //! Widths may differ only where P4Info says that a type is translated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use p4exec::tables::MatchKind;
@@ -452,6 +452,15 @@ impl Builder<'_> {
         table: &p4ir::Table,
     ) -> Result<Vec<ActionChoice>, Refusal> {
         let mut choices = Vec::with_capacity(given.action_refs.len());
+        let name_of =
+            |action: &p4ir::TableAction| self.program.actions[action.action].name.as_str();
+        // Of two with one name the first counts.
+        let listed: HashMap<&str, &p4ir::TableAction> = table
+            .actions
+            .iter()
+            .rev()
+            .map(|action| (name_of(action), action))
+            .collect();
         for reference in &given.action_refs {
             let action = self.actions.get(&reference.id);
             let Some(head) = action.and_then(|a| a.preamble.as_ref()) else {
@@ -460,8 +469,7 @@ impl Builder<'_> {
                     reference.id
                 ));
             };
-            let listed = |a: &&p4ir::TableAction| self.program.actions[a.action].name == head.name;
-            let Some(found) = table.actions.iter().find(listed) else {
+            let Some(found) = listed.get(head.name.as_str()) else {
                 return unfit(format!("table `{name}` has no action `{}`", head.name));
             };
             let scope = reference.scope();
