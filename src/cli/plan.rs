@@ -164,7 +164,8 @@ struct FailoverArgs {
     /// How many disjoint trees [default: one more than the resilience; with df-edst, as many as there are, of each channel].
     #[arg(long, value_name = "N")]
     trees: Option<u8>,
-    /// Let packets start on a shortest-path tree beside the disjoint ones.
+    /// Let packets start on a shortest-path tree beside the disjoint ones (df-edst: on a priority of its own, in networks whose
+    /// shortest ways close no cycle of buffers).
     #[arg(long)]
     default_tree: bool,
     /// Say in the header which tree a packet is on (always so with --default-tree), rather than tell it by the port

@@ -38,8 +38,7 @@ fn owners(option: &str) -> &'static [Scheme] {
         "ttg" | "tree_order" | "initial_trees" | "subset" | "connect_layers" => &[DfEdst],
         "source_routes" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
         "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
-        "default_tree" => &[Edst, Adst],
-        "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
+        "default_tree" | "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
         "hop_by_hop" | "resilience" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst],
         "multipath" => &[
             FlattenedClos,

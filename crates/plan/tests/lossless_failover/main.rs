@@ -15,7 +15,7 @@ use plan::{CheckReport, ClassId, NewTag, PlanError, Tables, Tag, check};
 use quantities::PortId;
 use schemes::TaggerOptions;
 use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
-use topology::generate::{Bcube, Cables, FatTree, Jellyfish, JellyfishSize};
+use topology::generate::{Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize};
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
 const RING: &str = include_str!("../../../../examples/topologies/ring-with-chords.json");

@@ -129,6 +129,63 @@ fn a_line_of_trees_needs_no_header() {
     }
 }
 
+/// Stephens15 section 5.5: on a tree of switches packets take shortest ways until a link of theirs has failed.
+#[test]
+fn minimal_ways_come_before_trees_where_they_close_no_cycle() {
+    let cables = Cables::default();
+    let fat_tree = FatTree { k: 6, cables }.generate().unwrap();
+    let clos = Clos {
+        leaves: 6,
+        spines: 5,
+        hosts: 1,
+        parallel: 1,
+        cables,
+    };
+    for (topology, resilience) in [(fat_tree, 1), (clos.generate().unwrap(), 2)] {
+        for (kind, multipath, mark_trees) in [
+            (TransitionKind::Line, None, false),
+            (TransitionKind::T, Some(2), false),
+            (TransitionKind::Max, Some(3), true),
+        ] {
+            let options = FailoverOptions {
+                default_tree: true,
+                multipath,
+                mark_trees,
+                ..trees(kind, resilience)
+            };
+            let tables = planned(&topology, &options);
+            assert!(claimed(&tables) >= u32::from(resilience));
+            let (report, errors) = report(tables.clone(), Some(0));
+            assert_eq!(errors, vec![]);
+            let longest = report.resilience.stretch_max;
+            assert_eq!(longest, Some(1.0), "no way is longer");
+            prove(tables, 2);
+        }
+    }
+}
+
+#[test]
+fn minimal_ways_that_close_a_cycle_are_refused() {
+    let options = FailoverOptions {
+        default_tree: true,
+        ..trees(TransitionKind::T, 1)
+    };
+    let refused = df_edst(&random(20, 6), &options, &TaggerOptions::default()).unwrap_err();
+    let reason = "close a cycle of buffers";
+    assert!(refused.to_string().contains(reason), "{refused}");
+    let channels = FailoverOptions {
+        transitions: TransitionOptions {
+            channels: 2,
+            ..options.transitions
+        },
+        ..options
+    };
+    let cables = Cables::default();
+    let fat_tree = FatTree { k: 6, cables }.generate().unwrap();
+    let refused = df_edst(&fat_tree, &channels, &TaggerOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("--channels"), "{refused}");
+}
+
 #[test]
 fn one_failure_more_than_is_guaranteed_can_be_too_many() {
     let topology = random(8, 6);

@@ -95,7 +95,20 @@ fn a_hundred_thousand_random_walks_agree_tags_included() {
         channels: 2,
         ..TransitionOptions::new(TransitionKind::Max)
     };
+    let clos = Clos {
+        leaves: 6,
+        spines: 4,
+        hosts: 2,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let clos = clos.generate().unwrap();
+    let minimal = FailoverOptions {
+        default_tree: true,
+        ..to_switches(FailoverScheme::DfEdst, 1)
+    };
     let plans = [
+        df_edst(&clos, &minimal, &TaggerOptions::default()).unwrap(),
         plan(
             &fat_tree,
             &to_switches(FailoverScheme::Plinko, 2),

@@ -313,7 +313,7 @@ pub fn df_edst(
     tagger: &TaggerOptions,
 ) -> Result<Tables, FailoverError> {
     let mut tables = failover(topology, options)?;
-    let channels = Channels::find(&Fabric::new(topology), options)?;
+    let channels = Channels::find(topology, &Fabric::new(topology), options)?;
     let tagged = channels.lossless(&mut tables, tagger)?;
     Ok(with_tags(tables, "trees", tagged, 1, tagger))
 }
@@ -413,7 +413,7 @@ impl<'a> Network<'a> {
                 })?;
             }
             FailoverScheme::DfEdst => {
-                let channels = Channels::find(&self.fabric, options)?;
+                let channels = Channels::find(self.topology, &self.fabric, options)?;
                 let home = |destination: &Destination| destination.homes(self.topology)[0];
                 let mut homes: Vec<SwitchId> = self.destinations.iter().map(home).collect();
                 homes.dedup();

@@ -186,8 +186,11 @@ impl FailoverOptions {
                 return refuse("--trees", "the header marks 1 to 24 trees");
             }
             if self.scheme == FailoverScheme::DfEdst {
-                if self.default_tree {
-                    return refuse("--default-tree", "packets begin on disjoint trees");
+                if self.default_tree && self.transitions.channels > 1 {
+                    return refuse(
+                        "--default-tree --channels",
+                        "one channel of trees takes all packets that have met a failure",
+                    );
                 }
                 if let Some((option, reason)) = self.transitions.wrong(self.trees) {
                     return refuse(option, reason);
@@ -205,6 +208,9 @@ impl FailoverOptions {
         let mut set = |name: &str, value: String| drop(options.insert(name.to_owned(), value));
         if self.scheme == FailoverScheme::DfEdst {
             self.transitions.describe(&mut set);
+            if self.default_tree {
+                set("default-tree", self.default_tree.to_string());
+            }
             set("marked", self.mark_trees.to_string());
         } else if self.scheme.by_trees() {
             set("trees", self.tree_count().to_string());

@@ -128,7 +128,8 @@ impl TreeSet {
     pub(super) fn rules(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Vec<Placed> {
         let mut toward = self.toward(fabric, code, home);
         if self.default_tree {
-            let next = self.shortest_tree(fabric, home, u64::from(code));
+            let code = u64::from(code);
+            let next = shortest_tree(fabric, self.links, home, &self.options, code);
             toward.hops.push(tree_hops(fabric, &next, home));
             toward.next.push(next);
         }
@@ -192,17 +193,23 @@ impl TreeSet {
             }
         }
     }
+}
 
-    /// A shortest-path tree toward a switch.
-    fn shortest_tree(&self, fabric: &Fabric, home: SwitchId, stream: u64) -> Vec<Option<ArcId>> {
-        let mut ways = Ways::new(fabric, self.links, vec![home], &self.options, stream);
-        let nothing = Failures::default();
-        let hops = ways.hops(&nothing, None).to_vec();
-        let switches = fabric.switch_ids();
-        switches
-            .map(|at| ways.step(at, &nothing, &hops, None))
-            .collect()
-    }
+/// A shortest-path tree toward a switch; `stream` tells those of its destinations apart.
+pub(super) fn shortest_tree(
+    fabric: &Fabric,
+    links: usize,
+    home: SwitchId,
+    options: &FailoverOptions,
+    stream: u64,
+) -> Vec<Option<ArcId>> {
+    let mut ways = Ways::new(fabric, links, vec![home], options, stream);
+    let nothing = Failures::default();
+    let hops = ways.hops(&nothing, None).to_vec();
+    let switches = fabric.switch_ids();
+    switches
+        .map(|at| ways.step(at, &nothing, &hops, None))
+        .collect()
 }
 
 /// Random numbers of a destination's own.

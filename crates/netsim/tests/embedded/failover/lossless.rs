@@ -21,7 +21,9 @@ use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, SourceRouteOptions, TransitionKind, TransitionOptions,
     df_edst, lossless_failover, source_routes,
 };
-use topology::generate::{Cables, FatTree, FlattenedClos, Jellyfish, JellyfishSize, ThreeNode};
+use topology::generate::{
+    Cables, Clos, FatTree, FlattenedClos, Jellyfish, JellyfishSize, ThreeNode,
+};
 use topology::routes::forwarding::Reroute;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
@@ -104,6 +106,23 @@ fn topologies() -> [(Topology, u8); 3] {
         (FatTree { k: 4, cables }.generate().unwrap(), 1),
         (jellyfish.generate().unwrap(), 2),
     ]
+}
+
+/// Shortest ways through a Clos, then trees.
+fn minimal_ways(form: RuleForm) -> CheckedPlan {
+    let clos = Clos {
+        leaves: 6,
+        spines: 4,
+        hosts: 2,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let options = FailoverOptions {
+        default_tree: true,
+        transitions: TransitionOptions::new(TransitionKind::Line),
+        ..FailoverOptions::new(FailoverScheme::DfEdst)
+    };
+    lossless_plan(&clos.generate().unwrap(), &options, form)
 }
 
 /// Source routes over the disjoint paths of a Flattened Clos.
@@ -253,22 +272,25 @@ fn compiled(plan: &CheckedPlan, failed: &[LinkId]) {
 
 #[test]
 fn packets_keep_the_tags_that_the_plan_says_whatever_has_failed() {
-    let (mut hops, mut highest) = (0, 0);
+    let mut plans = vec![("minimal", minimal_ways(RuleForm::Exact), true)];
     for (topology, trees) in topologies() {
-        let links = fabric_links(&topology);
         for (number, (name, options)) in lossless_variants().into_iter().enumerate() {
             let options = with_trees(options, trees);
             let form = [RuleForm::Exact, RuleForm::PortSets][number % 2];
             let plan = lossless_plan(&topology, &options, form);
-            let survives = options.trees != Some(1);
-            let failed = links.iter().step_by(7).map(std::slice::from_ref);
-            for failed in failed.take(if survives { 3 } else { 0 }).chain([&[][..]]) {
-                let (walked, tag) = walks(&plan, failed);
-                assert!(walked > 0, "{name}");
-                compiled(&plan, failed);
-                hops += walked;
-                highest = highest.max(tag);
-            }
+            plans.push((name, plan, options.trees != Some(1)));
+        }
+    }
+    let (mut hops, mut highest) = (0, 0);
+    for (name, plan, survives) in &plans {
+        let links = fabric_links(plan.topology());
+        let failed = links.iter().step_by(7).map(std::slice::from_ref);
+        for failed in failed.take(if *survives { 3 } else { 0 }).chain([&[][..]]) {
+            let (walked, tag) = walks(plan, failed);
+            assert!(walked > 0, "{name}");
+            compiled(plan, failed);
+            hops += walked;
+            highest = highest.max(tag);
         }
     }
     assert!(hops > 5000 && highest > 0, "{hops} hops, tags to {highest}");
@@ -418,6 +440,7 @@ fn interpreter_compiled_code_and_tables_agree_on_random_walks() {
         }
     }
     plans.extend([RuleForm::PortSets, RuleForm::Exact].map(disjoint_paths));
+    plans.push(minimal_ways(RuleForm::PortSets));
     let each = wanted.div_ceil(plans.len());
     let (mut count, mut delivered) = (0, 0);
     for (number, plan) in (0..).zip(&plans) {

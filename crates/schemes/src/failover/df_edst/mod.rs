@@ -7,6 +7,7 @@
 //! switch gave it. An edge is in one tree of a channel, so the port by which a packet comes in tells its tree. With several channels
 //! the header tells the channel (it is the packet's lossless tag, too).
 
+mod minimal;
 mod select;
 mod tags;
 mod transitions;
@@ -16,7 +17,7 @@ use plan::failover::{
 };
 use rand::seq::IndexedRandom;
 use rayon::prelude::*;
-use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
+use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
 
 pub use transitions::{TransitionKind, TreeOrder};
 
@@ -24,7 +25,8 @@ use super::packing::pack;
 use super::resilient::byte;
 use super::shallow::{Forest, shallow_pack};
 use super::trees::{along, draw, edges, tree_hops};
-use super::{FailoverError, FailoverOptions, Placed};
+use super::{FailoverError, FailoverOptions, FailoverScheme, Placed};
+use minimal::Minimal;
 use select::Selection;
 use transitions::{MAX_TREES, TransitionGraph, places};
 
@@ -122,6 +124,8 @@ struct Channel {
 pub(super) struct Channels {
     channels: Vec<Channel>,
     options: FailoverOptions,
+    /// How many links the topology has.
+    links: usize,
 }
 
 /// The trees of a channel toward one destination.
@@ -147,7 +151,11 @@ impl Channels {
     ///
     /// # Errors
     /// [`FailoverError`] if the topology has fewer, or they cannot guarantee the resilience.
-    pub(super) fn find(fabric: &Fabric, options: &FailoverOptions) -> Result<Self, FailoverError> {
+    pub(super) fn find(
+        topology: &Topology,
+        fabric: &Fabric,
+        options: &FailoverOptions,
+    ) -> Result<Self, FailoverError> {
         let (arcs, ends) = edges(fabric);
         let nodes = fabric.switch_count();
         let found = most_trees(nodes, &ends);
@@ -193,6 +201,7 @@ impl Channels {
         Ok(Self {
             channels: numbers.par_iter().map(channel).collect(),
             options: options.clone(),
+            links: topology.links().len(),
         })
     }
 
@@ -276,6 +285,7 @@ impl Channels {
             .map(|channel| self.toward(fabric, channel, home))
             .collect();
         let least = fabric.distances(home);
+        let minimal = self.minimal(fabric, destination.code, home);
         let mut rng = draw(self.options.seed, u64::from(destination.code));
         let mut rules = Vec::new();
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {
@@ -284,18 +294,34 @@ impl Channels {
                     .starts(&toward, switch, least[switch.index()])
                     .choose(&mut rng)
             {
-                let order = self.order_of_host(&toward, start, switch);
                 let from = Key {
                     codes: Ternary::exact(destination.code),
                     origin: Origin::Host,
                     mark: None,
                 };
-                self.install(
+                self.begin(
                     fabric,
                     &toward,
                     switch,
-                    (from, start.channel),
-                    &order,
+                    (from, start, minimal.as_ref()),
+                    &mut rules,
+                );
+            }
+            if let Some(minimal) = minimal.as_ref().filter(|ways| ways.passed[switch.index()])
+                && let Some(&start) = self
+                    .starts(&toward, switch, least[switch.index()])
+                    .choose(&mut rng)
+            {
+                let from = Key {
+                    codes: Ternary::exact(destination.code),
+                    origin: Origin::Any,
+                    mark: self.minimal_mark(),
+                };
+                self.begin(
+                    fabric,
+                    &toward,
+                    switch,
+                    (from, start, Some(minimal)),
                     &mut rules,
                 );
             }
@@ -333,7 +359,26 @@ impl Channels {
         all
     }
 
-    /// The order in which a switch tries trees for packets from hosts: the one that they begin on, then all others by layers.
+    /// The rules of a switch for packets that are on no tree yet: the minimal way, if they begin on one, then the trees of a channel.
+    fn begin(
+        &self,
+        fabric: &Fabric,
+        toward: &[Toward],
+        switch: SwitchId,
+        (key, start, minimal): (Key, Start, Option<&Minimal>),
+        rules: &mut Vec<Placed>,
+    ) {
+        let mut order = self.order_of_host(toward, start, switch);
+        if let Some(out) = minimal.and_then(|ways| ways.next[switch.index()]) {
+            rules.push((switch, key.rule(fabric, out, self.minimal_mark())));
+            // Once this link is down, so is the tree that it is in.
+            let next = &toward[start.channel].next;
+            order.retain(|&place| next[place][switch.index()] != Some(out));
+        }
+        self.install(fabric, toward, switch, (key, start.channel), &order, rules);
+    }
+
+    /// The order in which a switch tries trees for packets that are on none yet: the one that they begin on, then all others by layers.
     fn order_of_host(&self, toward: &[Toward], start: Start, switch: SwitchId) -> Vec<usize> {
         let others = toward[start.channel].present & !(1 << start.place);
         let mut order = vec![start.place];
@@ -422,27 +467,7 @@ impl Channels {
             let Some(out) = toward[channel].next[place][switch.index()] else {
                 continue;
             };
-            let port = fabric.arc(out).out_port;
-            let mark = self.mark(channel, place);
-            let write = Write {
-                tree: mark.filter(|_| mark != key.mark),
-                ..Write::default()
-            };
-            let action = Action::Forward {
-                route: Box::new([byte(port)]),
-                write,
-            };
-            let rule = Rule {
-                destination: key.codes,
-                tree: key.mark,
-                origin: key.origin,
-                ports: PortMatch {
-                    up: PortMask::single(port),
-                    down: PortMask::EMPTY,
-                },
-                ..Rule::to(0, action)
-            };
-            rules.push((switch, rule));
+            rules.push((switch, key.rule(fabric, out, self.mark(channel, place))));
         }
     }
 }
@@ -453,6 +478,31 @@ struct Key {
     codes: Ternary,
     origin: Origin,
     mark: Option<u8>,
+}
+
+impl Key {
+    /// Sends packets on by an arc, if its link is up, with a mark.
+    fn rule(self, fabric: &Fabric, out: ArcId, mark: Option<u8>) -> Rule {
+        let port = fabric.arc(out).out_port;
+        let write = Write {
+            tree: mark.filter(|_| mark != self.mark),
+            ..Write::default()
+        };
+        let action = Action::Forward {
+            route: Box::new([byte(port)]),
+            write,
+        };
+        Rule {
+            destination: self.codes,
+            tree: self.mark,
+            origin: self.origin,
+            ports: PortMatch {
+                up: PortMask::single(port),
+                down: PortMask::EMPTY,
+            },
+            ..Rule::to(0, action)
+        }
+    }
 }
 
 /// How many edge-disjoint spanning trees there are, up to [`MAX_TREES`].

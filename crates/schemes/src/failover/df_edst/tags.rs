@@ -2,12 +2,12 @@
 
 use plan::failover::{Action, Origin, SwitchTable};
 use plan::{Tables, Tag};
-use topology::{ArcId, Fabric};
+use topology::{ArcId, Fabric, SwitchId};
 
 use super::super::FailoverError;
 use super::super::channels::among_hosts;
 use super::Channels;
-use crate::cells::{Cells, Squares};
+use crate::cells::Squares;
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
 
 impl Channels {
@@ -15,29 +15,56 @@ impl Channels {
     pub(super) fn mark(&self, channel: usize, place: usize) -> Option<u8> {
         let number = match (self.options.mark_trees, self.channels.len()) {
             (true, _) => channel * self.trees() + place,
-            (false, 1) => return None,
+            (false, 1) if !self.options.default_tree => return None,
             (false, _) => channel,
         };
         u8::try_from(number + 1).ok()
     }
 
+    /// What the header of packets says that are on a minimal way: one more than all trees and channels.
+    pub(super) fn minimal_mark(&self) -> Option<u8> {
+        let last = self.mark(self.channels.len() - 1, self.trees() - 1);
+        last.filter(|_| self.options.default_tree)
+            .and_then(|last| last.checked_add(1))
+    }
+
+    /// The number of the first channel of trees: minimal ways have the one before.
+    fn first(&self) -> u8 {
+        u8::from(self.options.default_tree)
+    }
+
     /// The channel of packets that a rule for packets from hosts has marked so.
     fn channel_of(&self, mark: Option<u8>) -> u8 {
+        if mark.is_some() && mark == self.minimal_mark() {
+            return 0;
+        }
         let trees = if self.options.mark_trees {
             self.trees().max(1)
         } else {
             1
         };
         let number = mark.map_or(0, |mark| usize::from(mark).saturating_sub(1) / trees);
-        u8::try_from(number).unwrap_or(u8::MAX)
+        u8::try_from(number)
+            .unwrap_or(u8::MAX)
+            .saturating_add(self.first())
     }
 
     /// The tag rules: a channel's packets keep its tag on every tree, and from a tree to what can be reached from it.
-    fn tags(&self, fabric: &Fabric, options: &TaggerOptions) -> Result<Tagged, FailoverError> {
+    fn tags(
+        &self,
+        fabric: &Fabric,
+        destinations: &[(u32, SwitchId)],
+        options: &TaggerOptions,
+    ) -> Result<Tagged, FailoverError> {
         let squares = Squares::new(fabric);
-        let mut levels: Vec<Cells> = vec![squares.empty(); self.channels.len()];
+        let mut levels = Vec::new();
+        if self.options.default_tree {
+            levels.push(self.minimal_cells(fabric, &squares, destinations)?);
+        }
+        levels.extend(vec![squares.empty(); self.channels.len()]);
         among_hosts(fabric, &squares, &mut levels[0]);
-        for (number, (channel, cells)) in (0u8..).zip(self.channels.iter().zip(&mut levels)) {
+        let of_trees = levels.iter_mut().skip(usize::from(self.first()));
+        for (number, (channel, cells)) in (self.first()..).zip(self.channels.iter().zip(of_trees)) {
             for arc in (0u32..).map(ArcId::new).take(fabric.arcs().len()) {
                 let Some(place) = channel.owner[arc.index()].map(usize::from) else {
                     continue;
@@ -67,6 +94,12 @@ impl Channels {
         options: &TaggerOptions,
     ) -> Result<Tagged, FailoverError> {
         let fabric = Fabric::new(&tables.topology);
+        let destinations: Vec<(u32, SwitchId)> = tables
+            .failover
+            .iter()
+            .flat_map(|failover| &failover.destinations)
+            .map(|to| (to.code, to.homes(&tables.topology)[0]))
+            .collect();
         for table in tables
             .failover
             .iter_mut()
@@ -85,6 +118,6 @@ impl Channels {
             given.shrink();
             *table = given;
         }
-        self.tags(&fabric, options)
+        self.tags(&fabric, &destinations, options)
     }
 }
