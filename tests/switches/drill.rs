@@ -58,12 +58,12 @@ fn here(kind: SwitchKind) -> bool {
 /// Milliseconds without packets that a test forgives: the machine may be busy, and no figure is judged here.
 const FORGIVEN_MS: f64 = 2_000.0;
 
-#[test]
-fn a_failing_link_costs_our_switches_a_moment() {
+/// A link fails under a stream of packets and returns.
+fn a_moment(scheme: &[&str]) {
     if !here(SwitchKind::Ours) {
         return;
     }
-    let folder = triangle(&["--scheme", "plinko", "--resilience", "1", "--source-routes"]);
+    let folder = triangle(scheme);
     let found = drill(
         folder.path(),
         SwitchKind::Ours,
@@ -76,6 +76,16 @@ fn a_failing_link_costs_our_switches_a_moment() {
     );
     assert_eq!(found["duplicated"], 0, "{found}");
     assert!(found["control_ms"].is_null(), "{found}");
+}
+
+#[test]
+fn a_failing_link_costs_our_switches_a_moment() {
+    a_moment(&["--scheme", "plinko", "--resilience", "1", "--source-routes"]);
+}
+
+#[test]
+fn a_failing_link_costs_lossless_packets_a_moment() {
+    a_moment(&["--scheme", "df-fi", "--resilience", "1"]);
 }
 
 #[test]

@@ -10,21 +10,20 @@ use controlplane::{Desired, Devices, PushOptions, Stop, versioned};
 use super::fabric::{Fabric, Kind};
 
 /// Switches that hold version 1 (`old`) of a plan; `new` is version 2 of another.
-fn fabric() -> Fabric {
+fn fabric(scheme: &[&str]) -> Fabric {
     let fabric = Fabric::start(Kind::Ours);
     for (build, seed, version) in [("old", "1", "1"), ("new", "5", "2")] {
         let plan = format!("{build}.plan.json");
-        let scheme = ["--scheme", "plinko", "--seed", seed, "-o", &plan];
-        fabric.make(&[&["plan", "clos.json"][..], &scheme].concat());
+        let files = ["plan", "clos.json", "--seed", seed, "-o", &plan];
+        fabric.make(&[&files, scheme].concat());
         fabric.make(&["build", &plan, "--plan-version", version, "-o", build]);
     }
     fabric.json(0, &["push", "old"]);
     fabric
 }
 
-#[test]
-fn a_new_version_takes_the_place_of_the_old_and_goes_again() {
-    let fabric = fabric();
+fn takes_the_place_and_goes_again(scheme: &[&str]) {
+    let fabric = fabric(scheme);
     assert_eq!(
         fabric.json(0, &["push", "new", "--versioned"])["outcome"],
         "pushed"
@@ -32,12 +31,35 @@ fn a_new_version_takes_the_place_of_the_old_and_goes_again() {
     fabric.text(0, &["push", "new", "--diff"]);
     fabric.json(0, &["push", "new", "--rollback"]);
     fabric.text(0, &["push", "old", "--diff"]);
+    assert_eq!(fabric.json(0, &["drift", "old"])["drifted"], false);
+    assert_eq!(fabric.json(1, &["drift", "new"])["drifted"], true);
+}
+
+#[test]
+fn a_new_version_takes_the_place_of_the_old_and_goes_again() {
+    takes_the_place_and_goes_again(&["--scheme", "plinko"]);
+}
+
+#[test]
+fn so_does_a_version_with_lossless_tags() {
+    takes_the_place_and_goes_again(&["--scheme", "plinko", "--lossless", "rising"]);
+}
+
+#[test]
+fn so_does_a_version_with_channels() {
+    takes_the_place_and_goes_again(&["--scheme", "df-fi"]);
+}
+
+#[test]
+fn so_does_a_version_with_trees_after_shortest_ways() {
+    let none = ["--resilience", "0", "--default-tree"];
+    takes_the_place_and_goes_again(&[&["--scheme", "df-edst"][..], &none].concat());
 }
 
 /// Asked to end when the new version stands beside the old one and packets are stamped anew.
 #[test]
 fn a_versioned_push_that_is_stopped_between_its_steps_leaves_nothing() {
-    let fabric = fabric();
+    let fabric = fabric(&["--scheme", "plinko"]);
     let desired = Desired::open(&fabric.path().join("new")).unwrap();
     let text = std::fs::read_to_string(fabric.path().join("devices.yaml")).unwrap();
     let devices = Devices::parse(&text, fabric.path(), &desired.wanted()).unwrap();
