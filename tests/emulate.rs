@@ -77,22 +77,18 @@ fn run(at: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), out, err)
 }
 
-/// A build directory, `build`, of a Clos.
+/// A build directory, `build`, of a Clos, for packets that may bounce once.
 fn built(clos: &[&str], scenario: &str) -> TempDir {
+    build(clos, &["--scheme", "tagger", "--bounces", "1"], scenario)
+}
+
+/// A build directory, `build`, of a Clos by a scheme.
+fn build(clos: &[&str], scheme: &[&str], scenario: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let done = |arguments: &[&str]| assert_eq!(run(at, arguments).0, 0);
     done(&[&["topo", "clos", "-o", "topo.json"], clos].concat());
-    done(&[
-        "plan",
-        "topo.json",
-        "--scheme",
-        "tagger",
-        "--bounces",
-        "1",
-        "-o",
-        "plan.json",
-    ]);
+    done(&[&["plan", "topo.json", "-o", "plan.json"], scheme].concat());
     done(&["build", "plan.json", "--target", "v1model", "-o", "build"]);
     std::fs::write(at.join("scenario.yaml"), scenario).unwrap();
     folder
@@ -193,6 +189,42 @@ fn deadlocks_without_tags(folder: &TempDir, circle: [&str; 4]) {
             "{with}"
         );
     }
+}
+
+/// Every host sends to another at line rate; a link fails and works again.
+const FAILOVER: &str = "
+name: failover
+duration: 3ms
+rate: 40Gbps
+switches: { threshold: { xoff: 60KB, xon: 57KB } }
+flows:
+  - { pattern: permutation }
+events:
+  - { at: 500us, fail: leaf1-spine1 }
+  - { at: 1500us, restore: leaf1-spine1 }
+";
+
+/// Failover tables with lossless channels: nothing is lost but what was on the wire of the link.
+#[test]
+fn failover_under_load_loses_nothing_but_with_the_link() {
+    if !here() {
+        return;
+    }
+    let clos = ["--leaves", "3", "--spines", "2", "--hosts", "2"];
+    let folder = build(&clos, &["--scheme", "df-fi"], FAILOVER);
+    let report = emulate(folder.path(), &["--lateness", "400"]);
+    assert_eq!(report["lossless_drops"], 0, "{report}");
+    assert_eq!(report["real"]["overrun"], 0, "{report}");
+    assert_eq!(
+        (&report["deadlocks"], &report["stuck_queues"]),
+        (&0.into(), &0.into()),
+        "{report}"
+    );
+    let flows = report["flows"].as_array().unwrap();
+    let flowing = flows
+        .iter()
+        .filter(|f| f["gbps_at_end"].as_f64() > Some(1.0));
+    assert_eq!((flows.len(), flowing.count()), (6, 6), "{report}");
 }
 
 /// A host pauses its switch for long: frames of the real wire, as others read them.
