@@ -137,13 +137,28 @@ pub(super) fn broken(error: impl std::fmt::Display) -> BuildError {
     BuildError::CodeGenerator(error.to_string())
 }
 
+/// How much the code generator does to make code fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// What takes time that grows with the square of a function's blocks is left out.
+    Little,
+    /// As for all functions but very long ones.
+    Usual,
+}
+
 /// What code is made for: this machine.
-pub(super) fn isa() -> Result<OwnedTargetIsa, BuildError> {
+pub(super) fn isa(effort: Effort) -> Result<OwnedTargetIsa, BuildError> {
     let mut flags = settings::builder();
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
-        ("opt_level", "speed"),
+        (
+            "opt_level",
+            match effort {
+                Effort::Little => "none",
+                Effort::Usual => "speed",
+            },
+        ),
         // The generator is tested; verifying costs a third of the compile time.
         (
             "enable_verifier",
@@ -245,7 +260,7 @@ impl Object {
 
     /// Makes the code callable in this process. It must have been checked.
     pub(super) fn link(&self) -> Result<Code, BuildError> {
-        let mut builder = JITBuilder::with_isa(isa()?, default_libcall_names());
+        let mut builder = JITBuilder::with_isa(isa(Effort::Usual)?, default_libcall_names());
         for symbol in &self.symbols {
             if let Some(address) = symbol.address() {
                 builder.symbol(symbol.name(), address);

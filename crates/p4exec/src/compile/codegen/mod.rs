@@ -30,7 +30,7 @@ use p4ir::{Callee, ControlId, ExternType, TableId, ValidProgram};
 
 use super::frame::FrameLayout;
 use super::jit::{Helper, field};
-use super::object::{self, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
+use super::object::{self, Effort, FUNCTIONS, Function, Object, SYMBOLS, Symbol, broken};
 use super::plan::{Outlined, PartKey, Plan};
 use super::site::Site;
 use crate::info::ProgramInfo;
@@ -47,6 +47,9 @@ enum Kind {
     Deparser,
 }
 
+/// Blocks of a function beyond which its code is made with little effort. Generated programs have some hundred.
+const MANY_BLOCKS: usize = 8192;
+
 /// What is common to all functions of a program.
 struct Unit<'p> {
     program: &'p ValidProgram,
@@ -57,6 +60,8 @@ struct Unit<'p> {
     plan: Plan,
     sites: Vec<Site>,
     isa: OwnedTargetIsa,
+    /// For functions of more than [`MANY_BLOCKS`].
+    quick_isa: OwnedTargetIsa,
     /// What was compiled, by number; `None` while it is not yet.
     compiled: Vec<Option<Function>>,
     /// What the code refers to.
@@ -104,7 +109,8 @@ pub(super) fn compile<'p>(
         layout,
         plan: Plan::new(program, info, layout),
         sites: Vec::new(),
-        isa: object::isa()?,
+        isa: object::isa(Effort::Usual)?,
+        quick_isa: object::isa(Effort::Little)?,
         compiled: Vec::new(),
         symbols: Vec::new(),
         functions: HashMap::new(),
@@ -292,6 +298,7 @@ impl<'p> Unit<'p> {
         body(&mut generator);
         generator.b.seal_all_blocks();
         let written = generator.b.func.dfg.num_insts();
+        let long = generator.b.func.dfg.num_blocks() > MANY_BLOCKS;
         generator.b.finalize(target);
         if !self.has_room(written) {
             return Err(BuildError::CodeSize {
@@ -302,7 +309,10 @@ impl<'p> Unit<'p> {
         let ir = self.listing.as_ref().map(|_| function.func.to_string());
         function.set_disasm(self.listing.is_some());
         function
-            .compile(&*self.isa, &mut ControlPlane::default())
+            .compile(
+                if long { &*self.quick_isa } else { &*self.isa },
+                &mut ControlPlane::default(),
+            )
             .map_err(|e| broken(e.inner))?;
         self.compiled[id as usize] = Some(Function::new(&function)?);
         let frame = function
