@@ -332,8 +332,8 @@ pub enum PlanError {
 
     /// More tags than priorities.
     #[error(
-        "the plan needs {needed} lossless priorities, but the switches have {available}; promise fewer routes or \
-         bounces, merge classes, or choose an algorithm that needs fewer tags"
+        "the plan needs {needed} lossless priorities, but the switches have {available}; promise fewer routes, \
+         bounces or failures, merge classes, or choose an algorithm that needs fewer tags"
     )]
     TooManyPriorities {
         /// Lossless priorities that the plan needs.

@@ -36,8 +36,8 @@ const ORDERS: u64 = 4;
 /// How often everything is planned anew with other orders.
 const ATTEMPTS: u64 = 8;
 
-/// Ways that are looked for in all before it is given up.
-const MAX_SEARCHES: u64 = 2_000_000;
+/// Links that are looked at in all before it is given up; a release build looks at some 15 million a second.
+const MAX_LOOKED_AT: u64 = 300_000_000;
 
 /// How often a way is looked for anew when its pairs close a cycle together.
 const TRIES: usize = 32;
@@ -47,17 +47,17 @@ pub(super) fn plan(
     network: &Network<'_>,
     most: u8,
 ) -> Result<Option<(Failover, Vec<Chosen>)>, FailoverError> {
-    let mut searches = MAX_SEARCHES;
+    let mut left = MAX_LOOKED_AT;
     let found = (0..ATTEMPTS).find_map(|attempt| {
         let mut planner = Planner {
             network,
             most: usize::from(most),
             attempt,
             channels: Vec::new(),
-            searches,
+            left,
         };
         let found = planner.all();
-        searches = planner.searches;
+        left = planner.left;
         found
     });
     let Some((routes, chosen)) = found else {
@@ -81,8 +81,8 @@ struct Planner<'a> {
     attempt: u64,
     /// The pairs of links that packets of a channel take.
     channels: Vec<Acyclic>,
-    /// How many ways may still be looked for.
-    searches: u64,
+    /// How many links may still be looked at.
+    left: u64,
 }
 
 /// A unit as a channel would have it.
@@ -213,7 +213,7 @@ impl Planner<'_> {
             longer,
             order,
             routes: Vec::new(),
-            searches: &mut self.searches,
+            left: &mut self.left,
             dead,
         };
         let planned = unit.plan(start).is_some();
@@ -289,8 +289,8 @@ struct Unit<'a> {
     /// Which of several orders equal ways have.
     order: u64,
     routes: Vec<Route>,
-    /// How many ways may still be looked for.
-    searches: &'a mut u64,
+    /// How many links may still be looked at.
+    left: &'a mut u64,
     dead: &'a mut DeadEnds,
 }
 
@@ -327,13 +327,13 @@ impl Unit<'_> {
     /// A route with its way, an empty one if the network has none; `None` if the channel has none.
     fn complete(&mut self, mut route: Route) -> Option<Route> {
         let crossed = route.crossed(&self.toward.network.fabric);
+        self.look_at(self.toward.network.fabric.arcs().len())?;
         let hops = self.toward.hops(&route.failures, &crossed);
         if hops[route.at.index()] == usize::MAX {
             return self.give_up(route, &crossed);
         }
         let mut banned = BTreeSet::new();
         for _ in 0..TRIES {
-            *self.searches = self.searches.checked_sub(1)?;
             let path = self.search(&route, &crossed, &hops, &banned)?;
             match self.take(crossed.first().copied(), &path) {
                 Ok(()) => {
@@ -344,6 +344,12 @@ impl Unit<'_> {
             }
         }
         None
+    }
+
+    /// Counts links that are looked at; `None` if there have been too many.
+    fn look_at(&mut self, links: usize) -> Option<()> {
+        *self.left = self.left.checked_sub(links as u64)?;
+        Some(())
     }
 
     /// A route without a way if there is none at all; else the link by which its packets came is a dead end.
@@ -421,6 +427,7 @@ impl Unit<'_> {
                     return Some(path_to(&came, last));
                 }
             }
+            self.look_at(fabric.out(at).count())?;
             for (next, arc) in fabric.out_arcs(at) {
                 let left = hops[arc.to.index()];
                 let barred = left == usize::MAX || length + 1 + left > most;
