@@ -26,6 +26,8 @@ pub const RATIOS: &[RatioCell] = &[
     (Shape::Egft, 4096, 0, 1.00, 1.18),
     (Shape::Egft, 4096, 1, 1.04, 2.33),
     (Shape::Egft, 4096, 2, 3.09, 4.47),
+    (Shape::Egft, 8192, 0, 1.00, 1.19),
+    (Shape::Egft, 8192, 1, 1.06, 2.52),
     (Shape::Jellyfish, 512, 0, 1.02, 1.02),
     (Shape::Jellyfish, 512, 1, 1.02, 1.45),
     (Shape::Jellyfish, 512, 2, 1.32, 1.95),
@@ -43,6 +45,8 @@ pub const RATIOS: &[RatioCell] = &[
     (Shape::Jellyfish, 4096, 0, 1.00, 2.01),
     (Shape::Jellyfish, 4096, 1, 1.53, 3.17),
     (Shape::Jellyfish, 4096, 2, 2.28, 4.80),
+    (Shape::Jellyfish, 8192, 0, 1.00, 2.11),
+    (Shape::Jellyfish, 8192, 1, 1.56, 3.41),
 ];
 
 /// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and
