@@ -60,8 +60,6 @@ struct Unit<'p> {
     plan: Plan,
     sites: Vec<Site>,
     isa: OwnedTargetIsa,
-    /// For functions of more than [`MANY_BLOCKS`].
-    quick_isa: OwnedTargetIsa,
     /// What was compiled, by number; `None` while it is not yet.
     compiled: Vec<Option<Function>>,
     /// What the code refers to.
@@ -110,7 +108,6 @@ pub(super) fn compile<'p>(
         plan: Plan::new(program, info, layout),
         sites: Vec::new(),
         isa: object::isa(Effort::Usual)?,
-        quick_isa: object::isa(Effort::Little)?,
         compiled: Vec::new(),
         symbols: Vec::new(),
         functions: HashMap::new(),
@@ -308,9 +305,10 @@ impl<'p> Unit<'p> {
         self.instructions += written;
         let ir = self.listing.as_ref().map(|_| function.func.to_string());
         function.set_disasm(self.listing.is_some());
+        let quick = long.then(|| object::isa(Effort::Little)).transpose()?;
         function
             .compile(
-                if long { &*self.quick_isa } else { &*self.isa },
+                &**quick.as_ref().unwrap_or(&self.isa),
                 &mut ControlPlane::default(),
             )
             .map_err(|e| broken(e.inner))?;

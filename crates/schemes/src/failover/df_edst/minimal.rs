@@ -25,7 +25,7 @@ pub(super) struct Minimal {
 }
 
 impl Minimal {
-    fn new(fabric: &Fabric, next: Vec<Option<ArcId>>, home: SwitchId) -> Self {
+    fn new(fabric: &Fabric, next: Vec<Option<ArcId>>) -> Self {
         let mut ways = Self {
             passed: vec![false; next.len()],
             pairs: Vec::new(),
@@ -33,21 +33,17 @@ impl Minimal {
             next,
         };
         for source in fabric.edge_switches() {
-            let (mut at, mut before) = (source, None);
+            let mut at = source;
             while let Some(arc) = ways.next[at.index()] {
-                ways.pairs.extend(before.map(|before| (before, arc)));
                 at = fabric.arc(arc).to;
-                if at == home {
-                    ways.last.push(arc);
+                match ways.next[at.index()] {
+                    Some(on) => ways.pairs.push((arc, on)),
+                    None => ways.last.push(arc),
                 }
                 // What follows is known if another way has come by here.
                 if std::mem::replace(&mut ways.passed[at.index()], true) {
-                    if let Some(on) = ways.next[at.index()] {
-                        ways.pairs.push((arc, on));
-                    }
                     break;
                 }
-                before = Some(arc);
             }
         }
         ways
@@ -60,7 +56,7 @@ impl Channels {
         let options = &self.options;
         options.default_tree.then(|| {
             let next = shortest_tree(fabric, self.links, home, options, u64::from(code));
-            Minimal::new(fabric, next, home)
+            Minimal::new(fabric, next)
         })
     }
 

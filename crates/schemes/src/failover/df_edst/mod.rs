@@ -289,39 +289,30 @@ impl Channels {
         let mut rng = draw(self.options.seed, u64::from(destination.code));
         let mut rules = Vec::new();
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {
-            if !fabric.attachments(switch).is_empty()
-                && let Some(&start) = self
-                    .starts(&toward, switch, least[switch.index()])
-                    .choose(&mut rng)
-            {
+            let from_hosts = !fabric.attachments(switch).is_empty();
+            let passed = minimal
+                .as_ref()
+                .is_some_and(|ways| ways.passed[switch.index()]);
+            let origins = [
+                from_hosts.then_some((Origin::Host, None)),
+                passed.then(|| (Origin::Any, self.minimal_mark())),
+            ];
+            for (origin, mark) in origins.into_iter().flatten() {
+                let starts = self.starts(&toward, switch, least[switch.index()]);
+                let Some(&start) = starts.choose(&mut rng) else {
+                    continue;
+                };
+                let codes = Ternary::exact(destination.code);
                 let from = Key {
-                    codes: Ternary::exact(destination.code),
-                    origin: Origin::Host,
-                    mark: None,
+                    codes,
+                    origin,
+                    mark,
                 };
                 self.begin(
                     fabric,
                     &toward,
                     switch,
                     (from, start, minimal.as_ref()),
-                    &mut rules,
-                );
-            }
-            if let Some(minimal) = minimal.as_ref().filter(|ways| ways.passed[switch.index()])
-                && let Some(&start) = self
-                    .starts(&toward, switch, least[switch.index()])
-                    .choose(&mut rng)
-            {
-                let from = Key {
-                    codes: Ternary::exact(destination.code),
-                    origin: Origin::Any,
-                    mark: self.minimal_mark(),
-                };
-                self.begin(
-                    fabric,
-                    &toward,
-                    switch,
-                    (from, start, Some(minimal)),
                     &mut rules,
                 );
             }
