@@ -284,6 +284,14 @@ fn intern<T: Hash + Eq>(pool: &mut Pool<T>, value: T) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
+/// The number of a value in its pool, which takes a copy only of one that it does not have.
+fn intern_copy<T: Hash + Eq + Clone>(pool: &mut Pool<T>, value: &T) -> u32 {
+    match pool.get_index_of(value) {
+        Some(at) => u32::try_from(at).unwrap_or(u32::MAX),
+        None => intern(pool, value.clone()),
+    }
+}
+
 /// The value of a number that [`intern`] gave.
 fn look<T>(pool: &Pool<T>, at: u32) -> &T {
     &pool[at as usize]
@@ -300,6 +308,20 @@ impl SwitchTable {
             reverse: intern(&mut self.reverses, rule.reverse),
             ports: intern(&mut self.ports, rule.ports),
             action: intern(&mut self.actions, rule.action),
+        };
+        self.rules.push(packed);
+    }
+
+    /// Appends a copy of a rule, for rules of many tables made together.
+    pub fn push_copy(&mut self, rule: &Rule) {
+        let packed = Packed {
+            destination: rule.destination,
+            tag: rule.tag,
+            origin: rule.origin,
+            tree: rule.tree,
+            reverse: intern_copy(&mut self.reverses, &rule.reverse),
+            ports: intern_copy(&mut self.ports, &rule.ports),
+            action: intern_copy(&mut self.actions, &rule.action),
         };
         self.rules.push(packed);
     }

@@ -53,6 +53,15 @@ struct Working<const W: usize> {
     recent: Vec<u32>,
 }
 
+/// Room to work in.
+#[derive(Default)]
+struct Room {
+    /// Merged rules, by what they would lose.
+    near: Vec<(u32, usize)>,
+    /// For [`Overlaps::first`].
+    rows: Vec<(u32, u32)>,
+}
+
 /// A rule under construction.
 struct Merged<const W: usize> {
     key: Key<W>,
@@ -96,6 +105,7 @@ fn compress_words<const W: usize>(table: &SwitchTable, layout: &KeyLayout) -> Co
     let order = groups.iter().flatten();
     let keys: Vec<Key<W>> = order.map(|&at| layout.key(&rules[at])).collect();
     let overlaps = Overlaps::new(&keys);
+    let mut room = Room::default();
     let mut start = 0;
     let mut merged: Vec<Working<W>> = Vec::with_capacity(groups.len());
     for group in &groups {
@@ -105,7 +115,8 @@ fn compress_words<const W: usize>(table: &SwitchTable, layout: &KeyLayout) -> Co
         };
         for (offset, &at) in group.iter().enumerate() {
             let longest = rules[at].reverse.hops.len();
-            working.take(keys[start + offset], at, longest, &overlaps, start);
+            let rule = (keys[start + offset], at, longest);
+            working.take(rule, &overlaps, start, &mut room);
         }
         start += group.len();
         merged.push(working);
@@ -126,16 +137,15 @@ impl<const W: usize> Working<W> {
     /// `others` of the overlaps are the rules of other actions that must not be matched.
     fn take(
         &mut self,
-        key: Key<W>,
-        first: usize,
-        longest: usize,
+        (key, first, longest): (Key<W>, usize, usize),
         overlaps: &Overlaps,
         others: usize,
+        room: &mut Room,
     ) {
         let covers = |&at: &u32| self.rules[at as usize].key.covers(&key);
         let covering = self.recent.iter().position(covers);
         let place = covering.or_else(|| {
-            let (at, widened) = self.widen(&key, overlaps, others)?;
+            let (at, widened) = self.widen(&key, overlaps, others, room)?;
             self.rules[at].key = widened;
             self.recent.iter().position(|&recent| recent as usize == at)
         });
@@ -155,20 +165,25 @@ impl<const W: usize> Working<W> {
     }
 
     /// The merged rule that can be widened to match a key with the least loss, and its key then.
-    fn widen(&self, key: &Key<W>, overlaps: &Overlaps, others: usize) -> Option<(usize, Key<W>)> {
+    fn widen(
+        &self,
+        key: &Key<W>,
+        overlaps: &Overlaps,
+        others: usize,
+        Room { near, rows }: &mut Room,
+    ) -> Option<(usize, Key<W>)> {
         let oldest = self.rules.len().saturating_sub(LOOKED_AT);
         let candidates = self.rules.iter().enumerate().skip(oldest);
-        let mut near: Vec<(u32, usize)> = candidates
-            .map(|(at, candidate)| (candidate.key.loss(key), at))
-            .collect();
+        near.clear();
+        near.extend(candidates.map(|(at, candidate)| (candidate.key.loss(key), at)));
         if near.len() > TRIES {
             near.select_nth_unstable(TRIES);
             near.truncate(TRIES);
         }
         near.sort_unstable();
-        near.into_iter().find_map(|(_, at)| {
+        near.iter().find_map(|&(_, at)| {
             let merged = self.rules[at].key.merged(key);
-            let free = overlaps.first(&merged, 0, others).is_none();
+            let free = overlaps.first(&merged, 0, others, rows).is_none();
             free.then_some((at, merged))
         })
     }
@@ -192,11 +207,12 @@ fn equivalent_words<const W: usize>(
     let rules: Vec<_> = compressed.iter().collect();
     let keys: Vec<Key<W>> = rules.iter().map(|rule| layout.key(rule)).collect();
     let overlaps = Overlaps::new(&keys);
+    let mut rows = Vec::new();
     for (at, rule) in original.iter().enumerate() {
         let key = layout.key(&rule);
         let mut from = 0;
         loop {
-            let Some(found) = overlaps.first(&key, from, keys.len()) else {
+            let Some(found) = overlaps.first(&key, from, keys.len(), &mut rows) else {
                 return Err(CompressError::Uncovered { original: at });
             };
             if rules[found].action != rule.action {

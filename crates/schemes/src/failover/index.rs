@@ -266,64 +266,69 @@ fn origin(origin: Origin) -> Ternary {
     }
 }
 
-/// Words that are searched together.
-const BLOCK: usize = 8;
-
 /// Which of a list of keys overlap a given one: for every bit and value, the set of keys that agree.
 #[derive(Debug)]
 pub(super) struct Overlaps {
     keys: usize,
-    /// Words of a set, a multiple of [`BLOCK`].
-    stride: usize,
-    /// `agree[(2 * bit + value) * stride..]` = the keys that match the value in that bit.
+    /// How many bits and values there are.
+    rows: usize,
+    /// `agree[word * rows + 2 * bit + value]` = which of 64 keys match the value in that bit.
     agree: Vec<u64>,
+    /// Words of a summary.
+    stride: usize,
+    /// `some[(2 * bit + value) * stride..]` = the words of `agree` in which any key does.
+    some: Vec<u64>,
     /// How many keys do: rows that few agree with are asked first.
     agreeing: Vec<u32>,
 }
 
 impl Overlaps {
     pub(super) fn new<const W: usize>(keys: &[Key<W>]) -> Self {
-        let stride = keys.len().div_ceil(64 * BLOCK).max(1) * BLOCK;
+        let words = keys.len().div_ceil(64);
+        let stride = words.div_ceil(64).max(1);
         let rows = 2 * 64 * W;
-        let mut agree = vec![0u64; rows * stride];
-        for (word, keys) in keys.chunks(64).enumerate() {
-            let there = u64::MAX >> (64 - keys.len());
-            for part in 0..W {
-                let (mut zeros, mut ones) = ([0u64; 64], [0u64; 64]);
-                for (at, key) in keys.iter().enumerate() {
-                    ones[at] = key.value[part] & key.mask[part];
-                    zeros[at] = !key.value[part] & key.mask[part];
-                }
-                transpose(&mut ones);
-                transpose(&mut zeros);
-                for low in 0..64 {
-                    let row = 2 * (part * 64 + low) * stride;
-                    agree[row + word] = !ones[low] & there;
-                    agree[row + stride + word] = !zeros[low] & there;
+        let mut overlaps = Self {
+            keys: keys.len(),
+            rows,
+            agree: Vec::with_capacity(words * rows),
+            stride,
+            some: vec![0; rows * stride],
+            agreeing: vec![0; rows],
+        };
+        for keys in keys.chunks(64) {
+            overlaps.append(keys);
+        }
+        overlaps
+    }
+
+    /// Takes in the next 64 keys, or the last.
+    fn append<const W: usize>(&mut self, keys: &[Key<W>]) {
+        let word = self.agree.len() / self.rows;
+        let there = u64::MAX >> (64 - keys.len());
+        for part in 0..W {
+            let (mut zeros, mut ones) = ([0u64; 64], [0u64; 64]);
+            for (at, key) in keys.iter().enumerate() {
+                ones[at] = key.value[part] & key.mask[part];
+                zeros[at] = !key.value[part] & key.mask[part];
+            }
+            transpose(&mut ones);
+            transpose(&mut zeros);
+            for low in 0..64 {
+                let agree = [!ones[low] & there, !zeros[low] & there];
+                self.agree.extend(agree);
+                for (value, agree) in agree.into_iter().enumerate() {
+                    let row = 2 * (part * 64 + low) + value;
+                    self.agreeing[row] += agree.count_ones();
+                    self.some[row * self.stride + word / 64] |=
+                        u64::from(agree != 0) << (word % 64);
                 }
             }
         }
-        let count = |row: &[u64]| row.iter().map(|word| word.count_ones()).sum();
-        Self {
-            keys: keys.len(),
-            stride,
-            agreeing: agree.chunks(stride).map(count).collect(),
-            agree,
-        }
     }
 
-    /// The first key in `from..to` that overlaps.
-    pub(super) fn first<const W: usize>(
-        &self,
-        key: &Key<W>,
-        from: usize,
-        to: usize,
-    ) -> Option<usize> {
-        let to = to.min(self.keys);
-        if from >= to {
-            return None;
-        }
-        let mut rows: Vec<(u32, usize)> = Vec::with_capacity(64);
+    /// The rows that a key asks about, those that the fewest keys agree with first.
+    fn asked<const W: usize>(&self, key: &Key<W>, rows: &mut Vec<(u32, u32)>) {
+        rows.clear();
         for part in 0..W {
             let mut bits = key.mask[part];
             while bits != 0 {
@@ -333,51 +338,64 @@ impl Overlaps {
                 let row = 2 * (part * 64 + low) + one;
                 // A row that every key agrees with tells nothing.
                 if (self.agreeing[row] as usize) < self.keys {
-                    rows.push((self.agreeing[row], row * self.stride));
+                    rows.push((self.agreeing[row], u32::try_from(row).unwrap_or(u32::MAX)));
                 }
             }
         }
         rows.sort_unstable();
-        let mut block = from / 64 / BLOCK * BLOCK;
-        while block * 64 < to {
-            let mut all = bounds(block, from, to);
-            for &(_, row) in &rows {
-                let agree = &self.agree[row + block..row + block + BLOCK];
-                let mut any = 0;
-                for (all, agree) in all.iter_mut().zip(agree) {
-                    *all &= agree;
-                    any |= *all;
-                }
-                if any == 0 {
+    }
+
+    /// The first key in `from..to` that overlaps; `rows` is room to work in.
+    pub(super) fn first<const W: usize>(
+        &self,
+        key: &Key<W>,
+        from: usize,
+        to: usize,
+        rows: &mut Vec<(u32, u32)>,
+    ) -> Option<usize> {
+        let to = to.min(self.keys);
+        if from >= to {
+            return None;
+        }
+        self.asked(key, rows);
+        let (start, end) = (from / 64, to.div_ceil(64));
+        for summary in start / 64..end.div_ceil(64) {
+            let mut words = within(summary, start, end);
+            for &(_, row) in rows.iter() {
+                words &= self.some[row as usize * self.stride + summary];
+                if words == 0 {
                     break;
                 }
             }
-            if let Some(word) = all.iter().position(|&word| word != 0) {
-                return Some((block + word) * 64 + all[word].trailing_zeros() as usize);
+            while words != 0 {
+                let word = summary * 64 + words.trailing_zeros() as usize;
+                words &= words - 1;
+                let agree = &self.agree[word * self.rows..][..self.rows];
+                let mut all = within(word, from, to);
+                for &(_, row) in rows.iter() {
+                    all &= agree[row as usize];
+                    if all == 0 {
+                        break;
+                    }
+                }
+                if all != 0 {
+                    return Some(word * 64 + all.trailing_zeros() as usize);
+                }
             }
-            block += BLOCK;
         }
         None
     }
 }
 
-/// The keys of a block that lie in `from..to`.
-fn bounds(block: usize, from: usize, to: usize) -> [u64; BLOCK] {
-    let mut all = [u64::MAX; BLOCK];
-    for (at, word) in all.iter_mut().enumerate() {
-        let start = (block + at) * 64;
-        if start >= to || start + 64 <= from {
-            *word = 0;
-            continue;
-        }
-        if from > start {
-            *word &= u64::MAX << (from - start);
-        }
-        if to < start + 64 {
-            *word &= u64::MAX >> (start + 64 - to);
-        }
+/// Which of the 64 numbers from `64 * word` lie in `from..to`.
+fn within(word: usize, from: usize, to: usize) -> u64 {
+    let start = word * 64;
+    if start >= to || start + 64 <= from {
+        return 0;
     }
-    all
+    let above = u64::MAX << from.saturating_sub(start);
+    let below = u64::MAX >> (start + 64).saturating_sub(to);
+    above & below
 }
 
 /// Turns the rows of a matrix of 64 x 64 bits into its columns, by swapping ever smaller squares.
@@ -399,6 +417,9 @@ fn transpose(rows: &mut [u64; 64]) {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
     #[test]
@@ -411,6 +432,35 @@ mod tests {
             for (to, old) in before.iter().enumerate() {
                 assert_eq!(row >> to & 1, old >> at & 1);
             }
+        }
+    }
+
+    #[test]
+    fn the_first_overlap_is_that_of_a_search_key_by_key() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        // Few bits that count, near each other, so that words and summaries are both full and empty.
+        let mut random = |cluster: usize| {
+            let mask = [rng.random::<u64>() & rng.random::<u64>() & 0xfff, 0xff];
+            let value = [
+                rng.random::<u64>() & mask[0],
+                (cluster as u64 / 90 + rng.random_range(0..2)) & 0xff,
+            ];
+            Key { value, mask }
+        };
+        let keys: Vec<Key<2>> = (0..9000).map(&mut random).collect();
+        let overlaps = Overlaps::new(&keys);
+        let mut rows = Vec::new();
+        for at in 0..2000 {
+            let key = random(at * 5);
+            let (from, to) = (at * 3 % 5000, 9010 - at * 7 % 6000);
+            let overlap = |other: &Key<2>| {
+                (0..2).all(|word| {
+                    let both = key.mask[word] & other.mask[word];
+                    (key.value[word] ^ other.value[word]) & both == 0
+                })
+            };
+            let expected = (from..to.min(keys.len())).find(|&at| overlap(&keys[at]));
+            assert_eq!(overlaps.first(&key, from, to, &mut rows), expected);
         }
     }
 }

@@ -466,7 +466,7 @@ impl<'a> Network<'a> {
                     let start = rules.partition_point(|(switch, _)| switch.index() < at);
                     let own = rules[start..].iter();
                     for (_, rule) in own.take_while(|(switch, _)| switch.index() == at) {
-                        table.push(rule.clone());
+                        table.push_copy(rule);
                     }
                 }
             });

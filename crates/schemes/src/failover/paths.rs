@@ -1,6 +1,7 @@
 //! The ways to one destination around given failures.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use plan::failover::Element;
 use rand::{RngExt, SeedableRng};
@@ -53,6 +54,8 @@ pub(super) struct Ways<'a> {
     pub(super) homes: Vec<SwitchId>,
     policy: PathPolicy,
     search: HopSearch,
+    /// Hops from every switch while nothing has failed, once asked for.
+    intact: Option<Rc<[u16]>>,
     rng: ChaCha8Rng,
     /// A number of its own for every set of homes, by which backup ways are chosen with [`PathPolicy::Common`].
     home: u64,
@@ -80,6 +83,7 @@ impl<'a> Ways<'a> {
             homes,
             policy: options.paths,
             search: HopSearch::new(fabric, links),
+            intact: None,
             rng,
         }
     }
@@ -93,6 +97,17 @@ impl<'a> Ways<'a> {
             &failures.switches,
             from,
         )
+    }
+
+    /// As [`Self::hops`] to a switch; searched once for all switches while nothing has failed.
+    fn hops_here(&mut self, failures: &Failures, from: SwitchId) -> Rc<[u16]> {
+        if *failures != Failures::default() {
+            return self.hops(failures, Some(from)).into();
+        }
+        if self.intact.is_none() {
+            self.intact = Some(self.hops(failures, None).into());
+        }
+        self.intact.clone().unwrap_or_default()
     }
 
     /// One of the arcs that lead from a switch one hop nearer to the destination, as the policy says.
@@ -154,7 +169,7 @@ impl<'a> Ways<'a> {
         failures: &Failures,
         mut last: Option<ArcId>,
     ) -> Option<Vec<ArcId>> {
-        let hops = self.hops(failures, Some(from)).to_vec();
+        let hops = self.hops_here(failures, from);
         let mut path = Vec::with_capacity(usize::from(hops[from.index()].min(64)));
         let mut at = from;
         if hops[at.index()] == UNREACHABLE {
@@ -183,7 +198,7 @@ impl Ways<'_> {
         let fabric = self.fabric;
         let open = |arc: ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
         if self.order.is_some() {
-            let hops = self.hops(failures, Some(from)).to_vec();
+            let hops = self.hops_here(failures, from);
             if let Some(path) = self.in_order(from, &hops, &open, last) {
                 return Some(path);
             }

@@ -5,6 +5,9 @@
 //! switch have failed, and every failure that its packets have met. So routes are a tree for every source, and
 //! the rules of one switch for one header never overlap: each needs the output of the ones before it to be down.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use plan::failover::{
     Action, Destination, LabelKind, Output, PortMask, PortMatch, ReverseMatch, Rule, Ternary, Write,
@@ -129,7 +132,36 @@ pub(super) fn rules_of(
     planner.finish()
 }
 
-type Common = IndexMap<Box<[ArcId]>, u32, foldhash::fast::FixedState>;
+/// The ways on from a switch that are part of routes.
+#[derive(Clone, Default)]
+struct Common {
+    /// How many routes each is part of.
+    counts: IndexMap<Box<[ArcId]>, u32, foldhash::fast::FixedState>,
+    /// Their places in `counts`: the most common first, of those the shortest, of those the oldest.
+    ranked: BTreeSet<(Reverse<u32>, usize, usize)>,
+}
+
+impl Common {
+    /// Counts a way on once more.
+    fn count(&mut self, way: &[ArcId]) {
+        let place = match self.counts.get_full_mut(way) {
+            Some((place, _, count)) => {
+                self.ranked.remove(&(Reverse(*count), way.len(), place));
+                *count += 1;
+                self.ranked.insert((Reverse(*count), way.len(), place));
+                return;
+            }
+            None => self.counts.insert_full(way.into(), 1).0,
+        };
+        self.ranked.insert((Reverse(1), way.len(), place));
+    }
+
+    /// The ways on, the most common first.
+    fn ways(&self) -> impl Iterator<Item = &[ArcId]> {
+        let known = |&(_, _, place): &(_, _, usize)| self.counts.get_index(place);
+        self.ranked.iter().filter_map(known).map(|(way, _)| &**way)
+    }
+}
 
 struct Planner<'a> {
     network: &'a Network<'a>,
@@ -148,7 +180,7 @@ impl<'a> Planner<'a> {
             network,
             code: destination.code,
             ways: network.ways(destination),
-            common: vec![IndexMap::default(); network.fabric.switch_count()],
+            common: vec![Common::default(); network.fabric.switch_count()],
             rules: Vec::new(),
             routes: 0,
             longest: 0,
@@ -326,16 +358,10 @@ impl<'a> Planner<'a> {
         crossed: &[ArcId],
     ) -> Option<Vec<ArcId>> {
         let fabric = &self.network.fabric;
-        let mut best: Option<(&[ArcId], u32)> = None;
-        for (path, &count) in &self.common[at.index()] {
-            let better =
-                best.is_none_or(|(chosen, most)| (count, chosen.len()) > (most, path.len()));
-            let open = |&arc: &ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
-            if better && path.iter().all(open) && self.follows(path, crossed) {
-                best = Some((path, count));
-            }
-        }
-        best.map(|(path, _)| path.to_vec())
+        let open = |&arc: &ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
+        let mut ways = self.common[at.index()].ways();
+        ways.find(|way| way.iter().all(open) && self.follows(way, crossed))
+            .map(<[ArcId]>::to_vec)
     }
 
     /// Whether a way on follows the order of links, if there is one.
@@ -355,13 +381,7 @@ impl<'a> Planner<'a> {
         }
         for start in 0..path.len() {
             let from = self.network.fabric.arc(path[start]).from;
-            let ways = &mut self.common[from.index()];
-            match ways.get_mut(&path[start..]) {
-                Some(count) => *count += 1,
-                None => {
-                    ways.insert(path[start..].into(), 1);
-                }
-            }
+            self.common[from.index()].count(&path[start..]);
         }
     }
 }
