@@ -40,6 +40,8 @@ pub struct Fabric {
     /// `first[s]..first[s + 1]` are the arcs that leave `s`.
     first: Vec<u32>,
     reverse: Vec<ArcId>,
+    /// By link: one of its arcs.
+    of_link: Vec<Option<ArcId>>,
     attachments: Vec<Attachment>,
     /// `first_attachment[s]..first_attachment[s + 1]` are the hosts at `s`.
     first_attachment: Vec<u32>,
@@ -58,14 +60,13 @@ impl Fabric {
             arcs: Vec::with_capacity(2 * topology.links().len()),
             first: vec![0],
             reverse: Vec::new(),
+            of_link: vec![None; topology.links().len()],
             attachments: Vec::new(),
             first_attachment: vec![0],
             layers: topology.switches().iter().map(|s| s.layer).collect(),
             virtual_layers: Vec::new(),
             top: 0,
         };
-        // The arcs of a link, as they are met.
-        let mut halves = vec![None; topology.links().len()];
         for from in topology.switch_ids() {
             for (out_port, peer) in topology.peers(from) {
                 if !topology.is_live(peer.link) {
@@ -78,7 +79,7 @@ impl Fabric {
                     }),
                     NodeId::Switch(to) => {
                         let id = ArcId::new(count(fabric.arcs.len()));
-                        let half: &mut Option<ArcId> = &mut halves[peer.link.index()];
+                        let half = &mut fabric.of_link[peer.link.index()];
                         fabric.reverse.push(half.unwrap_or(id));
                         if let Some(other) = *half {
                             fabric.reverse[other.index()] = id;
@@ -133,6 +134,12 @@ impl Fabric {
     #[must_use]
     pub fn reverse(&self, id: ArcId) -> ArcId {
         self.reverse[id.index()]
+    }
+
+    /// One of the two arcs of a link, if it is live and joins two switches.
+    #[must_use]
+    pub fn arc_of(&self, link: LinkId) -> Option<ArcId> {
+        self.of_link.get(link.index()).copied().flatten()
     }
 
     /// The arcs that leave a switch, in port order.

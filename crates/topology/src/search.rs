@@ -4,7 +4,7 @@
 //! number of links: planning and proving local failover ask for millions of them.
 
 use super::fabric::{Fabric, UNREACHABLE};
-use super::ids::{ArcId, LinkId, SwitchId};
+use super::ids::{LinkId, SwitchId};
 
 /// Room for searches over one fabric.
 #[derive(Clone, Debug)]
@@ -12,8 +12,6 @@ pub struct HopSearch {
     words: usize,
     /// `neighbours[s * words..]` are the neighbours of `s`.
     neighbours: Vec<u64>,
-    /// One arc of every link, by link; `None` for links that are down or lead to hosts.
-    arc_of_link: Vec<Option<ArcId>>,
     hops: Vec<u16>,
     seen: Vec<u64>,
     frontier: Vec<u64>,
@@ -23,36 +21,27 @@ pub struct HopSearch {
 }
 
 impl HopSearch {
-    /// Room for searches; `links` is the number of links of the topology.
+    /// Room for searches.
     #[must_use]
-    pub fn new(fabric: &Fabric, links: usize) -> Self {
+    pub fn new(fabric: &Fabric) -> Self {
         let switches = fabric.switch_count();
         let words = switches.div_ceil(64);
         let mut neighbours = vec![0; switches * words];
-        let mut arc_of_link = vec![None; links];
         for switch in fabric.switch_ids() {
-            for (id, arc) in fabric.out_arcs(switch) {
+            for (_, arc) in fabric.out_arcs(switch) {
                 let to = arc.to.index();
                 neighbours[switch.index() * words + to / 64] |= 1 << (to % 64);
-                arc_of_link[arc.link.index()] = Some(id);
             }
         }
         Self {
             words,
             neighbours,
-            arc_of_link,
             hops: vec![UNREACHABLE; switches],
             seen: vec![0; words],
             frontier: vec![0; words],
             next: vec![0; words],
             cleared: Vec::new(),
         }
-    }
-
-    /// One of the two arcs of a link, if it is live and joins two switches.
-    #[must_use]
-    pub fn arc_of(&self, link: LinkId) -> Option<ArcId> {
-        self.arc_of_link.get(link.index()).copied().flatten()
     }
 
     /// Hops from every switch to the nearest of `roots`, by switch index, without the given links and
@@ -98,7 +87,9 @@ impl HopSearch {
 
     /// Takes a link out of the neighbourhoods, unless a parallel one remains.
     fn cut(&mut self, fabric: &Fabric, link: LinkId, links: &[LinkId]) {
-        let Some(arc) = self.arc_of(link) else { return };
+        let Some(arc) = fabric.arc_of(link) else {
+            return;
+        };
         let (from, to) = (fabric.arc(arc).from, fabric.arc(arc).to);
         let mut parallel = fabric.out_arcs(from).map(|(_, arc)| arc);
         if parallel.any(|arc| arc.to == to && !links.contains(&arc.link)) {
@@ -162,7 +153,7 @@ mod tests {
         };
         let topology = jellyfish.generate().expect("a valid Jellyfish");
         let fabric = Fabric::new(&topology);
-        let mut search = HopSearch::new(&fabric, topology.links().len());
+        let mut search = HopSearch::new(&fabric);
         for first in 0..100 {
             let id = |step: u32| LinkId::new((first * 7 + step * 31) % 175);
             let links = [id(0), id(1), id(2), id(3)];

@@ -14,10 +14,10 @@ use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
 use crate::measure::failover::{
-    FailureFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure,
-    SwitchFailureFigure, TreesFigure, failure_cases, failure_plots, proof, proof_cases,
-    reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
-    under_failures, under_switch_failures, variants,
+    FailureFigure, LossFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure,
+    SwitchFailureFigure, TreesFigure, failure_cases, failure_plots, loss_cases, loss_plots, losses,
+    proof, proof_cases, reactive_routing, regular_graph, scheme_state, state, state_plots,
+    switch_plots, trees, under_failures, under_switch_failures, variants,
 };
 use crate::measure::{Machine, TreesPeer, sage_trees};
 
@@ -32,6 +32,7 @@ struct FailoverBenchReport {
     /// The tables of all schemes.
     schemes: Vec<SchemeState>,
     failures: Vec<FailureFigure>,
+    losses: Vec<LossFigure>,
     switch_failures: Vec<SwitchFailureFigure>,
     proofs: Vec<ProofFigure>,
     trees: Option<TreesFigure>,
@@ -56,13 +57,14 @@ const HOSTS: u32 = 1024;
 const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,
-/// `failures plinko t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
+/// `failures plinko t4`, `losses egft-b1 edst t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
 pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<(), Fault> {
     let mut report = FailoverBenchReport {
         machine: Machine::here(),
         state: Vec::new(),
         schemes: Vec::new(),
         failures: Vec::new(),
+        losses: Vec::new(),
         switch_failures: Vec::new(),
         proofs: Vec::new(),
         trees: None,
@@ -77,6 +79,7 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
     run.state(&mut report)?;
     run.schemes(&mut report)?;
     run.failures(&mut report)?;
+    run.losses(&mut report)?;
     for case in proof_cases() {
         report
             .proofs
@@ -93,6 +96,7 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
     if let Some(folder) = request.out {
         let mut plots = state_plots(&report.state, &report.schemes);
         plots.extend(failure_plots(&report.failures));
+        plots.extend(loss_plots(&report.losses));
         plots.extend(switch_plots(&report.switch_failures));
         let text = format!("{}\n{}", report.machine.describe(), describe(&report));
         write_out(folder, "failover", &report, &text, &plots)?;
@@ -187,6 +191,23 @@ impl Run<'_> {
     }
 }
 
+impl Run<'_> {
+    fn losses(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
+        let sets = Sets {
+            count: self.request.sets,
+            ..Sets::default()
+        };
+        for shape in [Shape::Egft, Shape::Jellyfish] {
+            for case in loss_cases() {
+                let name = format!("losses {} {}", shape.name(), case.name);
+                let figures = self.one(&name, || losses(&case, shape, HOSTS, &sets))?;
+                report.losses.extend(figures.into_iter().flatten());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What `--out` makes.
 pub(in crate::cli) const FIGURES: &str = "folder of figures";
 
@@ -243,6 +264,9 @@ fn describe(report: &FailoverBenchReport) -> String {
     }
     if !report.failures.is_empty() {
         text += &failure_table(&report.failures);
+    }
+    if !report.losses.is_empty() {
+        text += &tables::loss_table(&report.losses);
     }
     if !report.switch_failures.is_empty() {
         text += &tables::switch_table(&report.switch_failures);

@@ -4,6 +4,7 @@
 mod deadlock;
 mod equations;
 mod failures;
+mod losses;
 mod paper;
 mod plots;
 mod proofs;
@@ -27,8 +28,9 @@ pub use failures::{
     FailureFigure, FailurePlan, Sets, SwitchFailureFigure, failure_cases, plan_under_failures,
     reactive_routing, under_failures, under_switch_failures,
 };
+pub use losses::{LossFigure, loss_cases, losses};
 pub use paper::{RATIOS, RatioCell, STRETCH, StretchCell};
-pub use plots::{Named, failure_plots, state_plots, switch_plots};
+pub use plots::{Named, failure_plots, loss_plots, state_plots, switch_plots};
 pub use proofs::{ProofCase, ProofFigure, proof, proof_cases};
 pub use state::{SchemeState, StateFigure, scheme_state, state, variants};
 pub use trees::{TreesFigure, regular_graph, trees};

@@ -3,6 +3,7 @@
 use plot::{Axis, Plot, Scale, Stroke};
 
 use super::failures::{FailureFigure, SwitchFailureFigure};
+use super::losses::LossFigure;
 use super::state::{SchemeState, StateFigure};
 
 /// A plot with the name of its file, without the ending.
@@ -115,6 +116,42 @@ fn curves(
 
 fn plot_y(scale: Scale, y: f64) -> bool {
     scale == Scale::Linear || y > 0.0
+}
+
+/// What part of all flows is lost against failed links, for each topology and family of schemes (the first word of their
+/// names), failure-identifying schemes with equation 4.2.
+#[must_use]
+pub fn loss_plots(figures: &[LossFigure]) -> Vec<Named> {
+    let family = |f: &LossFigure| {
+        let scheme = f.subject.split(' ').next().unwrap_or(&f.subject).to_owned();
+        format!("{} {scheme}", f.topology)
+    };
+    let families = distinct(figures.iter().map(family));
+    let plot = |name: &String| {
+        let title = format!("{name}: flows lost although there is a way");
+        let y = Axis {
+            label: "part of all flows".to_owned(),
+            scale: Scale::Log,
+        };
+        let mut plot = Plot::new(&title, Axis::log("failed links"), y);
+        let own: Vec<&LossFigure> = figures.iter().filter(|&f| family(f) == *name).collect();
+        let subjects = distinct(own.iter().map(|f| f.subject.as_str()));
+        for (colour, subject) in subjects.into_iter().enumerate() {
+            let points = |of: fn(&LossFigure) -> Option<f64>| -> Vec<(f64, f64)> {
+                let of_subject = own.iter().filter(|f| f.subject == subject);
+                of_subject
+                    .filter_map(|f| Some((f64::from(f.failures), of(f)?)))
+                    .filter(|&(_, lost)| lost > 0.0)
+                    .collect()
+            };
+            plot.add(subject, Stroke::Solid, colour, points(|f| Some(f.lost)));
+            let beside = format!("{subject} (4.2)");
+            plot.add(&beside, Stroke::Dashed, colour, points(|f| f.lost_by_4_2));
+        }
+        (format!("losses-{}", name.replace(' ', "-")), plot)
+    };
+    let plots = families.iter().map(plot);
+    plots.filter(|(_, plot)| !plot.series.is_empty()).collect()
 }
 
 /// Losses against failed switches, with equations 4.3 and 4.4.

@@ -100,7 +100,7 @@ pub(super) fn reactive(
             let mut homes = failover.destinations[destination].homes(topology);
             homes.retain(|home| !switches.contains(home));
             let mut rng = ChaCha8Rng::seed_from_u64(destination as u64);
-            let mut search = HopSearch::new(fabric, topology.links().len());
+            let mut search = HopSearch::new(fabric);
             let hops = search.search(fabric, &homes, links, switches, None);
             let outcome = |&at: &usize| {
                 (

@@ -313,15 +313,15 @@ impl SwitchTable {
     }
 
     /// Appends a copy of a rule, for rules of many tables made together.
-    pub fn push_copy(&mut self, rule: &Rule) {
+    pub fn push_copy(&mut self, rule: &RuleRef<'_>) {
         let packed = Packed {
             destination: rule.destination,
             tag: rule.tag,
             origin: rule.origin,
             tree: rule.tree,
-            reverse: intern_copy(&mut self.reverses, &rule.reverse),
+            reverse: intern_copy(&mut self.reverses, rule.reverse),
             ports: intern_copy(&mut self.ports, &rule.ports),
-            action: intern_copy(&mut self.actions, &rule.action),
+            action: intern_copy(&mut self.actions, rule.action),
         };
         self.rules.push(packed);
     }

@@ -1,6 +1,7 @@
 //! Ternary values: a number of which only some bits count.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
@@ -9,10 +10,17 @@ use thiserror::Error;
 
 /// A number of which only the bits of a mask count. In files: a number where all bits count, else
 /// `"VALUE/MASK"` in hexadecimal, `"*"` where none does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ternary {
     value: u32,
     mask: u32,
+}
+
+impl Hash for Ternary {
+    /// As one number: tables hold millions of them.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.mask) << 32 | u64::from(self.value));
+    }
 }
 
 impl Ternary {

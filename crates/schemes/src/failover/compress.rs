@@ -53,14 +53,8 @@ struct Working<const W: usize> {
     recent: Vec<u32>,
 }
 
-/// Room to work in.
-#[derive(Default)]
-struct Room {
-    /// Merged rules, by what they would lose.
-    near: Vec<(u32, usize)>,
-    /// For [`Overlaps::first`].
-    rows: Vec<(u32, u32)>,
-}
+/// Merged rules, by what they would lose: room to work in.
+type Near = Vec<(u32, usize)>;
 
 /// A rule under construction.
 struct Merged<const W: usize> {
@@ -105,7 +99,7 @@ fn compress_words<const W: usize>(table: &SwitchTable, layout: &KeyLayout) -> Co
     let order = groups.iter().flatten();
     let keys: Vec<Key<W>> = order.map(|&at| layout.key(&rules[at])).collect();
     let overlaps = Overlaps::new(&keys);
-    let mut room = Room::default();
+    let mut near = Near::new();
     let mut start = 0;
     let mut merged: Vec<Working<W>> = Vec::with_capacity(groups.len());
     for group in &groups {
@@ -116,7 +110,7 @@ fn compress_words<const W: usize>(table: &SwitchTable, layout: &KeyLayout) -> Co
         for (offset, &at) in group.iter().enumerate() {
             let longest = rules[at].reverse.hops.len();
             let rule = (keys[start + offset], at, longest);
-            working.take(rule, &overlaps, start, &mut room);
+            working.take(rule, &overlaps, start, &mut near);
         }
         start += group.len();
         merged.push(working);
@@ -140,12 +134,12 @@ impl<const W: usize> Working<W> {
         (key, first, longest): (Key<W>, usize, usize),
         overlaps: &Overlaps,
         others: usize,
-        room: &mut Room,
+        near: &mut Near,
     ) {
         let covers = |&at: &u32| self.rules[at as usize].key.covers(&key);
         let covering = self.recent.iter().position(covers);
         let place = covering.or_else(|| {
-            let (at, widened) = self.widen(&key, overlaps, others, room)?;
+            let (at, widened) = self.widen(&key, overlaps, others, near)?;
             self.rules[at].key = widened;
             self.recent.iter().position(|&recent| recent as usize == at)
         });
@@ -170,7 +164,7 @@ impl<const W: usize> Working<W> {
         key: &Key<W>,
         overlaps: &Overlaps,
         others: usize,
-        Room { near, rows }: &mut Room,
+        near: &mut Near,
     ) -> Option<(usize, Key<W>)> {
         let oldest = self.rules.len().saturating_sub(LOOKED_AT);
         let candidates = self.rules.iter().enumerate().skip(oldest);
@@ -183,7 +177,7 @@ impl<const W: usize> Working<W> {
         near.sort_unstable();
         near.iter().find_map(|&(_, at)| {
             let merged = self.rules[at].key.merged(key);
-            let free = overlaps.first(&merged, 0, others, rows).is_none();
+            let free = overlaps.first(&merged, 0, others).is_none();
             free.then_some((at, merged))
         })
     }
@@ -207,12 +201,11 @@ fn equivalent_words<const W: usize>(
     let rules: Vec<_> = compressed.iter().collect();
     let keys: Vec<Key<W>> = rules.iter().map(|rule| layout.key(rule)).collect();
     let overlaps = Overlaps::new(&keys);
-    let mut rows = Vec::new();
     for (at, rule) in original.iter().enumerate() {
         let key = layout.key(&rule);
         let mut from = 0;
         loop {
-            let Some(found) = overlaps.first(&key, from, keys.len(), &mut rows) else {
+            let Some(found) = overlaps.first(&key, from, keys.len()) else {
                 return Err(CompressError::Uncovered { original: at });
             };
             if rules[found].action != rule.action {

@@ -181,13 +181,13 @@ fn table_4_5_plinko() {
 /// The rules for trees at II; `came` names the link by which a packet on a tree comes in.
 fn tree_function(
     topology: &Topology,
-    rules: &[Placed],
-    came: impl Fn(&Rule) -> String,
+    rules: Placed,
+    came: impl Fn(&RuleRef<'_>) -> String,
     tree: impl Fn(u32) -> String,
 ) -> String {
     let ii = topology.switch_named("II").unwrap();
-    let line = |rule: &Rule| {
-        let Action::Forward { route, write } = &rule.action else {
+    let line = |rule: &RuleRef<'_>| {
+        let Action::Forward { route, write } = rule.action else {
             return String::new();
         };
         let out = edge(topology, ii, PortId::new(u16::from(route[0])));
@@ -200,10 +200,9 @@ fn tree_function(
             failed.join(", ")
         )
     };
-    let own = rules.iter().filter(|(switch, _)| *switch == ii);
-    own.map(|(_, rule)| line(rule))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let rules = rules.by_switch();
+    let own = rules.of(ii);
+    own.map(|rule| line(&rule)).collect::<Vec<_>>().join("\n")
 }
 
 fn arc(topology: &Topology, fabric: &Fabric, from: &str, to: &str) -> ArcId {
@@ -234,9 +233,9 @@ fn table_4_7_edst() {
         vec![arc("II", "I"), arc("III", "II"), arc("I", "Dst")],
     ];
     let options = tree_options(FailoverScheme::Edst);
-    let set = TreeSet::of_edges(&topology, &fabric, &trees, &options);
+    let set = TreeSet::of_edges(&fabric, &trees, &options);
     let rules = set.rules(&fabric, DST, topology.switch_named("Dst").unwrap());
-    let came = |rule: &Rule| match rule.origin {
+    let came = |rule: &RuleRef<'_>| match rule.origin {
         Origin::Port(port) => {
             let ii = topology.switch_named("II").unwrap();
             let far = topology.peer(ii, port).unwrap().end.node;
@@ -245,7 +244,7 @@ fn table_4_7_edst() {
         _ => "self".to_owned(),
     };
     let tree = |bit: u32| format!("{}-T", bit + 1);
-    insta::assert_snapshot!(tree_function(&topology, &rules, came, tree));
+    insta::assert_snapshot!(tree_function(&topology, rules, came, tree));
 }
 
 #[test]
@@ -262,7 +261,7 @@ fn table_4_8_adst_with_a_default_tree() {
     let home = topology.switch_named("Dst").unwrap();
     let rules = TreeSet::rules_of_arcs(&fabric, DST, home, trees, Some(default));
     // A packet on a marked tree comes by the arc of that tree.
-    let came = |rule: &Rule| match rule.tree {
+    let came = |rule: &RuleRef<'_>| match rule.tree {
         Some(1) => "I-II".to_owned(),
         Some(2) => "III-II".to_owned(),
         _ => "self".to_owned(),
@@ -271,5 +270,5 @@ fn table_4_8_adst_with_a_default_tree() {
         2 => "SP".to_owned(),
         bit => format!("{}-T", bit + 1),
     };
-    insta::assert_snapshot!(tree_function(&topology, &rules, came, tree));
+    insta::assert_snapshot!(tree_function(&topology, rules, came, tree));
 }

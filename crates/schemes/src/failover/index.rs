@@ -75,12 +75,20 @@ struct Cursor<'a> {
 
 impl Cursor<'_> {
     fn put(&mut self, bits: u32, part: Ternary) {
-        for bit in 0..bits {
-            let (word, shift) = ((self.at / 64) as usize, self.at % 64);
-            self.value[word] |= u64::from(part.value() >> bit & 1) << shift;
-            self.mask[word] |= u64::from(part.mask() >> bit & 1) << shift;
-            self.at += 1;
+        let (word, shift) = ((self.at / 64) as usize, self.at % 64);
+        let low = u32::MAX.checked_shr(32 - bits).unwrap_or(0);
+        let places = [
+            (&mut self.value, part.value() & low),
+            (&mut self.mask, part.mask() & low),
+        ];
+        for (words, part) in places {
+            let spread = u128::from(part) << shift;
+            words[word] |= spread as u64;
+            if shift + bits > 64 {
+                words[word + 1] |= (spread >> 64) as u64;
+            }
         }
+        self.at += bits;
     }
 
     /// The next part; bits above it count, and are 0.
@@ -278,9 +286,14 @@ pub(super) struct Overlaps {
     stride: usize,
     /// `some[(2 * bit + value) * stride..]` = the words of `agree` in which any key does.
     some: Vec<u64>,
-    /// How many keys do: rows that few agree with are asked first.
-    agreeing: Vec<u32>,
+    /// By row: its rank, `u16::MAX` for rows that every key agrees with, which tell nothing.
+    ranks: Vec<u16>,
+    /// The rows by rank: those that the fewest keys agree with are asked first.
+    ranked: Vec<usize>,
 }
+
+/// The rows that a key asks about, as bits in the order of their ranks.
+type Asked = [u64; 2 * MAX_WORDS];
 
 impl Overlaps {
     pub(super) fn new<const W: usize>(keys: &[Key<W>]) -> Self {
@@ -293,16 +306,24 @@ impl Overlaps {
             agree: Vec::with_capacity(words * rows),
             stride,
             some: vec![0; rows * stride],
-            agreeing: vec![0; rows],
+            ranks: vec![u16::MAX; rows],
+            ranked: Vec::new(),
         };
+        let mut agreeing = vec![0; rows];
         for keys in keys.chunks(64) {
-            overlaps.append(keys);
+            overlaps.append(keys, &mut agreeing);
+        }
+        let tell = (0..rows).filter(|&row| (agreeing[row] as usize) < keys.len());
+        overlaps.ranked = tell.collect();
+        overlaps.ranked.sort_by_key(|&row| agreeing[row]);
+        for (rank, &row) in (0..).zip(&overlaps.ranked) {
+            overlaps.ranks[row] = rank;
         }
         overlaps
     }
 
-    /// Takes in the next 64 keys, or the last.
-    fn append<const W: usize>(&mut self, keys: &[Key<W>]) {
+    /// Takes in the next 64 keys, or the last, and counts by row how many agree.
+    fn append<const W: usize>(&mut self, keys: &[Key<W>], agreeing: &mut [u32]) {
         let word = self.agree.len() / self.rows;
         let there = u64::MAX >> (64 - keys.len());
         for part in 0..W {
@@ -318,7 +339,7 @@ impl Overlaps {
                 self.agree.extend(agree);
                 for (value, agree) in agree.into_iter().enumerate() {
                     let row = 2 * (part * 64 + low) + value;
-                    self.agreeing[row] += agree.count_ones();
+                    agreeing[row] += agree.count_ones();
                     self.some[row * self.stride + word / 64] |=
                         u64::from(agree != 0) << (word % 64);
                 }
@@ -326,58 +347,64 @@ impl Overlaps {
         }
     }
 
-    /// The rows that a key asks about, those that the fewest keys agree with first.
-    fn asked<const W: usize>(&self, key: &Key<W>, rows: &mut Vec<(u32, u32)>) {
-        rows.clear();
+    fn asked<const W: usize>(&self, key: &Key<W>) -> Asked {
+        let mut asked = [0; 2 * MAX_WORDS];
         for part in 0..W {
             let mut bits = key.mask[part];
             while bits != 0 {
                 let low = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let one = usize::from(key.value[part] >> low & 1 == 1);
-                let row = 2 * (part * 64 + low) + one;
-                // A row that every key agrees with tells nothing.
-                if (self.agreeing[row] as usize) < self.keys {
-                    rows.push((self.agreeing[row], u32::try_from(row).unwrap_or(u32::MAX)));
+                let rank = self.ranks[2 * (part * 64 + low) + one];
+                if rank != u16::MAX {
+                    asked[usize::from(rank) / 64] |= 1 << (rank % 64);
                 }
             }
         }
-        rows.sort_unstable();
+        asked
     }
 
-    /// The first key in `from..to` that overlaps; `rows` is room to work in.
+    /// Those of 64 keys, or of 64 words of keys, that agree in every row asked about; `agree` tells of each row.
+    fn all(&self, mut all: u64, asked: &Asked, agree: impl Fn(usize) -> u64) -> u64 {
+        for (word, &ranks) in asked
+            .iter()
+            .enumerate()
+            .take(self.ranked.len().div_ceil(64))
+        {
+            let mut ranks = ranks;
+            while ranks != 0 {
+                let rank = word * 64 + ranks.trailing_zeros() as usize;
+                ranks &= ranks - 1;
+                all &= agree(self.ranked[rank]);
+                if all == 0 {
+                    return 0;
+                }
+            }
+        }
+        all
+    }
+
+    /// The first key in `from..to` that overlaps.
     pub(super) fn first<const W: usize>(
         &self,
         key: &Key<W>,
         from: usize,
         to: usize,
-        rows: &mut Vec<(u32, u32)>,
     ) -> Option<usize> {
         let to = to.min(self.keys);
         if from >= to {
             return None;
         }
-        self.asked(key, rows);
+        let asked = self.asked(key);
         let (start, end) = (from / 64, to.div_ceil(64));
         for summary in start / 64..end.div_ceil(64) {
-            let mut words = within(summary, start, end);
-            for &(_, row) in rows.iter() {
-                words &= self.some[row as usize * self.stride + summary];
-                if words == 0 {
-                    break;
-                }
-            }
+            let some = |row| self.some[row * self.stride + summary];
+            let mut words = self.all(within(summary, start, end), &asked, some);
             while words != 0 {
                 let word = summary * 64 + words.trailing_zeros() as usize;
                 words &= words - 1;
                 let agree = &self.agree[word * self.rows..][..self.rows];
-                let mut all = within(word, from, to);
-                for &(_, row) in rows.iter() {
-                    all &= agree[row as usize];
-                    if all == 0 {
-                        break;
-                    }
-                }
+                let all = self.all(within(word, from, to), &asked, |row| agree[row]);
                 if all != 0 {
                     return Some(word * 64 + all.trailing_zeros() as usize);
                 }
@@ -449,7 +476,6 @@ mod tests {
         };
         let keys: Vec<Key<2>> = (0..9000).map(&mut random).collect();
         let overlaps = Overlaps::new(&keys);
-        let mut rows = Vec::new();
         for at in 0..2000 {
             let key = random(at * 5);
             let (from, to) = (at * 3 % 5000, 9010 - at * 7 % 6000);
@@ -460,7 +486,7 @@ mod tests {
                 })
             };
             let expected = (from..to.min(keys.len())).find(|&at| overlap(&keys[at]));
-            assert_eq!(overlaps.first(&key, from, to, &mut rows), expected);
+            assert_eq!(overlaps.first(&key, from, to), expected);
         }
     }
 }

@@ -29,6 +29,7 @@ mod lossless;
 mod options;
 mod packing;
 mod paths;
+mod placed;
 mod resilient;
 mod sets;
 mod shallow;
@@ -40,7 +41,7 @@ mod goldens;
 mod tests;
 
 use plan::failover::{
-    Claim, Destination, Element, Failover, LabelKind, MAX_HOPS, Output, Rule, SwitchTable, Target,
+    Claim, Destination, Element, Failover, LabelKind, MAX_HOPS, Output, SwitchTable, Target,
     Ternary, WIDEST,
 };
 use plan::{Provenance, Tables};
@@ -64,6 +65,7 @@ use crate::{SchemeError, TaggerOptions};
 use df_edst::Channels;
 use lossless::{lossless_within, with_tags};
 use paths::Ways;
+use placed::{BySwitch, Placed};
 
 /// Why there are no failover tables; each message says how to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -200,9 +202,6 @@ pub enum FailoverError {
     Tags(#[from] SchemeError),
 }
 
-/// A rule with the switch that it is for.
-type Placed = (SwitchId, Rule);
-
 /// Destinations planned before their rules go to the tables: bounds the memory in between.
 const BATCH: usize = 64;
 
@@ -313,7 +312,7 @@ pub fn df_edst(
     tagger: &TaggerOptions,
 ) -> Result<Tables, FailoverError> {
     let mut tables = failover(topology, options)?;
-    let channels = Channels::find(topology, &Fabric::new(topology), options)?;
+    let channels = Channels::find(&Fabric::new(topology), options)?;
     let tagged = channels.lossless(&mut tables, tagger)?;
     Ok(with_tags(tables, "trees", tagged, 1, tagger))
 }
@@ -413,7 +412,7 @@ impl<'a> Network<'a> {
                 })?;
             }
             FailoverScheme::DfEdst => {
-                let channels = Channels::find(self.topology, &self.fabric, options)?;
+                let channels = Channels::find(&self.fabric, options)?;
                 let home = |destination: &Destination| destination.homes(self.topology)[0];
                 let mut homes: Vec<SwitchId> = self.destinations.iter().map(home).collect();
                 homes.dedup();
@@ -445,29 +444,25 @@ impl<'a> Network<'a> {
     fn gather(
         &self,
         tables: &mut [SwitchTable],
-        plan: impl Fn(&Destination) -> Result<Vec<Placed>, FailoverError> + Sync,
+        plan: impl Fn(&Destination) -> Result<Placed, FailoverError> + Sync,
     ) -> Result<(), FailoverError> {
         let progress = &self.options.progress;
         progress.begin(self.destinations.len() as u64);
         for batch in self.destinations.chunks(BATCH) {
-            let planned: Vec<Result<Vec<Placed>, FailoverError>> = batch
+            let planned: Vec<Result<BySwitch, FailoverError>> = batch
                 .par_iter()
                 .map(|destination| {
-                    let mut rules = plan(destination)?;
-                    rules.sort_by_key(|(switch, _)| *switch);
+                    let rules = plan(destination)?.by_switch();
                     progress.advance(1);
                     Ok(rules)
                 })
                 .collect();
             // Of several errors always the first destination's.
-            let planned: Vec<Vec<Placed>> = planned.into_iter().collect::<Result<_, _>>()?;
+            let planned: Vec<BySwitch> = planned.into_iter().collect::<Result<_, _>>()?;
             tables.par_iter_mut().enumerate().for_each(|(at, table)| {
-                for rules in &planned {
-                    let start = rules.partition_point(|(switch, _)| switch.index() < at);
-                    let own = rules[start..].iter();
-                    for (_, rule) in own.take_while(|(switch, _)| switch.index() == at) {
-                        table.push_copy(rule);
-                    }
+                let switch = SwitchId::new(u32::try_from(at).unwrap_or(u32::MAX));
+                for rule in planned.iter().flat_map(|rules| rules.of(switch)) {
+                    table.push_copy(&rule);
                 }
             });
         }
@@ -483,10 +478,8 @@ impl<'a> Network<'a> {
     /// Whether ways are built as the options say, for planners.
     fn ways(&self, destination: &Destination) -> Ways<'_> {
         let homes = destination.homes(self.topology);
-        let links = self.topology.links().len();
         let mut ways = Ways::new(
             &self.fabric,
-            links,
             homes,
             self.options,
             u64::from(destination.code),

@@ -1,12 +1,11 @@
 //! The ways to one destination around given failures.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use plan::failover::Element;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use topology::{ArcId, Fabric, HopSearch, LinkId, SwitchId, UNREACHABLE};
+use topology::{ArcId, Fabric, HopRepair, LinkId, SwitchId, UNREACHABLE};
 
 use super::{FailoverOptions, PathPolicy};
 
@@ -53,9 +52,7 @@ pub(super) struct Ways<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) homes: Vec<SwitchId>,
     policy: PathPolicy,
-    search: HopSearch,
-    /// Hops from every switch while nothing has failed, once asked for.
-    intact: Option<Rc<[u16]>>,
+    hops: HopRepair,
     rng: ChaCha8Rng,
     /// A number of its own for every set of homes, by which backup ways are chosen with [`PathPolicy::Common`].
     home: u64,
@@ -66,7 +63,6 @@ pub(super) struct Ways<'a> {
 impl<'a> Ways<'a> {
     pub(super) fn new(
         fabric: &'a Fabric,
-        links: usize,
         homes: Vec<SwitchId>,
         options: &FailoverOptions,
         stream: u64,
@@ -80,34 +76,30 @@ impl<'a> Ways<'a> {
             fabric,
             home: own,
             order: None,
+            hops: HopRepair::new(fabric, &homes),
             homes,
             policy: options.paths,
-            search: HopSearch::new(fabric, links),
-            intact: None,
             rng,
         }
     }
 
-    /// Hops to the destination from every switch that is not farther from it than `from`.
-    pub(super) fn hops(&mut self, failures: &Failures, from: Option<SwitchId>) -> &[u16] {
-        self.search.search(
-            self.fabric,
-            &self.homes,
-            &failures.links,
-            &failures.switches,
-            from,
-        )
+    /// Hops to the destination from every switch.
+    pub(super) fn hops(&mut self, failures: &Failures) -> &[u16] {
+        self.hops
+            .without(self.fabric, &failures.links, &failures.switches)
     }
 
-    /// As [`Self::hops`] to a switch; searched once for all switches while nothing has failed.
-    fn hops_here(&mut self, failures: &Failures, from: SwitchId) -> Rc<[u16]> {
-        if *failures != Failures::default() {
-            return self.hops(failures, Some(from)).into();
-        }
-        if self.intact.is_none() {
-            self.intact = Some(self.hops(failures, None).into());
-        }
-        self.intact.clone().unwrap_or_default()
+    /// Walks by the hops under failures.
+    fn with_hops<T>(
+        &mut self,
+        failures: &Failures,
+        walk: impl FnOnce(&mut Self, &[u16]) -> T,
+    ) -> T {
+        let mut repair = std::mem::take(&mut self.hops);
+        let hops = repair.without(self.fabric, &failures.links, &failures.switches);
+        let walked = walk(self, hops);
+        self.hops = repair;
+        walked
     }
 
     /// One of the arcs that lead from a switch one hop nearer to the destination, as the policy says.
@@ -162,21 +154,21 @@ impl<'a> Ways<'a> {
         chosen
     }
 
-    /// A shortest path to the destination; `None` if there is no way.
-    pub(super) fn shortest(
+    /// A shortest path to the destination by these hops; `None` if there is no way.
+    fn shortest(
         &mut self,
         from: SwitchId,
         failures: &Failures,
+        hops: &[u16],
         mut last: Option<ArcId>,
     ) -> Option<Vec<ArcId>> {
-        let hops = self.hops_here(failures, from);
         let mut path = Vec::with_capacity(usize::from(hops[from.index()].min(64)));
         let mut at = from;
         if hops[at.index()] == UNREACHABLE {
             return None;
         }
         while hops[at.index()] > 0 {
-            let arc = self.step(at, failures, &hops, last)?;
+            let arc = self.step(at, failures, hops, last)?;
             path.push(arc);
             last = last.map(|_| arc);
             at = self.fabric.arc(arc).to;
@@ -197,13 +189,10 @@ impl Ways<'_> {
         let mut last = crossed.first().copied();
         let fabric = self.fabric;
         let open = |arc: ArcId| failures.spare(fabric, arc) && !crossed.contains(&arc);
-        if self.order.is_some() {
-            let hops = self.hops_here(failures, from);
-            if let Some(path) = self.in_order(from, &hops, &open, last) {
-                return Some(path);
-            }
-        }
-        let path = self.shortest(from, failures, last)?;
+        let path = self.with_hops(failures, |ways, hops| {
+            let ordered = ways.in_order(from, hops, &open, last);
+            ordered.or_else(|| ways.shortest(from, failures, hops, last))
+        })?;
         if path.iter().all(|arc| !crossed.contains(arc)) {
             return Some(path);
         }

@@ -96,7 +96,7 @@ impl Route {
 pub(super) fn plan(
     network: &Network<'_>,
     destination: &Destination,
-) -> Result<Vec<Placed>, FailoverError> {
+) -> Result<Placed, FailoverError> {
     let mut planner = Planner::new(network, destination);
     let mut level = planner.defaults();
     for _ in 0..network.options.resilience {
@@ -117,7 +117,7 @@ pub(super) fn rules_of(
     network: &Network<'_>,
     destination: &Destination,
     routes: &[Route],
-) -> Result<Vec<Placed>, FailoverError> {
+) -> Result<Placed, FailoverError> {
     let mut planner = Planner::new(network, destination);
     for route in routes {
         if route.path.is_empty() {
@@ -169,7 +169,7 @@ struct Planner<'a> {
     ways: Ways<'a>,
     /// How often each way on from a switch is part of a route.
     common: Vec<Common>,
-    rules: Vec<Placed>,
+    rules: Placed,
     routes: u32,
     longest: usize,
 }
@@ -181,14 +181,14 @@ impl<'a> Planner<'a> {
             code: destination.code,
             ways: network.ways(destination),
             common: vec![Common::default(); network.fabric.switch_count()],
-            rules: Vec::new(),
+            rules: Placed::default(),
             routes: 0,
             longest: 0,
         }
     }
 
     /// The rules, if the header has room for the ways.
-    fn finish(self) -> Result<Vec<Placed>, FailoverError> {
+    fn finish(self) -> Result<Placed, FailoverError> {
         let (resilience, stack) = (self.network.options.resilience, self.network.options.stack);
         if self.longest > usize::from(stack) {
             return Err(FailoverError::Stack {
@@ -236,7 +236,7 @@ impl<'a> Planner<'a> {
             };
             let down = down.with(taken.out_port);
             let rule = self.rule(&reverse, followed, PortMask::EMPTY, down);
-            self.rules.push((taken.from, rule(Action::Drop)));
+            self.rules.push(taken.from, rule(Action::Drop));
             reverse.insert(0, byte(taken.in_port));
         }
     }
@@ -276,7 +276,7 @@ impl<'a> Planner<'a> {
     /// Drops the packets of a route that has no way.
     fn drop_at(&mut self, route: &Route) {
         let rule = self.rule(&route.reverse, route.followed, PortMask::EMPTY, route.down);
-        self.rules.push((route.at, rule(Action::Drop)));
+        self.rules.push(route.at, rule(Action::Drop));
     }
 
     /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch after it.
@@ -313,7 +313,7 @@ impl<'a> Planner<'a> {
             };
             let rule = self.rule(&reverse, followed, up, down);
             let action = Action::Forward { route: out, write };
-            self.rules.push((arc.from, rule(action)));
+            self.rules.push(arc.from, rule(action));
             if source_routes {
                 break;
             }

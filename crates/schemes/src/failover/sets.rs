@@ -31,7 +31,7 @@ struct Planner<'a> {
     /// Packets with a set that arrive at a switch, in the order of discovery.
     arrivals: Vec<(SwitchId, usize)>,
     known: BTreeSet<(SwitchId, usize)>,
-    rules: Vec<Placed>,
+    rules: Placed,
     longest: usize,
 }
 
@@ -39,7 +39,7 @@ struct Planner<'a> {
 pub(super) fn plan(
     network: &Network<'_>,
     destination: &Destination,
-) -> Result<Vec<Placed>, FailoverError> {
+) -> Result<Placed, FailoverError> {
     let mut planner = Planner {
         network,
         code: destination.code,
@@ -47,7 +47,7 @@ pub(super) fn plan(
         sets: IndexMap::default(),
         arrivals: Vec::new(),
         known: BTreeSet::new(),
-        rules: Vec::new(),
+        rules: Placed::default(),
         longest: 0,
     };
     let nothing = planner.set(Failures::default());
@@ -82,7 +82,7 @@ impl Planner<'_> {
         if let Some(at) = self.sets.get_index_of(&failures) {
             return at;
         }
-        let hops = self.ways.hops(&failures, None).to_vec();
+        let hops = self.ways.hops(&failures).to_vec();
         let next = vec![None; hops.len()];
         self.sets.insert_full(failures, Set { hops, next }).0
     }
@@ -161,7 +161,7 @@ impl Planner<'_> {
             ports,
             ..Rule::to(self.code, action)
         };
-        self.rules.push((switch, rule));
+        self.rules.push(switch, rule);
     }
 
     /// The ports of the way on: the first, or all of them with source routes.

@@ -28,7 +28,6 @@ pub struct TreeSet {
     /// Whether they carry the number of their tree; else the port they come in by tells it.
     marked: bool,
     options: FailoverOptions,
-    links: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -88,14 +87,12 @@ impl TreeSet {
             default_tree: options.default_tree,
             marked: options.default_tree || options.mark_trees,
             options: options.clone(),
-            links: topology.links().len(),
         })
     }
 
     /// Given edge-disjoint trees, each as a list of arcs in either direction.
     #[cfg(test)]
     pub(super) fn of_edges(
-        topology: &Topology,
         fabric: &Fabric,
         trees: &[Vec<ArcId>],
         options: &FailoverOptions,
@@ -113,7 +110,6 @@ impl TreeSet {
             default_tree: options.default_tree,
             marked: options.default_tree || options.mark_trees,
             options: options.clone(),
-            links: topology.links().len(),
         }
     }
 
@@ -125,16 +121,16 @@ impl TreeSet {
 
     /// The rules of all switches for a destination at `home`.
     #[must_use]
-    pub(super) fn rules(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Vec<Placed> {
+    pub(super) fn rules(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Placed {
         let mut toward = self.toward(fabric, code, home);
         if self.default_tree {
             let code = u64::from(code);
-            let next = shortest_tree(fabric, self.links, home, &self.options, code);
+            let next = shortest_tree(fabric, home, &self.options, code);
             toward.hops.push(tree_hops(fabric, &next, home));
             toward.next.push(next);
         }
         let starts = self.starts(u64::from(code));
-        let mut rules = Vec::new();
+        let mut rules = Placed::default();
         for switch in fabric.switch_ids().filter(|&s| s != home) {
             toward.rules_of(fabric, switch, code, self.marked, starts, &mut rules);
         }
@@ -149,14 +145,14 @@ impl TreeSet {
         home: SwitchId,
         next: Vec<Vec<Option<ArcId>>>,
         default: Option<Vec<Option<ArcId>>>,
-    ) -> Vec<Placed> {
+    ) -> Placed {
         let mut toward = Toward::of_arcs(fabric, home, next);
         let marked = default.is_some();
         if let Some(next) = default {
             toward.hops.push(tree_hops(fabric, &next, home));
             toward.next.push(next);
         }
-        let mut rules = Vec::new();
+        let mut rules = Placed::default();
         for switch in fabric.switch_ids().filter(|&s| s != home) {
             toward.rules_of(fabric, switch, code, marked, 0, &mut rules);
         }
@@ -198,14 +194,13 @@ impl TreeSet {
 /// A shortest-path tree toward a switch; `stream` tells those of its destinations apart.
 pub(super) fn shortest_tree(
     fabric: &Fabric,
-    links: usize,
     home: SwitchId,
     options: &FailoverOptions,
     stream: u64,
 ) -> Vec<Option<ArcId>> {
-    let mut ways = Ways::new(fabric, links, vec![home], options, stream);
+    let mut ways = Ways::new(fabric, vec![home], options, stream);
     let nothing = Failures::default();
-    let hops = ways.hops(&nothing, None).to_vec();
+    let hops = ways.hops(&nothing).to_vec();
     let switches = fabric.switch_ids();
     switches
         .map(|at| ways.step(at, &nothing, &hops, None))
@@ -343,7 +338,7 @@ impl Toward {
         code: u32,
         marked: bool,
         start: usize,
-        rules: &mut Vec<Placed>,
+        rules: &mut Placed,
     ) {
         if marked {
             // The header tells the tree: 1 to `count`, then the default tree if there is one; 0 on packets from hosts.
@@ -447,7 +442,7 @@ impl Toward {
         (origin, tree): (Origin, Option<u8>),
         order: &[usize],
         marked: bool,
-        rules: &mut Vec<Placed>,
+        rules: &mut Placed,
     ) {
         let mut failed = 0u32;
         for &candidate in order {
@@ -481,7 +476,7 @@ impl Toward {
                     },
                 )
             };
-            rules.push((switch, rule));
+            rules.push(switch, rule);
             failed |= bit;
         }
     }

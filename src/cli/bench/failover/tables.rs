@@ -2,7 +2,7 @@
 
 use super::super::super::terminal;
 use crate::measure::failover::{
-    FailureFigure, ProofFigure, SchemeState, StateFigure, SwitchFailureFigure,
+    FailureFigure, LossFigure, ProofFigure, SchemeState, StateFigure, SwitchFailureFigure,
 };
 
 pub(super) fn state_table(figures: &[StateFigure]) -> String {
@@ -161,4 +161,32 @@ pub(super) fn proof_table(figures: &[ProofFigure]) -> String {
     ];
     let rows: Vec<_> = figures.iter().map(row).collect();
     terminal::table(&header, &[1, 2, 3, 4, 6, 7, 8, 9], &rows)
+}
+
+/// What part of all flows is lost under failures of links.
+pub(super) fn loss_table(figures: &[LossFigure]) -> String {
+    let optional =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}"));
+    let row = |f: &LossFigure| {
+        vec![
+            f.topology.to_owned(),
+            f.subject.clone(),
+            f.failures.to_string(),
+            format!("{} of {}", f.sets_with_losses, f.sets),
+            format!("{:.1e}", f.lost),
+            optional(f.lost_error),
+            optional(f.lost_by_4_2),
+        ]
+    };
+    let header = [
+        "topology",
+        "scheme",
+        "failed",
+        "sets with losses",
+        "lost",
+        "+-",
+        "by (4.2)",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[2, 3, 4, 5, 6], &rows)
 }

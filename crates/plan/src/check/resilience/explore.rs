@@ -72,7 +72,7 @@ pub(super) struct Judge<'w> {
 
 impl<'w> Judge<'w> {
     pub(super) fn new(world: &'w World<'w>, destination: usize, homes: &[SwitchId]) -> Self {
-        let mut search = HopSearch::new(&world.fabric, world.topology.links().len());
+        let mut search = HopSearch::new(&world.fabric);
         let hops = search.search(&world.fabric, homes, &[], &[], None).to_vec();
         Self {
             world,

@@ -11,6 +11,7 @@
 
 mod explore;
 mod hop;
+mod losses;
 pub(super) mod lossless;
 mod pairs;
 mod rules;
@@ -28,6 +29,7 @@ use topology::{ArcId, SwitchId, Topology};
 use super::failures::{FailureReport, Sample};
 use crate::failover::{Element, Failover};
 use hop::Hop;
+pub use losses::Losses;
 use lossless::Tags;
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};

@@ -49,7 +49,7 @@ pub struct TableWalk {
 
 /// Failover tables, ready to be walked again and again.
 pub struct Survey<'a> {
-    world: World<'a>,
+    pub(super) world: World<'a>,
 }
 
 impl<'a> Survey<'a> {

@@ -189,3 +189,52 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         );
     }
 }
+
+#[test]
+fn losses_of_all_flows_are_those_of_each() {
+    let topology = Topology::from_json(RING).unwrap();
+    for (element, t) in [("link", 0), ("link", 1), ("switch", 1)] {
+        let options = FailoverOptions {
+            resilience: t,
+            protect: named(element),
+            ..FailoverOptions::new(FailoverScheme::Plinko)
+        };
+        let failover = failover(&topology, &options).unwrap();
+        let survey = Survey::new(&topology, &failover);
+        let world = &survey.world;
+        let sets = subsets(&world.elements, 3);
+        let mut flows = Vec::new();
+        for destination in 0..survey.destinations() {
+            let homes = world.destination(destination).homes(&topology);
+            for &source in world.sources.iter().filter(|at| !homes.contains(at)) {
+                let flow = Flow {
+                    source,
+                    destination,
+                };
+                let hosts = world.fabric.attachments(source).len();
+                flows.extend(std::iter::repeat_n(flow, hosts));
+            }
+        }
+        assert_eq!(survey.flows(), flows.len() as u64);
+        for (set, found) in sets.iter().zip(survey.losses(&sets)) {
+            let outcomes = survey.outcomes(set, &flows);
+            let lost = |way: bool| {
+                let lost = outcomes.iter().filter(|flow| flow.way.is_none());
+                lost.filter(|flow| flow.fewest.is_some() == way).count() as u64
+            };
+            let expected = Losses {
+                avoidable: lost(true),
+                cut_off: lost(false),
+            };
+            assert_eq!(found, expected, "{element} t = {t}: {set:?}");
+        }
+        let outcomes = survey.outcomes(&[], &flows);
+        let hops: usize = outcomes
+            .iter()
+            .flat_map(|flow| &flow.way)
+            .map(Vec::len)
+            .sum();
+        let mean = hops as f64 / flows.len() as f64;
+        assert!((survey.mean_hops() - mean).abs() < 1e-9);
+    }
+}

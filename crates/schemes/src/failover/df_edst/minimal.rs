@@ -55,7 +55,7 @@ impl Channels {
     pub(super) fn minimal(&self, fabric: &Fabric, code: u32, home: SwitchId) -> Option<Minimal> {
         let options = &self.options;
         options.default_tree.then(|| {
-            let next = shortest_tree(fabric, self.links, home, options, u64::from(code));
+            let next = shortest_tree(fabric, home, options, u64::from(code));
             Minimal::new(fabric, next)
         })
     }

@@ -17,7 +17,7 @@ use plan::failover::{
 };
 use rand::seq::IndexedRandom;
 use rayon::prelude::*;
-use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
+use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 pub use transitions::{TransitionKind, TreeOrder};
 
@@ -124,8 +124,6 @@ struct Channel {
 pub(super) struct Channels {
     channels: Vec<Channel>,
     options: FailoverOptions,
-    /// How many links the topology has.
-    links: usize,
 }
 
 /// The trees of a channel toward one destination.
@@ -151,11 +149,7 @@ impl Channels {
     ///
     /// # Errors
     /// [`FailoverError`] if the topology has fewer, or they cannot guarantee the resilience.
-    pub(super) fn find(
-        topology: &Topology,
-        fabric: &Fabric,
-        options: &FailoverOptions,
-    ) -> Result<Self, FailoverError> {
+    pub(super) fn find(fabric: &Fabric, options: &FailoverOptions) -> Result<Self, FailoverError> {
         let (arcs, ends) = edges(fabric);
         let nodes = fabric.switch_count();
         let found = most_trees(nodes, &ends);
@@ -201,7 +195,6 @@ impl Channels {
         Ok(Self {
             channels: numbers.par_iter().map(channel).collect(),
             options: options.clone(),
-            links: topology.links().len(),
         })
     }
 
@@ -278,7 +271,7 @@ impl Channels {
         destination: &Destination,
         codes: Ternary,
         home: SwitchId,
-    ) -> Vec<Placed> {
+    ) -> Placed {
         let toward: Vec<Toward> = self
             .channels
             .iter()
@@ -287,7 +280,7 @@ impl Channels {
         let least = fabric.distances(home);
         let minimal = self.minimal(fabric, destination.code, home);
         let mut rng = draw(self.options.seed, u64::from(destination.code));
-        let mut rules = Vec::new();
+        let mut rules = Placed::default();
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {
             let from_hosts = !fabric.attachments(switch).is_empty();
             let passed = minimal
@@ -357,11 +350,11 @@ impl Channels {
         toward: &[Toward],
         switch: SwitchId,
         (key, start, minimal): (Key, Start, Option<&Minimal>),
-        rules: &mut Vec<Placed>,
+        rules: &mut Placed,
     ) {
         let mut order = self.order_of_host(toward, start, switch);
         if let Some(out) = minimal.and_then(|ways| ways.next[switch.index()]) {
-            rules.push((switch, key.rule(fabric, out, self.minimal_mark())));
+            rules.push(switch, key.rule(fabric, out, self.minimal_mark()));
             // Once this link is down, so is the tree that it is in.
             let next = &toward[start.channel].next;
             order.retain(|&place| next[place][switch.index()] != Some(out));
@@ -407,7 +400,7 @@ impl Channels {
         switch: SwitchId,
         number: usize,
         codes: Ternary,
-        rules: &mut Vec<Placed>,
+        rules: &mut Placed,
     ) {
         let channel = &self.channels[number];
         let own = &toward[number];
@@ -452,13 +445,13 @@ impl Channels {
         switch: SwitchId,
         (key, channel): (Key, usize),
         order: &[usize],
-        rules: &mut Vec<Placed>,
+        rules: &mut Placed,
     ) {
         for &place in order {
             let Some(out) = toward[channel].next[place][switch.index()] else {
                 continue;
             };
-            rules.push((switch, key.rule(fabric, out, self.mark(channel, place))));
+            rules.push(switch, key.rule(fabric, out, self.mark(channel, place)));
         }
     }
 }
