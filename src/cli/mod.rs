@@ -24,6 +24,7 @@ mod measure;
 mod p4;
 mod plan;
 mod push;
+mod reproduce;
 mod simulate;
 mod status;
 mod switch;
@@ -116,6 +117,8 @@ enum Command {
     P4(p4::P4),
     /// Measure speed and memory, beside a peer where one is found.
     Bench(bench::Bench),
+    /// Compute the tables and figures of the papers, ours beside theirs: Tagger17, TaggerDraft, Stephens15, FC23.
+    Reproduce(reproduce::Reproduce),
     /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
     /// Print a completion script for your shell.
@@ -199,6 +202,7 @@ pub fn main() -> ExitCode {
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&given, &terminal),
+        Command::Reproduce(reproduce) => reproduce.run(&given, &terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(&terminal),

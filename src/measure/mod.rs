@@ -16,13 +16,17 @@ mod packets;
 mod peer;
 mod planning;
 mod ports;
+pub mod reproduce;
 mod rerouting;
 mod simulation;
+mod tagging;
 mod throughput;
 mod traffic;
 mod trees;
 
-pub use cabling::{CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases};
+pub use cabling::{
+    CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases, table_3_cabling,
+};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
@@ -42,7 +46,9 @@ pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{
     ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,
+    large_throughput_case,
 };
 pub use trees::{PaperTrees, TreeLengths};

@@ -226,6 +226,14 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright bench p4runtime --entries 100000",
         ],
     ),
+    (
+        "reproduce",
+        &[
+            "switchwright reproduce --list",
+            "switchwright reproduce Tagger17 table-algorithm-2",
+            "switchwright reproduce FC23 figure-5 --out figures",
+        ],
+    ),
     ("demo", &["switchwright demo -o out/demo"]),
     (
         "completions",

@@ -50,6 +50,7 @@ const COMMANDS: &[&str] = &[
     "p4 explain",
     "completions",
     "man",
+    "reproduce",
 ];
 
 fn run(at: &Path, line: &str) -> (Option<i32>, String) {

@@ -1,0 +1,82 @@
+//! TaggerDraft: headroom, probes of routes, and the experiments that it plans. It prints few numbers; what it states is checked.
+
+mod headroom;
+mod scenarios;
+mod statements;
+
+use super::item::{Item, Paper, Work};
+
+const SEED: &str = "nothing is drawn";
+const NETWORK: &str = "the network of the scenario";
+
+const fn scenario(
+    name: &'static str,
+    title: &'static str,
+    place: &'static str,
+    command: &'static str,
+    rows: fn() -> Vec<super::item::Row>,
+    work: Work,
+) -> Item {
+    Item {
+        paper: Paper::TaggerDraft,
+        name,
+        title,
+        topology: NETWORK,
+        sizes: "40 Gb/s",
+        seeds: SEED,
+        place,
+        command,
+        axes: None,
+        rows,
+        work,
+    }
+}
+
+/// The entries.
+pub(super) const ITEMS: &[Item] = &[
+    Item {
+        paper: Paper::TaggerDraft,
+        name: "equation-1",
+        title: "PFC headroom of a port, of a switch, and of a switch in a tree",
+        topology: "a switch of 32 ports; fat-tree for the last",
+        sizes: "40 Gb/s, 300 m, MTU 1500, 12 MB",
+        seeds: SEED,
+        place: "equation 1",
+        command: "switchwright buffers build",
+        axes: None,
+        rows: headroom::rows,
+        work: Work::Measured(headroom::measure),
+    },
+    scenario(
+        "figure-4",
+        "lossless transition between priorities",
+        "Fig. 4",
+        "switchwright simulate --scenario lossless-transition-1",
+        scenarios::transition_rows,
+        Work::Measured(scenarios::transition),
+    ),
+    scenario(
+        "figure-5",
+        "a routing loop, and three flows over a cycle of buffers",
+        "Fig. 5",
+        "switchwright simulate --scenario routing-loop --without-tags",
+        scenarios::validation_rows,
+        Work::Measured(scenarios::validation),
+    ),
+    scenario(
+        "figure-6",
+        "priorities that two classes share keep the link full",
+        "Fig. 6",
+        "switchwright simulate --scenario priority-reuse",
+        scenarios::reuse_rows,
+        Work::Measured(scenarios::reuse),
+    ),
+    scenario(
+        "section-7.5",
+        "bounced packets lossless, lossy, or not allowed",
+        "section 7.5",
+        "switchwright simulate --scenario hierarchical-space-1",
+        scenarios::spaces_rows,
+        Work::Measured(scenarios::spaces),
+    ),
+];
