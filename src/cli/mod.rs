@@ -21,6 +21,7 @@ mod emulate;
 mod entries;
 mod man;
 mod measure;
+mod measure_paths;
 mod p4;
 mod plan;
 mod push;
@@ -83,6 +84,8 @@ enum Command {
     Check(check::Check),
     /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
     Measure(measure::Measure),
+    /// Tell whether packets are rerouted: probes to the highest switches and back, by their TTL (TaggerDraft section 3.1).
+    MeasurePaths(measure_paths::MeasurePaths),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// List what the switches of a build directory hold, as a table or CSV.
@@ -185,6 +188,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(&given, &terminal),
         Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
+        Command::MeasurePaths(paths) => paths.run(&terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),

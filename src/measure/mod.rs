@@ -8,11 +8,13 @@ mod cyclic;
 pub mod failover;
 mod flattened;
 mod forwarding;
+mod lanes;
 mod large_table;
 mod links;
 mod machine;
 mod p4runtime;
 mod packets;
+mod paths;
 mod peer;
 mod planning;
 mod ports;
@@ -34,6 +36,7 @@ pub use flattened::{
     PaperPaths,
 };
 pub use forwarding::{Budget, ForwardingFigure, forward};
+pub use lanes::{LANES_CASES, LanesCase, LanesFigure, OpenSm};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
@@ -41,6 +44,7 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use packets::{
     ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
 };
+pub use paths::{FIRST_TTL, PathsFigure, ReroutedPair, measure_paths};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};

@@ -227,6 +227,10 @@ const ALL: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "measure-paths",
+        &["switchwright measure-paths build --fail leaf1-spine1"],
+    ),
+    (
         "reproduce",
         &[
             "switchwright reproduce --list",

@@ -54,7 +54,7 @@ impl Estimate {
 
 /// Six digits of a number.
 #[must_use]
-pub fn rounded(number: f64) -> f64 {
+pub(super) fn rounded(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }
 

@@ -17,7 +17,9 @@ mod tcp_bolt;
 mod verdict;
 
 pub use estimate::{Estimate, short};
-pub use item::{Better, Effort, Item, Paper, Row, Run, Said, Tolerance, Work};
+pub use item::{
+    Axes, Better, Effort, Item, ItemError, Paper, Row, Run, Said, Told, Tolerance, Value, Work,
+};
 pub use page::{page, told};
 pub use recorded::{Recorded, RecordedItem, RecordedRow};
 pub use verdict::{Counts, ItemReport, Point, RowReport, Verdict};

@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "completions",
     "man",
     "reproduce",
+    "measure-paths",
 ];
 
 fn run(at: &Path, line: &str) -> (Option<i32>, String) {

@@ -1,6 +1,7 @@
 //! TaggerDraft: headroom, probes of routes, and the experiments that it plans. It prints few numbers; what it states is checked.
 
 mod headroom;
+mod probes;
 mod scenarios;
 mod statements;
 
@@ -34,6 +35,19 @@ const fn scenario(
 
 /// The entries.
 pub(super) const ITEMS: &[Item] = &[
+    Item {
+        paper: Paper::TaggerDraft,
+        name: "table-1",
+        title: "how often packets are rerouted: probabilities from the draft's counts, and what its probes see",
+        topology: "data centers of a provider; probes: fat-tree, k = 4",
+        sizes: "a week of some 10^10 measurements a day; probes: 64 measurements",
+        seeds: SEED,
+        place: "Table 1",
+        command: "switchwright measure-paths build --fail p1a1-p1e1",
+        axes: None,
+        rows: probes::rows,
+        work: Work::Measured(probes::measure),
+    },
     Item {
         paper: Paper::TaggerDraft,
         name: "equation-1",

@@ -539,11 +539,9 @@ pub(super) fn rand_carried_egft_rows() -> Vec<Row> {
 /// Ours.
 pub(super) fn rand_carried_egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
-    let grounds: &[(&str, u32, u8)] = run.effort.pick(
-        &[("1024 hosts, B1", 1024, 1)],
-        &[("1024 hosts, B1", 1024, 1), ("2048 hosts, B2", 2048, 2)],
-    );
-    for &(name, hosts, oversubscription) in grounds {
+    let grounds = [("1024 hosts, B1", 1024, 1), ("2048 hosts, B2", 2048, 2)];
+    let computed = run.effort.pick(1, grounds.len());
+    for (name, hosts, oversubscription) in grounds.into_iter().take(computed) {
         let topology = Shape::Egft.topology_at(hosts, oversubscription).told()?;
         let variants = [
             ("Rand 0-R", RAND.options()),
