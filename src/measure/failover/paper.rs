@@ -62,10 +62,10 @@ pub const RATIOS: &[RatioCell] = &[
 /// Whether two cores and a few gigabytes compute a cell in hours.
 #[must_use]
 pub const fn within_reach(cell: &RatioCell) -> bool {
-    match (cell.1, cell.2) {
-        (..=1024, _) | (2048, ..=4) | (4096, ..=2) | (8192, ..=1) => true,
-        _ => false,
-    }
+    matches!(
+        (cell.1, cell.2),
+        (..=1024, _) | (2048, ..=4) | (4096, ..=2) | (8192, ..=1)
+    )
 }
 
 /// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and

@@ -11,7 +11,7 @@ use topology::Topology;
 use super::super::machine::{peak_memory, reset_peak_memory, timed};
 use super::super::planning::MeasureError;
 use super::paper::RatioCell;
-use super::{Shape, tables};
+use super::tables;
 
 /// What one table of Plinko takes, before and after compression.
 #[derive(Clone, Debug, Serialize)]

@@ -82,11 +82,20 @@ fn arriving_tags(tables: &Tables) -> Vec<BTreeMap<PortId, BTreeSet<Tag>>> {
     let topology = &tables.topology;
     let mut arriving = vec![BTreeMap::<PortId, BTreeSet<Tag>>::new(); topology.switches().len()];
     let mut ahead: Vec<(SwitchId, PortId, Tag)> = Vec::new();
+    // Rules of failover tables may give packets from hosts any channel.
+    let begun: BTreeSet<Tag> = match tables.failover {
+        Some(_) => tables.tagging.priorities.keys().copied().collect(),
+        None => tables
+            .tagging
+            .classes
+            .iter()
+            .map(|class| class.initial)
+            .collect(),
+    };
     for switch in topology.switch_ids() {
         for (port, peer) in topology.peers(switch) {
             if matches!(peer.end.node, NodeId::Host(_)) {
-                let begun = tables.tagging.classes.iter();
-                ahead.extend(begun.map(|class| (switch, port, class.initial)));
+                ahead.extend(begun.iter().map(|&tag| (switch, port, tag)));
             }
         }
     }

@@ -16,7 +16,7 @@ use quantities::PortId;
 use topology::{ArcId, Fabric, SwitchId};
 
 use super::paths::{Failures, Ways};
-use super::{FailoverError, FailoverScheme, Network, PathPolicy, Placed};
+use super::{FailoverError, FailoverScheme, Network, Placed};
 
 /// A route that packets turn onto at a switch.
 #[derive(Clone)]

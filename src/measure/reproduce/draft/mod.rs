@@ -5,7 +5,7 @@ mod probes;
 mod scenarios;
 mod statements;
 
-use super::item::{Item, Paper, Work};
+use super::item::{Axes, Item, Paper, Work};
 
 const SEED: &str = "nothing is drawn";
 const NETWORK: &str = "the network of the scenario";
@@ -76,6 +76,30 @@ pub(super) const ITEMS: &[Item] = &[
         "switchwright simulate --scenario routing-loop --without-tags",
         scenarios::validation_rows,
         Work::Measured(scenarios::validation),
+    ),
+    Item {
+        paper: Paper::TaggerDraft,
+        name: "section-7.3.1",
+        title: "priorities and rules of fat-trees, BCubes and Jellyfish",
+        topology: "fat-tree, BCube, Jellyfish",
+        sizes: "to 1000 switches",
+        seeds: "topology: 1",
+        place: "section 7.3.1",
+        command: "switchwright bench tags",
+        axes: Some(Axes {
+            x: ("switches", true),
+            y: ("rules of the switch with most", true),
+        }),
+        rows: scenarios::resources_rows,
+        work: Work::Measured(scenarios::resources),
+    },
+    scenario(
+        "section-7.3.2",
+        "what tags cost at every hop",
+        "section 7.3.2",
+        "switchwright simulate --scenario tag-at-every-hop",
+        scenarios::overhead_rows,
+        Work::Measured(scenarios::overhead),
     ),
     scenario(
         "figure-6",

@@ -1,8 +1,9 @@
 //! The experiments of TaggerDraft section 7, in virtual time.
 
-use super::super::item::{ItemError, Row, Run, Value};
+use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::super::scenes::{Play, at_end, play};
 use super::statements;
+use crate::measure::tagging_cases;
 
 const WITHOUT: Play = Play {
     without_tags: true,
@@ -81,6 +82,66 @@ pub(super) fn validation(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
 /// A scenario without tags and with them.
 fn both(name: &str) -> Result<[netsim::simulate::SimulationReport; 2], ItemError> {
     Ok([play(name, WITHOUT)?, play(name, Play::default())?])
+}
+
+const CARRIED: &str = "throughput over six tagged hops, over that without tags";
+const TOOK: &str = "time of a message over six tagged hops, over that without tags";
+
+/// Section 7.3.2, which expects a small overhead.
+pub(super) fn overhead_rows() -> Vec<Row> {
+    [CARRIED, TOOK]
+        .map(|name| Row::new("part", name, Said::Number(1.0)).within(Tolerance::Part(0.01)))
+        .to_vec()
+}
+
+/// The scenario, twice.
+pub(super) fn overhead(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+    let [plain, tagged] = both("tag-at-every-hop")?;
+    let message = |report: &netsim::simulate::SimulationReport| {
+        let mut flows = report.flows.iter();
+        flows
+            .find(|flow| flow.name == "message")
+            .and_then(|flow| flow.completed_us)
+    };
+    let mut values = vec![Value::of(
+        CARRIED,
+        at_end(&tagged, "large") / at_end(&plain, "large"),
+    )];
+    if let (Some(plain), Some(tagged)) = (message(&plain), message(&tagged)) {
+        values.push(Value::of(TOOK, tagged / plain));
+    }
+    Ok(values)
+}
+
+const PRIORITIES: &str = "at most 7 lossless priorities in all of them";
+const BOTTLENECK: &str = "at most 100 rules of port sets on a switch";
+
+/// Section 7.3.1, which expects few priorities and rules, and prints none.
+pub(super) fn resources_rows() -> Vec<Row> {
+    statements::rows(&[PRIORITIES, BOTTLENECK])
+}
+
+/// Fat-trees, BCubes and Jellyfish by size.
+pub(super) fn resources(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+    let mut values = Vec::new();
+    let (mut priorities, mut rules) = (0, 0);
+    for case in tagging_cases() {
+        let figure = case.measure().told()?;
+        let kind = case
+            .name
+            .split([' ', '('])
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        #[expect(clippy::cast_precision_loss, reason = "thousands")]
+        let (switches, most) = (figure.switches as f64, figure.rules_max as f64);
+        values.push(Value::of(format!("{}: rules", case.name), most).on(&kind, switches));
+        priorities = priorities.max(figure.priorities);
+        rules = rules.max(figure.rules_max);
+    }
+    values.push(Value::holds(PRIORITIES, priorities <= 7));
+    values.push(Value::holds(BOTTLENECK, rules <= 100));
+    Ok(values)
 }
 
 const REUSE: &[&str] = &[
