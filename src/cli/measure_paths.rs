@@ -18,15 +18,12 @@ use crate::measure::{PathsFigure, measure_paths};
 pub(super) struct MeasurePaths {
     /// The build directory; its topology has layers, and its plan no failover tables.
     directory: String,
-    /// A link that fails after half of every measurement's probes, as `s1-s2`. Repeatable.
+    /// A link that fails after half of every measurement's probes, as `s1-s2`; the switches at it react, no others. Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
     /// Probes of a measurement, each a flow of its own; one measurement for every host and switch of the highest layer.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     probes: u16,
-    /// All switches know of the failure at once; without it only those at the failed links do.
-    #[arg(long, requires = "fail")]
-    converged: bool,
 }
 
 #[derive(Serialize)]
@@ -49,14 +46,11 @@ impl MeasurePaths {
         }
         let link = |name: &String| topology.link_named(name).input(format!("--fail {name}"));
         let failed = self.fail.iter().map(link).collect::<Result<Vec<_>, _>>()?;
-        let reroute = if self.converged {
-            Reroute::Converged
-        } else {
-            Reroute::Local
-        };
         let mut after = self.network(terminal)?;
         if !failed.is_empty() {
-            after = after.after_failures(&failed, reroute).map_err(refuse)?;
+            after = after
+                .after_failures(&failed, Reroute::Local)
+                .map_err(refuse)?;
         }
         let bar = terminal.progress("sending probes");
         let figure = measure_paths(&mut before, &mut after, self.probes).map_err(refuse);

@@ -54,13 +54,17 @@ pub(super) fn measure(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
 }
 
 /// What headroom the switches of a fat-tree need if no port keeps any for priorities that cannot come in there, over what all ports
-/// and priorities need: of the switch that needs most.
+/// and priorities need: of all switches together.
 fn part_in_a_tree() -> Result<f64, ItemError> {
     let cables = Cables::default();
     let topology = FatTree { k: 4, cables }.generate().told()?;
     let tables = tagger(&topology, &TaggerOptions::default()).told()?;
     let plan = check(tables, &Options::default()).told()?;
-    let needed = plan.headroom_needed();
-    let parts = needed.iter().map(plan::HeadroomNeeded::part);
-    Ok(parts.fold(0.0, f64::max))
+    let switches = plan.headroom_needed();
+    let sum = |read: fn(&plan::HeadroomNeeded) -> Bytes| {
+        #[expect(clippy::cast_precision_loss, reason = "megabytes")]
+        let sum = switches.iter().map(|own| read(own).get()).sum::<u64>() as f64;
+        sum
+    };
+    Ok(sum(|own| own.needed) / sum(|own| own.all))
 }

@@ -225,7 +225,7 @@ pub(super) fn cycles(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let sum = |kind| {
         let own = figures
             .iter()
-            .filter(|figure| figure.kind == kind && figure.switches % 6 == 0);
+            .filter(|figure| figure.kind == kind && figure.switches.is_multiple_of(6));
         own.map(|figure| figure.cyclic[0]).sum::<f64>()
     };
     let [jellyfish, xpander] = ExpanderKind::ALL.map(sum);
