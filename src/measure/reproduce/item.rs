@@ -264,6 +264,24 @@ impl Value {
     }
 }
 
+/// The values of several runs, one after the other, as means by name.
+#[must_use]
+pub(super) fn averaged(runs: &[Vec<Value>]) -> Vec<Value> {
+    let first = runs.first().map(Vec::as_slice).unwrap_or_default();
+    let mean = |value: &Value| {
+        let own = runs
+            .iter()
+            .flatten()
+            .filter(|other| other.name == value.name);
+        let means: Vec<f64> = own.map(|other| other.estimate.mean).collect();
+        Value {
+            estimate: Estimate::of(&means),
+            ..value.clone()
+        }
+    };
+    first.iter().map(mean).collect()
+}
+
 /// What the work of an entry is given.
 #[derive(Debug)]
 pub struct Run<'a> {

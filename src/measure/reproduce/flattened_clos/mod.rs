@@ -92,7 +92,11 @@ pub(super) const ITEMS: &[Item] = &[
         "figure-7",
         "throughput beside trees and Clos, 32-port switches",
         "Figure 7",
-        (FC_32, "50 switches, full: 500", "topology and traffic: 1"),
+        (
+            FC_32,
+            "50 switches, full: 500",
+            "topology and traffic: quick 1 and 2, full 1 to 5 (500 switches: 1)",
+        ),
         "switchwright bench flattened-clos --table 3 --only \"50 x\"",
         Some(CARRIED),
         (throughput::figure_7_rows, throughput::figure_7),
