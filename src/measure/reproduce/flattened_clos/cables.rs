@@ -13,14 +13,143 @@ const QUANTITIES: [&str; 4] = [
     "cost at its fiber, million",
 ];
 
-/// FC23's columns for Clos networks: nobody has said how they were sized.
-const CLOS: [&str; 5] = [
+/// FC23's columns for Clos networks: hosts in all, FC23's hosts of a switch; of the Clos hosts of a leaf, switches, copper and fiber in km, transceivers, cost in
+/// millions, bisection bandwidth; and bisection bandwidth of the Flattened Clos.
+const CLOS: [(u32, u16, [f64; 7], f64); 18] = [
+    (
+        2400,
+        8,
+        [16.0, 406.0, 4.8, 40.6, 10560.0, 29.76, 1280.0],
+        1292.0,
+    ),
+    (
+        2400,
+        12,
+        [22.0, 220.0, 4.8, 15.2, 4480.0, 15.71, 560.0],
+        684.0,
+    ),
+    (
+        2400,
+        16,
+        [25.0, 166.0, 4.8, 8.7, 2688.0, 11.62, 336.0],
+        396.0,
+    ),
+    (
+        4800,
+        8,
+        [16.0, 860.0, 9.6, 107.7, 19456.0, 61.52, 2432.0],
+        2526.0,
+    ),
+    (
+        4800,
+        12,
+        [21.0, 482.0, 9.6, 48.7, 10560.0, 34.7, 1320.0],
+        1358.0,
+    ),
+    (
+        4800,
+        16,
+        [25.0, 332.0, 9.6, 22.9, 5376.0, 23.23, 672.0],
+        772.0,
+    ),
+    (
+        7200,
+        8,
+        [16.0, 1170.0, 14.4, 201.5, 29696.0, 85.45, 3712.0],
+        3786.0,
+    ),
+    (
+        7200,
+        12,
+        [21.0, 761.0, 14.4, 88.4, 15488.0, 54.13, 1936.0],
+        2018.0,
+    ),
+    (
+        7200,
+        16,
+        [25.0, 526.0, 14.4, 40.6, 8046.0, 36.5, 1008.0],
+        1156.0,
+    ),
+    (
+        24000,
+        8,
+        [16.0, 5500.0, 101.3, 1393.5, 97008.0, 383.53, 12288.0],
+        12716.0,
+    ),
+    (
+        24000,
+        12,
+        [22.0, 2885.0, 71.6, 493.8, 44298.0, 199.58, 6400.0],
+        6788.0,
+    ),
+    (
+        24000,
+        16,
+        [25.0, 2052.0, 62.3, 268.8, 26880.0, 140.7, 3584.0],
+        3826.0,
+    ),
+    (
+        48000,
+        8,
+        [16.0, 12152.0, 227.0, 5065.5, 192512.0, 850.55, 24576.0],
+        25614.0,
+    ),
+    (
+        48000,
+        12,
+        [21.0, 6691.0, 156.4, 2071.1, 100958.0, 465.72, 12672.0],
+        13612.0,
+    ),
+    (
+        48000,
+        16,
+        [25.0, 4104.0, 124.7, 940.8, 53760.0, 282.75, 7168.0],
+        7674.0,
+    ),
+    (
+        72000,
+        8,
+        [16.0, 21300.0, 406.1, 11090.5, 288768.0, 1471.83, 36864.0],
+        38638.0,
+    ),
+    (
+        72000,
+        12,
+        [21.0, 10018.0, 234.1, 4480.7, 151360.0, 702.92, 19712.0],
+        20626.0,
+    ),
+    (
+        72000,
+        16,
+        [25.0, 6828.0, 201.3, 2021.8, 80640.0, 468.66, 10752.0],
+        11714.0,
+    ),
+];
+const CLOS_QUANTITIES: [&str; 7] = [
+    "hosts of a leaf",
     "switches",
-    "copper and fiber",
+    "copper, km",
+    "fiber, km",
     "transceivers",
-    "cost",
+    "cost, million",
     "bisection bandwidth",
 ];
+const CLOS_OPEN: &str = "not computed: how FC23's Clos networks are sized and bisections are found is not said; appendix A.3's rule gives other numbers of switches";
+
+fn clos_rows() -> impl Iterator<Item = Row> {
+    CLOS.into_iter()
+        .flat_map(|(hosts, per_switch, clos, bisection)| {
+            let network = format!("{hosts} hosts, {per_switch} a switch");
+            let row =
+                |name: String, number| Row::new("Clos", name, Said::Number(number)).open(CLOS_OPEN);
+            let own = row(format!("{network}: bisection bandwidth"), bisection);
+            let quantities = CLOS_QUANTITIES.into_iter().zip(clos);
+            let clos: Vec<Row> = quantities
+                .map(|(quantity, number)| row(format!("Clos beside {network}: {quantity}"), number))
+                .collect();
+            clos.into_iter().chain([own])
+        })
+}
 
 /// Switches up to which networks are cabled quickly.
 const QUICK: u32 = 900;
@@ -92,11 +221,7 @@ pub(super) fn table_4_rows() -> Vec<Row> {
         .iter()
         .flat_map(|case| case_rows(case, case.switches() > QUICK))
         .collect();
-    rows.extend(CLOS.map(|column| {
-        let name =
-            format!("Clos: {column} (the paper does not say how its Clos networks are sized)");
-        Row::new("Clos", name, Said::NotLegible)
-    }));
+    rows.extend(clos_rows());
     rows
 }
 
