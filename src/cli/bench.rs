@@ -3,10 +3,12 @@
 mod df;
 pub(super) mod failover;
 mod flattened;
+mod lanes;
 mod p4runtime;
 mod ports;
 mod programs;
 mod simulate;
+mod tagging;
 
 use clap::{Args, ValueEnum};
 use files::Scratch;
@@ -99,6 +101,11 @@ enum Area {
     Failover,
     /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
     Df,
+    /// Routings in virtual lanes: DFSSSP, LASH, Up*/Down*; the peer is OpenSM's DFSSSP on a network that ibsim simulates.
+    Lanes,
+    /// Lossless priorities and rules of fat-trees, BCubes and Jellyfish by size (TaggerDraft section 7.3.1), and tags of Tagger17's greedy
+    /// algorithm with whether a table can hold them.
+    Tags,
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
     /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
     FlattenedClos,
@@ -107,10 +114,12 @@ enum Area {
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
-        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate};
+        use Area::{
+            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
+        };
         let areas: &[Self] = match option {
-            "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
-            "only" => &[Plan, P4, Failover, Df, FlattenedClos],
+            "no_peer" => &[Plan, P4, Ports, P4runtime, Failover, Lanes],
+            "only" => &[Plan, P4, Failover, Df, Tags, Lanes, FlattenedClos],
             "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
             | "plot" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
@@ -160,6 +169,8 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
+            Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
+            Area::Tags => tagging::run(self.only.as_deref(), terminal),
             Area::FlattenedClos if self.figure.is_some() => {
                 if let Some(only) = self.only {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));

@@ -21,9 +21,11 @@ mod emulate;
 mod entries;
 mod man;
 mod measure;
+mod measure_paths;
 mod p4;
 mod plan;
 mod push;
+mod reproduce;
 mod simulate;
 mod status;
 mod switch;
@@ -82,6 +84,8 @@ enum Command {
     Check(check::Check),
     /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
     Measure(measure::Measure),
+    /// Tell whether packets are rerouted: probes to the highest switches and back, by their TTL (TaggerDraft section 3.1).
+    MeasurePaths(measure_paths::MeasurePaths),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// List what the switches of a build directory hold, as a table or CSV.
@@ -116,6 +120,8 @@ enum Command {
     P4(p4::P4),
     /// Measure speed and memory, beside a peer where one is found.
     Bench(bench::Bench),
+    /// Compute the tables and figures of the papers, ours beside theirs: Tagger17, TaggerDraft, Stephens15, FC23.
+    Reproduce(reproduce::Reproduce),
     /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
     /// Print a completion script for your shell.
@@ -182,6 +188,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(&given, &terminal),
         Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
+        Command::MeasurePaths(paths) => paths.run(&terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),
@@ -199,6 +206,7 @@ pub fn main() -> ExitCode {
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&given, &terminal),
+        Command::Reproduce(reproduce) => reproduce.run(&given, &terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(&terminal),

@@ -1,5 +1,6 @@
 //! `switchwright plan`: tables for a topology, proven before they are written.
 
+mod lanes;
 mod own;
 mod transitions;
 
@@ -36,6 +37,9 @@ pub(super) const ROUTES: &[&str] = &[
     "all",
     "bcube",
     "bcube-rotations",
+    "up-down-any",
+    "lash",
+    "dfsssp",
 ];
 
 /// Arguments of `switchwright plan`.
@@ -125,6 +129,8 @@ enum PathsName {
     /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15
     /// section 4.5.3).
     Common,
+    /// The most common way that avoids the failures, else a random shortest path: just what Stephens15 section 4.5.3 has.
+    CommonOnly,
 }
 
 /// How packets of failover schemes are kept lossless.
@@ -227,6 +233,7 @@ impl FailoverArgs {
                 Some(PathsName::RandomShortest) => PathPolicy::RandomShortest,
                 Some(PathsName::FirstShortest) => PathPolicy::FirstShortest,
                 Some(PathsName::Common) => PathPolicy::Common,
+                Some(PathsName::CommonOnly) => PathPolicy::CommonOnly,
                 None if self.compress => PathPolicy::Common,
                 None => PathPolicy::RandomShortest,
             },
@@ -288,7 +295,8 @@ struct Tagging {
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     time_limit: u64,
     /// The routes that are to be lossless: shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes
-    /// [default: up-down in layered topologies, else shortest].
+    /// [default: up-down in layered topologies, else shortest]; or one way for every pair of switches in virtual lanes, which packets keep, on
+    /// any topology: up-down-any, lash, dfsssp (Domke11).
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
     /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos: how many turns other than up, then down [default there: 0].
@@ -412,6 +420,9 @@ impl Plan {
                 }
             }
             .map_err(Fault::input);
+        }
+        if let Some(tables) = self.lanes(topology, given)? {
+            return Ok(tables);
         }
         let mut options = self.options(given)?;
         let one_tag = |name, routes: &RoutePolicy| {
@@ -558,10 +569,11 @@ impl Tagging {
             },
             "bcube" => RoutePolicy::BcubeDigit,
             "bcube-rotations" => RoutePolicy::BcubeRotations,
+            lanes if lanes::named(lanes).is_some() => return Ok(None),
             path => {
                 let text = terminal::read(path).map_err(|fault| {
                     fault.help(
-                        "--routes takes shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes",
+                        "--routes takes shortest, ksp, up-down, all, bcube, bcube-rotations, up-down-any, lash, dfsssp, or a file of routes",
                     )
                 })?;
                 let routes = parse_routes(&text).input(path)?;

@@ -120,7 +120,35 @@ pub fn cabling_cases() -> Vec<CablingCase> {
     .to_vec()
 }
 
+/// The Flattened Clos of FC23's Table 3, which does not print its OCSs.
+#[must_use]
+pub const fn table_3_cabling() -> CablingCase {
+    CablingCase {
+        switches: 144,
+        hosts_per_switch: 8,
+        paper: PaperCabling {
+            ocs: 0,
+            copper_km: 2.3,
+            fiber_km: 55.5,
+            transceivers: 3456,
+            cost: 13.98,
+        },
+    }
+}
+
 impl CablingCase {
+    /// What FC23 prints.
+    #[must_use]
+    pub const fn paper(&self) -> PaperCabling {
+        self.paper
+    }
+
+    /// Switches.
+    #[must_use]
+    pub const fn switches(&self) -> u32 {
+        self.switches
+    }
+
     /// Switches, and hosts of each: `300 x 8 hosts`.
     #[must_use]
     pub fn name(&self) -> String {

@@ -264,6 +264,24 @@ impl FlattenedCase {
         self.network.name() + &eta
     }
 
+    /// What FC23 prints of its paths.
+    #[must_use]
+    pub const fn paper(&self) -> PaperPaths {
+        self.paper
+    }
+
+    /// What FC23 prints of trees, where the table has them.
+    #[must_use]
+    pub const fn paper_trees(&self) -> Option<PaperTrees> {
+        self.trees
+    }
+
+    /// Its switches.
+    #[must_use]
+    pub const fn switches(&self) -> u32 {
+        self.network.switches
+    }
+
     /// Whether its links are drawn freely.
     #[must_use]
     pub fn is_free(&self) -> bool {

@@ -8,21 +8,27 @@ mod cyclic;
 pub mod failover;
 mod flattened;
 mod forwarding;
+mod lanes;
 mod large_table;
 mod links;
 mod machine;
 mod p4runtime;
 mod packets;
+mod paths;
 mod peer;
 mod planning;
 mod ports;
+pub mod reproduce;
 mod rerouting;
 mod simulation;
+mod tagging;
 mod throughput;
 mod traffic;
 mod trees;
 
-pub use cabling::{CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases};
+pub use cabling::{
+    CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases, table_3_cabling,
+};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
@@ -30,6 +36,7 @@ pub use flattened::{
     PaperPaths,
 };
 pub use forwarding::{Budget, ForwardingFigure, forward};
+pub use lanes::{LANES_CASES, LanesCase, LanesFigure, OpenSm};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};
 pub use machine::{Machine, peak_memory, reset_peak_memory, resident_memory, timed};
@@ -37,12 +44,15 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use packets::{
     ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
 };
+pub use paths::{FIRST_TTL, PathsFigure, ReroutedPair, measure_paths};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{
     ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,
+    large_throughput_case,
 };
 pub use trees::{PaperTrees, TreeLengths};

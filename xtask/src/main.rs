@@ -4,6 +4,7 @@
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
+//! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
 //! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
@@ -11,6 +12,7 @@
 
 mod circles;
 mod crates;
+mod figures;
 mod references;
 mod skipped;
 mod tidy;
@@ -33,9 +35,10 @@ fn main() -> ExitCode {
                 &[("INSTA_UPDATE", "always"), ("BLESS", "1")],
             )
         }),
+        "figures" => figures::write(&root, std::env::args().nth(2).as_deref()),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, bless, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, bless, figures, fuzz, differ"
         )),
     };
     match done {

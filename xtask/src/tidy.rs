@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{circles, crates, references};
+use crate::{circles, crates, figures, references};
 
 /// The order of the rooms inside a crate. Between crates Cargo keeps it.
 struct Street {
@@ -151,6 +151,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     circles::check(&files, &mut findings);
     references::check_all(root, &rust_files(root), &mut findings)?;
+    figures::check(root, &mut findings)?;
     check_tokio(root, &mut findings)?;
     crates::check(root, &mut findings)?;
     if findings.is_empty() {

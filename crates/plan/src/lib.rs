@@ -16,7 +16,9 @@ mod tag;
 pub use budget::{Budget, PFC_FRAME, SwitchHeadroom, headroom, propagation, switch_headroom};
 pub use carrier::{Carrier, CarrierKind, TagCode};
 pub use check::checked::{CheckedPlan, Classified, RuleCounts};
-pub use check::{CheckFailure, CheckReport, Fault, PlanError, Sample, Verdict, check};
+pub use check::{
+    CheckFailure, CheckReport, Fault, HeadroomNeeded, PlanError, Sample, Verdict, check,
+};
 pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};
 pub use model::{Class, LOSSY_PRIORITY, Promise, Provenance, RuleForm, Tables, TagRule, Tagging};

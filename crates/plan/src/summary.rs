@@ -55,6 +55,8 @@ pub struct PlanSummary {
     pub headroom_port_max: Bytes,
     /// PFC headroom of the switch that needs most, for all lossless priorities of the plan, in bytes.
     pub headroom_switch_max: Bytes,
+    /// What of that can be used, on the switch where it is most: ports keep none for priorities that cannot come in there, whatever the routing.
+    pub headroom_switch_needed: Bytes,
     /// How many lossless priorities the buffer of the tightest switch affords.
     pub affordable_priorities: u64,
     /// The failover tables, where there are some; then `routes` counts pairs of a switch with hosts and a
@@ -120,6 +122,7 @@ impl CheckedPlan {
         let headroom: Vec<_> = topology.switch_ids().map(|s| self.headroom(s)).collect();
         let per_priority = headroom.iter().map(|h| h.per_priority.get()).max();
         let switch_max = per_priority.unwrap_or(0) * priorities.len() as u64;
+        let needed = self.headroom_needed().iter().map(|own| own.needed).max();
         let failover = self.failover_summary();
         let mut rules: (u64, u64, u64) = (
             counts.iter().map(|c| c.rules).sum(),
@@ -155,6 +158,7 @@ impl CheckedPlan {
                 .max()
                 .unwrap_or_default(),
             headroom_switch_max: Bytes::new(switch_max),
+            headroom_switch_needed: needed.unwrap_or_default(),
             affordable_priorities: headroom.iter().map(|h| h.affordable).min().unwrap_or(0),
             failover,
             verdict: self.report().verdict,

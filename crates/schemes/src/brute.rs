@@ -1,5 +1,7 @@
 //! Algorithms 1 and 2 of Tagger17: one tag per hop, and the greedy merging of those tags.
 
+use std::collections::BTreeMap;
+
 use plan::{NewTag, Tag};
 use topology::routes::RouteSet;
 use topology::{Arc, ArcId, Fabric, Topology};
@@ -254,6 +256,56 @@ fn relabel(
         }
     }
     Ok(levels)
+}
+
+/// What Algorithm 2 makes of routes, whether or not a table can hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GreedyCount {
+    /// Tags.
+    pub tags: usize,
+    /// Keys of its rules: tag, input port, output port.
+    pub keys: usize,
+    /// Keys with more than one new tag; with any, no switch can have these rules.
+    pub multi_valued: usize,
+}
+
+impl GreedyCount {
+    /// Whether rules say one new tag for every key, as tables must.
+    #[must_use]
+    pub const fn installable(&self) -> bool {
+        self.multi_valued == 0
+    }
+}
+
+/// Counts what Algorithm 2 makes.
+///
+/// # Errors
+/// [`SchemeError::TooManyTags`] if a route is longer than tags can count.
+pub(super) fn greedy_count(set: &RouteSet) -> Result<GreedyCount, SchemeError> {
+    let fabric = set.fabric();
+    let squares = Squares::new(fabric);
+    let graph = brute_force(set)?;
+    let tags = merge(fabric, &squares, &graph);
+    let highest = tags.iter().flatten().copied().max().unwrap_or(0);
+    let mut answers: BTreeMap<(u8, usize), (u8, bool)> = BTreeMap::new();
+    for (hop, nodes) in graph.arcs.iter().enumerate().skip(1) {
+        for &arc in nodes {
+            let tag = tags[hop][arc.index()];
+            for (place, to) in fabric.out(fabric.arc(arc).to).enumerate() {
+                let cell = squares.through(arc, place);
+                if graph.levels[hop].get(cell).is_some() {
+                    let new = tags[hop + 1][to.index()];
+                    let answer = answers.entry((tag, cell)).or_insert((new, false));
+                    answer.1 |= answer.0 != new;
+                }
+            }
+        }
+    }
+    Ok(GreedyCount {
+        tags: usize::from(highest) + 1,
+        keys: answers.len(),
+        multi_valued: answers.values().filter(|(_, several)| *several).count(),
+    })
 }
 
 /// A key with two answers.

@@ -31,6 +31,7 @@ use plan::{Carrier, Class, Promise, Provenance, Tables, Tag, TagRule, Tagging};
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, Topology};
 
+pub use brute::GreedyCount;
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
 pub use single::Search;
@@ -132,6 +133,15 @@ fn by_hops(
         _ => brute::brute_force(&set)?.levels,
     };
     tables(set.fabric(), options, &levels)
+}
+
+/// What Tagger17's Algorithm 2 makes of routes, as counts: its rules may have several new tags for one key, which no table can hold.
+///
+/// # Errors
+/// [`SchemeError`] if the routes do not suit the topology, or are longer than tags can count.
+pub fn greedy_count(topology: &Topology, routes: &RoutePolicy) -> Result<GreedyCount, SchemeError> {
+    let set = RouteSet::new(topology, routes.clone())?;
+    brute::greedy_count(&set)
 }
 
 /// Rules from the tables of every level.

@@ -231,6 +231,50 @@ fn greedy_is_refused_with_the_conflicting_key() {
     );
 }
 
+/// TaggerDraft section 3.3 has half of the headroom in trees; what is so is that ports of hosts need none for bounced packets.
+#[test]
+fn headroom_is_needed_where_priorities_can_come_in() {
+    let topology = clos(4, 2);
+    let routes = RoutePolicy::UpDown { bounces: 1 };
+    let plan = proven(&topology, Algorithm::Clos, &routes);
+    let arriving = plan.arriving();
+    for switch in topology.switch_ids() {
+        for (port, peer) in topology.peers(switch) {
+            let count = arriving[switch.index()]
+                .get(&port)
+                .map_or(0, |own| own.len());
+            let host = matches!(peer.end.node, topology::NodeId::Host(_));
+            assert_eq!(count, if host { 1 } else { 2 }, "{port} of {switch:?}");
+        }
+    }
+    for needed in plan.headroom_needed() {
+        assert!(
+            needed.needed <= needed.all && needed.part() > 0.5,
+            "{needed:?}"
+        );
+    }
+    // Without bounces one priority is all there is.
+    let routes = RoutePolicy::UpDown { bounces: 0 };
+    let plan = proven(&topology, Algorithm::SingleValued, &routes);
+    let whole = |needed: &plan::HeadroomNeeded| needed.needed == needed.all;
+    assert!(plan.headroom_needed().iter().all(whole));
+}
+
+/// Tagger17's greedy on a Clos with one bounce takes three tags, which no table can hold; on the triangle two, which one can.
+#[test]
+fn the_greedy_algorithm_is_counted_where_it_is_refused() {
+    let fat_tree = FatTree {
+        k: 4,
+        cables: Cables::default(),
+    };
+    let topology = fat_tree.generate().expect("a valid fat-tree");
+    let counted = crate::greedy_count(&topology, &RoutePolicy::UpDown { bounces: 1 }).unwrap();
+    assert!(counted.tags >= 3 && !counted.installable(), "{counted:?}");
+    let routes = RoutePolicy::AllSimple { max_switches: 3 };
+    let counted = crate::greedy_count(&three_node(), &routes).unwrap();
+    assert_eq!((counted.tags, counted.multi_valued), (2, 0));
+}
+
 #[test]
 fn structure_is_found_without_being_told() {
     // No cycle in the routes, no second tag.

@@ -8,16 +8,18 @@ use std::path::Path;
 
 use files::Scratch;
 use plan::failover::Output;
+use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
 
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
 use crate::measure::failover::{
-    FailureFigure, LossFigure, Named, ProofFigure, RATIOS, SchemeState, Sets, Shape, StateFigure,
-    SwitchFailureFigure, TreesFigure, failure_cases, failure_plots, loss_cases, loss_plots, losses,
-    proof, proof_cases, reactive_routing, regular_graph, scheme_state, state, state_plots,
-    switch_plots, trees, under_failures, under_switch_failures, variants,
+    CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
+    SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure, custom_hardware,
+    failure_cases, failure_plots, loss_cases, loss_plots, losses, proof, proof_cases,
+    reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
+    under_failures, under_switch_failures, variants, within_reach,
 };
 use crate::measure::{Machine, TreesPeer, sage_trees};
 
@@ -31,6 +33,8 @@ struct FailoverBenchReport {
     state: Vec<StateFigure>,
     /// The tables of all schemes.
     schemes: Vec<SchemeState>,
+    /// What trees take of hardware made for them.
+    custom: Vec<CustomHardware>,
     failures: Vec<FailureFigure>,
     losses: Vec<LossFigure>,
     switch_failures: Vec<SwitchFailureFigure>,
@@ -53,6 +57,13 @@ pub(in crate::cli) struct Request<'a> {
 
 /// Hosts of the topology that is put under failures, as in Stephens15.
 const HOSTS: u32 = 1024;
+/// The topologies whose tables are counted, and those with six hosts per unit of bisection bandwidth.
+const GROUNDS: [(Shape, u8); 4] = [
+    (Shape::Egft, 1),
+    (Shape::Jellyfish, 1),
+    (Shape::Egft, 6),
+    (Shape::Jellyfish, 6),
+];
 /// Switches that fail at once: Stephens15 Figure 4.2.
 const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
@@ -63,6 +74,7 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
         machine: Machine::here(),
         state: Vec::new(),
         schemes: Vec::new(),
+        custom: Vec::new(),
         failures: Vec::new(),
         losses: Vec::new(),
         switch_failures: Vec::new(),
@@ -136,30 +148,48 @@ impl Run<'_> {
     }
 
     fn state(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
-        for cell in RATIOS {
+        for cell in RATIOS.iter().filter(|cell| within_reach(cell)) {
             for (output, word) in [
                 (Output::SourceRoutes, "source-routes"),
                 (Output::HopByHop, "hop-by-hop"),
             ] {
                 let name = format!("state {} {} t{} {word}", cell.0.name(), cell.1, cell.2);
+                let shared = PathPolicy::Common;
                 report
                     .state
-                    .extend(self.one(&name, || state(cell, output))?);
+                    .extend(self.one(&name, || state(cell, output, shared))?);
+                // Just what Stephens15 has, for `--only common-only` and beside it.
+                let name = format!("{name} common-only");
+                let only = PathPolicy::CommonOnly;
+                report
+                    .state
+                    .extend(self.one(&name, || state(cell, output, only))?);
             }
         }
         Ok(())
     }
 
     fn schemes(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
-        for shape in [Shape::Egft, Shape::Jellyfish] {
+        for (shape, oversubscription) in GROUNDS {
+            let place = shape.name_at(oversubscription);
             for hosts in [512, 1024] {
-                let topology = shape.topology(hosts).map_err(Fault::input)?;
+                let topology = shape.topology_at(hosts, oversubscription);
+                let topology = topology.map_err(Fault::input)?;
                 for t in [2, 4] {
                     for (variant, options) in variants(t) {
-                        let name = format!("schemes {} {hosts} t{t} {variant}", shape.name());
+                        let name = format!("schemes {place} {hosts} t{t} {variant}");
                         let figure =
-                            self.one(&name, || scheme_state(shape, &topology, variant, &options))?;
+                            self.one(&name, || scheme_state(&place, &topology, variant, &options))?;
                         report.schemes.extend(figure);
+                    }
+                    for scheme in [FailoverScheme::Edst, FailoverScheme::Adst] {
+                        let name = format!("custom {place} {hosts} t{t} {}", scheme.name());
+                        let options = FailoverOptions {
+                            resilience: t,
+                            ..FailoverOptions::new(scheme)
+                        };
+                        let figure = self.one(&name, || custom_hardware(&topology, &options))?;
+                        report.custom.extend(figure);
                     }
                 }
             }
@@ -172,10 +202,23 @@ impl Run<'_> {
             count: self.request.sets,
             ..Sets::default()
         };
-        for case in failure_cases() {
-            let name = format!("failures {}", case.name);
-            let figures = self.one(&name, || under_failures(&case, HOSTS, &sets))?;
-            report.failures.extend(figures.into_iter().flatten());
+        for oversubscription in [1, 6] {
+            let place = if oversubscription == 1 {
+                ""
+            } else {
+                " egft-b6"
+            };
+            for case in failure_cases() {
+                let case = FailurePlan {
+                    name: format!("{}{place}", case.name),
+                    ..case
+                };
+                let name = format!("failures {}", case.name);
+                let figures = self.one(&name, || {
+                    under_failures(&case, HOSTS, oversubscription, &sets)
+                })?;
+                report.failures.extend(figures.into_iter().flatten());
+            }
         }
         let shortest = self.one("failures shortest", || reactive_routing(HOSTS, &sets))?;
         report.failures.extend(shortest.into_iter().flatten());
@@ -261,6 +304,9 @@ fn describe(report: &FailoverBenchReport) -> String {
     }
     if !report.schemes.is_empty() {
         text += &tables::scheme_table(&report.schemes);
+    }
+    if !report.custom.is_empty() {
+        text += &tables::custom_table(&report.custom);
     }
     if !report.failures.is_empty() {
         text += &failure_table(&report.failures);

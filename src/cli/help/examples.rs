@@ -226,6 +226,18 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright bench p4runtime --entries 100000",
         ],
     ),
+    (
+        "measure-paths",
+        &["switchwright measure-paths build --fail leaf1-spine1"],
+    ),
+    (
+        "reproduce",
+        &[
+            "switchwright reproduce --list",
+            "switchwright reproduce Tagger17 table-algorithm-2",
+            "switchwright reproduce FC23 figure-5 --out figures",
+        ],
+    ),
     ("demo", &["switchwright demo -o out/demo"]),
     (
         "completions",

@@ -53,13 +53,19 @@ const ROWS: &[Row] = &[
     row(Graph::Egft(1), 512, 0, false, [1, 1, 1, 1]),
     row(Graph::Egft(1), 1024, 0, false, [1, 1, 1, 1]),
     row(Graph::Egft(1), 2048, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 512, 0, true, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 1024, 0, true, [1, 1, 1, 1]),
+    row(Graph::Egft(1), 2048, 0, true, [1, 1, 1, 1]),
     row(Graph::Egft(1), 512, 1, false, [1, 1, 1, 0]),
     row(Graph::Egft(1), 1024, 1, false, [1, 0, 0, 0]),
     row(Graph::Egft(1), 2048, 1, false, [4, 7, 11, 0]),
+    row(Graph::Egft(1), 512, 1, true, [1, 1, 0, 1]),
+    row(Graph::Egft(1), 1024, 1, true, [1, 1, 1, 0]),
     row(Graph::Egft(1), 2048, 1, true, [3, 5, 0, 0]),
     row(Graph::Egft(1), 512, 2, false, [1, 1, 1, 1]),
     row(Graph::Egft(1), 1024, 2, false, [3, 5, 7, 11]),
     row(Graph::Egft(1), 2048, 2, false, [9, 16, 29, 0]),
+    row(Graph::Egft(1), 512, 2, true, [1, 1, 1, 1]),
     row(Graph::Egft(1), 1024, 2, true, [3, 4, 6, 10]),
     row(Graph::Egft(1), 2048, 2, true, [7, 12, 21, 0]),
     row(Graph::Egft(1), 512, 4, false, [2, 3, 5, 0]),
@@ -68,17 +74,41 @@ const ROWS: &[Row] = &[
     row(Graph::Egft(1), 512, 4, true, [2, 3, 4, 0]),
     row(Graph::Egft(1), 1024, 4, true, [7, 14, 25, 0]),
     row(Graph::Egft(1), 2048, 4, true, [18, 0, 0, 0]),
+    row(Graph::Egft(6), 512, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 1024, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 2048, 0, false, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 512, 0, true, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 1024, 0, true, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 2048, 0, true, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 512, 1, false, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 1024, 1, false, [1, 1, 1, 0]),
+    row(Graph::Egft(6), 2048, 1, false, [0, 10, 0, 28]),
+    row(Graph::Egft(6), 512, 1, true, [0, 1, 0, 1]),
+    row(Graph::Egft(6), 1024, 1, true, [1, 0, 1, 1]),
+    row(Graph::Egft(6), 2048, 1, true, [5, 0, 12, 0]),
+    row(Graph::Egft(6), 512, 2, false, [1, 1, 1, 1]),
     row(Graph::Egft(6), 1024, 2, false, [1, 1, 1, 1]),
     row(Graph::Egft(6), 2048, 2, false, [15, 26, 48, 89]),
+    row(Graph::Egft(6), 512, 2, true, [1, 1, 1, 1]),
+    row(Graph::Egft(6), 1024, 2, true, [1, 1, 1, 1]),
     row(Graph::Egft(6), 2048, 2, true, [10, 18, 34, 62]),
+    row(Graph::Egft(6), 512, 4, false, [1, 1, 1, 0]),
     row(Graph::Egft(6), 1024, 4, false, [9, 16, 27, 0]),
-    row(Graph::Egft(6), 1024, 4, true, [7, 13, 21, 0]),
     row(Graph::Egft(6), 2048, 4, false, [49, 0, 0, 0]),
+    row(Graph::Egft(6), 512, 4, true, [1, 1, 1, 0]),
+    row(Graph::Egft(6), 1024, 4, true, [7, 13, 21, 0]),
     row(Graph::Egft(6), 2048, 4, true, [31, 0, 108, 0]),
     row(Graph::Jellyfish, 512, 0, false, [1, 1, 1, 1]),
     row(Graph::Jellyfish, 1024, 0, false, [1, 1, 2, 2]),
     row(Graph::Jellyfish, 2048, 0, false, [2, 2, 3, 4]),
+    row(Graph::Jellyfish, 512, 0, true, [1, 1, 1, 1]),
+    row(Graph::Jellyfish, 1024, 0, true, [1, 1, 2, 2]),
+    row(Graph::Jellyfish, 2048, 0, true, [2, 2, 3, 5]),
+    row(Graph::Jellyfish, 512, 1, false, [1, 0, 0, 0]),
+    row(Graph::Jellyfish, 1024, 1, false, [0, 0, 4, 7]),
     row(Graph::Jellyfish, 2048, 1, false, [5, 7, 11, 0]),
+    row(Graph::Jellyfish, 512, 1, true, [0, 1, 2, 2]),
+    row(Graph::Jellyfish, 1024, 1, true, [0, 0, 0, 6]),
     row(Graph::Jellyfish, 2048, 1, true, [4, 6, 10, 0]),
     row(Graph::Jellyfish, 512, 2, false, [2, 3, 3, 6]),
     row(Graph::Jellyfish, 1024, 2, false, [5, 7, 12, 19]),
@@ -88,6 +118,8 @@ const ROWS: &[Row] = &[
     row(Graph::Jellyfish, 2048, 2, true, [8, 14, 0, 0]),
     row(Graph::Jellyfish, 512, 4, false, [5, 7, 12, 0]),
     row(Graph::Jellyfish, 1024, 4, false, [13, 23, 39, 0]),
+    row(Graph::Jellyfish, 2048, 4, false, [0, 0, 0, 0]),
+    row(Graph::Jellyfish, 512, 4, true, [5, 7, 12, 0]),
     row(Graph::Jellyfish, 1024, 4, true, [11, 20, 35, 0]),
     row(Graph::Jellyfish, 2048, 4, true, [23, 0, 0, 0]),
 ];
@@ -179,9 +211,50 @@ pub fn priority_cases() -> Vec<PriorityCase> {
     cells
 }
 
+/// The names of cells that the source leaves open.
+#[must_use]
+pub fn open_priority_cells() -> Vec<String> {
+    let cells = ROWS.iter().flat_map(|&row| {
+        let ways = [1, 2, 4, 8].into_iter().zip(row.channels);
+        let open = ways.filter(|(_, paper)| *paper == 0);
+        open.map(move |(ways, paper)| PriorityCase { row, ways, paper }.name())
+    });
+    cells.collect()
+}
+
 const SEED: u64 = 1;
 
 impl PriorityCase {
+    /// Hosts.
+    #[must_use]
+    pub const fn hosts(&self) -> u32 {
+        self.row.hosts
+    }
+
+    /// Failures that the ways survive.
+    #[must_use]
+    pub const fn resilience(&self) -> u8 {
+        self.row.resilience
+    }
+
+    /// Whether the ways are compression-aware.
+    #[must_use]
+    pub const fn compression_aware(&self) -> bool {
+        self.row.compression_aware
+    }
+
+    /// Routings to every switch.
+    #[must_use]
+    pub const fn ways(&self) -> u16 {
+        self.ways
+    }
+
+    /// Virtual channels in Stephens15.
+    #[must_use]
+    pub const fn paper(&self) -> u32 {
+        self.paper
+    }
+
     /// The name, such as `egft-b1 1024 t2 e1` or `jellyfish-b1 2048 t1 e2 compression-aware`.
     #[must_use]
     pub fn name(&self) -> String {

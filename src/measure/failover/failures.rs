@@ -64,6 +64,8 @@ pub struct FailureFigure {
     pub stretch_999_of_paper: Option<f64>,
     /// Aggregate max-min fair throughput of four flows a host, over hosts times line rate, averaged over sets.
     pub throughput: f64,
+    /// What every set of failures lost, as a part of its flows (Stephens15 Figure 4.3 has their distribution).
+    pub lost_of_sets: Vec<f64>,
 }
 
 /// What becomes of traffic under failures of switches.
@@ -133,20 +135,22 @@ pub fn failure_cases() -> Vec<FailurePlan> {
 const DEGREE: usize = 36;
 const BULK: usize = 4;
 
-/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts.
+/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts, and so many of them per unit of bisection
+/// bandwidth.
 ///
 /// # Errors
 /// [`MeasureError`].
 pub fn under_failures(
     case: &FailurePlan,
     hosts: u32,
+    oversubscription: u8,
     sets: &Sets,
 ) -> Result<Vec<FailureFigure>, MeasureError> {
-    let topology = Shape::Egft.topology(hosts)?;
+    let topology = Shape::Egft.topology_at(hosts, oversubscription)?;
     let failover = tables(&topology, &case.options)?;
     let mut figures =
         plan_under_failures(&case.name, &topology, &failover, sets, &Progress::default());
-    if hosts == 1024 {
+    if hosts == 1024 && oversubscription == 1 {
         let options = &case.options;
         let name = if options.scheme.by_trees() {
             options.scheme.name()
@@ -200,14 +204,21 @@ pub fn plan_under_failures(
 /// # Errors
 /// [`MeasureError`].
 pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, MeasureError> {
-    let topology = Shape::Egft.topology(hosts)?;
+    reactive_on(&Shape::Egft.topology(hosts)?, sets)
+}
+
+/// As [`reactive_routing`], on any topology.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn reactive_on(topology: &Topology, sets: &Sets) -> Result<Vec<FailureFigure>, MeasureError> {
     let options = FailoverOptions {
         resilience: 0,
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
-    let failover = tables(&topology, &options)?;
-    let survey = Survey::of(&topology, &failover, Element::Link);
-    let ground = Ground::new(&topology, &failover, sets);
+    let failover = tables(topology, &options)?;
+    let survey = Survey::of(topology, &failover, Element::Link);
+    let ground = Ground::new(topology, &failover, sets);
     let figures = ground.figures(
         "shortest paths",
         &survey,
@@ -216,7 +227,7 @@ pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, M
         |set, bundle| {
             let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
             reactive(
-                &topology,
+                topology,
                 &ground.fabric,
                 &failover,
                 &bundle.flows,
@@ -293,10 +304,12 @@ struct Tally {
     arrived: usize,
     stretch: Vec<f64>,
     throughput: Vec<f64>,
+    lost_of_sets: Vec<f64>,
 }
 
 impl Tally {
     fn count(&mut self, outcomes: &[FlowOutcome]) {
+        let before = self.lost;
         self.flows += outcomes.len();
         for outcome in outcomes {
             match (&outcome.way, outcome.fewest) {
@@ -311,6 +324,8 @@ impl Tally {
                 }
             }
         }
+        let lost = (self.lost - before) as f64;
+        self.lost_of_sets.push(lost / outcomes.len().max(1) as f64);
     }
 
     fn average_path(&self) -> f64 {
@@ -332,6 +347,7 @@ impl Tally {
             stretch_999: self.percentile(0.999),
             stretch_999_of_paper: None,
             throughput: self.throughput.iter().sum::<f64>() / self.throughput.len().max(1) as f64,
+            lost_of_sets: self.lost_of_sets.clone(),
         }
     }
 

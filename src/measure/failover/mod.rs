@@ -21,24 +21,27 @@ use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
 use super::planning::MeasureError;
 
 pub use deadlock::{
-    PriorityCase, PriorityEnd, PriorityFigure, priorities, priority_cases, priority_ends,
+    PriorityCase, PriorityEnd, PriorityFigure, open_priority_cells, priorities, priority_cases,
+    priority_ends,
 };
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{
     FailureFigure, FailurePlan, Sets, SwitchFailureFigure, failure_cases, plan_under_failures,
-    reactive_routing, under_failures, under_switch_failures,
+    reactive_on, reactive_routing, under_failures, under_switch_failures,
 };
 pub use losses::{LossFigure, loss_cases, losses};
-pub use paper::{RATIOS, RatioCell, STRETCH, StretchCell};
+pub use paper::{RATIOS, RatioCell, STRETCH, StretchCell, within_reach};
 pub use plots::{Named, failure_plots, loss_plots, state_plots, switch_plots};
 pub use proofs::{ProofCase, ProofFigure, proof, proof_cases};
-pub use state::{SchemeState, StateFigure, scheme_state, state, variants};
+pub use state::{
+    CustomHardware, SchemeState, StateFigure, custom_hardware, scheme_state, state, variants,
+};
 pub use trees::{TreesFigure, regular_graph, trees};
 
 /// Ports of Stephens15's switches.
 const PORTS: u16 = 64;
 
-/// The topologies of Stephens15's evaluation, at full bisection bandwidth.
+/// The topologies of Stephens15's evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// An extended generalized fat-tree.
@@ -57,25 +60,43 @@ impl Shape {
         }
     }
 
-    /// The topology with so many hosts.
+    /// The name with so many hosts per unit of bisection bandwidth: `egft-b6`.
+    #[must_use]
+    pub fn name_at(self, oversubscription: u8) -> String {
+        match self {
+            Self::Egft => format!("egft-b{oversubscription}"),
+            Self::Jellyfish => format!("jellyfish-b{oversubscription}"),
+        }
+    }
+
+    /// The topology with so many hosts, at full bisection bandwidth.
     ///
     /// # Errors
     /// [`MeasureError::Generate`].
     pub fn topology(self, hosts: u32) -> Result<Topology, MeasureError> {
+        self.topology_at(hosts, 1)
+    }
+
+    /// The topology with so many hosts, and so many of them per unit of bisection bandwidth.
+    ///
+    /// # Errors
+    /// [`MeasureError::Generate`].
+    pub fn topology_at(self, hosts: u32, oversubscription: u8) -> Result<Topology, MeasureError> {
         let cables = Cables::default();
+        let oversubscription = f64::from(oversubscription);
         Ok(match self {
             Self::Egft => {
                 let size = EgftSize::Hosts {
                     hosts,
                     ports: PORTS,
-                    oversubscription: 1.0,
+                    oversubscription,
                 };
                 Egft { size, cables }.generate()
             }
             Self::Jellyfish => {
                 let size = JellyfishSize::Hosts {
                     hosts,
-                    oversubscription: 1.0,
+                    oversubscription,
                 };
                 Jellyfish {
                     size,

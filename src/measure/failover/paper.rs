@@ -4,50 +4,69 @@
 use super::Shape;
 
 /// One cell of Stephens15's Tables 4.11 and 4.12: shape, hosts, t, and the compression ratios with source routes and hop
-/// by hop.
-pub type RatioCell = (Shape, u32, u8, f64, f64);
+/// by hop, where the table has it.
+pub type RatioCell = (Shape, u32, u8, f64, Option<f64>);
 
-/// Stephens15's Tables 4.11 and 4.12, as far as two cores reach.
+/// Stephens15's Tables 4.11 and 4.12.
 pub const RATIOS: &[RatioCell] = &[
-    (Shape::Egft, 512, 0, 1.00, 1.23),
-    (Shape::Egft, 512, 1, 1.23, 1.89),
-    (Shape::Egft, 512, 2, 2.40, 2.55),
-    (Shape::Egft, 512, 4, 3.28, 4.26),
-    (Shape::Egft, 1024, 0, 1.00, 1.43),
-    (Shape::Egft, 1024, 1, 1.21, 3.29),
-    (Shape::Egft, 1024, 2, 2.28, 4.05),
-    (Shape::Egft, 1024, 4, 5.36, 10.93),
-    (Shape::Egft, 2048, 0, 1.00, 2.37),
-    (Shape::Egft, 2048, 1, 1.21, 3.60),
-    (Shape::Egft, 2048, 2, 2.87, 7.01),
-    (Shape::Egft, 2048, 4, 12.82, 26.86),
-    (Shape::Egft, 512, 6, 4.63, 7.00),
-    (Shape::Egft, 1024, 6, 17.88, 24.51),
-    (Shape::Egft, 4096, 0, 1.00, 1.18),
-    (Shape::Egft, 4096, 1, 1.04, 2.33),
-    (Shape::Egft, 4096, 2, 3.09, 4.47),
-    (Shape::Egft, 8192, 0, 1.00, 1.19),
-    (Shape::Egft, 8192, 1, 1.06, 2.52),
-    (Shape::Jellyfish, 512, 0, 1.02, 1.02),
-    (Shape::Jellyfish, 512, 1, 1.02, 1.45),
-    (Shape::Jellyfish, 512, 2, 1.32, 1.95),
-    (Shape::Jellyfish, 512, 4, 2.47, 4.01),
-    (Shape::Jellyfish, 1024, 0, 1.00, 1.34),
-    (Shape::Jellyfish, 1024, 1, 1.18, 2.03),
-    (Shape::Jellyfish, 1024, 2, 1.63, 3.01),
-    (Shape::Jellyfish, 1024, 4, 4.02, 8.96),
-    (Shape::Jellyfish, 2048, 0, 1.00, 1.84),
-    (Shape::Jellyfish, 2048, 1, 1.43, 2.70),
-    (Shape::Jellyfish, 2048, 2, 2.05, 4.28),
-    (Shape::Jellyfish, 2048, 4, 5.51, 11.20),
-    (Shape::Jellyfish, 512, 6, 5.27, 9.29),
-    (Shape::Jellyfish, 1024, 6, 11.79, 22.13),
-    (Shape::Jellyfish, 4096, 0, 1.00, 2.01),
-    (Shape::Jellyfish, 4096, 1, 1.53, 3.17),
-    (Shape::Jellyfish, 4096, 2, 2.28, 4.80),
-    (Shape::Jellyfish, 8192, 0, 1.00, 2.11),
-    (Shape::Jellyfish, 8192, 1, 1.56, 3.41),
+    (Shape::Egft, 512, 0, 1.00, Some(1.23)),
+    (Shape::Egft, 512, 1, 1.23, Some(1.89)),
+    (Shape::Egft, 512, 2, 2.40, Some(2.55)),
+    (Shape::Egft, 512, 4, 3.28, Some(4.26)),
+    (Shape::Egft, 1024, 0, 1.00, Some(1.43)),
+    (Shape::Egft, 1024, 1, 1.21, Some(3.29)),
+    (Shape::Egft, 1024, 2, 2.28, Some(4.05)),
+    (Shape::Egft, 1024, 4, 5.36, Some(10.93)),
+    (Shape::Egft, 2048, 0, 1.00, Some(2.37)),
+    (Shape::Egft, 2048, 1, 1.21, Some(3.60)),
+    (Shape::Egft, 2048, 2, 2.87, Some(7.01)),
+    (Shape::Egft, 2048, 4, 12.82, Some(26.86)),
+    (Shape::Egft, 512, 6, 4.63, Some(7.00)),
+    (Shape::Egft, 1024, 6, 17.88, Some(24.51)),
+    (Shape::Egft, 2048, 6, 54.48, Some(96.47)),
+    (Shape::Egft, 4096, 0, 1.00, Some(1.18)),
+    (Shape::Egft, 4096, 1, 1.04, Some(2.33)),
+    (Shape::Egft, 4096, 2, 3.09, Some(4.47)),
+    (Shape::Egft, 4096, 4, 16.17, Some(22.53)),
+    (Shape::Egft, 4096, 6, 63.93, None),
+    (Shape::Egft, 8192, 0, 1.00, Some(1.19)),
+    (Shape::Egft, 8192, 1, 1.06, Some(2.52)),
+    (Shape::Egft, 8192, 2, 3.36, Some(5.34)),
+    (Shape::Egft, 8192, 4, 20.29, None),
+    (Shape::Jellyfish, 512, 0, 1.02, Some(1.02)),
+    (Shape::Jellyfish, 512, 1, 1.02, Some(1.45)),
+    (Shape::Jellyfish, 512, 2, 1.32, Some(1.95)),
+    (Shape::Jellyfish, 512, 4, 2.47, Some(4.01)),
+    (Shape::Jellyfish, 1024, 0, 1.00, Some(1.34)),
+    (Shape::Jellyfish, 1024, 1, 1.18, Some(2.03)),
+    (Shape::Jellyfish, 1024, 2, 1.63, Some(3.01)),
+    (Shape::Jellyfish, 1024, 4, 4.02, Some(8.96)),
+    (Shape::Jellyfish, 2048, 0, 1.00, Some(1.84)),
+    (Shape::Jellyfish, 2048, 1, 1.43, Some(2.70)),
+    (Shape::Jellyfish, 2048, 2, 2.05, Some(4.28)),
+    (Shape::Jellyfish, 2048, 4, 5.51, Some(11.20)),
+    (Shape::Jellyfish, 512, 6, 5.27, Some(9.29)),
+    (Shape::Jellyfish, 1024, 6, 11.79, Some(22.13)),
+    (Shape::Jellyfish, 2048, 6, 16.40, Some(33.20)),
+    (Shape::Jellyfish, 4096, 0, 1.00, Some(2.01)),
+    (Shape::Jellyfish, 4096, 1, 1.53, Some(3.17)),
+    (Shape::Jellyfish, 4096, 2, 2.28, Some(4.80)),
+    (Shape::Jellyfish, 4096, 4, 6.31, Some(13.57)),
+    (Shape::Jellyfish, 4096, 6, 17.58, None),
+    (Shape::Jellyfish, 8192, 0, 1.00, Some(2.11)),
+    (Shape::Jellyfish, 8192, 1, 1.56, Some(3.41)),
+    (Shape::Jellyfish, 8192, 2, 2.42, Some(5.27)),
+    (Shape::Jellyfish, 8192, 4, 6.47, None),
 ];
+
+/// Whether two cores and a few gigabytes compute a cell in hours.
+#[must_use]
+pub const fn within_reach(cell: &RatioCell) -> bool {
+    matches!(
+        (cell.1, cell.2),
+        (..=1024, _) | (2048, ..=4) | (4096, ..=2) | (8192, ..=1)
+    )
+}
 
 /// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and
 /// with correlated failures, where legible.

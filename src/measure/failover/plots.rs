@@ -192,27 +192,30 @@ pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
 pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named> {
     let mut plots = Vec::new();
     for topology in distinct(ratios.iter().map(|f| f.topology)) {
-        for output in distinct(ratios.iter().map(|f| f.output)) {
+        for (output, shared) in distinct(ratios.iter().map(|f| (f.output, f.shared_backup_ways))) {
             let own: Vec<&StateFigure> = ratios
                 .iter()
-                .filter(|f| (f.topology, f.output) == (topology, output))
+                .filter(|f| {
+                    (f.topology, f.output, f.shared_backup_ways) == (topology, output, shared)
+                })
                 .collect();
+            let ways = if shared { "" } else { "-common-only" };
             if !own.is_empty() {
                 plots.push((
-                    format!("ratio-{topology}-{output}"),
+                    format!("ratio-{topology}-{output}{ways}"),
                     ratio_plot(topology, output, &own),
                 ));
             }
         }
     }
-    for topology in distinct(schemes.iter().map(|f| f.topology)) {
+    for topology in distinct(schemes.iter().map(|f| f.topology.as_str())) {
         for t in distinct(schemes.iter().map(|f| f.t)) {
             let title = format!("{topology}: TCAM of a switch, {t}-resilient");
             let mut plot = Plot::new(&title, Axis::log("hosts"), Axis::log("Mbit"));
             let own = || {
                 schemes
                     .iter()
-                    .filter(|f| (f.topology, f.t) == (topology, t))
+                    .filter(|f| (f.topology.as_str(), f.t) == (topology, t))
             };
             for (colour, variant) in distinct(own().map(|f| f.variant.as_str()))
                 .into_iter()
@@ -240,7 +243,7 @@ fn ratio_plot(topology: &str, output: &str, figures: &[&StateFigure]) -> Plot {
         let own = || figures.iter().filter(|f| f.t == t);
         let ours = own().map(|f| (f64::from(f.hosts), f.ratio)).collect();
         let theirs = own()
-            .map(|f| (f64::from(f.hosts), f.ratio_of_paper))
+            .filter_map(|f| Some((f64::from(f.hosts), f.ratio_of_paper?)))
             .collect();
         plot.add(&format!("t = {t}"), Stroke::Solid, colour, ours);
         plot.add(

@@ -1,5 +1,7 @@
 //! State per switch: rules and TCAM bits of every scheme (Stephens15 section 4.8.1), and what compression saves.
 
+use std::collections::BTreeSet;
+
 use plan::failover::{Output, StateCounts};
 use quantities::Bytes;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
@@ -9,7 +11,7 @@ use topology::Topology;
 use super::super::machine::{peak_memory, reset_peak_memory, timed};
 use super::super::planning::MeasureError;
 use super::paper::RatioCell;
-use super::{Shape, tables};
+use super::tables;
 
 /// What one table of Plinko takes, before and after compression.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +24,8 @@ pub struct StateFigure {
     pub t: u8,
     /// `source-routes` or `hop-by-hop`.
     pub output: &'static str,
+    /// Whether the hosts of a switch share backup ways, which Stephens15's do not.
+    pub shared_backup_ways: bool,
     /// Switches.
     pub switches: usize,
     /// Rules over all switches before compression; the routes are the compression-aware ones of Stephens15 section 4.5.3, as
@@ -43,8 +47,8 @@ pub struct StateFigure {
     pub tofino_stages_max: u64,
     /// Rules of the switch with most before over after.
     pub ratio: f64,
-    /// Stephens15's ratio.
-    pub ratio_of_paper: f64,
+    /// Stephens15's ratio, where its table has it.
+    pub ratio_of_paper: Option<f64>,
     /// Seconds to plan without compression.
     pub plan_seconds: f64,
     /// Seconds to plan with compression and its proof of equivalence.
@@ -53,11 +57,11 @@ pub struct StateFigure {
     pub peak_memory: Option<Bytes>,
 }
 
-fn plinko(t: u8, output: Output) -> FailoverOptions {
+fn plinko(t: u8, output: Output, paths: PathPolicy) -> FailoverOptions {
     FailoverOptions {
         resilience: t,
         output,
-        paths: PathPolicy::Common,
+        paths,
         stack: 32,
         ..FailoverOptions::new(FailoverScheme::Plinko)
     }
@@ -67,15 +71,20 @@ fn most(counts: &[StateCounts], figure: fn(&StateCounts) -> u64) -> u64 {
     counts.iter().map(figure).max().unwrap_or(0)
 }
 
-/// Plans one cell with and without compression.
+/// Plans one cell with and without compression, along compression-aware ways: with [`PathPolicy::CommonOnly`] just as Stephens15 has them,
+/// with [`PathPolicy::Common`] where backup ways are shared beyond that (ours).
 ///
 /// # Errors
 /// [`MeasureError`].
-pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureError> {
+pub fn state(
+    cell: &RatioCell,
+    output: Output,
+    paths: PathPolicy,
+) -> Result<StateFigure, MeasureError> {
     let &(shape, hosts, t, source, hop) = cell;
     let topology = shape.topology(hosts)?;
     reset_peak_memory();
-    let options = plinko(t, output);
+    let options = plinko(t, output, paths);
     let (plain, plan_seconds) = timed(|| tables(&topology, &options));
     let before = plain?.counts();
     let options = FailoverOptions {
@@ -91,6 +100,7 @@ pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureErr
         hosts,
         t,
         output: output_name(output),
+        shared_backup_ways: paths == PathPolicy::Common,
         switches: topology.switches().len(),
         plain_rules: before.iter().map(|c| c.rules).sum(),
         plain_rules_max,
@@ -102,7 +112,7 @@ pub fn state(cell: &RatioCell, output: Output) -> Result<StateFigure, MeasureErr
         tofino_stages_max: most(&after, |c| c.tofino.stages),
         ratio: plain_rules_max as f64 / rules_max.max(1) as f64,
         ratio_of_paper: match output {
-            Output::SourceRoutes => source,
+            Output::SourceRoutes => Some(source),
             Output::HopByHop => hop,
         },
         plan_seconds,
@@ -121,8 +131,8 @@ const fn output_name(output: Output) -> &'static str {
 /// What the tables of one scheme take on the switch that needs most.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeState {
-    /// `egft-b1` or `jellyfish-b1`.
-    pub topology: &'static str,
+    /// `egft-b1`, `jellyfish-b6` and so on.
+    pub topology: String,
     /// Hosts.
     pub hosts: u32,
     /// The scheme, with what has been done to shrink its tables.
@@ -214,19 +224,19 @@ pub fn variants(t: u8) -> Vec<(&'static str, FailoverOptions)> {
     ]
 }
 
-/// Plans one variant and counts.
+/// Plans one variant and counts; `place` is what the topology is called in reports.
 ///
 /// # Errors
 /// [`MeasureError`].
 pub fn scheme_state(
-    shape: Shape,
+    place: &str,
     topology: &Topology,
     variant: &str,
     options: &FailoverOptions,
 ) -> Result<SchemeState, MeasureError> {
     let counts = tables(topology, options)?.counts();
     Ok(SchemeState {
-        topology: shape.name(),
+        topology: place.to_owned(),
         hosts: u32::try_from(topology.hosts().len()).unwrap_or(u32::MAX),
         variant: variant.to_owned(),
         t: options.resilience,
@@ -234,5 +244,57 @@ pub fn scheme_state(
         bits_max: most(&counts, |c| c.tcam_bits),
         tofino_bits_max: most(&counts, |c| c.tofino.bits),
         actions_max: most(&counts, |c| c.actions),
+    })
+}
+
+/// What disjoint trees take of a switch whose hardware finds the first tree that has not failed by itself: a rule for every destination and
+/// tree, not for every pair of trees (Stephens15 section 4.9).
+#[derive(Clone, Debug, Serialize)]
+pub struct CustomHardware {
+    /// `egft-b1` or `jellyfish-b1`.
+    pub topology: String,
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Resilience.
+    pub t: u8,
+    /// Destinations.
+    pub destinations: usize,
+    /// Rules on the switch with most.
+    pub rules_max: u64,
+    /// Bits of exact match there: 72 of destination, 5 of a tree's number.
+    pub bits_max: u64,
+    /// TCAM bits of the switch that needs most, with rules as they are for today's hardware.
+    pub tcam_bits_max: u64,
+}
+
+/// Bits of a destination, as Stephens15 counts them, and of the number of one of at most 24 trees.
+const CUSTOM_BITS: u64 = 72 + 5;
+
+/// Counts what such hardware would hold: the distinct outputs by destination, of which every tree has its own.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn custom_hardware(
+    topology: &Topology,
+    options: &FailoverOptions,
+) -> Result<CustomHardware, MeasureError> {
+    let failover = tables(topology, options)?;
+    let outputs = failover.tables.iter().map(|table| {
+        let rules = table.iter().map(|rule| rule.to_rule());
+        let out = rules.filter_map(|rule| {
+            let out = rule.action.out().map(|(port, _)| port)?;
+            Some((rule.destination.as_exact(), out))
+        });
+        out.collect::<BTreeSet<_>>().len() as u64
+    });
+    let rules_max = outputs.max().unwrap_or(0);
+    Ok(CustomHardware {
+        topology: topology.name().to_owned(),
+        scheme: options.scheme.name(),
+        t: options.resilience,
+        destinations: failover.destinations.len(),
+        rules_max,
+        bits_max: rules_max * CUSTOM_BITS,
+        tcam_bits_max: most(&failover.counts(), |c| c.tcam_bits),
     })
 }

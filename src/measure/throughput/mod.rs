@@ -104,6 +104,20 @@ const fn case(
     }
 }
 
+/// A network of 64-port switches, as those of FC23's Figure 13: so many of them, in four virtual layers.
+#[must_use]
+pub const fn large_throughput_case(switches: u32) -> ThroughputCase {
+    ThroughputCase {
+        network: FlattenedNetwork {
+            switches,
+            ports: 64,
+            fabric_ports: 40,
+            split: &[7, 6, 7],
+        },
+        in_table_3: false,
+    }
+}
+
 /// The network of Table 3.
 pub(super) const TABLE_3_NETWORK: FlattenedNetwork = THROUGHPUT_CASES[1].network;
 

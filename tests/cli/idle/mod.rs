@@ -50,6 +50,8 @@ const COMMANDS: &[&str] = &[
     "p4 explain",
     "completions",
     "man",
+    "reproduce",
+    "measure-paths",
 ];
 
 fn run(at: &Path, line: &str) -> (Option<i32>, String) {

@@ -19,6 +19,7 @@ pub const BUNDLED: &[(&str, &str)] = &[
     scenario!("bounce"),
     scenario!("bounce-leaf-spine"),
     scenario!("link-failures"),
+    scenario!("tag-at-every-hop"),
     scenario!("priority-reuse"),
     scenario!("hierarchical-space-1"),
     scenario!("hierarchical-space-2"),

@@ -18,6 +18,7 @@
 //!
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic).
 
+mod arriving;
 pub(crate) mod checked;
 mod depend;
 mod error;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use quantities::Progress;
 use thiserror::Error;
 
+pub use arriving::HeadroomNeeded;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use failures::{FailureReport, LostPacket, Sample};
 pub use report::{CheckReport, Resilience, Verdict};

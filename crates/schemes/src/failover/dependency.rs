@@ -481,7 +481,7 @@ impl Unit<'_> {
         match self.toward.network.options.paths {
             PathPolicy::FirstShortest if self.order == 0 => arc.index() as u64,
             PathPolicy::Common => mix(spread ^ arc.index() as u64),
-            PathPolicy::RandomShortest | PathPolicy::FirstShortest => {
+            PathPolicy::RandomShortest | PathPolicy::FirstShortest | PathPolicy::CommonOnly => {
                 mix(mix(spread ^ from.index() as u64) ^ arc.index() as u64)
             }
         }

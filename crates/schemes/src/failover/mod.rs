@@ -11,6 +11,7 @@
 //! | DF-FI | the reverse route, a channel | [`resilient`], [`channels`], [`dependency`] (section 5.1) |
 //! | DF-EDST | a channel, if there are several | [`df_edst`] (section 5.2) |
 //! | none, disjoint paths of a Flattened Clos | the route | [`disjoint`] (FC23) |
+//! | none, one way for every pair, in virtual lanes | the route | [`lanes`] (Domke11) |
 //!
 //! Any of them can have lossless tags that rise ([`lossless`]).
 //!
@@ -24,6 +25,7 @@ mod dependency;
 mod df_edst;
 mod disjoint;
 mod index;
+mod lanes;
 mod layering;
 mod lossless;
 mod options;
@@ -55,6 +57,7 @@ pub use channels::MAX_WALKS;
 pub use compress::{CompressError, Compressed, compress, equivalent};
 pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
 pub use disjoint::{SourceRouteOptions, source_routes};
+pub use lanes::{LaneCount, LaneRouting, count_lanes, virtual_lanes};
 pub use lossless::{Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
@@ -103,6 +106,16 @@ pub enum FailoverError {
         needed: usize,
         /// Hops that there are.
         stack: u8,
+    },
+    /// Ways longer than any header.
+    #[error(
+        "ways cross up to {needed} links, but a header holds at most {most} hops; choose routes that need none (`--routes shortest`)"
+    )]
+    LongWays {
+        /// Links of the longest.
+        needed: usize,
+        /// Hops that there can be.
+        most: u8,
     },
     /// More failures than links to fail.
     #[error(

@@ -76,6 +76,16 @@ pub enum PathPolicy {
     /// all hosts at the destination's switch prefer, so that their rules have the same outputs; ways without
     /// failures stay random.
     Common,
+    /// Compression-aware just as Stephens15 section 4.5.3 has it: as [`Self::Common`], but where no way is there yet a random shortest
+    /// one.
+    CommonOnly,
+}
+
+impl PathPolicy {
+    /// Whether ways that are there already are taken again.
+    pub(super) const fn takes_common(self) -> bool {
+        matches!(self, Self::Common | Self::CommonOnly)
+    }
 }
 
 /// Options of the failover schemes.
@@ -228,6 +238,7 @@ impl FailoverOptions {
                 PathPolicy::RandomShortest => "random-shortest",
                 PathPolicy::FirstShortest => "first-shortest",
                 PathPolicy::Common => "common",
+                PathPolicy::CommonOnly => "common-only",
             };
             set("paths", paths.to_owned());
         }

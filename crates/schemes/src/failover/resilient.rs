@@ -16,7 +16,7 @@ use quantities::PortId;
 use topology::{ArcId, Fabric, SwitchId};
 
 use super::paths::{Failures, Ways};
-use super::{FailoverError, FailoverScheme, Network, PathPolicy, Placed};
+use super::{FailoverError, FailoverScheme, Network, Placed};
 
 /// A route that packets turn onto at a switch.
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl<'a> Planner<'a> {
         let crossed = self.crossed(&route);
         // A backup way that follows the order of links is the same for many; a common one leaves less of the order.
         let ordered = self.ways.order.is_some() && !crossed.is_empty();
-        let common = (self.network.options.paths == PathPolicy::Common && !ordered)
+        let common = (self.network.options.paths.takes_common() && !ordered)
             .then(|| self.most_common(route.at, &route.failures, &crossed))
             .flatten();
         let path = common.or_else(|| {
@@ -376,7 +376,7 @@ impl<'a> Planner<'a> {
 
     /// Counts the ways on from every switch of a path.
     fn count(&mut self, path: &[ArcId]) {
-        if self.network.options.paths != PathPolicy::Common {
+        if !self.network.options.paths.takes_common() {
             return;
         }
         for start in 0..path.len() {

@@ -2,7 +2,8 @@
 
 use super::super::super::terminal;
 use crate::measure::failover::{
-    FailureFigure, LossFigure, ProofFigure, SchemeState, StateFigure, SwitchFailureFigure,
+    CustomHardware, FailureFigure, LossFigure, ProofFigure, SchemeState, StateFigure,
+    SwitchFailureFigure,
 };
 
 pub(super) fn state_table(figures: &[StateFigure]) -> String {
@@ -12,11 +13,18 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
             f.hosts.to_string(),
             f.t.to_string(),
             f.output.to_owned(),
+            if f.shared_backup_ways {
+                "shared"
+            } else {
+                "common-only"
+            }
+            .to_owned(),
             f.plain_rules.to_string(),
             f.plain_rules_max.to_string(),
             f.rules_max.to_string(),
             format!("{:.2}", f.ratio),
-            format!("{:.2}", f.ratio_of_paper),
+            f.ratio_of_paper
+                .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
             format!("{:.2}", f.bits_max as f64 / 1e6),
             format!("{:.2}", f.tofino_bits_max as f64 / 1e6),
             format!("{:.2}", f.plan_seconds),
@@ -30,6 +38,7 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
         "hosts",
         "t",
         "output",
+        "ways",
         "rules",
         "max",
         "compressed",
@@ -41,7 +50,7 @@ pub(super) fn state_table(figures: &[StateFigure]) -> String {
         "with compression s",
         "peak MiB",
     ];
-    let right: Vec<usize> = (4..header.len()).collect();
+    let right: Vec<usize> = (5..header.len()).collect();
     terminal::table(
         &header,
         &right,
@@ -53,7 +62,7 @@ pub(super) fn scheme_table(figures: &[SchemeState]) -> String {
     let mbit = |bits: u64| format!("{:.3}", bits as f64 / 1e6);
     let row = |f: &SchemeState| {
         vec![
-            f.topology.to_owned(),
+            f.topology.clone(),
             f.hosts.to_string(),
             f.t.to_string(),
             f.variant.clone(),
@@ -186,6 +195,32 @@ pub(super) fn loss_table(figures: &[LossFigure]) -> String {
         "lost",
         "+-",
         "by (4.2)",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[2, 3, 4, 5, 6], &rows)
+}
+
+pub(super) fn custom_table(figures: &[CustomHardware]) -> String {
+    let mbit = |bits: u64| format!("{:.3}", bits as f64 / 1e6);
+    let row = |f: &CustomHardware| {
+        vec![
+            f.topology.clone(),
+            f.scheme.to_owned(),
+            f.t.to_string(),
+            f.destinations.to_string(),
+            f.rules_max.to_string(),
+            mbit(f.bits_max),
+            mbit(f.tcam_bits_max),
+        ]
+    };
+    let header = [
+        "topology",
+        "scheme",
+        "t",
+        "destinations",
+        "rules of custom hardware",
+        "Mbit",
+        "Mbit of TCAM today",
     ];
     let rows: Vec<_> = figures.iter().map(row).collect();
     terminal::table(&header, &[2, 3, 4, 5, 6], &rows)

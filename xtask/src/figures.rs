@@ -1,0 +1,249 @@
+//! What documents say of the papers' figures: parts of them are written from the numbers of `switchwright reproduce`.
+//!
+//! Between `<!-- figures: KEY -->` and `<!-- figures end -->` stands what [`render`] makes of the recorded run: `list` for all entries, else the
+//! rows of one, such as `FC23 table-3`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+/// The recorded run, which the program is built with too.
+const RECORDED: &str = "docs/reproduced.json";
+const BEGIN: &str = "<!-- figures: ";
+const END: &str = "<!-- figures end -->";
+
+/// What of an entry and of a row is recorded.
+const OF_ITEM: &[&str] = &[
+    "paper", "item", "title", "source", "effort", "verdict", "counts",
+];
+const OF_ROW: &[&str] = &["name", "paper", "ours", "verdict", "difference", "reason"];
+
+/// Records a folder's run, if one is given, and rewrites the documents.
+pub(crate) fn write(root: &Path, folder: Option<&str>) -> Result<(), String> {
+    if let Some(folder) = folder {
+        let made = Path::new(folder).join("reproduce.json");
+        let text = fs::read_to_string(&made).map_err(|e| format!("{}: {e}", made.display()))?;
+        let text = recorded(&parse(&text, &made)?)?;
+        put(&root.join(RECORDED), &text)?;
+    }
+    for (path, text, rendered) in documents(root)? {
+        if text != rendered {
+            put(&path, &rendered)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds documents that say something else than the recorded run.
+pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    for (path, text, rendered) in documents(root)? {
+        if text != rendered {
+            let path = path.strip_prefix(root).unwrap_or(&path).display();
+            findings.push(format!(
+                "{path}: its figures are not those of {RECORDED}; run `cargo xtask figures`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn put(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn parse(text: &str, path: &Path) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The documents with such parts: path, text, and text with the parts as they should be.
+fn documents(root: &Path) -> Result<Vec<(PathBuf, String, String)>, String> {
+    let path = root.join(RECORDED);
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let run = parse(&text, &path)?;
+    let entries = fs::read_dir(root.join("docs")).map_err(|e| format!("docs/: {e}"))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.push(root.join("README.md"));
+    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        if text.contains(BEGIN) {
+            let rendered = rewrite(&text, &run).map_err(|e| format!("{}: {e}", path.display()))?;
+            found.push((path, text, rendered));
+        }
+    }
+    Ok(found)
+}
+
+/// A document with all its parts as they should be.
+fn rewrite(text: &str, run: &Value) -> Result<String, String> {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        let (key, after) = after.split_once(" -->").ok_or("a part has no key")?;
+        let (_, after) = after
+            .split_once(END)
+            .ok_or_else(|| format!("the part `{key}` has no end"))?;
+        written += &format!("{before}{BEGIN}{key} -->\n\n{}\n{END}", render(key, run)?);
+        rest = after;
+    }
+    Ok(written + rest)
+}
+
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn verdict(value: &Value) -> &str {
+    value["verdict"].as_str().unwrap_or("not computed")
+}
+
+/// A part by its key.
+fn render(key: &str, run: &Value) -> Result<String, String> {
+    let items = run["items"]
+        .as_array()
+        .ok_or("the recorded run has no items")?;
+    if key == "list" {
+        let rows = items.iter().map(|item| {
+            format!(
+                "| {} | {} | {} | {} |\n",
+                word(item, "source"),
+                word(item, "title"),
+                verdict(item),
+                counts(&item["counts"])
+            )
+        });
+        return Ok(format!(
+            "| figure | shows | verdict | numbers |\n|---|---|---|---|\n{}",
+            rows.collect::<String>()
+        ));
+    }
+    let of_key = |item: &&Value| format!("{} {}", word(item, "paper"), word(item, "item")) == key;
+    let item = items
+        .iter()
+        .find(of_key)
+        .ok_or_else(|| format!("`{key}` is not recorded"))?;
+    let rows = item["rows"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let computed = rows.iter().filter(|row| row["ours"].is_object());
+    let lines = computed.map(|row| {
+        format!(
+            "| {} | {} | {} | {} |\n",
+            word(row, "name"),
+            word(row, "paper"),
+            estimate(&row["ours"]),
+            verdict(row)
+        )
+    });
+    let header = format!(
+        "| {} | paper | ours | verdict |\n|---|---|---|---|\n",
+        word(item, "title")
+    );
+    Ok(header + &lines.collect::<String>())
+}
+
+fn counts(counts: &Value) -> String {
+    let all = [
+        ("reproduced", "reproduced"),
+        ("better", "better"),
+        ("differs", "differ"),
+        ("not_legible", "not legible"),
+        ("open", "not computed"),
+    ];
+    let some = all.iter().filter_map(|(key, said)| {
+        let count = counts[*key].as_u64().filter(|&count| count > 0)?;
+        Some(format!("{count} {said}"))
+    });
+    some.collect::<Vec<_>>().join(", ")
+}
+
+/// A mean with its confidence interval, four digits each.
+fn estimate(ours: &Value) -> String {
+    let mean = ours["mean"].as_f64().map_or_else(String::new, short);
+    match ours["interval"].as_array().map(Vec::as_slice) {
+        Some([low, high]) if low != high => {
+            let [low, high] = [low, high].map(|end| end.as_f64().map_or_else(String::new, short));
+            format!("{mean} ({low} to {high})")
+        }
+        _ => mean,
+    }
+}
+
+fn short(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{number:.1e}");
+    }
+    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{number:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// What is kept of a run.
+fn recorded(run: &Value) -> Result<String, String> {
+    let pick = |value: &Value, keys: &[&str]| {
+        let kept = keys
+            .iter()
+            .filter(|key| !value[**key].is_null() || **key == "verdict" || **key == "ours");
+        let fields = kept.map(|key| ((*key).to_owned(), value[*key].clone()));
+        fields.collect::<Map<String, Value>>()
+    };
+    let items = run["items"].as_array().ok_or("the run has no items")?;
+    let items = items.iter().map(|item| {
+        let mut kept = pick(item, OF_ITEM);
+        let rows = item["rows"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let rows = rows.iter().map(|row| Value::Object(pick(row, OF_ROW)));
+        kept.insert("rows".to_owned(), rows.collect());
+        Value::Object(kept)
+    });
+    let mut kept = Map::new();
+    kept.insert("version".to_owned(), run["version"].clone());
+    kept.insert("items".to_owned(), items.collect());
+    let text = serde_json::to_string_pretty(&Value::Object(kept)).map_err(|e| e.to_string())?;
+    Ok(text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_written_from_the_run() {
+        let run = serde_json::json!({"version": "1", "items": [{
+            "paper": "P", "item": "table-1", "title": "a table", "source": "P Table 1", "verdict": "better",
+            "counts": {"better": 1, "open": 2}, "seconds": 3.5,
+            "rows": [{"name": "a", "paper": "2", "ours": {"mean": 1.5, "interval": [1.0, 2.0], "runs": 2}, "verdict": "better", "series": "s"}],
+        }]});
+        let kept: Value = serde_json::from_str(&recorded(&run).unwrap()).unwrap();
+        assert!(
+            kept["items"][0]["seconds"].is_null()
+                && kept["items"][0]["rows"][0]["series"].is_null()
+        );
+        let text = "before\n<!-- figures: P table-1 -->old<!-- figures end -->\nafter <!-- figures: list --><!-- figures end -->";
+        let written = rewrite(text, &kept).unwrap();
+        assert!(
+            written.contains("| a | 2 | 1.5 (1 to 2) | better |"),
+            "{written}"
+        );
+        assert!(
+            written.contains("| P Table 1 | a table | better | 1 better, 2 not computed |"),
+            "{written}"
+        );
+        // What is written is left as it is.
+        assert_eq!(rewrite(&written, &kept).unwrap(), written);
+        assert!(rewrite("<!-- figures: nothing --><!-- figures end -->", &kept).is_err());
+    }
+}
