@@ -21,9 +21,11 @@ mod emulate;
 mod entries;
 mod man;
 mod measure;
+mod merge;
 mod p4;
 mod plan;
 mod push;
+mod shard;
 mod simulate;
 mod status;
 mod switch;
@@ -82,6 +84,8 @@ enum Command {
     Check(check::Check),
     /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
     Measure(measure::Measure),
+    /// Put together what the shares of a command found (`--shard I/N`).
+    Merge(merge::Merge),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// List what the switches of a build directory hold, as a table or CSV.
@@ -182,6 +186,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(&given, &terminal),
         Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
+        Command::Merge(merge) => merge.run(&given, &terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),

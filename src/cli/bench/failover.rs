@@ -168,10 +168,12 @@ impl Run<'_> {
     }
 
     fn failures(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
-        let sets = Sets {
+        let mut sets = Sets {
             count: self.request.sets,
             ..Sets::default()
         };
+        // Throughput without failures: what Stephens15's Figures 4.16 and 4.17 begin with.
+        sets.sizes.insert(0, 0);
         for case in failure_cases() {
             let name = format!("failures {}", case.name);
             let figures = self.one(&name, || under_failures(&case, HOSTS, &sets))?;
@@ -189,9 +191,7 @@ impl Run<'_> {
             .extend(switches.into_iter().flatten());
         Ok(())
     }
-}
 
-impl Run<'_> {
     fn losses(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
         let sets = Sets {
             count: self.request.sets,
