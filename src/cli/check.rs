@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use p4gen::build::BuildDirectory;
-use plan::check::{FailureOptions, Options, Resilience};
+use plan::check::{FailureOptions, Options, Resilience, WalkedShare};
 use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
+use topology::Topology;
 
 use super::fault::{Context, Fault, Status};
 use super::given::Given;
+use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use super::topo;
 use super::words::counted;
@@ -39,16 +41,22 @@ pub(super) struct Check {
     /// Seed of the drawing.
     #[arg(long, default_value_t = 1, help_heading = FAILOVER)]
     seed: u64,
+    #[command(flatten)]
+    sharding: Sharding,
 }
 
 impl Check {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
-        let mut tables = load(&self.plan)?;
-        if let Some(path) = &self.against {
-            tables = tables.on(topo::load(path)?).input(path)?;
-        }
+        let tables = load_on(&self.plan, self.against.as_deref())?;
         if tables.failover.is_none() {
-            let about = ["failures", "most_walks", "samples", "seed"];
+            let about = [
+                "failures",
+                "most_walks",
+                "samples",
+                "seed",
+                "shard",
+                "shards",
+            ];
             given.refuse_all(&about, "here: this plan has no failover tables")?;
         } else if !tables.has_tags() {
             given.refuse_all(&["no_budgets"], "here: this plan has no lossless tags")?;
@@ -56,24 +64,23 @@ impl Check {
         let watch = terminal.watch("proving");
         let options = Options {
             budgets: !self.no_budgets,
-            failures: FailureOptions {
-                failures: self.failures,
-                most_walks: self.most_walks,
-                samples: self.samples,
-                seed: self.seed,
-            },
+            failures: self.failures(),
             progress: Arc::clone(watch.progress()),
         };
+        if self.sharding.wanted() {
+            return self.sharding.run(self.work()?, terminal, |share| {
+                let (walked, seconds) = timed(|| plan::check::walk_share(&tables, &options, share));
+                drop(watch);
+                let walked = walked.map_err(|failure| refuse(&failure, terminal))?;
+                Ok((Found::Check(walked), seconds))
+            });
+        }
         let (outcome, seconds) = timed(|| plan::check(tables, &options));
         drop(watch);
         match outcome {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
-                terminal.summary(&report, || describe(&plan, &report))?;
-                match report.verdict {
-                    Verdict::Sampled => Err(Fault::shown(Status::Sampled)),
-                    Verdict::Proven | Verdict::Refuted => Ok(()),
-                }
+                tell(&report, terminal, || describe(&plan, &report))
             }
             Err(failure) => {
                 let mut failure = *failure;
@@ -81,6 +88,101 @@ impl Check {
                 Err(refuse(&failure, terminal))
             }
         }
+    }
+}
+
+impl Check {
+    fn failures(&self) -> FailureOptions {
+        FailureOptions {
+            failures: self.failures,
+            most_walks: self.most_walks,
+            samples: self.samples,
+            seed: self.seed,
+        }
+    }
+
+    /// All that the outcome depends on.
+    fn work(&self) -> Result<Work, Fault> {
+        Ok(Work::Check {
+            plan: Work::input(&self.plan)?,
+            against: self.against.as_deref().map(Work::input).transpose()?,
+            no_budgets: self.no_budgets,
+            failures: self.failures,
+            most_walks: self.most_walks,
+            samples: self.samples,
+            seed: self.seed,
+        })
+    }
+}
+
+/// The outcome of a check that was shared out.
+///
+/// # Errors
+/// As `check`, and shares that are not of the plan.
+pub(super) fn merged(
+    work: &Work,
+    shares: &[WalkedShare],
+    seconds: f64,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let Work::Check {
+        plan,
+        against,
+        no_budgets,
+        failures,
+        most_walks,
+        samples,
+        seed,
+    } = work
+    else {
+        return Err(Fault::input("these are no shares of `check`"));
+    };
+    let tables = load_on(
+        &plan.path,
+        against.as_ref().map(|input| input.path.as_str()),
+    )?;
+    let options = Options {
+        budgets: !no_budgets,
+        failures: FailureOptions {
+            failures: *failures,
+            most_walks: *most_walks,
+            samples: *samples,
+            seed: *seed,
+        },
+        ..Options::default()
+    };
+    match plan::check::check_shares(&tables, &options, shares).map_err(Fault::input)? {
+        Ok(report) => {
+            let report = report.timed(seconds);
+            tell(&report, terminal, || describe_failover(&tables, &report))
+        }
+        Err(failure) => {
+            let mut failure = *failure;
+            failure.report = failure.report.timed(seconds);
+            Err(refuse(&failure, terminal))
+        }
+    }
+}
+
+/// Tells of tables in which nothing wrong was found.
+fn tell(
+    report: &CheckReport,
+    terminal: &Terminal,
+    describe: impl FnOnce() -> String,
+) -> Result<(), Fault> {
+    terminal.summary(report, describe)?;
+    match report.verdict {
+        Verdict::Sampled => Err(Fault::shown(Status::Sampled)),
+        Verdict::Proven | Verdict::Refuted => Ok(()),
+    }
+}
+
+/// Reads a plan file, and puts its tables on another topology if one is named.
+fn load_on(plan: &str, against: Option<&str>) -> Result<Tables, Fault> {
+    let tables = load(plan)?;
+    match against {
+        Some(path) => tables.on(topo::load(path)?).input(path),
+        None => Ok(tables),
     }
 }
 
@@ -150,12 +252,12 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
 }
 
 /// The lossless priorities of a failover plan, in words.
-pub(super) fn describe_lossless(plan: &CheckedPlan, report: &CheckReport) -> String {
+pub(super) fn describe_lossless(tables: &Tables, report: &CheckReport) -> String {
     let priorities = report.lossless_priorities;
     let kept = format!(
         "what arrives was lossless on its whole way; {}, carried in {}",
         counted(priorities, "priority"),
-        plan.carrier().kind.name()
+        tables.carrier.kind.name()
     );
     match report.resilience.priorities_at_least {
         Some(least) if least as usize == priorities => format!("{kept}, and fewer cannot do"),
@@ -214,30 +316,21 @@ pub(super) fn note_forwarding(plan: &CheckedPlan, terminal: &Terminal) {
     }
 }
 
-fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
-    let topology = plan.topology();
-    let size = format!(
+/// The size of a network, in words.
+fn size(topology: &Topology) -> String {
+    format!(
         "{}, {}",
         counted(topology.switches().len(), "switch"),
         counted(topology.hosts().len(), "host")
-    );
+    )
+}
+
+fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     if plan.tables().failover.is_some() {
-        let mut facts = vec![
-            (report.verdict.name(), size),
-            ("failures", describe_resilience(&report.resilience)),
-        ];
-        if plan.tables().has_tags() {
-            facts.push((
-                "deadlock",
-                "no cyclic buffer dependency, over all states of failure at once and whatever the hosts".to_owned(),
-            ));
-            facts.push(("lossless", describe_lossless(plan, report)));
-        }
-        facts.push(("checked in", format!("{:.3} s", report.seconds)));
-        return terminal::facts(&facts);
+        return describe_failover(plan.tables(), report);
     }
     terminal::facts(&[
-        ("proven", size),
+        ("proven", size(plan.topology())),
         (
             "deadlock",
             "no cyclic buffer dependency, whatever the routing and the hosts".to_owned(),
@@ -254,4 +347,20 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
         ("tables", "single-valued, within the budgets".to_owned()),
         ("checked in", format!("{:.3} s", report.seconds)),
     ])
+}
+
+fn describe_failover(tables: &Tables, report: &CheckReport) -> String {
+    let mut facts = vec![
+        (report.verdict.name(), size(&tables.topology)),
+        ("failures", describe_resilience(&report.resilience)),
+    ];
+    if tables.has_tags() {
+        facts.push((
+            "deadlock",
+            "no cyclic buffer dependency, over all states of failure at once and whatever the hosts".to_owned(),
+        ));
+        facts.push(("lossless", describe_lossless(tables, report)));
+    }
+    facts.push(("checked in", format!("{:.3} s", report.seconds)));
+    terminal::facts(&facts)
 }

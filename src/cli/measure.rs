@@ -1,14 +1,20 @@
 //! `switchwright measure`: the failover tables of a plan under failures, as tables and plots.
 
 use clap::Args;
-use plan::failover::StateCounts;
+use plan::Tables;
+use plan::failover::{Failover, StateCounts};
 use serde::Serialize;
 
 use super::bench::failover::{failure_table, write_out};
 use super::check;
 use super::fault::Fault;
+use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
-use crate::measure::failover::{FailureFigure, Sets, failure_plots, plan_under_failures};
+use crate::measure::failover::{
+    FailureFigure, SetTally, Sets, failure_plots, figures_of_sets, plan_under_failures,
+    share_under_failures,
+};
+use crate::measure::timed;
 
 /// Arguments of `switchwright measure`.
 #[derive(Debug, Args)]
@@ -25,8 +31,10 @@ pub(super) struct Measure {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder for the figures as JSON, tables and plots.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "shard")]
     out: Option<String>,
+    #[command(flatten)]
+    sharding: Sharding,
 }
 
 /// What is measured.
@@ -48,44 +56,97 @@ struct SwitchState {
 impl Measure {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let tables = check::load(&self.plan)?;
-        let Some(failover) = &tables.failover else {
-            return Err(Fault::input(
-                "the plan has no failover tables, so there is nothing to put under failures",
-            )
-            .help("plan with --scheme plinko, fcp, mpls-frr, edst or adst"));
-        };
-        let topology = &tables.topology;
-        let switches = topology.switches().iter();
+        let failover = with_failover(&tables)?;
         let sets = Sets {
-            sizes: self.failures,
+            sizes: self.failures.clone(),
             count: self.sets,
             seed: self.seed,
         };
         let watch = terminal.watch("measuring");
-        let report = MeasureReport {
-            state: switches
-                .zip(failover.counts())
-                .map(|(switch, counts)| SwitchState {
-                    switch: switch.name.clone(),
-                    counts,
-                })
-                .collect(),
-            failures: plan_under_failures(
-                &tables.provenance.scheme,
-                topology,
-                failover,
-                &sets,
-                watch.progress(),
-            ),
-            scheme: tables.provenance.scheme.clone(),
-        };
-        drop(watch);
-        if let Some(folder) = &self.out {
-            let plots = failure_plots(&report.failures);
-            write_out(folder, "measure", &report, &describe(&report), &plots)?;
+        let topology = &tables.topology;
+        if self.sharding.wanted() {
+            let work = Work::Measure {
+                plan: Work::input(&self.plan)?,
+                failures: self.failures,
+                sets: self.sets,
+                seed: self.seed,
+            };
+            return self.sharding.run(work, terminal, |share| {
+                let (tallies, seconds) = timed(|| {
+                    share_under_failures(topology, failover, (&sets, share), watch.progress())
+                });
+                drop(watch);
+                Ok((Found::Measure(tallies), seconds))
+            });
         }
-        terminal.result(&report, || describe(&report))
+        let scheme = &tables.provenance.scheme;
+        let figures = plan_under_failures(scheme, topology, failover, &sets, watch.progress());
+        drop(watch);
+        tell(&tables, failover, figures, self.out.as_deref(), terminal)
     }
+}
+
+/// What was measured by shares.
+///
+/// # Errors
+/// A plan without failover tables, a folder that cannot be written.
+pub(super) fn merged(
+    work: &Work,
+    tallies: &[SetTally],
+    out: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let Work::Measure {
+        plan,
+        failures,
+        sets,
+        seed,
+    } = work
+    else {
+        return Err(Fault::input("these are no shares of `measure`"));
+    };
+    let tables = check::load(&plan.path)?;
+    let failover = with_failover(&tables)?;
+    let sets = Sets {
+        sizes: failures.clone(),
+        count: *sets,
+        seed: *seed,
+    };
+    let scheme = &tables.provenance.scheme;
+    let figures = figures_of_sets(scheme, &tables.topology, failover, &sets, tallies);
+    tell(&tables, failover, figures, out, terminal)
+}
+
+fn with_failover(tables: &Tables) -> Result<&Failover, Fault> {
+    tables.failover.as_ref().ok_or_else(|| {
+        Fault::input("the plan has no failover tables, so there is nothing to put under failures")
+            .help("plan with --scheme plinko, fcp, mpls-frr, edst or adst")
+    })
+}
+
+/// Tells what was measured, and writes it where that is asked for.
+fn tell(
+    tables: &Tables,
+    failover: &Failover,
+    failures: Vec<FailureFigure>,
+    out: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let switches = tables.topology.switches().iter();
+    let state = |(switch, counts): (&topology::Switch, StateCounts)| SwitchState {
+        switch: switch.name.clone(),
+        counts,
+    };
+    let report = MeasureReport {
+        state: switches.zip(failover.counts()).map(state).collect(),
+        failures,
+        scheme: tables.provenance.scheme.clone(),
+    };
+    if let Some(folder) = out {
+        let plots = failure_plots(&report.failures);
+        write_out(folder, "measure", &report, &describe(&report), &plots)?;
+    }
+    terminal.result(&report, || describe(&report))
 }
 
 fn describe(report: &MeasureReport) -> String {

@@ -22,10 +22,12 @@ mod entries;
 mod man;
 mod measure;
 mod measure_paths;
+mod merge;
 mod p4;
 mod plan;
 mod push;
 mod reproduce;
+mod shard;
 mod simulate;
 mod status;
 mod switch;
@@ -86,6 +88,8 @@ enum Command {
     Measure(measure::Measure),
     /// Tell whether packets are rerouted: probes to the highest switches and back, by their TTL (TaggerDraft section 3.1).
     MeasurePaths(measure_paths::MeasurePaths),
+    /// Put together what the shares of a command found (`--shard I/N`).
+    Merge(merge::Merge),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// List what the switches of a build directory hold, as a table or CSV.
@@ -189,6 +193,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::MeasurePaths(paths) => paths.run(&terminal),
+        Command::Merge(merge) => merge.run(&given, &terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),

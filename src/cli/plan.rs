@@ -771,7 +771,7 @@ fn describe_failover(
     ];
     let report = plan.report();
     if plan.tables().has_tags() {
-        facts.push(("lossless", check::describe_lossless(plan, &report)));
+        facts.push(("lossless", check::describe_lossless(plan.tables(), &report)));
         let rules = plan.topology().switch_ids().map(|s| plan.counts(s).rules);
         let (total, most) = rules.fold((0, 0), |(sum, most), own| (sum + own, most.max(own)));
         facts.push((

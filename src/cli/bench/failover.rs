@@ -198,10 +198,12 @@ impl Run<'_> {
     }
 
     fn failures(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
-        let sets = Sets {
+        let mut sets = Sets {
             count: self.request.sets,
             ..Sets::default()
         };
+        // Throughput without failures: what Stephens15's Figures 4.16 and 4.17 begin with.
+        sets.sizes.insert(0, 0);
         for oversubscription in [1, 6] {
             let place = if oversubscription == 1 {
                 ""
@@ -232,9 +234,7 @@ impl Run<'_> {
             .extend(switches.into_iter().flatten());
         Ok(())
     }
-}
 
-impl Run<'_> {
     fn losses(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
         let sets = Sets {
             count: self.request.sets,

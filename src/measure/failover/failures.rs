@@ -1,11 +1,14 @@
 //! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
 //! left (Stephens15 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
 
+use std::collections::BTreeMap;
+
+use plan::check::Share;
 use plan::check::resilience::{FlowOutcome, Survey};
 use plan::failover::{Element, Failover, LabelKind};
 use quantities::Progress;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use topology::{Fabric, LinkId, SwitchId, Topology};
 
 use super::super::planning::MeasureError;
@@ -181,21 +184,47 @@ pub fn plan_under_failures(
     sets: &Sets,
     progress: &Progress,
 ) -> Vec<FailureFigure> {
+    let all = Share { index: 0, of: 1 };
+    let tallies = share_under_failures(topology, failover, (sets, all), progress);
+    figures_of_sets(name, topology, failover, sets, &tallies)
+}
+
+/// Measures some of the sets of failures that [`plan_under_failures`] measures: those whose number, over all sizes, is in the
+/// share. What all shares found, in the order of the sets, is what [`figures_of_sets`] takes.
+#[must_use]
+pub fn share_under_failures(
+    topology: &Topology,
+    failover: &Failover,
+    (sets, share): (&Sets, Share),
+    progress: &Progress,
+) -> Vec<SetTally> {
     let survey = Survey::of(topology, failover, Element::Link);
     let ground = Ground::new(topology, failover, sets);
+    ground.tallies(&survey, (sets, share), progress, |set, bundle| {
+        survey.outcomes(set, &bundle.flows)
+    })
+}
+
+/// The figures of all sets.
+#[must_use]
+pub fn figures_of_sets(
+    name: &str,
+    topology: &Topology,
+    failover: &Failover,
+    sets: &Sets,
+    tallies: &[SetTally],
+) -> Vec<FailureFigure> {
+    let links = Fabric::new(topology).arcs().len() / 2;
     let identifying = failover.label != LabelKind::FailedTrees;
     let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
     let equation = |figure: &FailureFigure, hops| {
-        let links = (ground.fabric.arcs().len() / 2) as f64;
         let asked = identifying && !figure.correlated;
         let by = |equation: fn(f64, f64, f64, u8) -> f64| {
-            asked.then(|| equation(links, f64::from(figure.failures), hops, t))
+            asked.then(|| equation(links as f64, f64::from(figure.failures), hops, t))
         };
         (by(edge_failure_simple), by(edge_failure))
     };
-    ground.figures(name, &survey, (sets, progress), equation, |set, bundle| {
-        survey.outcomes(set, &bundle.flows)
-    })
+    figures(name, (sets, links), tallies, equation)
 }
 
 /// The same figures for routing that knows of every failure at once and takes random shortest paths: what no local
@@ -219,24 +248,21 @@ pub fn reactive_on(topology: &Topology, sets: &Sets) -> Result<Vec<FailureFigure
     let failover = tables(topology, &options)?;
     let survey = Survey::of(topology, &failover, Element::Link);
     let ground = Ground::new(topology, &failover, sets);
-    let figures = ground.figures(
-        "shortest paths",
-        &survey,
-        (sets, &Progress::default()),
-        |_, _| (None, None),
-        |set, bundle| {
-            let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
-            reactive(
-                topology,
-                &ground.fabric,
-                &failover,
-                &bundle.flows,
-                &links,
-                &[],
-            )
-        },
-    );
-    Ok(figures)
+    let all = Share { index: 0, of: 1 };
+    let tallies = ground.tallies(&survey, (sets, all), &Progress::default(), |set, bundle| {
+        let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
+        reactive(
+            topology,
+            &ground.fabric,
+            &failover,
+            &bundle.flows,
+            &links,
+            &[],
+        )
+    });
+    let links = ground.fabric.arcs().len() / 2;
+    let none = |_: &FailureFigure, _| (None, None);
+    Ok(figures("shortest paths", (sets, links), &tallies, none))
 }
 
 /// A network with its traffic.
@@ -259,86 +285,163 @@ impl Ground {
         }
     }
 
-    fn figures(
+    /// What the sets of a share show.
+    fn tallies(
         &self,
-        name: &str,
         survey: &Survey<'_>,
-        (sets, progress): (&Sets, &Progress),
-        equations: impl Fn(&FailureFigure, f64) -> (Option<f64>, Option<f64>),
+        (sets, share): (&Sets, Share),
+        progress: &Progress,
         outcomes: impl Fn(&[u32], &Bundle) -> Vec<FlowOutcome>,
-    ) -> Vec<FailureFigure> {
-        let mut figures = Vec::new();
-        let most = self.fabric.arcs().len() / 2;
-        let sizes = sets.sizes.iter().copied();
-        let sizes: Vec<u32> = sizes.filter(|&size| size as usize <= most).collect();
-        progress.begin(sizes.len() as u64 * u64::from(sets.count.max(2)));
-        for failures in sizes {
-            let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
-            for correlated in [false, true] {
-                let own = drawn.iter().skip(usize::from(correlated)).step_by(2);
-                let mut tally = Tally::default();
-                for set in own {
-                    tally.count(&outcomes(set, &self.flows));
-                    let sum = max_min(&outcomes(set, &self.bulk), &self.bulk);
-                    tally.throughput.push(sum);
-                    progress.advance(1);
-                }
-                let mut figure = tally.figure(name, failures, correlated);
-                (figure.lost_by_4_1, figure.lost_by_4_2) = equations(&figure, tally.average_path());
-                figures.push(figure);
+    ) -> Vec<SetTally> {
+        let all = sets.numbered(self.fabric.arcs().len() / 2);
+        let own = |number: usize| number % share.of.max(1) == share.index;
+        progress.begin((0..all.len()).filter(|&number| own(number)).count() as u64);
+        let mut drawn = (0, Vec::new());
+        let mut tallies = Vec::new();
+        for (number, (failures, place)) in all.into_iter().enumerate() {
+            if !own(number) {
+                continue;
             }
+            if drawn.0 != failures || drawn.1.is_empty() {
+                drawn = (failures, survey.draw(failures, sets.each(), sets.seed));
+            }
+            let set = &drawn.1[place];
+            let mut tally = SetTally::default();
+            tally.count(&outcomes(set, &self.flows));
+            tally.throughput = max_min(&outcomes(set, &self.bulk), &self.bulk);
+            tallies.push(tally);
+            progress.advance(1);
         }
-        figures
+        tallies
     }
 }
 
-/// What has been counted over several sets.
+impl Sets {
+    /// Sets for each number: at least one of each kind.
+    fn each(&self) -> u32 {
+        self.count.max(2)
+    }
+
+    /// The sets in order, each by how many of so many links fail in it, and by its place among those of its size.
+    fn numbered(&self, links: usize) -> Vec<(u32, usize)> {
+        let sizes = self.sizes.iter().filter(|&&size| size as usize <= links);
+        sizes
+            .flat_map(|&size| (0..self.each() as usize).map(move |place| (size, place)))
+            .collect()
+    }
+}
+
+/// The figures of all sets on a topology of so many links: a figure for each number of failures and kind of set.
+fn figures(
+    name: &str,
+    (sets, links): (&Sets, usize),
+    tallies: &[SetTally],
+    equations: impl Fn(&FailureFigure, f64) -> (Option<f64>, Option<f64>),
+) -> Vec<FailureFigure> {
+    let numbered = sets.numbered(links);
+    let of_size = numbered
+        .chunks(sets.each() as usize)
+        .zip(tallies.chunks(sets.each() as usize));
+    let mut figures = Vec::new();
+    for (numbered, tallies) in of_size {
+        for correlated in [false, true] {
+            let own = tallies.iter().skip(usize::from(correlated)).step_by(2);
+            let tally = Tally::of(own);
+            let mut figure = tally.figure(name, numbered[0].0, correlated);
+            (figure.lost_by_4_1, figure.lost_by_4_2) = equations(&figure, tally.average_path());
+            figures.push(figure);
+        }
+    }
+    figures
+}
+
+/// What one set of failures has shown.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SetTally {
+    flows: u64,
+    /// Lost although there was a way.
+    lost: u64,
+    /// Lost because there was none.
+    cut_off: u64,
+    /// Of the flows that arrived.
+    hops: u64,
+    arrived: u64,
+    /// Of the flows that met a failure and arrived: hops, the fewest possible, and how many.
+    stretched: Vec<(u64, u16, u64)>,
+    throughput: f64,
+}
+
+impl SetTally {
+    fn count(&mut self, outcomes: &[FlowOutcome]) {
+        let mut stretched: BTreeMap<(u64, u16), u64> = BTreeMap::new();
+        self.flows += outcomes.len() as u64;
+        for outcome in outcomes {
+            match (&outcome.way, outcome.fewest) {
+                (None, Some(_)) => self.lost += 1,
+                (None, None) => self.cut_off += 1,
+                (Some(way), fewest) => {
+                    let hops = way.len() as u64;
+                    self.hops += hops;
+                    self.arrived += 1;
+                    if let Some(fewest) = fewest.filter(|_| outcome.met_failure) {
+                        *stretched.entry((hops, fewest)).or_default() += 1;
+                    }
+                }
+            }
+        }
+        let counted = stretched
+            .into_iter()
+            .map(|((hops, fewest), n)| (hops, fewest, n));
+        self.stretched.extend(counted);
+    }
+}
+
+/// What several sets have shown.
 #[derive(Default)]
 struct Tally {
-    flows: usize,
-    /// Lost although there was a way.
-    lost: usize,
-    /// Lost because there was none.
-    cut_off: usize,
-    hops: usize,
-    arrived: usize,
-    stretch: Vec<f64>,
+    flows: u64,
+    lost: u64,
+    cut_off: u64,
+    hops: u64,
+    arrived: u64,
+    /// Stretches in rising order, each with how many flows have it.
+    stretch: Vec<(f64, u64)>,
     throughput: Vec<f64>,
     lost_of_sets: Vec<f64>,
 }
 
 impl Tally {
-    fn count(&mut self, outcomes: &[FlowOutcome]) {
-        let before = self.lost;
-        self.flows += outcomes.len();
-        for outcome in outcomes {
-            match (&outcome.way, outcome.fewest) {
-                (None, Some(_)) => self.lost += 1,
-                (None, None) => self.cut_off += 1,
-                (Some(way), _) => {
-                    self.hops += way.len();
-                    self.arrived += 1;
-                    if outcome.met_failure {
-                        self.stretch.extend(outcome.stretch());
-                    }
-                }
-            }
+    fn of<'t>(sets: impl Iterator<Item = &'t SetTally>) -> Self {
+        let mut tally = Self::default();
+        for set in sets {
+            tally.flows += set.flows;
+            tally.lost += set.lost;
+            tally.cut_off += set.cut_off;
+            tally.hops += set.hops;
+            tally.arrived += set.arrived;
+            tally.throughput.push(set.throughput);
+            let lost = set.lost as f64 / set.flows.max(1) as f64;
+            tally.lost_of_sets.push(lost);
+            let stretched = set.stretched.iter().map(|&(hops, fewest, count)| {
+                // Both from host to host.
+                ((hops as f64 + 2.0) / (f64::from(fewest) + 2.0), count)
+            });
+            tally.stretch.extend(stretched);
         }
-        let lost = (self.lost - before) as f64;
-        self.lost_of_sets.push(lost / outcomes.len().max(1) as f64);
+        tally.stretch.sort_by(|a, b| a.0.total_cmp(&b.0));
+        tally
     }
 
     fn average_path(&self) -> f64 {
         self.hops as f64 / self.arrived.max(1) as f64
     }
 
-    fn figure(&mut self, name: &str, failures: u32, correlated: bool) -> FailureFigure {
-        self.stretch.sort_by(f64::total_cmp);
+    fn figure(&self, name: &str, failures: u32, correlated: bool) -> FailureFigure {
         FailureFigure {
             subject: name.to_owned(),
             failures,
             correlated,
-            flows: self.flows as u64,
+            flows: self.flows,
             lost: self.lost as f64 / self.flows.max(1) as f64,
             lost_by_4_1: None,
             lost_by_4_2: None,
@@ -353,9 +456,14 @@ impl Tally {
 
     /// Of the sorted stretches the one that so large a part does not exceed; 1 if there are none.
     fn percentile(&self, part: f64) -> f64 {
-        let last = self.stretch.len().saturating_sub(1);
-        let at = (last as f64 * part).ceil() as usize;
-        self.stretch.get(at).copied().unwrap_or(1.0)
+        let all: u64 = self.stretch.iter().map(|(_, count)| count).sum();
+        let place = (all.saturating_sub(1) as f64 * part).ceil() as u64;
+        let mut passed = 0;
+        let reached = self.stretch.iter().find(|(_, count)| {
+            passed += count;
+            passed > place
+        });
+        reached.map_or(1.0, |&(stretch, _)| stretch)
     }
 }
 
@@ -412,7 +520,7 @@ fn switch_figures(
     sizes
         .map(|&failures| {
             let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
-            let mut tally = Tally::default();
+            let mut tallies = Vec::new();
             for set in drawn.iter().step_by(2) {
                 let flows = &ground.flows.flows;
                 let outcomes = if shortest {
@@ -421,8 +529,11 @@ fn switch_figures(
                 } else {
                     survey.outcomes(set, flows)
                 };
+                let mut tally = SetTally::default();
                 tally.count(&outcomes);
+                tallies.push(tally);
             }
+            let tally = Tally::of(tallies.iter());
             let (all, failed) = (switches as f64, f64::from(failures));
             let equation = match (shortest, failover.claim.element) {
                 (true, _) => Some(ends_failure(all, failed)),

@@ -35,21 +35,24 @@ pub struct LossFigure {
     pub lost_by_4_2: Option<f64>,
 }
 
-/// The schemes of Stephens15's Figures 4.1 and 4.18.
+/// The schemes of Stephens15's Figures 4.1 and 4.18, and trees beyond what the resilience needs.
 #[must_use]
 pub fn loss_cases() -> Vec<FailurePlan> {
-    let case = |scheme: FailoverScheme, resilience, default_tree| {
+    let with_trees = |scheme: FailoverScheme, resilience, default_tree, trees: Option<u8>| {
         let tree = if default_tree { " default tree" } else { "" };
+        let more = trees.map_or_else(String::new, |trees| format!(" {trees} trees"));
         FailurePlan {
-            name: format!("{} t{resilience}{tree}", scheme.name()),
+            name: format!("{} t{resilience}{more}{tree}", scheme.name()),
             options: FailoverOptions {
                 resilience,
                 default_tree,
+                trees,
                 stack: 32,
                 ..FailoverOptions::new(scheme)
             },
         }
     };
+    let case = |scheme, resilience, tree| with_trees(scheme, resilience, tree, None);
     let mut cases = [0, 1, 2, 4]
         .map(|t| case(FailoverScheme::Plinko, t, false))
         .to_vec();
@@ -57,6 +60,7 @@ pub fn loss_cases() -> Vec<FailurePlan> {
         for t in [0, 1, 2, 4] {
             cases.extend([false, true].map(|tree| case(scheme, t, tree)));
         }
+        cases.extend([8, 12].map(|trees| with_trees(scheme, 4, false, Some(trees))));
     }
     cases
 }

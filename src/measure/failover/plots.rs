@@ -101,7 +101,7 @@ fn curves(
         figures
             .iter()
             .filter_map(|&f| Some((f64::from(f.failures), of(f)?)))
-            .filter(|(_, y)| plot_y(quantity.scale, *y))
+            .filter(|&(failures, y)| failures > 0.0 && plot_y(quantity.scale, y))
             .collect()
     };
     let ours = points(quantity.ours);

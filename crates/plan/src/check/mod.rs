@@ -45,7 +45,7 @@ pub use arriving::HeadroomNeeded;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use failures::{FailureReport, LostPacket, Sample};
 pub use report::{CheckReport, Resilience, Verdict};
-pub use resilience::FailureOptions;
+pub use resilience::{FailureOptions, ForeignShare, Share, WalkedShare};
 pub use strays::{Forwarded, LossyWay};
 
 use topology::Fabric;
@@ -57,6 +57,7 @@ use depend::Dependencies;
 use forward::{Flattened, Walk};
 use lookup::{Lookup, Ports};
 use report::Verdicts;
+use resilience::Walks;
 use resilience::lossless::{self, Tags};
 
 /// What the proof may be asked to leave out.
@@ -121,32 +122,91 @@ pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<Check
         Some(failover) => proof.failover(&tables, failover, options),
         None => proof.routes(&tables, options),
     }
-    let Proof {
-        mut errors,
-        verdicts,
-        failures,
-        forwarded,
-    } = proof;
-    if !options.budgets {
-        errors.retain(|error| error.fault() != Fault::Target);
+    let report = proof.outcome(&tables, options)?;
+    Ok(CheckedPlan::witness(tables, report))
+}
+
+/// Walks packets through failover tables to a share of the destinations only, where one machine is not enough.
+///
+/// # Errors
+/// Tables that cannot be walked, or have no failover.
+pub fn walk_share(
+    tables: &Tables,
+    options: &Options,
+    share: Share,
+) -> Result<WalkedShare, Box<CheckFailure>> {
+    let mut proof = Proof {
+        share: Some(share),
+        ..Proof::default()
+    };
+    if let Some(failover) = &tables.failover {
+        proof.failover(tables, failover, options);
     }
-    let report = CheckReport::new(&tables, &errors, verdicts, failures, forwarded);
-    if errors.is_empty() {
-        return Ok(CheckedPlan::witness(tables, report));
+    let report = || CheckReport::new(tables, &proof.errors, proof.verdicts, None, None);
+    let failure = || CheckFailure {
+        report: report(),
+        errors: proof.errors.clone(),
+    };
+    proof.walked.clone().ok_or_else(|| Box::new(failure()))
+}
+
+/// The outcome of a check of failover tables whose walks were [shared out](walk_share): the report of [`check`], from all
+/// shares. It is no witness, for the shares came from elsewhere.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_shares(
+    tables: &Tables,
+    options: &Options,
+    shares: &[WalkedShare],
+) -> Result<Result<CheckReport, Box<CheckFailure>>, ForeignShare> {
+    let mut proof = Proof {
+        walks: Walks::Shares(shares),
+        ..Proof::default()
+    };
+    if let Some(failover) = &tables.failover {
+        for (place, share) in shares.iter().enumerate() {
+            share.check(&tables.topology, failover, place)?;
+        }
+        proof.failover(tables, failover, options);
     }
-    Err(Box::new(CheckFailure { errors, report }))
+    Ok(proof.outcome(tables, options))
 }
 
 /// What has been shown so far.
 #[derive(Default)]
-struct Proof {
+struct Proof<'a> {
+    /// Where walks through failover tables come from.
+    walks: Walks<'a>,
+    /// The share of the destinations that is to be walked to and nothing else, and what that has shown.
+    share: Option<Share>,
+    walked: Option<WalkedShare>,
     errors: Vec<PlanError>,
     verdicts: Verdicts,
     failures: Option<FailureReport>,
     forwarded: Option<Forwarded>,
 }
 
-impl Proof {
+impl Proof<'_> {
+    /// What it has come to.
+    fn outcome(self, tables: &Tables, options: &Options) -> Result<CheckReport, Box<CheckFailure>> {
+        let mut errors = self.errors;
+        if !options.budgets {
+            errors.retain(|error| error.fault() != Fault::Target);
+        }
+        let report = CheckReport::new(
+            tables,
+            &errors,
+            self.verdicts,
+            self.failures,
+            self.forwarded,
+        );
+        if errors.is_empty() {
+            return Ok(report);
+        }
+        Err(Box::new(CheckFailure { errors, report }))
+    }
+
     /// Tables whose forwarding follows routes.
     fn routes(&mut self, tables: &Tables, options: &Options) {
         let Some(lookup) = self.tags(tables, options) else {
@@ -171,7 +231,7 @@ impl Proof {
         if tables.has_tags() {
             self.tags(tables, options);
         }
-        if self.failures.is_none() {
+        if self.failures.is_none() && self.walked.is_none() {
             self.walks(tables, failover, options, None);
         }
     }
@@ -184,12 +244,13 @@ impl Proof {
         options: &Options,
         tags: Option<&Tags<'_>>,
     ) {
-        let found = resilience::walk_all(
-            &tables.topology,
-            failover,
-            (&options.failures, &*options.progress),
-            tags,
-        );
+        let how = (&options.failures, &*options.progress);
+        if let Some(share) = self.share {
+            let walked = WalkedShare::walk(&tables.topology, failover, how, tags, share);
+            self.walked = Some(walked);
+            return;
+        }
+        let found = resilience::walk_all(&tables.topology, failover, how, tags, self.walks);
         self.verdicts.loop_free = Some(found.loops == 0);
         self.errors.extend(PlanError::of_failures(&found));
         self.failures = Some(found);

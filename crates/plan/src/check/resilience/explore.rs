@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
 use topology::{HopSearch, SwitchId, UNREACHABLE};
 
 use super::hop::Hop;
@@ -10,7 +11,7 @@ use super::pairs::Pairs;
 use super::walk::{Case, DestinationRules, End, World};
 
 /// What walks have shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Findings {
     pub(super) walks: u64,
     pub(super) lost: u64,
@@ -37,10 +38,16 @@ fn least(a: Option<Case>, b: Option<Case>) -> Option<Case> {
 }
 
 impl Findings {
+    /// The cases that it names.
+    pub(super) fn cases(&self) -> impl Iterator<Item = &Case> {
+        let causes = self.causes.iter().flatten();
+        causes.chain(&self.first).chain(&self.first_lossy)
+    }
+
     /// Both.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
-            walks: self.walks + other.walks,
+            walks: self.walks.saturating_add(other.walks),
             lost: self.lost.saturating_add(other.lost),
             loops: self.loops.saturating_add(other.loops),
             stretch: self.stretch.max(other.stretch),

@@ -14,6 +14,7 @@ mod hop;
 mod losses;
 pub(super) mod lossless;
 mod pairs;
+mod parts;
 mod rules;
 mod sample;
 mod shape;
@@ -31,6 +32,8 @@ use crate::failover::{Element, Failover};
 use hop::Hop;
 pub use losses::Losses;
 use lossless::Tags;
+pub(super) use parts::Walks;
+pub use parts::{ForeignShare, Share, WalkedShare};
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
@@ -67,7 +70,8 @@ pub fn resilience(
     failover: &Failover,
     options: &FailureOptions,
 ) -> FailureReport {
-    walk_all(topology, failover, (options, &Progress::default()), None)
+    let quiet = Progress::default();
+    walk_all(topology, failover, (options, &quiet), None, Walks::All)
 }
 
 /// The same, with the lossless tags that packets have on the way.
@@ -76,13 +80,13 @@ pub(super) fn walk_all(
     failover: &Failover,
     (options, progress): (&FailureOptions, &Progress),
     tags: Option<&Tags<'_>>,
+    walks: Walks<'_>,
 ) -> FailureReport {
     let mut world = World::new(topology, failover);
     world.tags = tags;
     let claimed = failover.claim.failures;
     let elements = world.elements();
-    let most = u32::try_from(elements).unwrap_or(u32::MAX);
-    let wanted = options.failures.unwrap_or(claimed).min(most);
+    let wanted = world.wanted(options);
     let mut report = FailureReport {
         claimed,
         checked_failures: wanted,
@@ -91,7 +95,7 @@ pub(super) fn walk_all(
     };
     let mut deepest = Findings::default();
     for failures in 0..=wanted {
-        let Some(findings) = explore(&world, failures, (options, progress)) else {
+        let Some(findings) = walks.explored(&world, failures, (options, progress)) else {
             break;
         };
         report.exhaustive = failures == wanted;
@@ -109,7 +113,7 @@ pub(super) fn walk_all(
         let drawn = sample::draw(topology, &world, wanted, options);
         report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
         report.sample = Some(Sample::of(drawn.len() as u64));
-        deepest = deepest.and(sample::walk_all(&world, &drawn, progress));
+        deepest = deepest.and(walks.drawn(&world, &drawn, progress));
     }
     report.take(&world, deepest);
     report
@@ -131,27 +135,6 @@ impl FailureReport {
         let causes = (0..tags.wanted()).map(|edge| pairs::cause(world, world.topology, case(edge)));
         self.causes = causes.collect();
     }
-}
-
-/// Explores all sets of at most so many failures; `None` if that takes too many walks.
-fn explore(
-    world: &World<'_>,
-    failures: u32,
-    (options, progress): (&FailureOptions, &Progress),
-) -> Option<Findings> {
-    let walks = std::sync::atomic::AtomicU64::new(0);
-    let destinations: Vec<usize> = (0..world.failover.destinations.len()).collect();
-    progress.begin(destinations.len() as u64);
-    destinations
-        .par_iter()
-        .map(|&destination| {
-            let mut explorer =
-                Explorer::new(world, destination, failures, &walks, options.most_walks);
-            let findings = explorer.all_sources(&mut |_, _| {});
-            progress.advance(1);
-            findings
-        })
-        .try_reduce(Findings::default, |a, b| Some(a.and(b)))
 }
 
 /// The way of a packet that arrives.

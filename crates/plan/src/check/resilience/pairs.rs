@@ -1,12 +1,13 @@
 //! Which links wait for which, over all walks.
 
+use serde::{Deserialize, Serialize};
 use topology::{ArcId, Topology};
 
 use super::hop::Hop;
 use super::walk::{Case, World};
 
 /// Which links packets cross in a row, over all walks: what waits for what, apart from tags.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pairs {
     /// A bit for each arc and each arc that leaves where it ends.
     bits: Vec<u64>,

@@ -101,14 +101,24 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
     }
 }
 
-/// Walks every pair under every set of failures that touches what its walk without failures depends on; under the
-/// others the walk is that one.
+/// As [`walk_to_each`], to all destinations.
 pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>], progress: &Progress) -> Findings {
-    let destinations = 0..world.failover.destinations.len();
+    let all: Vec<usize> = (0..world.failover.destinations.len()).collect();
+    walk_to_each(world, &all, drawn, progress)
+}
+
+/// Walks every pair of a source and one of these destinations under every set of failures that touches what its walk without failures depends on; under the
+/// others the walk is that one.
+pub(super) fn walk_to_each(
+    world: &World<'_>,
+    destinations: &[usize],
+    drawn: &[Vec<u32>],
+    progress: &Progress,
+) -> Findings {
     progress.begin(destinations.len() as u64);
     destinations
-        .into_par_iter()
-        .map(|destination| {
+        .par_iter()
+        .map(|&destination| {
             let findings = walk_to(world, destination, drawn);
             progress.advance(1);
             findings

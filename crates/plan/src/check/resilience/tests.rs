@@ -1,6 +1,6 @@
 //! The exploration against brute force: every set of failures, every pair, on tables that are right and on
 //! tables that have lost rules.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
 use schemes::failover::{FailoverOptions, FailoverScheme};
@@ -236,5 +236,51 @@ fn losses_of_all_flows_are_those_of_each() {
             .sum();
         let mean = hops as f64 / flows.len() as f64;
         assert!((survey.mean_hops() - mean).abs() < 1e-9);
+    }
+}
+
+/// What shares found is what one machine finds, whether all sets are explored or some are drawn, tables right or wrong.
+#[test]
+fn shares_together_find_what_one_machine_finds() {
+    let topology = Topology::from_json(RING).unwrap();
+    let options = FailoverOptions {
+        multipath: Some(1),
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let tagger = schemes::TaggerOptions::default();
+    let method = schemes::failover::Method::Rising;
+    let tables =
+        schemes::failover::lossless_failover(&topology, &options, method, &tagger).unwrap();
+    let tables = Tables::from_json(&tables.to_json()).unwrap();
+    for (failures, most_walks) in [(1, 1_000_000), (2, 1_000_000), (2, 40), (2, 900)] {
+        let options = crate::check::Options {
+            failures: FailureOptions {
+                failures: Some(failures),
+                most_walks,
+                ..FailureOptions::default()
+            },
+            ..crate::check::Options::default()
+        };
+        let whole = crate::check::check(tables.clone(), &options);
+        let whole = whole.map(|plan| plan.report().clone());
+        for of in [1, 2, 3, 7] {
+            let share = |index| {
+                let share = Share { index, of };
+                let walked = crate::check::walk_share(&tables, &options, share).unwrap();
+                // They go through a file.
+                let text = serde_json::to_string(&walked).unwrap();
+                serde_json::from_str::<WalkedShare>(&text).unwrap()
+            };
+            let shares: Vec<WalkedShare> = (0..of).map(share).collect();
+            let merged = crate::check::check_shares(&tables, &options, &shares).unwrap();
+            match (&whole, merged) {
+                (Ok(whole), Ok(merged)) => assert_eq!(*whole, merged),
+                (Err(whole), Err(merged)) => {
+                    assert_eq!(whole.report, merged.report);
+                    assert_eq!(whole.to_string(), merged.to_string());
+                }
+                (whole, merged) => panic!("{whole:?} {merged:?}"),
+            }
+        }
     }
 }

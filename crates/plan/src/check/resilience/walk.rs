@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use quantities::PortId;
+use serde::{Deserialize, Serialize};
 use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
 
+use super::FailureOptions;
 use super::hop::Hop;
 use super::lossless::{Tags, host_ports};
 use super::rules::SwitchRules;
@@ -110,7 +112,7 @@ impl End {
 }
 
 /// A case: a packet and what has failed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Case {
     pub(super) failures: usize,
     pub(super) destination: usize,
@@ -199,6 +201,18 @@ impl<'a> World<'a> {
             rules: failover.tables.iter().map(ByDestination::new).collect(),
             fabric,
         }
+    }
+
+    /// The most failures at once that are asked for.
+    pub(super) fn wanted(&self, options: &FailureOptions) -> u32 {
+        let most = u32::try_from(self.elements()).unwrap_or(u32::MAX);
+        let claimed = self.failover.claim.failures;
+        options.failures.unwrap_or(claimed).min(most)
+    }
+
+    /// Whether this is a number of something that may fail.
+    pub(super) fn has(&self, element: u32) -> bool {
+        self.elements.binary_search(&element).is_ok()
     }
 
     /// How many things may fail.

@@ -1,0 +1,73 @@
+//! `switchwright merge`: what the shares of a command found, put together: the figures, words and exit status that the command
+//! gives on one machine.
+
+use clap::Args;
+use plan::check::WalkedShare;
+
+use super::fault::Fault;
+use super::given::Given;
+use super::shard::{self, Found, Work};
+use super::terminal::Terminal;
+use super::{check, measure};
+use crate::measure::failover::SetTally;
+
+/// Arguments of `switchwright merge`.
+#[derive(Debug, Args)]
+pub(super) struct Merge {
+    /// The folder of the shares.
+    folder: String,
+    /// The folder for the figures of `measure` as JSON, tables and plots.
+    #[arg(long, value_name = "DIR")]
+    out: Option<String>,
+}
+
+impl Merge {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        let shares = shard::gather(&self.folder)?;
+        let foreign = || {
+            Fault::input(format!(
+                "{}: a share found what its command does not look for",
+                self.folder
+            ))
+        };
+        match shares.work {
+            work @ Work::Check { .. } => {
+                given.refuse_all(&["out"], "here: these are shares of `check`")?;
+                let own = |found| match found {
+                    Found::Check(walked) => Some(walked),
+                    Found::Measure(_) => None,
+                };
+                let walked: Option<Vec<WalkedShare>> = shares.found.into_iter().map(own).collect();
+                check::merged(
+                    &work,
+                    &walked.ok_or_else(foreign)?,
+                    shares.seconds,
+                    terminal,
+                )
+            }
+            work @ Work::Measure { .. } => {
+                let own = |found| match found {
+                    Found::Measure(tallies) => Some(tallies),
+                    Found::Check(_) => None,
+                };
+                let tallies: Option<Vec<Vec<SetTally>>> =
+                    shares.found.into_iter().map(own).collect();
+                let tallies = in_turn(tallies.ok_or_else(foreign)?);
+                measure::merged(&work, &tallies, self.out.as_deref(), terminal)
+            }
+        }
+    }
+}
+
+/// What shares that took turns have found, in the order of the items.
+fn in_turn<T>(shares: Vec<Vec<T>>) -> Vec<T> {
+    let mut shares: Vec<_> = shares.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    loop {
+        let round: Vec<T> = shares.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            return all;
+        }
+        all.extend(round);
+    }
+}

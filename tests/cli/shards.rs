@@ -1,0 +1,142 @@
+//! Shares of work, done by processes of their own, are together what one process does.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn run(at: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+    command.args(line.split(' ')).current_dir(at);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn done(at: &Path, line: &str) {
+    let output = run(at, line);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {words}");
+}
+
+/// What a command says with `--json`, but for the time that it took, and its status.
+fn said(at: &Path, line: &str) -> (Option<i32>, Value) {
+    let output = run(at, line);
+    let mut value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("seconds");
+    }
+    (output.status.code(), value)
+}
+
+fn network(at: &Path) {
+    done(
+        at,
+        "topo jellyfish --switches 10 --ports 6 --fabric-ports 4 -o net.json",
+    );
+    done(
+        at,
+        "plan net.json --scheme plinko --resilience 1 --lossless rising -o plan.json",
+    );
+}
+
+#[test]
+fn shares_merge_into_what_one_machine_says() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    network(at);
+    // Proven, refuted, sampled; and figures.
+    for (number, line) in [
+        "check plan.json",
+        "check plan.json --failures 3",
+        "check plan.json --most-walks 1 --samples 5",
+        "measure plan.json --sets 3 --failures 1,4",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let whole = said(at, &format!("{line} --json"));
+        for of in [1, 3, 16] {
+            let shares = format!("shares-{number}-{of}");
+            for share in (1..=of).rev() {
+                done(at, &format!("{line} --shard {share}/{of} -o {shares}"));
+            }
+            assert_eq!(said(at, &format!("merge {shares} --json")), whole, "{line}");
+        }
+    }
+    done(at, "measure plan.json --sets 3 --failures 1,4 --out whole");
+    done(at, "merge shares-3-3 --out merged");
+    for entry in fs::read_dir(at.join("whole")).unwrap() {
+        let name = entry.unwrap().file_name();
+        let read = |folder: &str| fs::read(at.join(folder).join(&name)).unwrap();
+        assert_eq!(read("whole"), read("merged"), "{name:?}");
+    }
+}
+
+#[test]
+fn a_share_that_was_killed_is_done_again_and_no_other() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    network(at);
+    let line = |share: u32| format!("check plan.json --shard {share}/4 -o shares --json");
+    for share in [1, 2, 4] {
+        done(at, &line(share));
+    }
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+    let killed = killed.args(line(3).split(' ')).current_dir(at);
+    let mut killed = killed.stdout(Stdio::null()).spawn().unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // Whether it had ended before or not, nothing half-written is there.
+    let missing = !at.join("shares/shard-3-of-4.json").exists();
+    if missing {
+        let output = run(at, "merge shares");
+        assert_eq!(output.status.code(), Some(2));
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(words.contains("1 of 4 shares missing: 3/4"), "{words}");
+    }
+    for share in 1..=4 {
+        let (_, told) = said(at, &line(share));
+        assert_eq!(told["done_before"], Value::Bool(share != 3 || !missing));
+    }
+    let whole = said(at, "check plan.json --json");
+    assert_eq!(said(at, "merge shares --json"), whole);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    network(at);
+    done(at, "check plan.json --shard 1/2 -o shares");
+    done(at, "check plan.json --shard 2/2 -o shares");
+    let refused = |line: &str, why: &str| {
+        let output = run(at, line);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {words}");
+        assert!(words.contains(why), "{line}: {words}");
+    };
+    refused(
+        "check plan.json --failures 2 --shard 1/2 -o shares",
+        "a share of other work",
+    );
+    refused("merge nowhere", "nowhere");
+    refused("merge shares --out figures", "means nothing here");
+    // A share of another number, a foreign one, one that was changed.
+    let share = at.join("shares/shard-2-of-2.json");
+    let whole = fs::read_to_string(&share).unwrap();
+    fs::copy(&share, at.join("shares/shard-3-of-3.json")).unwrap();
+    refused("merge shares", "shares of 2 and of 3 are both there");
+    fs::remove_file(at.join("shares/shard-3-of-3.json")).unwrap();
+    fs::copy(at.join("shares/shard-1-of-2.json"), &share).unwrap();
+    refused("merge shares", "not the share that its name says");
+    fs::write(&share, whole.replace("\"seed\":1", "\"seed\":2")).unwrap();
+    refused("merge shares", "of other work than the first share");
+    fs::write(&share, &whole[..whole.len() / 2]).unwrap();
+    refused("merge shares", "shard-2-of-2.json");
+    fs::write(&share, &whole).unwrap();
+    done(at, "merge shares");
+    // The plan is another one by now.
+    done(at, "plan net.json --scheme fcp --resilience 1 -o plan.json");
+    refused("merge shares", "not the file that the shares read");
+}
