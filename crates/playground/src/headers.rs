@@ -4,8 +4,8 @@
 use netsim::embedded::FailoverHeader;
 use p4gen::layout::SHIM_BYTES;
 use serde::Serialize;
-use wire::{arp, ethernet, ipv4, ipv6, tcp, udp, vlan};
 use wire::{EtherType, IpProtocol};
+use wire::{arp, ethernet, ipv4, ipv6, tcp, udp, vlan};
 
 /// EtherType of the shim (`p4src/layout.p4`: `ETHERTYPE_SHIM`).
 const SHIM: u16 = 0x88B5;

@@ -35,7 +35,9 @@ pub(crate) enum Refusal {
     #[error("{0}")]
     Wrong(String),
     /// It is more than this engine takes on.
-    #[error("{what} is limited to {most} here, and this is {given}; the command line has no such limit")]
+    #[error(
+        "{what} is limited to {most} here, and this is {given}; the command line has no such limit"
+    )]
     Limit {
         /// What is limited.
         what: &'static str,

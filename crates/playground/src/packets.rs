@@ -143,11 +143,7 @@ fn answer(network: &Network, generated: &Program, walk: &Walk) -> Result<Value, 
     Ok(answer)
 }
 
-fn one_hop(
-    hop: &Hop,
-    names: &[String],
-    topology: &topology::Topology,
-) -> Result<Value, Refusal> {
+fn one_hop(hop: &Hop, names: &[String], topology: &topology::Topology) -> Result<Value, Refusal> {
     let shown = |text: &str| -> Result<Value, Refusal> {
         let (headers, payload) = headers(&read_hex(text)?);
         Ok(json!({ "headers": headers, "payload": payload }))

@@ -70,8 +70,11 @@ impl Networks {
 }
 
 fn target(name: &str) -> Result<&'static dyn p4gen::targets::Target, Refusal> {
-    p4gen::targets::named(name)
-        .ok_or_else(|| Refusal::Wrong(format!("there is no target `{name}`; there are v1model, tna, tna2")))
+    p4gen::targets::named(name).ok_or_else(|| {
+        Refusal::Wrong(format!(
+            "there is no target `{name}`; there are v1model, tna, tna2"
+        ))
+    })
 }
 
 fn proven(plan: &CheckedPlan) -> Result<Value, Refusal> {

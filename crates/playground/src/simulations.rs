@@ -85,7 +85,8 @@ impl Simulations {
             "topology": topologies::view(&topology)?,
         });
         self.last += 1;
-        self.running.push((self.last, Running { session, topology }));
+        self.running
+            .push((self.last, Running { session, topology }));
         Ok(answer)
     }
 
@@ -135,7 +136,8 @@ impl Simulations {
     /// Answers `end`.
     pub(crate) fn end(&mut self, asked: &SessionRequest) -> Result<Value, Refusal> {
         self.running(asked.simulation)?;
-        self.running.retain(|(number, _)| *number != asked.simulation);
+        self.running
+            .retain(|(number, _)| *number != asked.simulation);
         Ok(Value::Null)
     }
 }

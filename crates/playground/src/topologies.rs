@@ -39,7 +39,11 @@ pub(crate) fn make(given: &Given) -> Result<(Topology, Vec<String>), Refusal> {
             (imported.topology, notes)
         }
     };
-    at_most("the number of switches", MAX_SWITCHES, made.0.switches().len())?;
+    at_most(
+        "the number of switches",
+        MAX_SWITCHES,
+        made.0.switches().len(),
+    )?;
     at_most("the number of hosts", MAX_HOSTS, made.0.hosts().len())?;
     at_most("the number of links", MAX_LINKS, made.0.links().len())?;
     Ok(made)

@@ -26,7 +26,9 @@ mod single;
 mod turn;
 mod turns;
 
-use plan::{Carrier, Class, NewTag, PortSet, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging};
+use plan::{
+    Carrier, Class, NewTag, PortSet, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging,
+};
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, Topology};
 

@@ -65,10 +65,7 @@ impl Live {
     ///
     /// # Errors
     /// As [`super::simulate`].
-    pub fn new(
-        network: &Network,
-        scenario: &Scenario,
-    ) -> Result<(Self, Hosts), SimulateError> {
+    pub fn new(network: &Network, scenario: &Scenario) -> Result<(Self, Hosts), SimulateError> {
         check::check(scenario)?;
         let resolved = setup::resolve(network, scenario)?;
         let events = scenario.events.iter().enumerate();

@@ -86,6 +86,8 @@ pub struct State {
     pub pauses: Vec<PauseChange>,
     /// By flow.
     pub flows: Vec<FlowState>,
+    /// Bytes that ports of switches have sent so far: switch by number, port, bytes; ports that sent nothing are left out.
+    pub sent: Vec<(u32, PortId, u64)>,
     /// Links that are down, by number.
     pub failed: Vec<u32>,
     /// Deadlocks so far.
@@ -201,6 +203,7 @@ impl Session {
         let topology = self.plan.topology();
         let world = &mut self.world;
         let mut queues = Vec::new();
+        let mut sent = Vec::new();
         let mut buffers = Vec::with_capacity(world.switches.len());
         for (switch, device) in topology.switch_ids().zip(&mut world.switches) {
             let Some(buffer) = device.buffer_mut() else {
@@ -210,7 +213,10 @@ impl Session {
             buffers.push(buffer.used().get());
             let number = switch.index() as u32;
             for (port, _) in topology.peers(switch) {
+                let mut bytes_sent = 0;
                 for priority in (0..device::buffer::CLASSES as u8).map(Priority::new) {
+                    let counters = buffer.class_counters(port, priority);
+                    bytes_sent += counters.map_or(0, |counters| counters.sent_bytes);
                     let bytes = buffer.queue(port, priority).0.get();
                     let paused = buffer.is_paused(port, priority);
                     if bytes > 0 || paused {
@@ -222,6 +228,9 @@ impl Session {
                             paused,
                         });
                     }
+                }
+                if bytes_sent > 0 {
+                    sent.push((number, port, bytes_sent));
                 }
             }
             let edges = buffer.take_pauses().into_iter();
@@ -247,7 +256,12 @@ impl Session {
             ended: world.now >= world.end,
             queues,
             buffers,
-            paused_hosts: world.hosts.cards.iter().map(|c| c.is_paused(world.now)).collect(),
+            paused_hosts: world
+                .hosts
+                .cards
+                .iter()
+                .map(|c| c.is_paused(world.now))
+                .collect(),
             pauses,
             flows: flows
                 .into_iter()
@@ -256,6 +270,7 @@ impl Session {
                     runs: got.runs,
                 })
                 .collect(),
+            sent,
             failed: self.live.failed().map(|link| link.index() as u32).collect(),
             deadlocks: world
                 .deadlocks

@@ -303,12 +303,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn flow(
-        &self,
-        routing: &mut Routing,
-        from: HostId,
-        to: HostId,
-    ) -> Result<Flow, SimulateError> {
+    fn flow(&self, routing: &mut Routing, from: HostId, to: HostId) -> Result<Flow, SimulateError> {
         let (spec, topology) = (self.spec, self.network.plan().topology());
         let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
         let class = match spec.lossy {

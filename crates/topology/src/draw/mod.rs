@@ -86,7 +86,11 @@ impl Topology {
         Positions {
             width: layout.width,
             height: layout.height,
-            switches: layout.switches.iter().map(|place| point(place.at)).collect(),
+            switches: layout
+                .switches
+                .iter()
+                .map(|place| point(place.at))
+                .collect(),
             hosts: layout.hosts.iter().map(|at| at.map(point)).collect(),
         }
     }
