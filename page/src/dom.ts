@@ -68,3 +68,8 @@ export function save(name: string, kind: string, text: string): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
+
+/** Puts new children in the place of the old; what is nothing is left out. */
+export function fill(parent: Element, ...children: Child[]): void {
+  parent.replaceChildren(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false));
+}

@@ -266,8 +266,8 @@ export class NetworkView {
   paintLinks(shares: Map<number, number> | null): void {
     this.lines.forEach((group, number) => {
       const share = shares?.get(number);
-      if (share === undefined) group.style.removeProperty("--load");
-      else group.style.setProperty("--load", `${Math.round(Math.min(1, share) * 100)}%`);
+      if (share === undefined) group.style.removeProperty("--load-share");
+      else group.style.setProperty("--load-share", `${Math.round(Math.min(1, share) * 100)}%`);
       group.classList.toggle("loaded", share !== undefined && share > 0);
     });
   }

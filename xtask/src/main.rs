@@ -3,6 +3,8 @@
 //! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
+//! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm); with `--release` for others to visit.
+//! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
@@ -11,6 +13,7 @@
 
 mod circles;
 mod crates;
+mod page;
 mod references;
 mod skipped;
 mod tidy;
@@ -26,6 +29,8 @@ fn main() -> ExitCode {
         "test" => test(&root),
         "tidy" => tidy::run(&root),
         "wasm" => wasm::check(&root),
+        "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
+        "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
                 &root,
@@ -35,7 +40,7 @@ fn main() -> ExitCode {
         }),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, bless, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, bless, fuzz, differ"
         )),
     };
     match done {
