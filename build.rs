@@ -8,7 +8,8 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=SWITCHWRIGHT_PAGE");
     println!("cargo::rerun-if-changed=build.rs");
-    let mut text = String::from("/// The page's files, by path.\nconst EMBEDDED: &[(&str, &[u8])] = &[\n");
+    let mut text =
+        String::from("/// The page's files, by path.\nconst EMBEDDED: &[(&str, &[u8])] = &[\n");
     if let Some(folder) = env::var_os("SWITCHWRIGHT_PAGE") {
         let folder = fs::canonicalize(PathBuf::from(folder))?;
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -32,8 +33,16 @@ fn list(folder: &Path, below: &str, text: &mut String) -> io::Result<()> {
         if !path.is_file() || name.ends_with(".wasm") {
             continue;
         }
-        let name = if below.is_empty() { name.into_owned() } else { format!("{below}/{name}") };
-        let _ = writeln!(text, "    ({name:?}, include_bytes!({:?})),", path.display().to_string());
+        let name = if below.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{below}/{name}")
+        };
+        let _ = writeln!(
+            text,
+            "    ({name:?}, include_bytes!({:?})),",
+            path.display().to_string()
+        );
     }
     Ok(())
 }

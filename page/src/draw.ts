@@ -70,7 +70,7 @@ export class NetworkView {
       button.type = "button";
       button.textContent = text;
       button.title = title;
-      button.setAttribute("aria-label", title);
+      if (text.length === 1) button.setAttribute("aria-label", title);
       button.addEventListener("click", press);
       tools.append(button);
     };
@@ -300,10 +300,14 @@ export class NetworkView {
       const names = [from, ...hops.map((hop) => hop.switch), ...(to ? [to] : [])];
       names.forEach((name) => this.nodes.get(name)?.classList.add("on"));
       this.nodes.get(hops[chosen]?.switch ?? "")?.classList.add("now");
+      const crossed = new Set<string>();
       for (let at = 0; at + 1 < names.length; at++) {
         const [a, b] = [place(names[at]), place(names[at + 1])];
         const tag = at < hops.length ? hops[at].tag_before : hops[at - 1].tag_after;
-        if (a && b) this.arrow(a, b, 0.08, colours.ofTag(tag), at === chosen || at === chosen + 1 ? "near" : "");
+        const pair = [names[at], names[at + 1]].sort().join(" ");
+        const bend = crossed.has(pair) ? 0.14 : 0;
+        crossed.add(pair);
+        if (a && b) this.arrow(a, b, bend, colours.ofTag(tag), at === chosen || at === chosen + 1 ? "near" : "");
       }
     };
     draw();
@@ -320,7 +324,7 @@ export class NetworkView {
         if (!link || buffer.number === null) return;
         const [here, there] = link.a.switch === buffer.number && link.a.port === buffer.port ? [link.a, link.b] : [link.b, link.a];
         const [a, b] = [this.at(there), this.at(here)];
-        if (a && b) this.arrow(a, b, 0.1, "var(--bad)", "cycle");
+        if (a && b) this.arrow(a, b, 0, "var(--bad)", "cycle");
       });
     };
     draw();
@@ -334,7 +338,7 @@ export class NetworkView {
       names.forEach((name) => this.nodes.get(name)?.classList.add("on"));
       for (let at = 0; at + 1 < names.length; at++) {
         const [a, b] = [this.placeOf(names[at]), this.placeOf(names[at + 1])];
-        if (a && b) this.arrow(a, b, 0.1, colour, "cycle");
+        if (a && b) this.arrow(a, b, 0, colour, "cycle");
       }
     };
     draw();

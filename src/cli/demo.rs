@@ -4,7 +4,7 @@ mod ending;
 
 use std::path::Path;
 
-use ::plan::{ClassId, NewTag, PlanError, PortSet, Tables, TagRule};
+use ::plan::{ClassId, PlanError, Tables};
 use clap::Args;
 use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
 use p4gen::build::BuildDirectory;

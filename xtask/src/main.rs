@@ -82,7 +82,8 @@ fn test(root: &Path) -> Result<(), String> {
     } else {
         wasm::check(root)?;
     }
-    skipped::run(root)
+    skipped::run(root)?;
+    page::build_and_test(root)
 }
 
 /// Runs a tool of `p4test`, optimised, with the rest of the command line.

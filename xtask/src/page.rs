@@ -26,7 +26,10 @@ pub(crate) fn build(root: &Path, release: bool) -> Result<(), String> {
         npm(&page, &["ci", "--no-audit", "--no-fund"])?;
     }
     npm(&page, &["run", "--silent", "check"])?;
-    npm(&page, &["run", "--silent", "build", "--", "--logLevel", "warn"])
+    npm(
+        &page,
+        &["run", "--silent", "build", "--", "--logLevel", "warn"],
+    )
 }
 
 /// The engine of the page.
@@ -114,7 +117,10 @@ fn runs(tool: &str) -> bool {
 
 fn npm(page: &Path, arguments: &[&str]) -> Result<(), String> {
     println!("xtask: npm {}", arguments.join(" "));
-    let status = Command::new("npm").args(arguments).current_dir(page).status();
+    let status = Command::new("npm")
+        .args(arguments)
+        .current_dir(page)
+        .status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(format!("`npm {}` failed", arguments.join(" "))),

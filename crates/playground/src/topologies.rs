@@ -1,5 +1,7 @@
 //! Topologies: made or imported, and drawn.
 
+use std::collections::BTreeMap;
+
 use netsim::simulate::{NetworkSpec, PlanSpec, TargetSpec, TopologySpec};
 use serde_json::{Value, json};
 use topology::import::{ImportOptions, import};
@@ -122,12 +124,30 @@ pub(crate) fn view(topology: &Topology) -> Result<Value, Refusal> {
         NodeId::Switch(id) => json!({ "switch": id.index(), "port": end.port }),
         NodeId::Host(id) => json!({ "host": id.index(), "port": end.port }),
     };
+    let mut pairs: BTreeMap<[NodeId; 2], usize> = BTreeMap::new();
+    let pair = |id| {
+        let link = topology.link(id);
+        [link.a.node, link.b.node]
+    };
+    let sorted = |id| {
+        let mut ends = pair(id);
+        ends.sort_unstable();
+        ends
+    };
+    for id in topology.link_ids() {
+        *pairs.entry(sorted(id)).or_default() += 1;
+    }
+    let name = |id| match pairs.get(&sorted(id)) {
+        // As `--fail` takes it: without ports where the ends say which.
+        Some(1) => pair(id).map(|node| topology.node_name(node)).join("-"),
+        _ => topology.link_name(id),
+    };
     let links: Vec<Value> = topology
         .link_ids()
         .map(|id| {
             let link = topology.link(id);
             json!({
-                "name": topology.link_name(id), "a": end(link.a), "b": end(link.b),
+                "name": name(id), "a": end(link.a), "b": end(link.b),
                 "gbps": link.rate.get() as f64 / 1e9, "up": topology.is_live(id),
             })
         })

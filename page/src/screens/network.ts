@@ -69,10 +69,17 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     app.remember();
   });
 
+  function layers(): number {
+    return 1 + Math.max(0, ...(app.topology?.switches ?? []).map((one) => one.layer ?? 0));
+  }
+
   async function paint(): Promise<void> {
     if (state.colour !== "rules") {
       app.view.paint("layer");
-      app.view.setLegend([["var(--layer-0)", "leaf or only layer"], ["var(--layer-1)", "above"], ["var(--layer-2)", "core"], ["var(--bad)", "failed link"]]);
+      app.view.setLegend([
+        ...(app.topology?.layered ? ([["var(--layer-0)", "leaves"], ["var(--layer-1)", "the layer above"], ["var(--layer-2)", "the top of three"]] as [string, string][]) : ([["var(--layer-1)", "switch"]] as [string, string][])).slice(0, layers()),
+        ["var(--host)", "host"], ["var(--bad)", "failed link"],
+      ]);
       return;
     }
     app.plan ??= await app.ask({ call: "plan", ...app.network() });

@@ -111,25 +111,35 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   }
 
   function drawCurves(): void {
-    curves.replaceChildren();
-    for (const run of runs) {
-      const box = el("figure", { class: "curve" }, el("figcaption", {}, `${run.title || "Goodput"}${run.title ? ": goodput" : ""}, Gb/s by flow`));
-      curves.append(box);
+    const boxes = runs.map((run) => el("figure", { class: "curve" }, el("figcaption", {}, `${run.title ? `${run.title}: goodput` : "Goodput"}, Gb/s by flow`)));
+    curves.replaceChildren(...boxes);
+    for (const [number, run] of runs.entries()) {
       const flows = run.started.flows.slice(0, 12);
       const axis = { stroke: resolved("var(--text)"), grid: { stroke: resolved("var(--line)"), width: 1 }, ticks: { stroke: resolved("var(--line)") }, font: "12px system-ui, sans-serif" };
       run.plot?.destroy();
       run.plot = new uPlot(
         {
-          width: Math.max(240, box.clientWidth || 320), height: 170, legend: { show: true, live: false }, cursor: { show: false },
+          ...room(boxes[number]), legend: { show: true, live: false }, cursor: { show: false },
           scales: { x: { time: false } },
-          axes: [{ ...axis, label: "ms", labelSize: 18, labelFont: axis.font }, { ...axis, size: 44 }],
+          axes: [{ ...axis, label: "ms", labelSize: 18, labelGap: 0, labelFont: axis.font }, { ...axis, size: 44 }],
           series: [{ label: "ms" }, ...flows.map((name, at) => ({ label: name, stroke: resolved(ofFlow(name, at)), width: 2, points: { show: false } }))],
         },
         data(run),
-        box,
+        boxes[number],
       );
     }
   }
+
+  /** How large a curve may be in its box. */
+  function room(box: HTMLElement): { width: number; height: number } {
+    return { width: Math.max(200, (box.clientWidth || 320) - 14), height: 170 };
+  }
+
+  new ResizeObserver(() => {
+    curves.querySelectorAll<HTMLElement>(".curve").forEach((box, number) => {
+      if (box.clientWidth) runs[number]?.plot?.setSize(room(box));
+    });
+  }).observe(curves);
 
   function data(run: Run): uPlot.AlignedData {
     return [run.times.map((at) => at / 1000), ...run.goodput.slice(0, 12)];

@@ -226,6 +226,13 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright bench p4runtime --entries 100000",
         ],
     ),
+    (
+        "lab",
+        &[
+            "switchwright lab",
+            "switchwright lab --port 8080 --page page/dist",
+        ],
+    ),
     ("demo", &["switchwright demo -o out/demo"]),
     (
         "completions",

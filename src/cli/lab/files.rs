@@ -51,7 +51,10 @@ impl Files {
                     continue;
                 }
                 if length.len() > MAX_BYTES {
-                    let problem = format!("{}: files of a page have at most {MAX_BYTES} bytes", path.display());
+                    let problem = format!(
+                        "{}: files of a page have at most {MAX_BYTES} bytes",
+                        path.display()
+                    );
                     return Err(Fault::input(problem));
                 }
                 let name = match below {
@@ -62,7 +65,10 @@ impl Files {
             }
         }
         if !files.contains_key("index.html") {
-            let problem = format!("{}: there is no page: it has no index.html", folder.display());
+            let problem = format!(
+                "{}: there is no page: it has no index.html",
+                folder.display()
+            );
             return Err(Fault::input(problem).help("`cargo xtask page` makes one"));
         }
         Ok(Self(files))

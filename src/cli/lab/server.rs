@@ -27,7 +27,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (header::CACHE_CONTROL, "no-store"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
 ];
 
 pub(super) struct Server {
@@ -89,10 +92,14 @@ async fn answer(State(server): State<Arc<Server>>, request: Request) -> Response
 
 async fn respond(server: &Server, request: Request) -> Response {
     if !server.is_for_us(request.headers()) {
-        return told(StatusCode::FORBIDDEN, "this server answers at 127.0.0.1 only");
+        return told(
+            StatusCode::FORBIDDEN,
+            "this server answers at 127.0.0.1 only",
+        );
     }
     let Some(name) = server.below(request.uri().path()).map(str::to_owned) else {
-        let text = "not found: the address has a token, which `switchwright lab` printed when it began";
+        let text =
+            "not found: the address has a token, which `switchwright lab` printed when it began";
         return told(StatusCode::NOT_FOUND, text);
     };
     match *request.method() {
@@ -102,9 +109,10 @@ async fn respond(server: &Server, request: Request) -> Response {
             }
             None => told(StatusCode::NOT_FOUND, "not found"),
         },
-        Method::POST if !server.is_ours(request.headers()) => {
-            told(StatusCode::FORBIDDEN, "only the page of this server may ask its engine")
-        }
+        Method::POST if !server.is_ours(request.headers()) => told(
+            StatusCode::FORBIDDEN,
+            "only the page of this server may ask its engine",
+        ),
         Method::POST if name == "call" => call(server, request.into_body()).await,
         Method::POST if name == "stop" => {
             server.engine.stop().await;
@@ -122,7 +130,12 @@ async fn call(server: &Server, body: Body) -> Response {
             let text = format!("a request is limited to {MAX_REQUEST_BYTES} bytes here");
             return told(StatusCode::PAYLOAD_TOO_LARGE, &text);
         }
-        Err(_) => return told(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time"),
+        Err(_) => {
+            return told(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request did not arrive in time",
+            );
+        }
     };
     let Ok(request) = std::str::from_utf8(&bytes) else {
         return told(StatusCode::BAD_REQUEST, "the request is not UTF-8");
@@ -134,5 +147,10 @@ async fn call(server: &Server, body: Body) -> Response {
 }
 
 fn told(status: StatusCode, text: &str) -> Response {
-    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
+    (
+        status,
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        text.to_owned(),
+    )
+        .into_response()
 }
