@@ -84,7 +84,7 @@ export class Editor {
     const extensions: Extension[] = [
       lineNumbers(), history(), bracketMatching(), lintGutter(), lines, syntaxHighlighting(style),
       keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": label }),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged && !this.setting) change(update.state.doc.toString());
       }),

@@ -23,7 +23,9 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
 
   const editor = new Editor(code, "P4 program", (text) => {
     if (file !== walk?.files[0]?.name) return;
+    const first = state.program === null;
     state.program = text;
+    if (first) showFile();
     app.remember();
     clearTimeout(typing);
     typing = window.setTimeout(() => void compile(true), 250);
