@@ -128,8 +128,8 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     const legend = [...new Set(walk.hops.flatMap((hop) => [hop.tag_before, hop.tag_after]))];
     app.view.setLegend(legend.map((tag) => [ofTag(tag), Number(tag) > 0 ? `tag ${tag}` : tag]));
     if (!walk.files.some((one) => one.name === file)) file = walk.files[0]?.name ?? "";
-    choose(chosen);
     showFile();
+    choose(chosen);
     void compile(false);
   }
 
