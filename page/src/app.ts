@@ -1,10 +1,13 @@
 // What all screens share: the state, the engine, the network of the state, and who is told when it changes.
-import { EngineError, connect, type Engine } from "./engine.ts";
+import { connect, type Engine } from "./engine.ts";
 import { NetworkView } from "./draw.ts";
 import { pack, usual, type State } from "./state.ts";
 import type { PlanAnswer, Topology } from "./types.ts";
 
 type Listener = () => void;
+
+/** What takes longer can be stopped, in milliseconds. */
+const SLOW = 1200;
 
 const KINDS: Record<string, { label: string; numbers: Record<string, [string, number, number, number]> }> = {
   clos: { label: "Clos, two layers", numbers: { leaves: ["Leaves", 4, 1, 512], spines: ["Spines", 2, 1, 128], hosts: ["Hosts per leaf", 2, 1, 64] } },
@@ -31,6 +34,7 @@ export class App {
   private asked = 0;
   private readonly listeners: Listener[] = [];
   private saving = 0;
+  private waiting = 0;
 
   constructor() {
     this.view = new NetworkView("The network", {
@@ -68,11 +72,17 @@ export class App {
 
   /** Asks the engine; what goes wrong is said, and is nothing. */
   async ask<T>(request: Record<string, unknown>): Promise<T | null> {
+    const busy = document.getElementById("busy")!;
+    this.waiting++;
+    const shown = window.setTimeout(() => (busy.hidden = false), SLOW);
     try {
       return await this.engine.call<T>(request);
     } catch (error) {
-      this.say(error instanceof EngineError || error instanceof Error ? error.message : String(error), true);
+      this.say(error instanceof Error ? error.message : String(error), true);
       return null;
+    } finally {
+      clearTimeout(shown);
+      if (--this.waiting === 0) busy.hidden = true;
     }
   }
 

@@ -68,6 +68,7 @@ async function start(): Promise<void> {
   dark.addEventListener("change", () => paint(dark.matches));
   theme.addEventListener("click", () => paint(document.documentElement.dataset.theme !== "dark"));
 
+  document.getElementById("stop")!.addEventListener("click", () => void app.engine.stop());
   document.getElementById("share")!.addEventListener("click", () => {
     // The token in the address of `switchwright lab` is for this machine; what is behind the # works on any page.
     void navigator.clipboard?.writeText(location.href).then(() => app.say("The address is in the clipboard: it holds all of this experiment."), () => app.say(location.href));

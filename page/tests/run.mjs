@@ -220,6 +220,23 @@ async function does(context, place, address) {
     await close(page);
   });
 
+  await test(`${place}: what takes long is stopped, and the engine begins anew`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "jellyfish");
+    await page.getByLabel("Switches", { exact: true }).fill("300");
+    await page.getByLabel("Switches", { exact: true }).press("Tab");
+    await says(page, "#panel-network dl", "300");
+    await page.click("#tab-plan");
+    await page.selectOption("#panel-plan select >> nth=0", "plinko");
+    await page.selectOption("#panel-plan select >> nth=1", "3");
+    await page.click("#stop");
+    await says(page, "#message", "stopped");
+    await page.click("#tab-network");
+    await page.selectOption("#panel-network select >> nth=0", "ring");
+    await says(page, "#panel-network dl", "5");
+    await close(page);
+  });
+
   await test(`${place}: what is too large is refused with its limit`, async () => {
     const page = await open(context, address);
     await page.selectOption("#panel-network select >> nth=0", "text");

@@ -99,7 +99,7 @@ pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
 }
 
 /// What is missing of the tools that build the page.
-fn missing() -> Option<String> {
+pub(crate) fn missing() -> Option<String> {
     let missing = ["node", "npm"].into_iter().find(|tool| !runs(tool))?;
     Some(format!(
         "`{missing}` is not on PATH: the page is built by Node.js 20 or newer with its npm"

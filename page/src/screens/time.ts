@@ -9,7 +9,7 @@ import { button, check, el, labelled, select } from "../dom.ts";
 import type { ScenarioView, SimulationState, Started } from "../types.ts";
 
 /** How long a frame may compute, in milliseconds: what is beyond slows the simulated time down, not the picture. */
-const BUDGET = 22;
+const BUDGET = 13;
 /** Points of curves at most. */
 const POINTS = 2000;
 
