@@ -78,7 +78,7 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
       app.view.paint("layer");
       app.view.setLegend([
         ...(app.topology?.layered ? ([["var(--layer-0)", "leaves"], ["var(--layer-1)", "the layer above"], ["var(--layer-2)", "the top of three"]] as [string, string][]) : ([["var(--layer-1)", "switch"]] as [string, string][])).slice(0, layers()),
-        ["var(--host)", "host"], ["var(--bad)", "failed link"],
+        ...(app.topology?.hosts[0]?.at ? ([["var(--host)", "host"]] as [string, string][]) : []), ["var(--bad)", "failed link"],
       ]);
       return;
     }
@@ -146,7 +146,10 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     panel.querySelector("#hosts")!.replaceChildren(filtered("hosts", ["host", "IPv4", "switch"], rows));
   });
   drawFields();
-  app.onTopology(changed);
+  app.onTopology(() => {
+    changed();
+    if (state.screen === "network") void paint();
+  });
   return {
     shown() {
       app.view.clearMarks();

@@ -40,7 +40,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   const clock = el("output", { class: "clock" }, "0 µs");
   const verdicts = el("div");
   const curves = el("div", { class: "curves" });
-  const timeline = el("ol", { class: "timeline" });
+  const timeline = el("ol", { class: "timeline", tabindex: 0, "aria-label": "What happens" });
   const about = el("p", { class: "quiet" });
   const yaml = el("textarea", { rows: 14, spellcheck: "false", "aria-label": "Scenario, YAML" });
   let scenarios: ScenarioView[] = [];
