@@ -19,7 +19,7 @@ mod request;
 mod simulations;
 mod topologies;
 #[cfg(target_arch = "wasm32")]
-mod wasm;
+pub mod wasm;
 
 use serde_json::{Value, json};
 
