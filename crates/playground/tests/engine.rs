@@ -1,4 +1,5 @@
 //! The engine as a page uses it: requests and responses.
+#![allow(clippy::unwrap_used)]
 
 use playground::Engine;
 use serde_json::{Value, json};

@@ -9,7 +9,9 @@ import { button, check, el, labelled, select } from "../dom.ts";
 import type { ScenarioView, SimulationState, Started } from "../types.ts";
 
 /** How long a frame may compute, in milliseconds: what is beyond slows the simulated time down, not the picture. */
-const BUDGET = 13;
+const BUDGET = 16;
+/** The least share of the speed that is left then. */
+const LEAST = 0.1;
 /** Points of curves at most. */
 const POINTS = 2000;
 
@@ -49,8 +51,8 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   let busy = false;
   let ready: Promise<void> | null = null;
   let generation = 0;
-  /** Milliseconds of computing that a simulated microsecond costs. */
-  let cost = 0.02;
+  /** The share of the speed that this machine keeps up with. */
+  let share = 1;
   let visible = false;
 
   const play = button("Play", () => void setPlaying(!playing), { class: "main", accesskey: "p" });
@@ -158,7 +160,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
         if (number !== generation) return;
         take(run, now);
       }
-      if (micros > 0) cost += ((performance.now() - start) / micros - cost) * 0.2;
+      if (micros > 0) share = Math.min(1, Math.max(LEAST, share * (performance.now() - start > BUDGET ? 0.85 : 1.1)));
       show();
     } catch (error) {
       app.say(error instanceof Error ? error.message : String(error), true);
@@ -241,7 +243,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
       if (!playing) return;
       const passed = Math.min(0.1, Math.max(0, at - last) / 1000);
       last = at;
-      await advance(Math.max(0.5, Math.min(choice.speed * passed, BUDGET / Math.max(cost, 1e-6))));
+      await advance(Math.max(0.5, choice.speed * passed * share));
       meter.frames++;
       meter.seconds = (performance.now() - start) / 1000;
       if (ended()) {

@@ -2,6 +2,7 @@
 //! long. The next request finds a new one.
 
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -27,6 +28,8 @@ struct Running {
 pub(super) struct Process {
     running: Mutex<Option<Running>>,
     stopped: Notify,
+    /// How often it was stopped: requests that waited meanwhile are not answered.
+    stops: AtomicU64,
 }
 
 impl Process {
@@ -34,6 +37,7 @@ impl Process {
         Self {
             running: Mutex::new(None),
             stopped: Notify::new(),
+            stops: AtomicU64::new(0),
         }
     }
 
@@ -41,7 +45,11 @@ impl Process {
     pub(super) async fn call(&self, request: &str) -> Result<String, String> {
         // Two lines would be two requests.
         let request = request.replace(['\n', '\r'], " ");
+        let stops = self.stops.load(Ordering::SeqCst);
         let mut place = self.running.lock().await;
+        if self.stops.load(Ordering::SeqCst) != stops {
+            return Err("stopped".to_owned());
+        }
         let mut running = match place.take() {
             Some(running) => running,
             None => start()?,
@@ -66,6 +74,7 @@ impl Process {
 
     /// Ends the engine, with what it is doing.
     pub(super) async fn stop(&self) {
+        self.stops.fetch_add(1, Ordering::SeqCst);
         self.stopped.notify_waiters();
         *self.running.lock().await = None;
     }
