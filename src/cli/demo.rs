@@ -4,7 +4,7 @@ mod ending;
 
 use std::path::Path;
 
-use ::plan::{ClassId, NewTag, PlanError, PortSet, Tables, TagRule};
+use ::plan::{ClassId, PlanError, Tables};
 use clap::Args;
 use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
 use p4gen::build::BuildDirectory;
@@ -146,26 +146,9 @@ fn without_tags(tables: &Tables, terminal: &Terminal) -> Result<String, Fault> {
     terminal.say(
         "\n2. Without tags: every packet keeps its one lossless queue, whatever way it takes.",
     );
-    let mut plain = tables.clone();
-    let Some(first) = plain.tagging.classes.first().map(|class| class.initial) else {
+    let Some(plain) = schemes::without_tags(tables) else {
         return Err(Fault::input("the plan has no class"));
     };
-    let ports = |switch: &topology::Switch| PortSet::from_iter((1..=switch.ports).map(Into::into));
-    plain.tagging.rules = plain
-        .topology
-        .switches()
-        .iter()
-        .map(|switch| {
-            vec![TagRule {
-                precedence: 0,
-                class: None,
-                tag: first,
-                in_ports: ports(switch),
-                out_ports: ports(switch),
-                new_tag: NewTag::Lossless(first),
-            }]
-        })
-        .collect();
     match ::plan::check(plain, &::plan::check::Options::default()) {
         Ok(_) => Err(Fault::with(
             Status::Failed,

@@ -19,6 +19,7 @@ mod drift;
 mod drill;
 mod emulate;
 mod entries;
+mod lab;
 mod man;
 mod measure;
 mod measure_paths;
@@ -126,6 +127,8 @@ enum Command {
     Bench(bench::Bench),
     /// Compute the tables and figures of the papers, ours beside theirs: Tagger17, TaggerDraft, Stephens15, FC23.
     Reproduce(reproduce::Reproduce),
+    /// Serve the page, with its engine, to a browser on this machine: networks, plans, packets, deadlocks by eye.
+    Lab(lab::Lab),
     /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
     Demo(demo::Demo),
     /// Print a completion script for your shell.
@@ -178,6 +181,13 @@ pub fn main() -> ExitCode {
     {
         return switchd::server::build::child::main();
     }
+    // What the page's server starts to answer requests with, of which none shall hang or crash it.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == lab::child::ENGINE)
+    {
+        return lab::child::main();
+    }
     let (cli, given) = match parse(as_called(std::env::args_os())) {
         Ok(parsed) => parsed,
         Err(told) => return tell(&told),
@@ -212,6 +222,7 @@ pub fn main() -> ExitCode {
         Command::P4(p4) => p4.run(&terminal),
         Command::Bench(bench) => bench.run(&given, &terminal),
         Command::Reproduce(reproduce) => reproduce.run(&given, &terminal),
+        Command::Lab(lab) => lab.run(&terminal),
         Command::Demo(demo) => demo.run(&terminal),
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(&terminal),

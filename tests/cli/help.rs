@@ -66,6 +66,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("switch", "it never ends"),
     ("status", "it needs a running switch"),
     ("cli", "it needs a running switch"),
+    ("lab", "it ends by Ctrl-C; the page's own tests run it"),
     ("bench", "it measures the machine"),
 ];
 

@@ -10,6 +10,7 @@ mod edited;
 mod entries;
 mod help;
 mod idle;
+mod lab;
 mod output;
 mod p4_tools;
 mod shards;

@@ -3,6 +3,8 @@
 //! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
+//! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm); with `--release` for others to visit.
+//! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
@@ -13,6 +15,7 @@
 mod circles;
 mod crates;
 mod figures;
+mod page;
 mod references;
 mod skipped;
 mod tidy;
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
         "test" => test(&root),
         "tidy" => tidy::run(&root),
         "wasm" => wasm::check(&root),
+        "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
+        "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
                 &root,
@@ -38,7 +43,7 @@ fn main() -> ExitCode {
         "figures" => figures::write(&root, std::env::args().nth(2).as_deref()),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, bless, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, bless, figures, fuzz, differ"
         )),
     };
     match done {
@@ -75,12 +80,15 @@ fn test(root: &Path) -> Result<(), String> {
         ],
         &[],
     )?;
-    if let Err(why) = wasm::install(root) {
-        println!("xtask: skipped the check for WebAssembly: {why}");
-    } else {
-        wasm::check(root)?;
+    // Where the page is built its engine is too, and that is the same and more.
+    if page::missing().is_some() {
+        match wasm::install(root) {
+            Ok(()) => wasm::check(root)?,
+            Err(why) => println!("xtask: skipped the check for WebAssembly: {why}"),
+        }
     }
-    skipped::run(root)
+    skipped::run(root)?;
+    page::build_and_test(root)
 }
 
 /// Runs a tool of `p4test`, optimised, with the rest of the command line.

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that a web page needs; what they depend on is checked with them.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 11] = [
     "switchwright-p4ir",
     "switchwright-p4front",
     "switchwright-bmv2json",
@@ -16,6 +16,8 @@ const PACKAGES: [&str; 9] = [
     "switchwright-schemes",
     "switchwright-topology",
     "switchwright-netsim",
+    "switchwright-stf",
+    "switchwright-playground",
 ];
 
 /// Checks the crates, without what their default features add.

@@ -76,6 +76,9 @@ pub enum TraceEvent {
 pub trait Tracer {
     /// Takes an event.
     fn event(&mut self, event: TraceEvent);
+
+    /// Hears that a statement, or a state of a parser, that stands here runs.
+    fn statement(&mut self, _at: p4ir::Span) {}
 }
 
 impl Tracer for Vec<TraceEvent> {

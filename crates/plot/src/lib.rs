@@ -9,6 +9,6 @@ mod scale;
 mod time;
 
 pub use lines::{Axis, Plot, Series, Stroke};
-pub use page::{ALARM, COLOURS, Page, escape};
+pub use page::{ALARM, COLOURS, Page, STYLE, colours_of, escape};
 pub use scale::Scale;
 pub use time::{Mark, TimeAxes};

@@ -71,7 +71,16 @@ impl Ruler {
                 let every = (decades / 8 + 1).max(1) as usize;
                 let first = self.low.log10().round() as i32;
                 let all = (first..=first + decades).step_by(every);
-                all.map(|exponent| 10f64.powi(exponent)).collect()
+                // Two numbers tell nobody what stands between them.
+                let within: &[f64] = if decades <= 2 {
+                    &[1.0, 2.0, 5.0]
+                } else {
+                    &[1.0]
+                };
+                let all = all.flat_map(|exponent| {
+                    within.iter().map(move |digit| digit * 10f64.powi(exponent))
+                });
+                all.filter(|value| *value <= self.high * 1.0001).collect()
             }
         }
     }

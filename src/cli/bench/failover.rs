@@ -6,6 +6,7 @@ mod tables;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
+use askama::Template;
 use files::Scratch;
 use plan::failover::Output;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
@@ -273,16 +274,34 @@ pub(in crate::cli) fn write_out(
     let json = serde_json::to_string_pretty(figures).input("figures as JSON")?;
     put(format!("{name}.json"), &(json + "\n"))?;
     put(format!("{name}.txt"), text)?;
-    let mut page = format!(
-        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>{name}</title>\n<pre>{}</pre>\n",
-        text.replace('&', "&amp;").replace('<', "&lt;")
-    );
+    let mut drawn = Vec::with_capacity(plots.len());
     for (file, plot) in plots {
         let svg = plot.svg();
         put(format!("{file}.svg"), &svg)?;
-        page += &svg;
+        drawn.push(svg);
     }
-    put(format!("{name}.html"), &page)
+    let page = FiguresPage {
+        name,
+        style: plot::STYLE,
+        text,
+        plots: &drawn,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    put(
+        format!("{name}.html"),
+        &page.render().input("figures as a page")?,
+    )
+}
+
+/// Figures for a person: plots, then the tables that they are drawn from.
+#[derive(Template)]
+#[template(path = "figures.html")]
+struct FiguresPage<'a> {
+    name: &'a str,
+    style: &'static str,
+    text: &'a str,
+    plots: &'a [String],
+    version: &'static str,
 }
 
 fn pack(report: &mut FailoverBenchReport, python: Option<&str>) -> Result<(), Fault> {

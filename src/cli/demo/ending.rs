@@ -53,6 +53,7 @@ struct Page<'a> {
     sides: [RunSummary<'a>; 2],
     scenario: &'static str,
     version: &'static str,
+    style: &'static str,
 }
 
 /// One of the two runs.
@@ -184,6 +185,7 @@ fn page(
         sides: [untagged(&without.report, red), tagged(&with.report, green)],
         scenario: stage.scenario,
         version: env!("CARGO_PKG_VERSION"),
+        style: plot::STYLE,
     };
     page.render().map_err(Fault::input)
 }

@@ -238,6 +238,13 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright reproduce FC23 figure-5 --out figures",
         ],
     ),
+    (
+        "lab",
+        &[
+            "switchwright lab",
+            "switchwright lab --port 8080 --page page/dist",
+        ],
+    ),
     ("demo", &["switchwright demo -o out/demo"]),
     (
         "completions",

@@ -320,7 +320,7 @@ struct Play<'a> {
     topology: &'a Topology,
     scenario: &'a Scenario,
     options: &'a Options,
-    live: Live<'a>,
+    live: Live,
     cards: HostNics,
     lab: Lab,
     clock: Clock,

@@ -30,7 +30,7 @@ pub use topology::routes::forwarding::Reroute;
 
 /// A network of in-process switches that run one program. Switches are started when a packet first reaches them.
 pub struct Network {
-    plan: CheckedPlan,
+    plan: Arc<CheckedPlan>,
     /// The plan's topology with the links that have failed since.
     topology: Topology,
     program: Arc<ValidProgram>,
@@ -150,6 +150,18 @@ impl Network {
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
         let features = ProgramFeatures::of(&plan);
         let generated = program::generate(features, &V1MODEL.capabilities)?;
+        Self::with_program(plan, generated)
+    }
+
+    /// The same, with the text of the program that `build` would write, or what somebody made of it.
+    ///
+    /// # Errors
+    /// As [`Network::of`]; [`NetworkError::Program`] if it does not compile.
+    pub fn with_program(
+        plan: CheckedPlan,
+        generated: program::Program,
+    ) -> Result<Self, NetworkError> {
+        let features = ProgramFeatures::of(&plan);
         let program = compile_generated(&generated)?;
         let layout = Box::new(generated.layout);
         let forwarding = features
@@ -166,7 +178,7 @@ impl Network {
     fn start(plan: CheckedPlan, program: Arc<ValidProgram>, source: Source) -> Self {
         Self {
             topology: plan.topology().clone(),
-            plan,
+            plan: Arc::new(plan),
             program,
             source,
             devices: BTreeMap::new(),
@@ -206,6 +218,12 @@ impl Network {
     /// The plan that the network runs.
     #[must_use]
     pub fn plan(&self) -> &CheckedPlan {
+        &self.plan
+    }
+
+    /// The same, for whoever keeps it longer than the network.
+    #[must_use]
+    pub const fn shared_plan(&self) -> &Arc<CheckedPlan> {
         &self.plan
     }
 

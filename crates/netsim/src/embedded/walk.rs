@@ -1,5 +1,8 @@
 //! One packet's walk through the network, hop by hop, as the executor saw it.
 
+use std::collections::BTreeSet;
+
+use p4exec::Tracer;
 use p4exec::trace::{TableTrace, TraceEvent};
 use p4gen::layout::SHIM_BYTES;
 use plan::{CarrierKind, TagCode};
@@ -66,6 +69,28 @@ pub struct Hop {
     pub bytes_before: String,
     /// The packet as it left, in hexadecimal.
     pub bytes_after: Option<String>,
+    /// The lines of P4 that ran, in order of file and line, each once: the file by its number among those of the program.
+    #[serde(skip)]
+    pub lines: Vec<(u32, u32)>,
+}
+
+/// What is kept of a traced packet.
+#[derive(Default)]
+struct Watched {
+    events: Vec<TraceEvent>,
+    lines: BTreeSet<(u32, u32)>,
+}
+
+impl Tracer for Watched {
+    fn event(&mut self, event: TraceEvent) {
+        self.events.push(event);
+    }
+
+    fn statement(&mut self, at: p4ir::Span) {
+        if at.line > 0 {
+            self.lines.insert((at.file, at.line));
+        }
+    }
 }
 
 /// What a failover header says (`p4src/headers.p4`: `shim_t` and the hops after it).
@@ -234,8 +259,8 @@ impl Network {
     ) -> Result<(Hop, Result<(PortId, Vec<u8>), String>), NetworkError> {
         let name = self.topology().switch(switch).name.clone();
         let device = self.device(switch)?;
-        let mut events: Vec<TraceEvent> = Vec::new();
-        let mut sent = device.receive_traced(Nanos::new(0), port, bytes, &mut events);
+        let mut watched = Watched::default();
+        let mut sent = device.receive_traced(Nanos::new(0), port, bytes, &mut watched);
         let drops = device.drops().to_vec();
         let first = if sent.is_empty() {
             None
@@ -248,7 +273,7 @@ impl Network {
             switch: name,
             in_port: port,
             out_port: first.as_ref().map(|t| t.port),
-            tables: events.iter().filter_map(table_step).collect(),
+            tables: watched.events.iter().filter_map(table_step).collect(),
             code_before,
             code_after,
             header_before: self.header(bytes),
@@ -261,6 +286,7 @@ impl Network {
             eg_prio: first.as_ref().map_or_else(Priority::default, |t| t.eg_prio),
             bytes_before: hex(bytes),
             bytes_after: first.as_ref().map(|t| hex(&t.bytes)),
+            lines: watched.lines.into_iter().collect(),
         };
         let outcome = first.map(|t| (t.port, t.bytes)).ok_or_else(|| {
             drops.first().map_or_else(

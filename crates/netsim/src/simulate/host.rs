@@ -69,6 +69,11 @@ impl Nic {
         }
     }
 
+    /// Whether its switch keeps it from sending something.
+    pub(super) fn is_paused(&self, now: u64) -> bool {
+        self.paused_until.iter().any(|until| *until > now)
+    }
+
     /// A PFC frame arrived; when it acts.
     pub(super) fn hear(&mut self, now: u64, frame: &pfc::Repr) -> u64 {
         let at = now + self.reaction;

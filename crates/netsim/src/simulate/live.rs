@@ -2,11 +2,13 @@
 //! and entries, the hosts' cards and flows, and what happens when. Times are the scenario's; nothing here reads a clock.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use device::buffer::{Buffer, BufferConfig, CLASSES};
 use device::deadlock::Deadlock;
 use p4exec::FastestExecutor;
 use p4gen::family::ProgramFeatures;
+use plan::CheckedPlan;
 use quantities::{Nanos, PortId, Priority};
 
 use super::flow::{Flow, HEAD};
@@ -43,10 +45,10 @@ pub enum Happening {
 }
 
 /// See the module documentation.
-pub struct Live<'a> {
-    network: &'a Network,
-    scenario: &'a Scenario,
-    routing: Routing<'a>,
+pub struct Live {
+    plan: Arc<CheckedPlan>,
+    scenario: Scenario,
+    pub(super) routing: Routing,
     first: FastestExecutor,
     script_actions: Vec<ScriptAction>,
     failed: BTreeSet<LinkId>,
@@ -58,15 +60,12 @@ pub struct Live<'a> {
     pub buffers: Vec<BufferConfig>,
 }
 
-impl<'a> Live<'a> {
+impl Live {
     /// Looks everything up.
     ///
     /// # Errors
     /// As [`super::simulate`].
-    pub fn new(
-        network: &'a Network,
-        scenario: &'a Scenario,
-    ) -> Result<(Self, Hosts), SimulateError> {
+    pub fn new(network: &Network, scenario: &Scenario) -> Result<(Self, Hosts), SimulateError> {
         check::check(scenario)?;
         let resolved = setup::resolve(network, scenario)?;
         let events = scenario.events.iter().enumerate();
@@ -75,8 +74,8 @@ impl<'a> Live<'a> {
             .collect();
         order.sort_unstable();
         let live = Self {
-            network,
-            scenario,
+            plan: Arc::clone(network.shared_plan()),
+            scenario: scenario.clone(),
             routing: resolved.routing,
             first: resolved.first,
             script_actions: resolved.script_actions,
@@ -96,8 +95,8 @@ impl<'a> Live<'a> {
     /// The longest frame between switches, with what carries its tag, in bytes.
     #[must_use]
     pub fn longest_frame(&self) -> u64 {
-        let carrier = ProgramFeatures::of(self.network.plan()).carrier_bytes();
-        setup::longest_packet(self.scenario) + u64::from(carrier)
+        let carrier = ProgramFeatures::of(&self.plan).carrier_bytes();
+        setup::longest_packet(&self.scenario) + u64::from(carrier)
     }
 
     /// An event happens at a time: what the network does, and which switches get other tables.
@@ -106,48 +105,62 @@ impl<'a> Live<'a> {
         now: u64,
         number: usize,
     ) -> Result<(Happening, Vec<(SwitchId, FastestExecutor)>), SimulateError> {
-        let topology = self.network.plan().topology();
-        let (scenario, failed) = (self.scenario, &mut self.failed);
-        let mut before = Vec::new();
-        let happening = match self.script_actions.get(number) {
-            Some(&ScriptAction::Fail(link)) => {
-                failed.insert(link);
-                Happening::Fail(link)
+        match self.script_actions.get(number).copied() {
+            Some(action) => self.perform(now, action),
+            None => Ok((Happening::Tables, Vec::new())),
+        }
+    }
+
+    /// The same of something that need not be in the scenario.
+    pub(super) fn perform(
+        &mut self,
+        now: u64,
+        action: ScriptAction,
+    ) -> Result<(Happening, Vec<(SwitchId, FastestExecutor)>), SimulateError> {
+        let none = Vec::new();
+        let change = match action {
+            ScriptAction::Fail(link) => {
+                self.failed.insert(link);
+                return Ok((Happening::Fail(link), none));
             }
-            Some(&ScriptAction::Restore(link)) => {
-                failed.remove(&link);
-                Happening::Restore(link)
+            ScriptAction::Restore(link) => {
+                self.failed.remove(&link);
+                return Ok((Happening::Restore(link), none));
             }
-            Some(&ScriptAction::Pause(host, class, lasts)) => Happening::Pause {
-                host: host.index(),
-                class,
-                until: now.saturating_add(lasts),
-            },
-            Some(change) => {
-                for id in topology.switch_ids() {
-                    before.push(self.routing.entries(id)?);
-                }
-                match change {
-                    &ScriptAction::Reroute(reroute) => self.routing.reroute(failed, reroute)?,
-                    ScriptAction::Mend => self.routing.mend(),
-                    &ScriptAction::Route(event) => {
-                        if let Some(route) = &scenario.events[event].route {
-                            self.routing.route(&format!("events[{event}]"), route)?;
-                        }
-                    }
-                    ScriptAction::Fail(_) | ScriptAction::Restore(_) | ScriptAction::Pause(..) => {}
-                }
-                Happening::Tables
+            ScriptAction::Pause(host, class, lasts) => {
+                let paused = Happening::Pause {
+                    host: host.index(),
+                    class,
+                    until: now.saturating_add(lasts),
+                };
+                return Ok((paused, none));
             }
-            None => Happening::Tables,
+            change => change,
         };
+        let ids = self.plan.topology().switch_ids();
+        let before = ids.map(|id| self.routing.entries(id));
+        let before = before.collect::<Result<Vec<_>, _>>()?;
+        match change {
+            ScriptAction::Reroute(reroute) => self.routing.reroute(&self.failed, reroute)?,
+            ScriptAction::Route(event) => {
+                if let Some(route) = &self.scenario.events[event].route {
+                    self.routing.route(&format!("events[{event}]"), route)?;
+                }
+            }
+            _ => self.routing.mend(),
+        }
         let mut changed = Vec::new();
-        for (id, before) in topology.switch_ids().zip(before) {
+        for (id, before) in self.plan.topology().switch_ids().zip(before) {
             if self.routing.entries(id)? != before {
                 changed.push((id, self.executor(id)?));
             }
         }
-        Ok((happening, changed))
+        Ok((Happening::Tables, changed))
+    }
+
+    /// The links that are down.
+    pub fn failed(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.failed.iter().copied()
     }
 }
 

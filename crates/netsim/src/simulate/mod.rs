@@ -27,6 +27,7 @@ mod report;
 mod routing;
 mod scenario;
 mod sender;
+mod session;
 mod settings;
 mod setup;
 mod start;
@@ -57,10 +58,9 @@ pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
     SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
 };
+pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use world::Losses;
-
-use live::Live;
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]
@@ -116,28 +116,8 @@ pub fn simulate_telling(
     plots: bool,
     progress: &Arc<Progress>,
 ) -> Result<Outcome, SimulateError> {
-    let (mut live, hosts) = Live::new(network, scenario)?;
-    let uplinks = std::mem::take(&mut live.uplinks);
-    let mut world = start::world(network, scenario, &live, (hosts, uplinks), plots)?;
-    world.tell(progress);
-    for (at, number) in std::mem::take(&mut live.order) {
-        world.add(at, world::EventKind::Script, number as u32);
-    }
-    let topology = network.plan().topology();
-    while let Some(number) = world.run() {
-        let (happening, changed) = live.act(world.now, number as usize)?;
-        match happening {
-            live::Happening::Fail(link) => world.set_link(topology.link(link), false),
-            live::Happening::Restore(link) => world.set_link(topology.link(link), true),
-            live::Happening::Pause { host, class, until } => world.pause(host, class, until),
-            live::Happening::Tables => {}
-        }
-        for (switch, executor) in changed {
-            world.switches[switch.index()].replace_executor(executor);
-        }
-    }
-    world.look();
-    let report = SimulationReport::new(topology, scenario, &world);
-    let plots = plots.then(|| Plots::draw(topology, &report, &world));
-    Ok(Outcome { report, plots })
+    let mut session = Session::new(network, scenario, plots)?;
+    session.tell(progress);
+    session.run(u64::MAX, u64::MAX)?;
+    Ok(session.finish(plots))
 }

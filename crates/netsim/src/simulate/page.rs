@@ -85,7 +85,7 @@ impl Plots {
             classes_text: shown("ports' classes that saw packets", classes().count()),
             classes: classes().take(MAX_ROWS).map(|(s, c)| class(s, c)).collect(),
             version: env!("CARGO_PKG_VERSION"),
-            style: p4gen::build::STYLE,
+            style: plot::STYLE,
         }
         .render()
     }

@@ -32,6 +32,8 @@ pub struct PlanSpec {
     pub classes: Option<u8>,
     /// With `ttl`: hops that stay lossless.
     pub hops: Option<u8>,
+    /// With `ksp`: paths of each pair of switches; 8 if absent.
+    pub k: Option<u32>,
     /// Carry the class beside the tag.
     pub class_bits: bool,
     /// Where tags travel; in the DSCP if absent. Those of failover schemes are in their own header, the shim.
@@ -69,13 +71,17 @@ pub enum SchemeSpec {
     Adst,
     /// Failover in one lossless channel per packet (Stephens15 section 5.1).
     DfFi,
+    /// All shortest paths with one tag, as without a scheme.
+    Ecmp,
+    /// The k shortest paths with one tag, as without a scheme.
+    Ksp,
 }
 
 impl SchemeSpec {
     /// The failover scheme that it names, if it is one.
     const fn failover(self) -> Option<FailoverScheme> {
         match self {
-            Self::Tagger | Self::Ttl => None,
+            Self::Tagger | Self::Ttl | Self::Ecmp | Self::Ksp => None,
             Self::Plinko => Some(FailoverScheme::Plinko),
             Self::Fcp => Some(FailoverScheme::Fcp),
             Self::MplsFrr => Some(FailoverScheme::MplsFrr),
@@ -108,13 +114,28 @@ pub enum AlgorithmSpec {
     Clos,
 }
 
+/// Paths of each pair of switches, if nobody says how many: as `switchwright plan` has it.
+const USUAL_K: u32 = 8;
+
 impl PlanSpec {
     /// The tables that are asked for, yet to be proven.
-    pub(super) fn tables(&self, topology: &Topology) -> Result<Tables, ScenarioError> {
+    ///
+    /// # Errors
+    /// [`ScenarioError::Wrong`] if the scheme refuses the topology or an option.
+    pub fn tables(&self, topology: &Topology) -> Result<Tables, ScenarioError> {
         self.refuse_idle()?;
         let options = self.options(topology)?;
         match (self.scheme, self.scheme.failover()) {
             (_, Some(scheme)) => self.failover_tables(topology, scheme, &options),
+            (SchemeSpec::Ecmp, None) => {
+                let routes = RoutePolicy::Shortest;
+                schemes::one_tag(topology, "ecmp", &routes, &options).map_err(wrong)
+            }
+            (SchemeSpec::Ksp, None) => {
+                let k = self.k.unwrap_or(USUAL_K);
+                let routes = RoutePolicy::Ksp { k };
+                schemes::one_tag(topology, "ksp", &routes, &options).map_err(wrong)
+            }
             (SchemeSpec::Ttl, None) => schemes::ttl(topology, self.hops, &options).map_err(wrong),
             (_, None) => schemes::tagger(topology, &options).map_err(wrong),
         }
@@ -154,6 +175,7 @@ impl PlanSpec {
             ("bounces", self.bounces.is_some()),
             ("classes", self.classes.is_some()),
             ("hops", self.hops.is_some()),
+            ("k", self.k.is_some()),
             ("class_bits", self.class_bits),
             (
                 "carrier",
@@ -169,6 +191,23 @@ impl PlanSpec {
         let (idle, others) = match self.scheme.failover() {
             Some(_) => (&for_routes[..], "schemes tagger and ttl"),
             None => (&for_failover[..], "failover schemes"),
+        };
+        let shortest = matches!(self.scheme, SchemeSpec::Ecmp | SchemeSpec::Ksp);
+        let alone = [
+            ("algorithm", self.algorithm.is_some()),
+            ("routes", self.routes.is_some()),
+            ("paths", !self.paths.is_empty()),
+            ("bounces", self.bounces.is_some()),
+            ("classes", self.classes.is_some()),
+            ("hops", self.hops.is_some()),
+            ("class_bits", self.class_bits),
+            ("k", self.k.is_some() && self.scheme == SchemeSpec::Ecmp),
+        ];
+        let of_tagger = [("k", self.k.is_some())];
+        let (idle, others) = match (idle.iter().any(|(_, given)| *given), self.scheme) {
+            (false, _) if shortest => (&alone[..], "other schemes"),
+            (false, SchemeSpec::Tagger | SchemeSpec::Ttl) => (&of_tagger[..], "scheme ksp"),
+            _ => (idle, others),
         };
         match idle.iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(wrong(format!(

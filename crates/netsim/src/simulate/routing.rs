@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use p4gen::entries::{
     ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
@@ -33,8 +34,8 @@ struct ByHand {
 }
 
 /// See the module documentation.
-pub(super) struct Routing<'a> {
-    plan: &'a CheckedPlan,
+pub(super) struct Routing {
+    plan: Arc<CheckedPlan>,
     features: ProgramFeatures,
     layout: Layout,
     tags: bool,
@@ -51,10 +52,10 @@ pub(super) struct Routing<'a> {
     named: BTreeMap<String, Ipv4Addr>,
 }
 
-impl<'a> Routing<'a> {
+impl Routing {
     /// The entries as the build directory has them.
-    pub(super) fn new(plan: &'a CheckedPlan, routed: Vec<SwitchEntries>, tags: bool) -> Self {
-        let features = ProgramFeatures::of(plan);
+    pub(super) fn new(plan: Arc<CheckedPlan>, routed: Vec<SwitchEntries>, tags: bool) -> Self {
+        let features = ProgramFeatures::of(&plan);
         Self {
             layout: features.layout(V1MODEL.capabilities.architecture),
             features,
@@ -88,7 +89,7 @@ impl<'a> Routing<'a> {
         let topology = self.plan.topology().with_failed_links(&failed);
         let forwarding = Forwarding::new(&topology, &self.plan.tables().forwarding, reroute)?;
         let target = &V1MODEL.capabilities;
-        let source = EntrySource::new(self.plan, target, &self.layout, Some(&forwarding));
+        let source = EntrySource::new(&self.plan, target, &self.layout, Some(&forwarding));
         for switch in topology.switch_ids() {
             self.routed[switch.index()] = self.features.entries(&source, switch)?;
         }

@@ -3,6 +3,7 @@
 
 use plan::Tables;
 use serde::Deserialize;
+use topology::routes::forwarding::Reroute;
 
 use super::error::ScenarioError;
 use super::network::NetworkSpec;
@@ -237,6 +238,15 @@ pub enum RerouteSpec {
     Converged,
     /// Only the switches at failed links.
     Local,
+}
+
+impl From<RerouteSpec> for Reroute {
+    fn from(spec: RerouteSpec) -> Self {
+        match spec {
+            RerouteSpec::Converged => Self::Converged,
+            RerouteSpec::Local => Self::Local,
+        }
+    }
 }
 
 /// A route by hand.

@@ -19,7 +19,7 @@ use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
 use super::host::Nic;
 use super::routing::Routing;
 use super::scenario::{
-    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, RerouteSpec, Scenario, TransportSpec,
+    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, Scenario, TransportSpec,
 };
 use super::sender::{Dcqcn, Window};
 use super::world::PeerPort;
@@ -32,6 +32,7 @@ const FIRST_PORT: u64 = 49_152;
 const PORTS: u64 = 16_384;
 
 /// Something that will happen, with names looked up.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum ScriptAction {
     Fail(LinkId),
     Restore(LinkId),
@@ -42,8 +43,8 @@ pub(super) enum ScriptAction {
 }
 
 /// Everything of a scenario that is looked up.
-pub(super) struct ResolvedScenario<'a> {
-    pub(super) routing: Routing<'a>,
+pub(super) struct ResolvedScenario {
+    pub(super) routing: Routing,
     pub(super) script_actions: Vec<ScriptAction>,
     /// The first switch's executor, of which others are made.
     pub(super) first: FastestExecutor,
@@ -56,15 +57,15 @@ pub(super) struct ResolvedScenario<'a> {
 }
 
 /// Looks a scenario up.
-pub(super) fn resolve<'a>(
-    network: &'a Network,
+pub(super) fn resolve(
+    network: &Network,
     scenario: &Scenario,
-) -> Result<ResolvedScenario<'a>, SimulateError> {
+) -> Result<ResolvedScenario, SimulateError> {
     let plan = network.plan();
     let topology = plan.topology();
     let entries = topology.switch_ids().map(|s| network.entries(s));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
-    let mut routing = Routing::new(plan, entries, scenario.tags);
+    let mut routing = Routing::new(Arc::clone(network.shared_plan()), entries, scenario.tags);
     let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
     let flows = flows(network, scenario, &mut routing)?;
     let script_actions = script_actions(topology, scenario, &mut routing)?;
@@ -93,7 +94,7 @@ pub(super) fn resolve<'a>(
 /// A switch's executor with the entries that it is to have now.
 pub(super) fn executor(
     first: &FastestExecutor,
-    routing: &Routing<'_>,
+    routing: &Routing,
     switch: SwitchId,
 ) -> Result<FastestExecutor, SimulateError> {
     let mut executor = first.sibling()?;
@@ -162,7 +163,7 @@ fn cards(
 fn flows(
     network: &Network,
     scenario: &Scenario,
-    routing: &mut Routing<'_>,
+    routing: &mut Routing,
 ) -> Result<Vec<Flow>, SimulateError> {
     let topology = network.plan().topology();
     let packet = scenario.packet;
@@ -302,12 +303,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn flow(
-        &self,
-        routing: &mut Routing<'_>,
-        from: HostId,
-        to: HostId,
-    ) -> Result<Flow, SimulateError> {
+    fn flow(&self, routing: &mut Routing, from: HostId, to: HostId) -> Result<Flow, SimulateError> {
         let (spec, topology) = (self.spec, self.network.plan().topology());
         let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
         let class = match spec.lossy {
@@ -513,7 +509,7 @@ fn checksum(head: &mut [u8; HEAD]) {
 fn script_actions(
     topology: &Topology,
     scenario: &Scenario,
-    routing: &mut Routing<'_>,
+    routing: &mut Routing,
 ) -> Result<Vec<ScriptAction>, SimulateError> {
     let mut script_actions = Vec::new();
     for (number, event) in scenario.events.iter().enumerate() {
@@ -527,7 +523,7 @@ fn act(
     topology: &Topology,
     number: usize,
     event: &EventSpec,
-    routing: &mut Routing<'_>,
+    routing: &mut Routing,
 ) -> Result<ScriptAction, ScenarioError> {
     let place = format!("events[{number}]");
     let wrong = |e| ScenarioError::wrong(place.clone(), e);
@@ -543,10 +539,7 @@ fn act(
     }
     if let Some(who) = event.reroute {
         routing.by_routes(&place)?;
-        return Ok(ScriptAction::Reroute(match who {
-            RerouteSpec::Converged => Reroute::Converged,
-            RerouteSpec::Local => Reroute::Local,
-        }));
+        return Ok(ScriptAction::Reroute(who.into()));
     }
     if let Some(route) = &event.route {
         // Tried now, so that a wrong name is found before anything runs.

@@ -19,7 +19,7 @@ const SAMPLES: u64 = 400;
 pub(super) fn world(
     network: &Network,
     scenario: &Scenario,
-    live: &Live<'_>,
+    live: &Live,
     (hosts, uplinks): (Hosts, Vec<PeerPort>),
     observe: bool,
 ) -> Result<World, SimulateError> {

@@ -136,6 +136,17 @@ pub(super) struct World {
     pub(super) hops: u64,
 }
 
+/// Why a world stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The scenario goes on, with this event of it.
+    Script(u32),
+    /// The time has come.
+    Time,
+    /// There were as many events as there may be.
+    Events,
+}
+
 /// What makes a world.
 pub(super) struct Parts {
     pub(super) end: u64,
@@ -209,9 +220,14 @@ impl World {
         self.calendar.add(at, Event::new(kind, node, 0));
     }
 
-    /// Runs up to the next event of the scenario; its number, or nothing at the end.
-    pub(super) fn run(&mut self) -> Option<u32> {
-        while let Some((at, event)) = self.calendar.next(self.end) {
+    /// Runs up to the next event of the scenario, a time, or a number of events in all, whichever comes first.
+    pub(super) fn run(&mut self, until: u64, most_events: u64) -> Stop {
+        let until = until.min(self.end);
+        while self.events < most_events {
+            let Some((at, event)) = self.calendar.next(until) else {
+                self.now = until;
+                return Stop::Time;
+            };
             self.now = at;
             self.events += 1;
             if self.calendar.turned() {
@@ -233,14 +249,13 @@ impl World {
                     self.kick(node);
                 }
                 EventKind::Flow => self.time_out(event.node),
-                EventKind::Script => return Some(event.node),
+                EventKind::Script => return Stop::Script(event.node),
                 EventKind::Sample => self.take_sample(),
                 EventKind::Scan => self.scan(),
                 EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
             }
         }
-        self.now = self.end;
-        None
+        Stop::Events
     }
 
     /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.

@@ -44,6 +44,7 @@ impl Machine<'_> {
     }
 
     fn run_stmt(&mut self, stmt: &Stmt) -> Flow {
+        self.trace_line(stmt.span);
         match &stmt.kind {
             StmtKind::Assign(assign) => self.assign(assign),
             StmtKind::AssignSlice { dst, hi, lo, value } => {

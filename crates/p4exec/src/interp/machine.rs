@@ -100,6 +100,13 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Tells that what stands here runs.
+    pub(super) fn trace_line(&mut self, at: p4ir::Span) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.statement(at);
+        }
+    }
+
     pub(super) const fn parsed_bits(&self) -> usize {
         self.cursor
     }

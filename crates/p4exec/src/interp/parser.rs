@@ -41,6 +41,7 @@ impl Machine<'_> {
             if !self.spend_rounds(current.rounds) {
                 return self.out_of_rounds();
             }
+            self.trace_line(current.span);
             self.trace(|| TraceEvent::ParserState {
                 parser: parser.name.clone(),
                 state: current.name.clone(),

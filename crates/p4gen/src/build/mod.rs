@@ -32,7 +32,7 @@ use directory::{Staging, file_name};
 use manifest::MadeFrom;
 
 use crate::capabilities::{Architecture, Capabilities, Estimate, Refusal};
-use crate::entries::{DevicePorts, EntriesError, Problem, SwitchEntries};
+use crate::entries::{DevicePorts, EntriesError, Problem, Row, SwitchEntries, rows};
 use crate::family::summary::{Source, SwitchReport};
 use crate::family::{DEFAULT_VERSION, EntrySource, ProgramFeatures};
 use crate::layout::TableSizes;
@@ -44,8 +44,6 @@ use crate::targets::{self, BuiltSwitch, ProgramFiles, SwitchFiles, Target, Targe
 const PICTURE_SWITCHES_MAX: usize = 400;
 /// Where the plan itself is kept.
 const PLAN: &str = "plan.json";
-/// The style sheet of report pages.
-pub const STYLE: &str = include_str!("report.css");
 
 /// Called with the number of switches that were just finished, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(usize) + Sync);
@@ -394,6 +392,20 @@ impl<'a> Made<'a> {
         refuse(refusals)
     }
 
+    /// The entries as the page lists them; none where they are too many.
+    fn listed(&self, report: &BuildReport) -> Result<Vec<[String; 7]>, BuildError> {
+        if report.entries_total > page::MAX_ROWS {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<SwitchId> = self.plan.topology().switch_ids().collect();
+        let listed = ids.into_iter().map(|switch| {
+            let entries = self.entries(switch)?;
+            Ok(rows(&entries).iter().map(Row::cells).collect::<Vec<_>>())
+        });
+        let listed = listed.collect::<Result<Vec<_>, BuildError>>()?;
+        Ok(listed.concat())
+    }
+
     fn write_reports(
         &self,
         staging: &Staging,
@@ -423,7 +435,9 @@ impl<'a> Made<'a> {
             // `trace` runs what the front end builds for v1model.
             trace: self.estimate.is_none(),
         };
-        let page = page::render(plan, &report, summary, usage, &picture(plan.topology()))?;
+        let rows = self.listed(&report)?;
+        let picture = picture(plan.topology());
+        let page = page::render(plan, &report, summary, usage, (&picture, &rows))?;
         staging.write("report.html", page.as_bytes())?;
         let manifest = Manifest::new(
             capabilities.target,

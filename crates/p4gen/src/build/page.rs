@@ -4,6 +4,7 @@ use askama::Template;
 use plan::CheckedPlan;
 
 use super::report::BuildReport;
+use crate::entries::Row;
 use crate::family::summary::{Section, Summary, number};
 
 /// The page. Every field is text in its final form.
@@ -20,8 +21,16 @@ struct Page<'a> {
     sections: Vec<Section>,
     picture: &'a str,
     notes: Vec<String>,
+    style: &'static str,
+    columns: [&'static str; 7],
+    /// None where they are too many.
+    entries: &'a [[String; 7]],
+    entries_total: String,
     commands: String,
 }
+
+/// Rows of entries that the page lists at most.
+pub(super) const MAX_ROWS: u64 = 3_000;
 
 /// How the page says that the build is used.
 pub(super) struct Usage {
@@ -37,7 +46,7 @@ pub(super) fn render(
     report: &BuildReport,
     summary: Summary,
     usage: Usage,
-    picture: &str,
+    (picture, entries): (&str, &[[String; 7]]),
 ) -> Result<String, askama::Error> {
     let network = &report.network;
     let mut figures = vec![
@@ -59,6 +68,10 @@ pub(super) fn render(
         sections: summary.sections,
         picture,
         notes: notes(report),
+        style: plot::STYLE,
+        columns: Row::COLUMNS,
+        entries,
+        entries_total: number(report.entries_total),
         commands: commands(plan, usage),
     }
     .render()

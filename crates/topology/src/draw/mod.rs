@@ -54,17 +54,51 @@ impl Detail {
     }
 }
 
+/// Where nodes stand on the drawing, in pixels from the upper left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Positions {
+    /// Width of the drawing.
+    pub width: f64,
+    /// Its height.
+    pub height: f64,
+    /// The middle of every switch.
+    pub switches: Vec<(f64, f64)>,
+    /// The middle of every host; nothing where hosts are too many to be drawn one by one.
+    pub hosts: Vec<Option<(f64, f64)>>,
+}
+
 impl Topology {
-    /// Draws the topology as an SVG document.
-    #[must_use]
-    pub fn to_svg(&self) -> String {
-        let layout = if self.is_layered() {
+    fn layout(&self) -> Layout {
+        if self.is_layered() {
             rows::layered(self)
         } else if self.switches().iter().any(|s| s.role == Role::Server) {
             rows::server_centric(self)
         } else {
             free::layout(self)
-        };
+        }
+    }
+
+    /// Where [`Topology::to_svg`] puts switches and hosts.
+    #[must_use]
+    pub fn positions(&self) -> Positions {
+        let layout = self.layout();
+        let point = |at: Point| (at.x, at.y);
+        Positions {
+            width: layout.width,
+            height: layout.height,
+            switches: layout
+                .switches
+                .iter()
+                .map(|place| point(place.at))
+                .collect(),
+            hosts: layout.hosts.iter().map(|at| at.map(point)).collect(),
+        }
+    }
+
+    /// Draws the topology as an SVG document.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let layout = self.layout();
         let mut svg = Svg::new(layout.width, layout.height);
         title(&mut svg, self);
         for band in &layout.bands {

@@ -13,10 +13,13 @@ pub(super) struct Svg {
 const STYLE: &str = "\
 text{font-family:Inter,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
 .n{font-size:12px;font-weight:600;fill:#fff;text-anchor:middle}\
-.h{font-size:10px;fill:#495057;text-anchor:middle}\
-.p{font-size:9px;fill:#495057;text-anchor:middle}\
+.h{font-size:11px;fill:#495057;text-anchor:middle}\
+.p{font-size:11px;fill:#495057;text-anchor:middle}\
 .o{font-size:11px;font-weight:600;fill:#212529;text-anchor:middle}\
-.p,.o{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}";
+.p,.o{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\
+@media (prefers-color-scheme:dark){.topology .paper{fill:#1a212e}.topology .band{fill:#242d3c}\
+.topology [fill=\"#212529\"],.topology .o{fill:#e6eaf2}.topology [fill=\"#6c757d\"],.topology .h,.topology .p{fill:#b8c2d0}\
+.topology .p,.topology .o{stroke:#1a212e}.topology [stroke=\"#6c757d\"]{stroke:#9aa6ba}}";
 
 /// How far below its middle the baseline of a text of some size lies.
 fn baseline(size: f64) -> f64 {
@@ -29,8 +32,8 @@ impl Svg {
         let mut text = String::new();
         let _ = write!(
             text,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\">\n\
-             <style>{STYLE}</style>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#fff\"/>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" class=\"topology\">\n\
+             <style>{STYLE}</style>\n<rect class=\"paper\" width=\"{w}\" height=\"{h}\" fill=\"#fff\"/>\n"
         );
         Self { text }
     }
@@ -49,7 +52,7 @@ impl Svg {
         let (width, height) = (number(band.width), number(band.height));
         let _ = writeln!(
             self.text,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"10\" fill=\"#f1f3f5\"/>"
+            "<rect class=\"band\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"10\" fill=\"#f1f3f5\"/>"
         );
     }
 

@@ -13,6 +13,10 @@ use crate::simulate::report::{SimulationReport, queue_name};
 /// Queues beside the circle that are drawn.
 const MAX_QUEUES: usize = 24;
 const WIDTH: f64 = 960.0;
+/// From the circle to the queues around it: boxes side by side do not touch.
+const RINGS: f64 = 120.0;
+/// Queues that stand beside each other around the circle.
+const ONE_RING: usize = 12;
 /// Half the size of a queue's box.
 const BOX: (f64, f64) = (74.0, 19.0);
 
@@ -77,12 +81,19 @@ fn arrange(
     edges: &[WaitEdge],
 ) -> (BTreeMap<QueueId, (f64, f64)>, f64) {
     let near = 60.0 + 22.0 * inner.len() as f64;
-    let far = near + 90.0;
-    let radius = if outer.is_empty() { near } else { far }.min(320.0);
-    let height = 2.0 * radius + 150.0;
+    let far = near + RINGS;
+    let radius = if outer.is_empty() { near } else { far }.min(310.0);
+    // Where many stand around, every other one stands further out.
+    let out = if outer.len() > ONE_RING {
+        2.5 * BOX.1
+    } else {
+        0.0
+    };
+    let height = 2.0 * (radius + out) + 150.0;
     let centre = (WIDTH / 2.0, height / 2.0 + 20.0);
     let place = |angle: f64, radius: f64| {
-        let x = centre.0 + 1.3 * radius * angle.cos();
+        let most = WIDTH / 2.0 - BOX.0 - 4.0;
+        let x = centre.0 + (1.3 * radius * angle.cos()).clamp(-most, most);
         (x, centre.1 + radius * angle.sin())
     };
     let turn = |number: usize, of: usize| TAU * number as f64 / of.max(1) as f64 - TAU / 4.0;
@@ -91,7 +102,18 @@ fn arrange(
     for (number, &queue) in inner.iter().enumerate() {
         let angle = turn(number, inner.len());
         angles.insert(queue, angle);
-        places.insert(queue, place(angle, near.min(radius - 80.0).max(90.0)));
+        places.insert(
+            queue,
+            place(
+                angle,
+                if outer.is_empty() {
+                    near
+                } else {
+                    near.min(radius - RINGS)
+                }
+                .max(90.0),
+            ),
+        );
     }
     // Around them, each near whom it waits for.
     let mut ring: Vec<(f64, QueueId)> = outer
@@ -105,7 +127,8 @@ fn arrange(
     ring.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let count = ring.len().max(8);
     for (number, (_, queue)) in ring.into_iter().enumerate() {
-        places.insert(queue, place(turn(number, count), radius));
+        let out = out * (number % 2) as f64;
+        places.insert(queue, place(turn(number, count), radius + out));
     }
     (places, height)
 }

@@ -6,7 +6,7 @@ mod graph;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use plot::{COLOURS, Mark, Page, TimeAxes};
+use plot::{COLOURS, Mark, Page, TimeAxes, colours_of};
 use quantities::{PortId, Priority};
 use topology::Topology;
 
@@ -143,8 +143,8 @@ impl Drawing {
         let mut page = Page::new(title, 960.0, legend + 16.0 * rows);
         axes.time(&mut page);
         axes.values(&mut page, what);
-        for (number, (name, values)) in series.iter().enumerate() {
-            let colour = COLOURS[number % COLOURS.len()];
+        let colours = colours_of(series.iter().map(|(name, _)| name.as_str()));
+        for (number, ((name, values), colour)) in series.iter().zip(colours).enumerate() {
             let mut points = String::new();
             for (&time, &value) in self.times.iter().zip(values) {
                 let (x, y) = axes.at(time, value);

@@ -1,0 +1,160 @@
+//! Topologies: made or imported, and drawn.
+
+use std::collections::BTreeMap;
+
+use netsim::simulate::{NetworkSpec, PlanSpec, TargetSpec, TopologySpec};
+use serde_json::{Value, json};
+use topology::import::{ImportOptions, import};
+use topology::{Endpoint, NodeId, Role, Topology};
+
+use crate::limits::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, at_most};
+use crate::request::{Given, TopologyRequest};
+use crate::{Refusal, value};
+
+/// The topology of a request.
+///
+/// # Errors
+/// The generator or importer refuses it, or it is too large.
+pub(crate) fn make(given: &Given) -> Result<(Topology, Vec<String>), Refusal> {
+    let made = match given {
+        Given::Make { topology, cables } => {
+            affordable(topology)?;
+            let spec = NetworkSpec {
+                topology: topology.clone(),
+                cables: cables.clone(),
+                plan: PlanSpec::default(),
+                target: TargetSpec::default(),
+            };
+            (spec.topology().map_err(Refusal::wrong)?, Vec::new())
+        }
+        Given::Text {
+            text,
+            hosts_per_node,
+        } => {
+            let options = ImportOptions {
+                hosts_per_node: *hosts_per_node,
+                ..ImportOptions::default()
+            };
+            at_most("hosts at every node", 1_000, *hosts_per_node)?;
+            let imported = import(text, &options).map_err(Refusal::wrong)?;
+            let notes = imported.notes;
+            (imported.topology, notes)
+        }
+    };
+    at_most(
+        "the number of switches",
+        MAX_SWITCHES,
+        made.0.switches().len(),
+    )?;
+    at_most("the number of hosts", MAX_HOSTS, made.0.hosts().len())?;
+    at_most("the number of links", MAX_LINKS, made.0.links().len())?;
+    Ok(made)
+}
+
+/// Refuses what would be too large before it is made.
+fn affordable(spec: &TopologySpec) -> Result<(), Refusal> {
+    let power = |n: u16, k: u32| u64::from(n).saturating_pow(k);
+    let (switches, hosts) = match spec {
+        TopologySpec::ThreeNode | TopologySpec::Drawn(_) => (0, 0),
+        TopologySpec::Line(row) | TopologySpec::Ring(row) => {
+            let switches = u64::from(row.switches);
+            (switches, switches.saturating_mul(row.hosts.into()))
+        }
+        TopologySpec::Clos(clos) => {
+            let pods = u64::from(clos.pods.unwrap_or(1));
+            let each = u64::from(clos.leaves) + u64::from(clos.aggregations.unwrap_or(0));
+            let leaves = pods.saturating_mul(clos.leaves.into());
+            let switches = pods.saturating_mul(each).saturating_add(clos.spines.into());
+            (switches, leaves.saturating_mul(clos.hosts.into()))
+        }
+        TopologySpec::FatTree { k } => (power(*k, 2).saturating_mul(5) / 4, power(*k, 3) / 4),
+        TopologySpec::Bcube { n, k } => {
+            let servers = power(*n, u32::from(*k).saturating_add(1));
+            (servers, servers)
+        }
+        TopologySpec::Jellyfish {
+            switches, ports, ..
+        } => {
+            let hosts = u64::from(*switches).saturating_mul((*ports).into());
+            (u64::from(*switches), hosts.min(MAX_HOSTS))
+        }
+    };
+    at_most("the number of switches", MAX_SWITCHES, switches)?;
+    at_most("the number of hosts", MAX_HOSTS, hosts)
+}
+
+/// Answers `topology`.
+pub(crate) fn topology(asked: &TopologyRequest) -> Result<Value, Refusal> {
+    let (topology, notes) = make(&asked.topology)?;
+    let mut view = view(&topology)?;
+    view["notes"] = value(notes)?;
+    view["file"] = value(topology.to_json())?;
+    Ok(view)
+}
+
+/// A topology as a page draws it. Nodes are named by number in the lists.
+pub(crate) fn view(topology: &Topology) -> Result<Value, Refusal> {
+    let places = topology.positions();
+    let round = |at: f64| (at * 10.0).round() / 10.0;
+    let switches = topology.switches().iter().zip(&places.switches);
+    let switches: Vec<Value> = switches
+        .map(|(switch, (x, y))| {
+            json!({
+                "name": switch.name, "ports": switch.ports, "layer": switch.layer, "up": switch.up,
+                "server": switch.role == Role::Server, "x": round(*x), "y": round(*y),
+            })
+        })
+        .collect();
+    let hosts = topology.host_ids().zip(&places.hosts);
+    let hosts: Vec<Value> = hosts
+        .map(|(id, at)| {
+            let host = topology.host(id);
+            let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end.node);
+            let switch = match uplink {
+                Some(NodeId::Switch(switch)) => Some(switch.index()),
+                _ => None,
+            };
+            json!({
+                "name": host.name, "ipv4": host.ipv4.to_string(), "switch": switch,
+                "at": at.map(|(x, y)| [round(x), round(y)]),
+            })
+        })
+        .collect();
+    let end = |end: Endpoint| match end.node {
+        NodeId::Switch(id) => json!({ "switch": id.index(), "port": end.port }),
+        NodeId::Host(id) => json!({ "host": id.index(), "port": end.port }),
+    };
+    let mut pairs: BTreeMap<[NodeId; 2], usize> = BTreeMap::new();
+    let pair = |id| {
+        let link = topology.link(id);
+        [link.a.node, link.b.node]
+    };
+    let sorted = |id| {
+        let mut ends = pair(id);
+        ends.sort_unstable();
+        ends
+    };
+    for id in topology.link_ids() {
+        *pairs.entry(sorted(id)).or_default() += 1;
+    }
+    let name = |id| match pairs.get(&sorted(id)) {
+        // As `--fail` takes it: without ports where the ends say which.
+        Some(1) => pair(id).map(|node| topology.node_name(node)).join("-"),
+        _ => topology.link_name(id),
+    };
+    let links: Vec<Value> = topology
+        .link_ids()
+        .map(|id| {
+            let link = topology.link(id);
+            json!({
+                "name": name(id), "a": end(link.a), "b": end(link.b),
+                "gbps": link.rate.get() as f64 / 1e9, "up": topology.is_live(id),
+            })
+        })
+        .collect();
+    Ok(json!({
+        "name": topology.name(), "width": round(places.width), "height": round(places.height),
+        "layered": topology.is_layered(),
+        "switches": switches, "hosts": hosts, "links": links,
+    }))
+}

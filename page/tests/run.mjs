@@ -1,0 +1,302 @@
+// The page in Chromium: every screen, on both engines, light and dark, wide and narrow; without serious findings of axe.
+//
+// `npm test` after `cargo xtask page` and `cargo build`; `cargo xtask page-test` does all three. PAGE_SHOTS=FOLDER keeps a picture of
+// every screen. How fast it is, is told; with PAGE_SPEED=1 too slow fails: a first trace within 3 s, deadlocks at 30 frames a second.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { request } from "node:http";
+
+import { browser, lab, statically } from "./browser.mjs";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SCREENS = ["network", "plan", "packets", "time"];
+const WAIT = 30_000;
+const SHOTS = process.env.PAGE_SHOTS;
+const STRICT = process.env.PAGE_SPEED === "1";
+
+const failures = [];
+let passed = 0;
+
+/** Words on the command line: only tests that have them all. */
+const ONLY = process.argv.slice(2);
+
+async function test(name, run) {
+  if (!ONLY.every((word) => name.includes(word))) return;
+  try {
+    await run();
+    passed++;
+  } catch (error) {
+    failures.push(name);
+    console.log(`FAILED ${name}: ${error.stack ?? error}`);
+  }
+}
+
+/** A page that fails the test if anything goes wrong in it. */
+async function open(context, address, { width = 1280, scheme = "light" } = {}) {
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(error.message));
+  page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
+  page.on("request", (asked) => {
+    // Nothing leaves the machine, and nothing is asked of any other server.
+    if (!asked.url().startsWith(address) && !/^(data|blob):/.test(asked.url())) page.wrong.push(`asks for ${asked.url()}`);
+  });
+  page.setDefaultTimeout(WAIT);
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.setViewportSize({ width, height: 900 });
+  await page.goto(address);
+  await page.waitForSelector("body[data-ready]");
+  return page;
+}
+
+async function close(page) {
+  const wrong = page.wrong;
+  await page.close();
+  assert.deepEqual(wrong, []);
+}
+
+/** Waits for a text in an element. */
+async function says(page, place, text) {
+  await page.locator(place).filter({ hasText: text }).first().waitFor({ state: "visible" });
+}
+
+const READY = {
+  network: (page) => says(page, "#panel-network dl", "16"),
+  plan: (page) => page.locator("#panel-plan tbody tr").first().waitFor(),
+  packets: (page) => says(page, "#panel-packets .verdict", "Delivered to h8"),
+  time: (page) => says(page, "#panel-time .clock", "of 12000"),
+};
+
+async function accessible(page, what) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const results = await window.axe.run(document, { resultTypes: ["violations"] });
+    return results.violations
+      .filter((one) => one.impact === "serious" || one.impact === "critical")
+      .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + " " + (node.any[0]?.message ?? "")).join(" | ")}`);
+  });
+  assert.deepEqual(found, [], what);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `${what}: the page is ${wide} pixels wider than the window`);
+  const small = await page.evaluate(() =>
+    [...document.querySelectorAll("body *")]
+      .filter((element) => element.childNodes.length && [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()) && element.checkVisibility())
+      .filter((element) => !(element instanceof SVGElement) && parseFloat(getComputedStyle(element).fontSize) < 11)
+      .map((element) => element.outerHTML.slice(0, 80)));
+  assert.deepEqual(small, [], `${what}: text below 11 pixels`);
+}
+
+async function looks(context, place, address) {
+  for (const scheme of ["light", "dark"]) {
+    for (const width of [1280, 390]) {
+      await test(`${place}, ${scheme}, ${width}`, async () => {
+        const page = await open(context, address, { width, scheme });
+        for (const screen of SCREENS) {
+          await page.click(`#tab-${screen}`);
+          await READY[screen](page);
+          if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-${scheme}-${width}-${screen}.png`, fullPage: width < 800 });
+          await accessible(page, `${place}, ${scheme}, ${width}, ${screen}`);
+        }
+        await close(page);
+      });
+    }
+  }
+}
+
+function swift(what, measured, enough, unit) {
+  console.log(`${what}: ${measured.toFixed(measured < 10 ? 2 : 0)} ${unit}`);
+  if (STRICT) assert.ok(enough, `${what}: ${measured} ${unit}`);
+}
+
+async function does(context, place, address) {
+  await test(`${place}: a first packet`, async () => {
+    const start = performance.now();
+    const page = await open(context, address);
+    await page.click("#tab-packets");
+    await READY.packets(page);
+    const seconds = (performance.now() - start) / 1000;
+    swift(`${place}: first trace after opening`, seconds, seconds < 3, "s");
+    await close(page);
+  });
+
+  await test(`${place}: links fail by click, and the packet bounces`, async () => {
+    const page = await open(context, address);
+    for (const name of ["leaf1-spine1", "leaf4-spine2"]) await page.click(`button:text-is("Fail ${name}")`);
+    await says(page, "#panel-network dl", "2 failed");
+    // The picture itself: another link fails where it is clicked, and works again.
+    const at = await page.evaluate(() => {
+      const link = [...document.querySelectorAll(".link")].find((one) => one.querySelector("title").textContent === "leaf2-spine1");
+      const line = link.querySelector(".hit");
+      const middle = line.getPointAtLength(line.getTotalLength() * 0.42).matrixTransform(line.getScreenCTM());
+      return { x: middle.x, y: middle.y };
+    });
+    await page.mouse.click(at.x, at.y);
+    await says(page, "#panel-network dl", "3 failed");
+    await page.mouse.click(at.x, at.y);
+    await says(page, "#panel-network dl", "2 failed");
+    await page.click("#tab-packets");
+    await says(page, "#panel-packets .verdict", "after 5 switches");
+    await says(page, ".hops", "tag 1 → 2");
+    assert.equal(await page.locator(".network .arrow").count(), 6);
+    await page.click(".hops li:nth-child(3) button");
+    await says(page, "tr.changed", "dscp");
+    assert.ok((await page.locator(".cm-line.ran").count()) > 3);
+    // All of it is in the address.
+    await page.waitForFunction(() => location.hash.length > 20);
+    const again = await context.newPage();
+    await again.goto(page.url());
+    await again.locator("#panel-packets .verdict").filter({ hasText: "after 5 switches" }).waitFor();
+    await again.close();
+    await close(page);
+  });
+
+  await test(`${place}: the editor tells errors as one types, and switches run what is typed`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-packets");
+    await READY.packets(page);
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("\ncontrol");
+    await says(page, "#panel-packets .program p", "error");
+    await page.locator(".cm-lint-marker-error").first().waitFor();
+    await page.click('button:text-is("Undo edits")');
+    await says(page, "#panel-packets .program p", "Compiles");
+    await close(page);
+  });
+
+  await test(`${place}: plans are proven, refuted with a cycle, and listed`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-plan");
+    await says(page, "#panel-plan .verdict", "Proven");
+    await READY.plan(page);
+    const rows = await page.locator("#panel-plan tbody tr").count();
+    await page.fill('#panel-plan input[type="search"]', "leaf1 tag");
+    await page.waitForFunction((before) => document.querySelectorAll("#panel-plan tbody tr").length < before, rows);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click('#panel-plan button:text-is("CSV")')]);
+    const csv = await readFile(await download.path(), "utf8");
+    assert.ok(csv.startsWith("switch,kind,table,match,") && csv.includes("leaf1"));
+    await page.getByLabel("Without tags").check();
+    await says(page, "#panel-plan .verdict", "Refuted: cyclic buffer dependency");
+    const buffers = await page.locator("ol.cycle li").count();
+    assert.ok(buffers >= 2);
+    assert.equal(await page.locator(".network .arrow.cycle").count(), buffers);
+    await close(page);
+  });
+
+  await test(`${place}: a deadlock closes and is named, and not with tags`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-time");
+    await READY.time(page);
+    await page.selectOption("#panel-time select >> nth=1", "2000");
+    await page.click('#panel-time button:text-is("Step")');
+    await page.click('#panel-time button:text-is("Play")');
+    await page.locator(".queue.paused").first().waitFor({ state: "attached" });
+    await page.locator("#panel-time .verdict.bad").filter({ hasText: "DEADLOCK" }).waitFor();
+    const verdicts = await page.locator("#panel-time .verdict").allTextContents();
+    assert.match(verdicts[0], /DEADLOCK since 2\.\d+ ms: .*spine1.*queues can never move again/);
+    assert.match(verdicts[1], /With tags: no deadlock/);
+    const { frames, seconds } = await page.evaluate(() => window.switchwright.meter);
+    swift(`${place}: the deadlock, both runs at once`, frames / seconds, frames / seconds >= 30, "frames/s");
+    await page.click('#panel-time button:text-is("Pause")');
+    // The slice under way ends; then time stands.
+    await page.waitForFunction(() => {
+      const [before, now] = [window.clockBefore, document.querySelector(".clock").textContent];
+      window.clockBefore = now;
+      return before === now;
+    }, null, { polling: 300 });
+    await close(page);
+  });
+
+  await test(`${place}: a thousand switches`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "jellyfish");
+    await page.getByLabel("Switches", { exact: true }).fill("1000");
+    await page.getByLabel("Switches", { exact: true }).press("Tab");
+    await says(page, "#panel-network dl", "1000");
+    await page.click('.zoom button[aria-label="Zoom in"]');
+    assert.equal(await page.locator(".network .switch").count(), 1000);
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-thousand.png` });
+    await close(page);
+  });
+
+  await test(`${place}: what takes long is stopped, and the engine begins anew`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "jellyfish");
+    await page.getByLabel("Switches", { exact: true }).fill("300");
+    await page.getByLabel("Switches", { exact: true }).press("Tab");
+    await says(page, "#panel-network dl", "300");
+    await page.click("#tab-plan");
+    await page.selectOption("#panel-plan select >> nth=0", "plinko");
+    await page.selectOption("#panel-plan select >> nth=1", "3");
+    await page.click("#stop");
+    await says(page, "#message", "stopped");
+    await page.click("#tab-network");
+    await page.selectOption("#panel-network select >> nth=0", "ring");
+    await says(page, "#panel-network dl", "5");
+    await close(page);
+  });
+
+  await test(`${place}: what is too large is refused with its limit`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "text");
+    await page.fill("#panel-network textarea", "neither JSON nor YAML");
+    await page.click('button:text-is("Use this text")');
+    await says(page, "#message", "opology");
+    await page.selectOption("#panel-network select >> nth=0", "bcube");
+    await page.getByLabel("Ports n").fill("16");
+    await page.getByLabel("Levels k").fill("3");
+    await page.getByLabel("Levels k").press("Tab");
+    await says(page, "#message", "limited to");
+    await close(page);
+  });
+}
+
+/** A request to the lab with headers of one's choice, as no browser lets a page make it; its status. */
+function status(address, { method = "GET", headers = {}, body = "" }) {
+  return new Promise((resolve, reject) => {
+    const asked = request(address, { method, headers }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+async function guarded(address) {
+  await test("lab: nobody but its own page is answered", async () => {
+    const { origin, host } = new URL(address);
+    const about = { method: "POST", body: '{"call":"about"}' };
+    const call = `${address}call`;
+    assert.equal(await status(call, { ...about, headers: { origin } }), 200);
+    assert.equal(await status(call, { ...about, headers: { origin: "http://example.com" } }), 403);
+    assert.equal(await status(call, { ...about, headers: { origin: "null" } }), 403);
+    assert.equal(await status(call, about), 403);
+    assert.equal(await status(call, { ...about, headers: { origin, host: "example.com" } }), 403);
+    assert.equal(await status(`${origin}/`, {}), 404);
+    assert.equal(await status(`${origin}/${"0".repeat(32)}/`, {}), 404);
+    assert.equal(await status(`${origin}/${"0".repeat(32)}/call`, { ...about, headers: { origin } }), 404);
+    assert.equal(await status(`${address}../../etc/passwd`, {}), 404);
+    assert.equal(await status(address, { headers: { host } }), 200);
+    assert.equal(await status(call, { method: "POST", headers: { origin }, body: " ".repeat(5 << 20) }).catch(() => 413), 413);
+  });
+}
+
+const { context, close: closeBrowser } = await browser();
+try {
+  const host = await statically();
+  await looks(context, "wasm", host.address);
+  await does(context, "wasm", host.address);
+  await host.close();
+  const local = await lab();
+  await guarded(local.address);
+  await looks(context, "local", local.address);
+  await does(context, "local", local.address);
+  const status = await local.close();
+  await test("lab: Ctrl-C ends it", () => assert.equal(status, 0));
+} finally {
+  await closeBrowser();
+}
+console.log(`page: ${passed} tests passed, ${failures.length} failed`);
+process.exitCode = failures.length ? 1 : 0;

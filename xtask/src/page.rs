@@ -1,0 +1,129 @@
+//! The page: its engine as WebAssembly, its files by npm, and its tests in Chromium.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::wasm;
+
+/// What the engine runs through with every packet; the rest of a development build is as it is for tests, which have built most of
+/// what builds it.
+const FAST: [&str; 8] = [
+    "device", "netsim", "p4exec", "p4ir", "plan", "schemes", "topology", "wire",
+];
+
+/// Builds the page into `page/dist`.
+///
+/// # Errors
+/// What is missing, or what failed.
+pub(crate) fn build(root: &Path, release: bool) -> Result<(), String> {
+    if let Some(missing) = missing() {
+        return Err(missing);
+    }
+    engine(root, release)?;
+    let page = root.join("page");
+    if !page.join("node_modules/.package-lock.json").exists() {
+        npm(&page, &["ci", "--no-audit", "--no-fund"])?;
+    }
+    npm(&page, &["run", "--silent", "check"])?;
+    npm(
+        &page,
+        &["run", "--silent", "build", "--", "--logLevel", "warn"],
+    )
+}
+
+/// The engine of the page.
+fn engine(root: &Path, release: bool) -> Result<(), String> {
+    wasm::install(root)?;
+    let mut arguments = vec![
+        "rustc",
+        "--locked",
+        "-p",
+        "switchwright-playground",
+        "--lib",
+        "--crate-type",
+        "cdylib",
+        "--no-default-features",
+        "--target",
+        wasm::TARGET,
+    ];
+    let fast = FAST.map(|name| format!("profile.dev.package.switchwright-{name}.opt-level=2"));
+    if release {
+        arguments.push("--release");
+    } else {
+        for option in &fast {
+            arguments.extend(["--config", option]);
+        }
+    }
+    arguments.extend(["--", "-C", "strip=symbols"]);
+    crate::cargo(root, &arguments, &[])?;
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let profile = if release { "release" } else { "debug" };
+    let made = folder.join(wasm::TARGET).join(profile);
+    let made = made.join("playground.wasm");
+    let place = root.join("page/src/engine.wasm");
+    fs::copy(&made, &place)
+        .map(drop)
+        .map_err(|e| format!("{} to {}: {e}", made.display(), place.display()))
+}
+
+/// Tests the page that was built, with the command of the development build as its other engine.
+///
+/// # Errors
+/// A test failed.
+pub(crate) fn test(root: &Path) -> Result<(), String> {
+    crate::cargo(root, &["build", "--locked", "--bin", "switchwright"], &[])?;
+    npm(&root.join("page"), &["test", "--silent"])
+}
+
+/// Builds and tests the page where its tools are found; says what it left out, and why.
+///
+/// # Errors
+/// What is there failed.
+pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
+    if let Some(missing) = missing() {
+        println!("xtask: skipped the page and its tests: {missing}");
+        return Ok(());
+    }
+    if let Err(why) = wasm::install(root) {
+        println!("xtask: skipped the page and its tests: {why}");
+        return Ok(());
+    }
+    build(root, false)?;
+    if runs("chromium") || std::env::var_os("CHROMIUM").is_some() {
+        test(root)
+    } else {
+        println!("xtask: skipped the tests of the page: `chromium` is not on PATH");
+        Ok(())
+    }
+}
+
+/// What is missing of the tools that build the page.
+pub(crate) fn missing() -> Option<String> {
+    let missing = ["node", "npm"].into_iter().find(|tool| !runs(tool))?;
+    Some(format!(
+        "`{missing}` is not on PATH: the page is built by Node.js 20 or newer with its npm"
+    ))
+}
+
+fn runs(tool: &str) -> bool {
+    let started = Command::new(tool)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    started.is_ok_and(|status| status.success())
+}
+
+fn npm(page: &Path, arguments: &[&str]) -> Result<(), String> {
+    println!("xtask: npm {}", arguments.join(" "));
+    let status = Command::new("npm")
+        .args(arguments)
+        .current_dir(page)
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(format!("`npm {}` failed", arguments.join(" "))),
+        Err(error) => Err(format!("npm did not start: {error}")),
+    }
+}
