@@ -97,6 +97,14 @@ const ALL: &[(&str, &[&str])] = &[
         &["switchwright measure failover.json --failures 1,2 --sets 10 --out figures"],
     ),
     (
+        "merge",
+        &[
+            "switchwright check failover.json --shard 1/2 -o shares",
+            "switchwright check failover.json --shard 2/2 -o shares   # elsewhere",
+            "switchwright merge shares",
+        ],
+    ),
+    (
         "build",
         &[
             "switchwright build plan.json -o build",
