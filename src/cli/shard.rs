@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::Args;
@@ -338,7 +338,7 @@ fn numbers(folder: &str) -> Result<Vec<Number>, Fault> {
 }
 
 /// Adds a share to those before it.
-fn take(shares: &mut Option<Shares>, file: ShareFile, path: &PathBuf) -> Result<(), Fault> {
+fn take(shares: &mut Option<Shares>, file: ShareFile, path: &Path) -> Result<(), Fault> {
     if file.version != env!("CARGO_PKG_VERSION") {
         return Err(Fault::input(format!(
             "{}: made by version {}, this is {}",

@@ -111,8 +111,8 @@ impl Tolerance {
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Self::Part(part) if part == 0.0 => "exact".to_owned(),
-            Self::By(by) if by == 0.0 => "exact".to_owned(),
+            Self::Part(0.0) => "exact".to_owned(),
+            Self::By(0.0) => "exact".to_owned(),
             Self::Part(part) => format!("{} %", super::estimate::short(part * 100.0)),
             Self::By(by) => super::estimate::short(by),
             Self::Factor(factor) => format!("factor {}", super::estimate::short(factor)),

@@ -248,9 +248,6 @@ pub(super) fn figure_13(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let most = figures
         .iter()
         .filter(|figure| figure.traffic != PATTERNS[2]);
-    values.push(Value::holds(
-        MORE_CLOS,
-        most.map(over_clos).all(|more| more),
-    ));
+    values.push(Value::holds(MORE_CLOS, most.all(over_clos)));
     Ok(values)
 }

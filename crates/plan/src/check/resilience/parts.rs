@@ -54,7 +54,7 @@ pub struct ForeignShare {
 
 /// Where the proof has its walks from.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Walks<'a> {
+pub(in crate::check) enum Walks<'a> {
     /// It walks itself.
     #[default]
     All,
@@ -124,7 +124,7 @@ fn explore(
 
 impl WalkedShare {
     /// Walks to a share of the destinations.
-    pub(crate) fn walk(
+    pub(in crate::check) fn walk(
         topology: &Topology,
         failover: &Failover,
         (options, progress): (&FailureOptions, &Progress),
@@ -150,7 +150,7 @@ impl WalkedShare {
     ///
     /// # Errors
     /// [`ForeignShare`] with this place.
-    pub(crate) fn check(
+    pub(in crate::check) fn check(
         &self,
         topology: &Topology,
         failover: &Failover,

@@ -145,11 +145,11 @@ struct Graph {
     tails: Vec<(u32, u32)>,
 }
 
+/// Tells a function of every (node, other, weight).
+type Each<'a> = dyn Fn(&mut dyn FnMut(u32, u32, u32)) + 'a;
+
 /// Lists of (other, weight) by node, laid out one after the other, of what `each` tells: equal pairs once, their weights together.
-fn lists(
-    nodes: usize,
-    each: &dyn Fn(&mut dyn FnMut(u32, u32, u32)),
-) -> (Vec<u32>, Vec<(u32, u32)>) {
+fn lists(nodes: usize, each: &Each<'_>) -> (Vec<u32>, Vec<(u32, u32)>) {
     let mut start = vec![0u32; nodes + 1];
     each(&mut |node, _, _| start[node as usize + 1] += 1);
     for node in 0..nodes {

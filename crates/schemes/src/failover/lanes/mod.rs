@@ -1,5 +1,5 @@
-//! Routings of any network that put packets into virtual lanes, as managers of InfiniBand networks have them: DFSSSP (Domke11), LASH, and
-//! Up*/Down*. A packet keeps the lane that its first switch gave it, and the ways of a lane close no cycle of buffers.
+//! Routings of any network that put packets into virtual lanes, as managers of InfiniBand networks have them: DFSSSP (Domke11), LASH
+//! (Skeie02), and Up*/Down* (Schroeder91). A packet keeps the lane that its first switch gave it, and the ways of a lane close no cycle of buffers.
 //!
 //! Every pair of switches with hosts has one way, which the first switch writes into the packet. Nothing is claimed about failures.
 
