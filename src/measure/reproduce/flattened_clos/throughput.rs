@@ -245,7 +245,7 @@ pub(super) fn figure_13(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
             .clos
             .is_none_or(|clos| figure.flattened.at_least > clos.throughput)
     };
-    let most = figures
+    let mut most = figures
         .iter()
         .filter(|figure| figure.traffic != PATTERNS[2]);
     values.push(Value::holds(MORE_CLOS, most.all(over_clos)));
