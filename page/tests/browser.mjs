@@ -51,6 +51,9 @@ export async function statically() {
 export async function lab() {
   const program = process.env.SWITCHWRIGHT ?? fileURLToPath(new URL("../../target/debug/switchwright", import.meta.url));
   const child = spawn(program, ["lab", "--json", "--page", PAGE], { stdio: ["ignore", "pipe", "inherit"] });
+  // Whatever ends this process ends the server.
+  process.once("exit", () => child.kill("SIGKILL"));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => process.exit(1));
   const ended = new Promise((done) => child.once("exit", done));
   const address = await new Promise((resolve, reject) => {
     let said = "";

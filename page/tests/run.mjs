@@ -12,6 +12,8 @@ import { browser, lab, statically } from "./browser.mjs";
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SCREENS = ["network", "plan", "packets", "time"];
 const WAIT = 30_000;
+/** How long a test may take, in milliseconds. */
+const MOST = 90_000;
 const SHOTS = process.env.PAGE_SHOTS;
 const STRICT = process.env.PAGE_SPEED === "1";
 
@@ -23,12 +25,16 @@ const ONLY = process.argv.slice(2);
 
 async function test(name, run) {
   if (!ONLY.every((word) => name.includes(word))) return;
+  let timer;
+  const late = new Promise((_, no) => (timer = setTimeout(() => no(new Error(`not done after ${MOST / 1000} s`)), MOST)));
   try {
-    await run();
+    await Promise.race([run(), late]);
     passed++;
   } catch (error) {
     failures.push(name);
     console.log(`FAILED ${name}: ${error.stack ?? error}`);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -109,7 +115,8 @@ function swift(what, measured, enough, unit) {
   if (STRICT) assert.ok(enough, `${what}: ${measured} ${unit}`);
 }
 
-async function does(context, place, address) {
+/** What is measured, with nothing else under way. */
+async function measured(context, place, address) {
   await test(`${place}: a first packet`, async () => {
     const start = performance.now();
     const page = await open(context, address);
@@ -120,6 +127,32 @@ async function does(context, place, address) {
     await close(page);
   });
 
+  await test(`${place}: a deadlock closes and is named, and not with tags`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-time");
+    await READY.time(page);
+    await page.selectOption("#panel-time select >> nth=1", "2000");
+    await page.click('#panel-time button:text-is("Step")');
+    await page.click('#panel-time button:text-is("Play")');
+    await page.locator(".queue.paused").first().waitFor({ state: "attached" });
+    await page.locator("#panel-time .verdict.bad").filter({ hasText: "DEADLOCK" }).waitFor();
+    const verdicts = await page.locator("#panel-time .verdict").allTextContents();
+    assert.match(verdicts[0], /DEADLOCK since 2\.\d+ ms: .*spine1.*queues can never move again/);
+    assert.match(verdicts[1], /With tags: no deadlock/);
+    const { frames, seconds } = await page.evaluate(() => window.switchwright.meter);
+    swift(`${place}: the deadlock, both runs at once`, frames / seconds, frames / seconds >= 30, "frames/s");
+    await page.click('#panel-time button:text-is("Pause")');
+    // The slice under way ends; then time stands.
+    await page.waitForFunction(() => {
+      const [before, now] = [window.clockBefore, document.querySelector(".clock").textContent];
+      window.clockBefore = now;
+      return before === now;
+    }, null, { polling: 300 });
+    await close(page);
+  });
+}
+
+async function does(context, place, address) {
   await test(`${place}: links fail by click, and the packet bounces`, async () => {
     const page = await open(context, address);
     for (const name of ["leaf1-spine1", "leaf4-spine2"]) await page.click(`button:text-is("Fail ${name}")`);
@@ -181,30 +214,6 @@ async function does(context, place, address) {
     const buffers = await page.locator("ol.cycle li").count();
     assert.ok(buffers >= 2);
     assert.equal(await page.locator(".network .arrow.cycle").count(), buffers);
-    await close(page);
-  });
-
-  await test(`${place}: a deadlock closes and is named, and not with tags`, async () => {
-    const page = await open(context, address);
-    await page.click("#tab-time");
-    await READY.time(page);
-    await page.selectOption("#panel-time select >> nth=1", "2000");
-    await page.click('#panel-time button:text-is("Step")');
-    await page.click('#panel-time button:text-is("Play")');
-    await page.locator(".queue.paused").first().waitFor({ state: "attached" });
-    await page.locator("#panel-time .verdict.bad").filter({ hasText: "DEADLOCK" }).waitFor();
-    const verdicts = await page.locator("#panel-time .verdict").allTextContents();
-    assert.match(verdicts[0], /DEADLOCK since 2\.\d+ ms: .*spine1.*queues can never move again/);
-    assert.match(verdicts[1], /With tags: no deadlock/);
-    const { frames, seconds } = await page.evaluate(() => window.switchwright.meter);
-    swift(`${place}: the deadlock, both runs at once`, frames / seconds, frames / seconds >= 30, "frames/s");
-    await page.click('#panel-time button:text-is("Pause")');
-    // The slice under way ends; then time stands.
-    await page.waitForFunction(() => {
-      const [before, now] = [window.clockBefore, document.querySelector(".clock").textContent];
-      window.clockBefore = now;
-      return before === now;
-    }, null, { polling: 300 });
     await close(page);
   });
 
@@ -286,13 +295,13 @@ async function guarded(address) {
 const { context, close: closeBrowser } = await browser();
 try {
   const host = await statically();
-  await looks(context, "wasm", host.address);
-  await does(context, "wasm", host.address);
-  await host.close();
   const local = await lab();
+  const places = [["wasm", host.address], ["local", local.address]];
+  for (const [place, address] of places) await measured(context, place, address);
   await guarded(local.address);
-  await looks(context, "local", local.address);
-  await does(context, "local", local.address);
+  await Promise.all(places.map(([place, address]) => looks(context, place, address)));
+  await Promise.all(places.map(([place, address]) => does(context, place, address)));
+  await host.close();
   const status = await local.close();
   await test("lab: Ctrl-C ends it", () => assert.equal(status, 0));
 } finally {

@@ -37,6 +37,13 @@ impl Files {
     }
 
     fn read(folder: &Path) -> Result<Self, Fault> {
+        if !folder.join("index.html").is_file() {
+            let problem = format!(
+                "{}: there is no page: it has no index.html",
+                folder.display()
+            );
+            return Err(Fault::input(problem).help("`cargo xtask page` makes one"));
+        }
         let mut files = BTreeMap::new();
         for below in ["", "assets"] {
             let place = folder.join(below);
@@ -63,13 +70,6 @@ impl Files {
                 };
                 files.insert(name, std::fs::read(&path).input(path.display())?.into());
             }
-        }
-        if !files.contains_key("index.html") {
-            let problem = format!(
-                "{}: there is no page: it has no index.html",
-                folder.display()
-            );
-            return Err(Fault::input(problem).help("`cargo xtask page` makes one"));
         }
         Ok(Self(files))
     }
