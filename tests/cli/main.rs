@@ -10,6 +10,8 @@ mod edited;
 mod entries;
 mod help;
 mod idle;
+mod labs;
+mod lsp;
 mod output;
 mod p4_tools;
 mod verdicts;
