@@ -18,12 +18,15 @@ header report_t {
     bit<8>  lost;
 }
 
+// A list by the name of a constant.
+const bit<8> KEPT = 1;
+
 struct headers_t {
     report_t r;
 }
 
 struct meta_t {
-    @field_list(1)
+    @field_list(KEPT)
     bit<8> kept;
     bit<8> lost;
 }

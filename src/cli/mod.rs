@@ -19,11 +19,13 @@ mod drift;
 mod drill;
 mod emulate;
 mod entries;
+mod grade;
 mod lab;
 mod man;
 mod measure;
 mod measure_paths;
 mod merge;
+mod net;
 mod p4;
 mod plan;
 mod push;
@@ -115,6 +117,8 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Run a build directory in real time, in network namespaces, under the same scenarios.
     Emulate(Box<emulate::Emulate>),
+    /// Run any program on any topology: hosts and switches in network namespaces, and a prompt.
+    Net(net::NetCommand),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
     Switch(Box<switch::Switch>),
     /// Tell how a running switch is: ports; and of a lossless one buffers, pauses, watermarks.
@@ -123,6 +127,8 @@ enum Command {
     Cli(console::Console),
     /// The P4 front end and executor as tools.
     P4(p4::P4),
+    /// Judge a lab's work: points, and of what failed the packet and where it went.
+    Grade(grade::GradeCommand),
     /// Measure speed and memory, beside a peer where one is found.
     Bench(bench::Bench),
     /// Compute the tables and figures of the papers, ours beside theirs: Tagger17, TaggerDraft, Stephens15, FC23.
@@ -188,7 +194,16 @@ pub fn main() -> ExitCode {
     {
         return lab::child::main();
     }
-    let (cli, given) = match parse(as_called(std::env::args_os())) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().map(OsString::as_os_str).and_then(tool);
+    if let Some(name @ ("p4c" | "p4c-bm2-ss")) = name {
+        let driver = name == "p4c";
+        return match p4::as_p4c(driver, arguments) {
+            Ok(done) => status_of(done.and_then(|()| terminal::lost()), false),
+            Err(told) => tell(&told),
+        };
+    }
+    let (cli, given) = match parse(as_called(arguments.into_iter())) {
         Ok(parsed) => parsed,
         Err(told) => return tell(&told),
     };
@@ -216,10 +231,12 @@ pub fn main() -> ExitCode {
         Command::Trace(trace) => trace.run(&given, &terminal),
         Command::Simulate(simulate) => simulate.run(&given, &terminal),
         Command::Emulate(emulate) => emulate.run(&terminal),
+        Command::Net(net) => net.run(&terminal),
         Command::Status(status) => status.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
+        Command::Grade(grade) => grade.run(&terminal),
         Command::Bench(bench) => bench.run(&given, &terminal),
         Command::Reproduce(reproduce) => reproduce.run(&given, &terminal),
         Command::Lab(lab) => lab.run(&terminal),

@@ -11,6 +11,8 @@ mod entries;
 mod help;
 mod idle;
 mod lab;
+mod labs;
+mod lsp;
 mod output;
 mod p4_tools;
 mod shards;

@@ -107,6 +107,122 @@ fn packets_go_through_a_program_from_every_source() {
 }
 
 #[test]
+fn programs_are_compiled_for_bmv2_and_run_as_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("echo.p4"), ECHO).expect("a writable folder");
+    fs::write(at.join("entries.stf"), "add t hdr.h.a:7 set(a:0x99)\n").expect("a writable folder");
+    let compile = ["p4", "compile", "echo.p4", "-o", "echo.json"];
+    let infos = ["--p4runtime-files", "echo.txtpb,echo.bin"];
+    let done = json(at, &[&compile[..], &infos[..]].concat());
+    assert_eq!(done["files"].as_array().map(Vec::len), Some(3), "{done}");
+    let run = [
+        "p4",
+        "run",
+        "echo.json",
+        "07 AA",
+        "--entries",
+        "entries.stf",
+    ];
+    assert_eq!(json(at, &run)["shown"][0]["sent"][0]["bytes"], "99aa");
+    let info = fs::read_to_string(at.join("echo.txtpb")).expect("written");
+    let told = with_input(at, &["p4", "info", "echo.p4"], "");
+    assert_eq!(info.as_bytes(), told.stdout, "the P4Info is that of `info`");
+    let printed = with_input(at, &["p4", "compile", "-", "-o", "-"], ECHO);
+    assert!(String::from_utf8_lossy(&printed.stdout).starts_with("{\n"));
+    // Under the names of p4c, with the arguments of p4lang/tutorials' Makefile.
+    let link = at.join("p4c-bm2-ss");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_switchwright"), &link).expect("a link");
+    let status = Command::new(&link)
+        .args("--p4v 16 --p4runtime-files build.p4.p4info.txtpb -o build.json echo.p4".split(' '))
+        .current_dir(at)
+        .status()
+        .expect("it starts");
+    assert!(status.success());
+    let made = fs::read(at.join("build.json")).expect("written");
+    assert_eq!(made, fs::read(at.join("echo.json")).expect("written"));
+    let link = at.join("p4c");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_switchwright"), &link).expect("a link");
+    let status = Command::new(&link)
+        .args("-b bmv2 --arch v1model --std p4-16 -o out echo.p4".split(' '))
+        .current_dir(at)
+        .status()
+        .expect("it starts");
+    assert!(status.success() && at.join("out/echo.json").is_file());
+    refused(
+        at,
+        &["p4", "compile", "echo.json", "-o", "x.json"],
+        2,
+        &["compiled already"],
+    );
+    refused(
+        at,
+        &["p4", "compile", "echo.p4", "-o", "-", "--json"],
+        2,
+        &["standard output"],
+    );
+    refused(
+        at,
+        &[&compile[..], &["--p4runtime-files", "x.json"]].concat(),
+        2,
+        &[".txtpb"],
+    );
+    let twice = ECHO.replace("t.apply();", "t.apply(); hdr.h.a = 1; t.apply();");
+    fs::write(at.join("twice.p4"), twice).expect("a writable folder");
+    refused(
+        at,
+        &["p4", "compile", "twice.p4", "-o", "twice.json"],
+        3,
+        &["table `I.t`", "two places"],
+    );
+    assert!(!at.join("twice.json").exists(), "nothing half-written");
+}
+
+#[test]
+fn programs_are_formatted_and_findings_told_as_sarif() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let loose = ECHO.replace("sm.egress_spec = sm", "sm . egress_spec=sm");
+    fs::write(at.join("loose.p4"), &loose).expect("a writable folder");
+    refused(
+        at,
+        &["p4", "fmt", "--check", "loose.p4"],
+        1,
+        &["loose.p4", "1 of 1 file"],
+    );
+    assert_eq!(
+        json(at, &["p4", "fmt", "loose.p4"])["changed"][0],
+        "loose.p4"
+    );
+    let formatted = fs::read_to_string(at.join("loose.p4")).expect("written");
+    assert!(
+        formatted.contains("sm.egress_spec = sm.ingress_port;"),
+        "{formatted}"
+    );
+    assert_eq!(
+        json(at, &["p4", "fmt", "--check", "loose.p4"])["changed"]
+            .as_array()
+            .map(Vec::len),
+        Some(0)
+    );
+    let piped = with_input(at, &["p4", "fmt", "-"], &loose);
+    assert_eq!(String::from_utf8_lossy(&piped.stdout), formatted);
+    fs::write(
+        at.join("wrong.p4"),
+        ECHO.replace("t.apply()", "nothing.apply()"),
+    )
+    .expect("a writable folder");
+    let found = with_input(at, &["p4", "check", "wrong.p4", "--format", "sarif"], "");
+    assert_eq!(found.status.code(), Some(2));
+    let log: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["level"], "error", "{log:#}");
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "wrong.p4");
+    assert_eq!(place["region"]["startLine"], 12, "{log:#}");
+}
+
+#[test]
 fn wrong_input_of_the_p4_tools_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();

@@ -5,5 +5,6 @@ mod bfrt;
 mod compose;
 mod drill;
 mod leftovers;
+mod net;
 mod push;
 mod switch;

@@ -35,8 +35,10 @@ mod objects;
 mod older;
 mod parser;
 mod table;
+mod write;
 
 pub use error::Bmv2Error;
+pub use write::{WriteError, write};
 
 /// Whether a program is BMv2 JSON rather than P4: whether an object begins it.
 #[must_use]

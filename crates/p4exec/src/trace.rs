@@ -72,6 +72,56 @@ pub enum TraceEvent {
     Dropped(DropReason),
 }
 
+impl TraceEvent {
+    /// The event as a line for people; none for what says nothing new beside the packets that came in and left.
+    #[must_use]
+    pub fn line(&self) -> Option<String> {
+        Some(match self {
+            Self::Ingress {
+                port,
+                instance_type,
+                ..
+            } => {
+                format!("ingress  port {} instance type {instance_type}", port.get())
+            }
+            Self::ParserState { parser, state } => format!("parse    {parser}.{state}"),
+            Self::ParserError { error } => format!("parse    error {error}"),
+            Self::Table(table) => {
+                let value = |(name, value): &(String, Bits)| format!("{name}={value}");
+                let list = |values: &[(String, Bits)]| -> String {
+                    values.iter().map(value).collect::<Vec<_>>().join(", ")
+                };
+                let hit = match &table.hit {
+                    Some(entry) => format!("entry {}", entry.handle),
+                    None => "miss".to_owned(),
+                };
+                let member = table
+                    .member
+                    .map_or(String::new(), |m| format!(", member {}", m.0));
+                let action = table.action.as_deref().unwrap_or("no action");
+                let (key, args) = (list(&table.key), list(&table.args));
+                format!(
+                    "table    {} [{key}] {hit}{member} -> {action}({args})",
+                    table.table
+                )
+            }
+            Self::Egress {
+                port,
+                rid,
+                instance_type,
+            } => {
+                format!(
+                    "egress   port {} rid {rid} instance type {instance_type}",
+                    port.get()
+                )
+            }
+            Self::Log(text) => format!("log      {text}"),
+            Self::Dropped(reason) => format!("drop     {reason}"),
+            _ => return None,
+        })
+    }
+}
+
 /// Listens to an executor.
 pub trait Tracer {
     /// Takes an event.

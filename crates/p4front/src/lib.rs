@@ -13,6 +13,7 @@
 pub mod ast;
 pub mod diag;
 mod disk;
+pub mod format;
 pub mod lex;
 mod lower;
 mod names;

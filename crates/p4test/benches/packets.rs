@@ -1,5 +1,5 @@
 //! Packets per second of every executor on a generated `tagger` program: 64-byte IPv4 packets that
-//! are routed, classified and retagged.
+//! are routed, classified and retagged. And how long the findings of a program take.
 
 #![allow(
     clippy::expect_used,
@@ -86,5 +86,21 @@ fn packets(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, packets);
+/// What a language server does at every key: the findings of our longest program.
+fn findings(c: &mut Criterion) {
+    let mut options = Options::on_disk();
+    options.include_paths.push(p4test::root().join("p4src"));
+    let mut programs: Vec<_> = std::fs::read_dir(p4test::generated())
+        .expect("the folder of generated programs")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "p4"))
+        .collect();
+    programs.sort_by_key(|path| std::fs::metadata(path).map_or(0, |m| m.len()));
+    let longest = programs.last().expect("a program");
+    c.bench_function("findings of the longest program", |b| {
+        b.iter(|| compile(black_box(longest), &options).expect("it has no errors"));
+    });
+}
+
+criterion_group!(benches, packets, findings);
 criterion_main!(benches);

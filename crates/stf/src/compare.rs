@@ -58,6 +58,14 @@ pub(crate) fn compare_port(
     }
 }
 
+impl Pattern {
+    /// Whether a packet is the expected one.
+    #[must_use]
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        compare_packet(self, bytes).is_none()
+    }
+}
+
 /// Why a packet is not the expected one.
 fn compare_packet(pattern: &Pattern, bytes: &[u8]) -> Option<String> {
     let got = hex(bytes);

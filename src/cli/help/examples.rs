@@ -199,7 +199,37 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright cli --thrift-port 9090 -f commands.txt",
         ],
     ),
-    ("p4 check", &["switchwright p4 check build/p4/tagger.p4"]),
+    (
+        "net",
+        &[
+            "switchwright net topology.json --p4 basic.p4 --entries .   # as root",
+            "echo pingall | switchwright net topology.json --p4 basic.p4 --entries .   # as root",
+        ],
+    ),
+    (
+        "grade",
+        &[
+            "switchwright grade labs/02-longest-prefix --solutions",
+            "switchwright grade labs/03-ecmp labs/03-ecmp/solution/ecmp.p4 --json",
+        ],
+    ),
+    (
+        "p4 check",
+        &[
+            "switchwright p4 check build/p4/tagger.p4",
+            "switchwright p4 check build/p4/tagger.p4 --format sarif",
+        ],
+    ),
+    (
+        "p4 compile",
+        &[
+            "switchwright p4 compile build/p4/tagger.p4 -o tagger.json --p4runtime-files tagger.txtpb",
+        ],
+    ),
+    (
+        "p4 fmt",
+        &["switchwright p4 fmt --check build/p4/tagger.p4"],
+    ),
     ("p4 info", &["switchwright p4 info build/p4/tagger.p4"]),
     ("p4 ir", &["switchwright p4 ir build/p4/tagger.p4"]),
     (

@@ -2,14 +2,19 @@
 
 mod bench;
 mod capture;
+mod compile;
 mod explain;
+mod fmt;
+mod lsp;
 mod run;
+mod sarif;
 mod stf;
 mod subject;
 
+pub(super) use self::compile::as_p4c;
 pub(super) use self::subject::of_build;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use p4front::diag::Severity;
 use p4front::source::SourceMap;
 use serde::Serialize;
@@ -29,7 +34,13 @@ pub(super) struct P4 {
 #[derive(Debug, Subcommand)]
 enum Tool {
     /// Report every error of a program.
-    Check(Source),
+    Check(Check),
+    /// Write the program as JSON for BMv2, and its P4Info. A link named p4c-bm2-ss or p4c takes their arguments.
+    Compile(compile::Compile),
+    /// Format programs: indentation and blanks by rule, comments and line breaks as they stand.
+    Fmt(fmt::Fmt),
+    /// A language server over standard input and output: findings as one types, hover, definitions, completion, formatting.
+    Lsp(lsp::Lsp),
     /// Print the program's P4Info.
     Info(Source),
     /// Print the program as executors see it.
@@ -42,6 +53,25 @@ enum Tool {
     Stf(stf::Stf),
     /// Measure how many packets a second a program forwards.
     Bench(bench::Bench),
+}
+
+/// Arguments of `switchwright p4 check`.
+#[derive(Debug, Args)]
+struct Check {
+    #[command(flatten)]
+    source: Source,
+    /// How findings are told.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How findings are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// With the lines that they are about, on standard error.
+    Text,
+    /// SARIF 2.1.0 on standard output, for code hosts.
+    Sarif,
 }
 
 /// What `p4 check --json` prints.
@@ -57,7 +87,8 @@ struct CheckFigures {
 impl P4 {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         match self.tool {
-            Tool::Check(source) => source.check(terminal),
+            Tool::Check(check) => check.run(terminal),
+            Tool::Compile(compile) => compile.run(terminal),
             Tool::Info(source) => {
                 if source.is_json() {
                     let message = "JSON for BMv2 does not say what P4Info needs";
@@ -71,6 +102,8 @@ impl P4 {
                 let subject = source.subject(None, terminal)?;
                 terminal.text("ir", &subject.program.to_string())
             }
+            Tool::Fmt(fmt) => fmt.run(terminal),
+            Tool::Lsp(lsp) => lsp.run(terminal),
             Tool::Explain(explain) => explain.run(terminal),
             Tool::Run(run) => run.run(terminal),
             Tool::Stf(stf) => stf.run(terminal),
@@ -79,10 +112,19 @@ impl P4 {
     }
 }
 
-impl Source {
-    fn check(&self, terminal: &Terminal) -> Result<(), Fault> {
-        if self.is_json() {
-            self.subject(None, terminal)?;
+impl Check {
+    fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        let source = &self.source;
+        let sarif = self.format == Format::Sarif;
+        if sarif && terminal.json {
+            let message = "`--json` and `--format sarif` both want standard output";
+            return Err(Fault::input(message).help("give one of them"));
+        }
+        if source.is_json() {
+            source.subject(None, terminal)?;
+            if sarif {
+                return terminal.text("sarif", &format!("{:#}\n", sarif::log(&[])));
+            }
             let figures = CheckFigures {
                 accepted: true,
                 errors: 0,
@@ -92,11 +134,19 @@ impl Source {
             return terminal.result(&figures, || "accepted\n".to_owned());
         }
         let mut map = SourceMap::new();
-        let main = self.load(&mut map)?;
-        let (accepted, found) = match p4front::compile(&mut map, main, &self.options()) {
+        let main = source.load(&mut map)?;
+        let (accepted, found) = match p4front::compile(&mut map, main, &source.options()) {
             Ok(compiled) => (true, compiled.warnings),
             Err(found) => (false, found.into_vec()),
         };
+        if sarif {
+            let records: Vec<_> = found.iter().map(|d| d.record(&map)).collect();
+            terminal.text("sarif", &format!("{:#}\n", sarif::log(&records)))?;
+            return match accepted {
+                true => Ok(()),
+                false => Err(Fault::shown(Status::Input)),
+            };
+        }
         for diagnostic in &found {
             terminal.finding(diagnostic.render_coloured(&map));
         }

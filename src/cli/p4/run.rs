@@ -227,58 +227,11 @@ impl Player<'_> {
                 bytes: hex(bytes),
                 sent: sent.collect(),
                 dropped: out.dropped.iter().map(ToString::to_string).collect(),
-                trace: events.iter().filter_map(line).collect(),
+                trace: events.iter().filter_map(TraceEvent::line).collect(),
             });
         }
         Ok(())
     }
-}
-
-/// An event as a line; what the packet's report says anyhow is left out.
-fn line(event: &TraceEvent) -> Option<String> {
-    Some(match event {
-        TraceEvent::Ingress {
-            port,
-            instance_type,
-            ..
-        } => {
-            format!("ingress  port {} instance type {instance_type}", port.get())
-        }
-        TraceEvent::ParserState { parser, state } => format!("parse    {parser}.{state}"),
-        TraceEvent::ParserError { error } => format!("parse    error {error}"),
-        TraceEvent::Table(table) => {
-            let value = |(name, value): &(String, p4exec::value::Bits)| format!("{name}={value}");
-            let list = |values: &[(String, p4exec::value::Bits)]| -> String {
-                values.iter().map(value).collect::<Vec<_>>().join(", ")
-            };
-            let hit = match &table.hit {
-                Some(entry) => format!("entry {}", entry.handle),
-                None => "miss".to_owned(),
-            };
-            let member = table
-                .member
-                .map_or(String::new(), |m| format!(", member {}", m.0));
-            let action = table.action.as_deref().unwrap_or("no action");
-            let (key, args) = (list(&table.key), list(&table.args));
-            format!(
-                "table    {} [{key}] {hit}{member} -> {action}({args})",
-                table.table
-            )
-        }
-        TraceEvent::Egress {
-            port,
-            rid,
-            instance_type,
-        } => {
-            format!(
-                "egress   port {} rid {rid} instance type {instance_type}",
-                port.get()
-            )
-        }
-        TraceEvent::Log(text) => format!("log      {text}"),
-        TraceEvent::Dropped(reason) => format!("drop     {reason}"),
-        _ => return None,
-    })
 }
 
 fn describe(report: &RunReport) -> String {

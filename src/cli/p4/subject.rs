@@ -36,6 +36,14 @@ pub(in crate::cli) struct Subject {
 }
 
 impl Source {
+    pub(super) fn new(program: PathBuf, include: Vec<PathBuf>, define: Vec<String>) -> Self {
+        Self {
+            program,
+            include,
+            define,
+        }
+    }
+
     pub(super) fn options(&self) -> Options {
         let mut options = Options {
             include_paths: self.include.clone(),

@@ -45,9 +45,12 @@ const COMMANDS: &[&str] = &[
     "trace",
     "simulate",
     "p4 check",
+    "p4 compile",
+    "p4 fmt",
     "p4 info",
     "p4 ir",
     "p4 explain",
+    "grade",
     "completions",
     "man",
     "reproduce",
@@ -91,6 +94,9 @@ fn fixtures(at: &Path) {
     fs::write(at.join("links.csv"), "a,b\nx,y\ny,z\nz,x\n").unwrap();
     let racks: String = (1..=8).map(|at| format!("s{at},{at},{at}\n")).collect();
     fs::write(at.join("racks.csv"), format!("node,x,y\n{racks}")).unwrap();
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("labs");
+    std::os::unix::fs::symlink(labs, at.join("labs")).unwrap();
+    fs::write(at.join("loose.p4"), "const bit<8> X=1 ;\n").unwrap();
     fs::write(at.join("ports.json"), "{\"leaf1\": {\"1\": 128}}").unwrap();
 }
 

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use num_bigint::BigUint;
 use num_traits::Zero;
-use p4ir::{Const, ExprId, ExprKind, Place, StmtKind, TypeId, Var, VarId, VarKind};
+use p4ir::{
+    AnnotationValue, Const, ExprId, ExprKind, Place, StmtKind, TypeId, Var, VarId, VarKind,
+};
 
 use super::annot::{convert, nodes_of};
 use super::checker::Checker;
@@ -211,6 +213,7 @@ impl Emitter {
                     .map_or(Vec::new(), |f| self.annotations(&f.annotations)),
                 _ => Vec::new(),
             };
+            let annotations = resolved(checker, annotations);
             let ty = self.ty(checker, &field.ty);
             fields.push(p4ir::Field {
                 name: field.name.to_string(),
@@ -229,4 +232,21 @@ impl Emitter {
             fields,
         }
     }
+}
+
+/// Annotations in which names of constants are their numbers: `@field_list(KEPT)`.
+fn resolved(checker: &Checker<'_>, mut all: Vec<p4ir::Annotation>) -> Vec<p4ir::Annotation> {
+    for (_, value) in all.iter_mut().flat_map(|a| &mut a.values) {
+        let AnnotationValue::Tokens(name) = &*value else {
+            continue;
+        };
+        let decls = checker.globals.get(&**name);
+        let decl = decls.and_then(|all| all.first()).map(|d| &d.kind);
+        if let Some(DeclKind::Constant(constant)) = decl
+            && let ast::ExprKind::Int(int) = &constant.value.kind
+        {
+            *value = AnnotationValue::Int(int.value.clone());
+        }
+    }
+    all
 }

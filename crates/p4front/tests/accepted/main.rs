@@ -1,5 +1,6 @@
 //! Programs that the front end takes: what it makes of them, and p4c's samples where they are at hand.
 
+mod format;
 mod lower;
 mod p4c_samples;
 mod p4c_shares;

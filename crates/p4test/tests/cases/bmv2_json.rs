@@ -129,3 +129,23 @@ fn errors_have_the_numbers_of_the_file() {
         assert_eq!(found, [vec![2], vec![9], vec![1], vec![1]], "{name}");
     }
 }
+
+#[test]
+fn what_json_cannot_say_is_refused() {
+    let path = p4test::root().join("bmv2-tests/cases/flow.p4");
+    let program = p4test::compile(&path, &p4front::Options::on_disk()).unwrap();
+    let refusal = bmv2json::write(&program, "flow").unwrap_err().to_string();
+    assert!(refusal.contains("flow.p4:"), "{refusal}");
+    assert!(refusal.ends_with("table `Ing.t` applied at two places that go on differently"));
+}
+
+#[test]
+fn writing_is_reproducible() {
+    let path = p4test::root().join("bmv2-tests/cases/parsing.p4");
+    let program = p4test::compile(&path, &p4front::Options::on_disk()).unwrap();
+    let text = bmv2json::write(&program, "parsing").unwrap();
+    assert_eq!(text, bmv2json::write(&program, "parsing").unwrap());
+    // What was read back can be written again.
+    let read = bmv2json::read(&text).unwrap();
+    bmv2json::write(&read, "parsing").unwrap();
+}

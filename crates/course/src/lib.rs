@@ -1,0 +1,42 @@
+//! Labs, and how what students hand in is judged.
+//!
+//! A lab is a folder: `lab.yaml` says what is handed in and how it is judged ([`Judge`]); the rest of the folder is for people (README, hints,
+//! solution) and for the judge (cases). Nothing that is judged needs rights. All but controllers are judged in this process; for those
+//! a switch and a Python run, on loopback, and end with the judge.
+//!
+//! What judges say is about one packet wherever it can be: which one went wrong, what was expected, and where it went instead.
+
+mod controller;
+mod grade;
+mod lab;
+mod plans;
+mod program;
+mod scenario;
+mod tests;
+pub mod tutorials;
+
+pub use controller::Tools;
+pub use grade::{CaseResult, Grade};
+pub use lab::{Judge, Lab, LabError};
+
+use std::path::Path;
+
+impl Lab {
+    /// Judges what a student handed in. `tools` are for labs whose work is a controller.
+    ///
+    /// # Errors
+    /// [`LabError`] if the file cannot be read, or the lab itself is broken. What is wrong with the student's work is in the grade.
+    pub fn grade(&self, file: &Path, tools: &Tools) -> Result<Grade, LabError> {
+        let cases = match &self.judge {
+            Judge::Program { substitute } => program::judge(self, file, substitute)?,
+            Judge::Plan {
+                most_priorities,
+                most_rules,
+            } => plans::judge(self, file, *most_priorities, *most_rules)?,
+            Judge::Scenario => scenario::judge(self, file)?,
+            Judge::Controller => controller::judge(self, file, tools)?,
+            Judge::Test => tests::judge(self, file)?,
+        };
+        Ok(Grade::new(self.title.clone(), file, cases))
+    }
+}

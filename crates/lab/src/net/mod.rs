@@ -1,0 +1,240 @@
+//! A student's own network: any program on every switch of a topology, hosts with addresses, and commands to look at what happens.
+//!
+//! Hosts have a network namespace each, all switches have one together. A host knows, for good, the hosts of its own subnet and its gateway by their
+//! Ethernet addresses: programs need not answer ARP. Everything ends with its handle.
+
+mod entries;
+mod hosts;
+mod switches;
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::SystemTime;
+
+use netlab::rtnl::Rtnl;
+use netlab::veth::End;
+use netlab::{Namespace, NetError, Veth};
+use thiserror::Error;
+use topology::{Endpoint, HostId, LinkId, NodeId, Topology};
+
+use switches::Switches;
+
+/// What a network is made of.
+#[derive(Clone, Debug)]
+pub struct NetOptions {
+    /// The program of every switch: P4 source.
+    pub program: PathBuf,
+    /// Where entries are, by the switch's name.
+    pub entries: Option<PathBuf>,
+    /// Where switches write what they have to say.
+    pub logs: PathBuf,
+    /// The command `switchwright`.
+    pub executable: PathBuf,
+}
+
+/// Why there is no network.
+#[derive(Debug, Error)]
+pub enum NetLabError {
+    /// Namespaces, links, addresses.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A program cannot be started.
+    #[error("`{program}` cannot be started: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A switch ended, or does not listen.
+    #[error("switch `{name}` does not run; its last words: {words}")]
+    Switch {
+        /// The switch.
+        name: String,
+        /// The end of its log.
+        words: String,
+    },
+    /// The program has errors; rendered.
+    #[error("{0}")]
+    Program(String),
+    /// Entries that do not fit the program.
+    #[error("{place}: {why}")]
+    Entries {
+        /// The file.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The topology has nothing of that name.
+    #[error(transparent)]
+    Lookup(#[from] topology::LookupError),
+}
+
+/// Who reached whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Pairs that were tried.
+    pub tried: usize,
+    /// Pairs without an answer.
+    pub lost: usize,
+}
+
+/// A running network.
+pub struct Net {
+    topology: Topology,
+    hosts: Vec<Namespace>,
+    switches: Switches,
+    options: NetOptions,
+    read: Option<SystemTime>,
+    _links: Vec<Veth>,
+}
+
+/// The interface of a link's end.
+fn interface(topology: &Topology, end: Endpoint) -> String {
+    match end.node {
+        NodeId::Switch(switch) => format!("s{}-eth{}", switch.index(), end.port.get()),
+        NodeId::Host(host) => match topology.uplinks(host).first() {
+            Some((first, _)) if *first == end.port => "eth0".to_owned(),
+            _ => format!("eth{}", end.port.get()),
+        },
+    }
+}
+
+impl Net {
+    /// Makes the network and starts everything. The calling thread is in the switches' namespace from then on, and has to outlive the network.
+    ///
+    /// # Errors
+    /// [`NetLabError`]; what was made is gone then.
+    pub fn start(topology: Topology, options: NetOptions) -> Result<Self, NetLabError> {
+        let compiled = entries::compile(&options.program)?;
+        let tables = entries::Entries::find(&topology, &options, &compiled)?;
+        Namespace::new()?.enter()?;
+        Rtnl::open()?.set_up("lo", true)?;
+        let mut hosts = Vec::new();
+        for host in topology.hosts() {
+            hosts.push(Namespace::labelled(&host.name)?);
+        }
+        let mut links = Vec::new();
+        for link in topology.links() {
+            let names = [link.a, link.b].map(|end| interface(&topology, end));
+            let end = |i: usize, end: Endpoint| match end.node {
+                NodeId::Switch(_) => End::here(&names[i]),
+                NodeId::Host(host) => End::inside(&names[i], &hosts[host.index()]),
+            };
+            links.push(Veth::new(end(0, link.a), end(1, link.b))?);
+        }
+        for (id, namespace) in topology.host_ids().zip(&hosts) {
+            hosts::set_up(&topology, id, namespace)?;
+        }
+        let switches = Switches::start(&topology, &options)?;
+        let net = Self {
+            read: modified(&options),
+            topology,
+            hosts,
+            switches,
+            options,
+            _links: links,
+        };
+        for id in net.topology.link_ids() {
+            if !net.topology.link(id).up {
+                net.set_link(id, false)?;
+            }
+        }
+        net.switches.fill(&tables, &net.options)?;
+        Ok(net)
+    }
+
+    /// The network as it was planned.
+    #[must_use]
+    pub const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Where switches listen, by name.
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.switches.addresses()
+    }
+
+    /// Lets a link fail, or come back.
+    ///
+    /// # Errors
+    /// [`NetLabError::Net`].
+    pub fn set_link(&self, link: LinkId, up: bool) -> Result<(), NetLabError> {
+        let link = self.topology.link(link);
+        for end in [link.a, link.b] {
+            let name = interface(&self.topology, end);
+            match end.node {
+                NodeId::Switch(_) => Rtnl::open()?.set_up(&name, up)?,
+                NodeId::Host(host) => {
+                    self.hosts[host.index()].run(|| Rtnl::open()?.set_up(&name, up))??;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program was saved since it was read.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        modified(&self.options) != self.read
+    }
+
+    /// Gives all switches the program as it is now, and their entries. If it has errors everything runs on as before.
+    ///
+    /// # Errors
+    /// [`NetLabError`].
+    pub fn reload(&mut self) -> Result<(), NetLabError> {
+        self.read = modified(&self.options);
+        let compiled = entries::compile(&self.options.program)?;
+        let tables = entries::Entries::find(&self.topology, &self.options, &compiled)?;
+        self.switches.stop();
+        self.switches = Switches::start(&self.topology, &self.options)?;
+        self.switches.fill(&tables, &self.options)
+    }
+
+    /// Runs a command on a host, on this terminal. Words that are hosts' names stand for their addresses.
+    ///
+    /// # Errors
+    /// A program that cannot be started.
+    pub fn run_on(&self, host: HostId, words: &[String]) -> Result<ExitStatus, NetLabError> {
+        let words: Vec<String> = words.iter().map(|word| self.address_of(word)).collect();
+        hosts::run(&self.hosts[host.index()], &words, false)
+    }
+
+    fn address_of(&self, word: &str) -> String {
+        match self.topology.host_named(word) {
+            Ok(host) => self.topology.host(host).ipv4.to_string(),
+            Err(_) => word.to_owned(),
+        }
+    }
+
+    /// One ping from every host to every other; `tell` hears of each.
+    ///
+    /// # Errors
+    /// There is no `ping`.
+    pub fn ping_all(&self, tell: &mut dyn FnMut(&str, &str, bool)) -> Result<Reached, NetLabError> {
+        let mut reached = Reached::default();
+        for from in self.topology.host_ids() {
+            for to in self.topology.host_ids().filter(|to| *to != from) {
+                let (source, target) = (self.topology.host(from), self.topology.host(to));
+                let words = ["ping", "-c", "1", "-W", "1", "-q"].map(str::to_owned);
+                let words = [&words[..], &[target.ipv4.to_string()]].concat();
+                let status = hosts::run(&self.hosts[from.index()], &words, true)?;
+                reached.tried += 1;
+                reached.lost += usize::from(!status.success());
+                tell(&source.name, &target.name, status.success());
+            }
+        }
+        Ok(reached)
+    }
+}
+
+/// When the program was saved last.
+fn modified(options: &NetOptions) -> Option<SystemTime> {
+    std::fs::metadata(&options.program)
+        .and_then(|m| m.modified())
+        .ok()
+}

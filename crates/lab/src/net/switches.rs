@@ -1,0 +1,129 @@
+//! Switches: a process each, with a log.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use netlab::Process;
+use topology::{Endpoint, NodeId, Topology};
+
+use super::entries::Entries;
+use super::{NetLabError, NetOptions, interface};
+
+/// How long switches may take to listen.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often one is knocked at.
+const KNOCK: Duration = Duration::from_millis(20);
+/// How much of a log is quoted, in bytes.
+const LAST_WORDS: usize = 2000;
+
+struct Running {
+    name: String,
+    address: String,
+    process: Process,
+}
+
+/// All switches of a network.
+pub(super) struct Switches(Vec<Running>);
+
+impl Switches {
+    /// Starts them, with the program and without entries, in the namespace of the calling thread. They end with that thread.
+    pub(super) fn start(topology: &Topology, options: &NetOptions) -> Result<Self, NetLabError> {
+        let mut all = Self(Vec::new());
+        for switch in topology.switch_ids() {
+            let name = topology.switch(switch).name.clone();
+            let address = free_address()?;
+            let mut command = Command::new(&options.executable);
+            command.arg("switch").arg(&options.program);
+            command.args(["--device-id", &(switch.index() + 1).to_string()]);
+            for (port, _) in topology.peers(switch) {
+                let end = Endpoint {
+                    node: NodeId::Switch(switch),
+                    port,
+                };
+                command.args([
+                    "-i",
+                    &format!("{}@{}", port.get(), interface(topology, end)),
+                ]);
+            }
+            command.args(["--", "--grpc-server-addr", &address]);
+            let log = File::create(options.logs.join(format!("{name}.log")))?;
+            command
+                .stdin(Stdio::null())
+                .stdout(log.try_clone()?)
+                .stderr(log);
+            let failed = |source| NetLabError::Start {
+                program: options.executable.display().to_string(),
+                source,
+            };
+            let process = Process::start(command).map_err(failed)?;
+            all.0.push(Running {
+                name,
+                address,
+                process,
+            });
+        }
+        all.knock(options)?;
+        Ok(all)
+    }
+
+    /// Waits until all listen.
+    fn knock(&mut self, options: &NetOptions) -> Result<(), NetLabError> {
+        let deadline = Instant::now() + TIMEOUT;
+        for switch in &mut self.0 {
+            while TcpStream::connect(&switch.address).is_err() {
+                if switch.process.try_wait()?.is_some() || Instant::now() > deadline {
+                    let log = fs::read(options.logs.join(format!("{}.log", switch.name)))?;
+                    let words = &log[log.len().saturating_sub(LAST_WORDS)..];
+                    return Err(NetLabError::Switch {
+                        name: switch.name.clone(),
+                        words: String::from_utf8_lossy(words).trim().to_owned(),
+                    });
+                }
+                std::thread::sleep(KNOCK);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives switches their entries.
+    pub(super) fn fill(&self, entries: &Entries, options: &NetOptions) -> Result<(), NetLabError> {
+        for switch in &self.0 {
+            let Some((place, lines)) = entries.of(&switch.name) else {
+                continue;
+            };
+            let scratch = files::Scratch::new()?;
+            let file = scratch.path().join("commands.txt");
+            fs::write(&file, lines)?;
+            let mut command = Command::new(&options.executable);
+            command
+                .args(["cli", &switch.address, "-f"])
+                .arg(&file)
+                .stdin(Stdio::null());
+            let output = command.output()?;
+            if !output.status.success() {
+                let said = [output.stdout, output.stderr].concat();
+                return Err(NetLabError::Entries {
+                    place: place.clone(),
+                    why: String::from_utf8_lossy(&said).trim().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|s| (s.name.as_str(), s.address.as_str()))
+    }
+
+    /// Ends them all.
+    pub(super) fn stop(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn free_address() -> std::io::Result<String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.to_string())
+}

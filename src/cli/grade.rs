@@ -1,0 +1,97 @@
+//! `switchwright grade`: what students hand in, judged.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use course::{CaseResult, Grade, Lab, LabError, Tools, tutorials};
+
+use super::fault::{Fault, Status, chain};
+use super::terminal::Terminal;
+
+/// Arguments of `switchwright grade`.
+#[derive(Debug, Args)]
+pub(super) struct GradeCommand {
+    /// The lab's folder, for example labs/02-longest-prefix; with `--suite`, the checkout.
+    lab: PathBuf,
+    /// What is judged [default: the file that the lab has students change].
+    #[arg(conflicts_with = "suite")]
+    file: Option<PathBuf>,
+    /// Judge all exercises of somebody else's course.
+    #[arg(long, value_enum)]
+    suite: Option<Suite>,
+    /// Judge the solutions that come along.
+    #[arg(long, conflicts_with = "file")]
+    solutions: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Suite {
+    /// The exercises of p4lang/tutorials whose solution is a P4 program.
+    Tutorials,
+}
+
+impl GradeCommand {
+    pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if let Some(Suite::Tutorials) = self.suite {
+            let suite = tutorials::grade(&self.lab, self.solutions).map_err(refuse)?;
+            terminal.result(&suite, || {
+                let total = format!("{} of {} exercises pass\n", suite.passed, suite.cases.len());
+                described(&suite.cases) + &total
+            })?;
+            return verdict(suite.failed);
+        }
+        let lab = Lab::open(&self.lab).map_err(refuse)?;
+        let file = match (&self.file, self.solutions) {
+            (Some(file), _) => file.clone(),
+            (None, true) => lab.solution(),
+            (None, false) => lab.start(),
+        };
+        let bar = terminal.progress(&lab.title);
+        let grade = lab.grade(&file, &tools()?);
+        bar.finish_and_clear();
+        let grade = grade.map_err(refuse)?;
+        terminal.result(&grade, || describe(&grade))?;
+        verdict(grade.failed)
+    }
+}
+
+/// The programs that judges start: this one, and the Python that clients of P4Runtime are installed for.
+fn tools() -> Result<Tools, Fault> {
+    let python = std::env::var_os("P4RUNTIME_CLIENTS").unwrap_or_else(|| "python3".into());
+    let switchwright = std::env::current_exe();
+    Ok(Tools {
+        switchwright: switchwright.map_err(|e| Fault::with(Status::Target, e))?,
+        python: Path::new(&python).to_owned(),
+    })
+}
+
+fn refuse(error: LabError) -> Fault {
+    match error {
+        LabError::Missing { .. } => Fault::with(Status::Target, chain(&error)),
+        _ => Fault::input(chain(&error)),
+    }
+}
+
+fn verdict(failed: usize) -> Result<(), Fault> {
+    match failed {
+        0 => Ok(()),
+        _ => Err(Fault::shown(Status::Failed)),
+    }
+}
+
+fn described(cases: &[CaseResult]) -> String {
+    let mut text = String::new();
+    for case in cases {
+        let mark = if case.passed { "passed" } else { "FAILED" };
+        text += &format!("{mark}  {}: {}\n", case.name, case.about);
+        for line in case.why.iter().flat_map(|why| why.lines()) {
+            text += &format!("        {line}\n");
+        }
+    }
+    text
+}
+
+fn describe(grade: &Grade) -> String {
+    let total = format!("{} of {} points: {}\n", grade.points, grade.of, grade.lab);
+    described(&grade.cases) + &total
+}

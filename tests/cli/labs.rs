@@ -1,0 +1,120 @@
+//! The course: skeletons fail, solutions pass, and what goes wrong is told packet by packet.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn labs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("labs");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut labs: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    labs.retain(|path| path.join("lab.yaml").exists());
+    labs.sort();
+    labs
+}
+
+fn grade(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+    command.arg("grade").args(arguments).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// The report of a run, and its exit status.
+fn report(arguments: &[&str]) -> (Value, Option<i32>) {
+    let output = grade(&[arguments, &["--json"]].concat());
+    let report = serde_json::from_slice(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (report.unwrap_or(Value::String(said)), output.status.code())
+}
+
+#[test]
+fn skeletons_fail_and_solutions_pass() {
+    let labs = labs();
+    assert_eq!(labs.len(), 14);
+    for lab in labs {
+        let name = lab.to_str().unwrap();
+        for part in ["README.md", "hints.md"] {
+            assert!(lab.join(part).is_file(), "{name}: {part}");
+        }
+        let (found, status) = report(&[name, "--solutions"]);
+        if status == Some(3) {
+            println!("skipped: {name}: {found}");
+            continue;
+        }
+        assert_eq!(status, Some(0), "{found:#}");
+        assert!(
+            found["passed"].as_u64() >= Some(2) && found["failed"] == 0,
+            "{found:#}"
+        );
+        assert_eq!(found["points"], found["of"]);
+        let (found, status) = report(&[name]);
+        assert_eq!(status, Some(1), "{found:#}");
+        assert!(found["failed"].as_u64() > Some(0), "{found:#}");
+        assert!(found["points"].as_u64() < found["of"].as_u64());
+        // Skeletons compile: what fails are the cases.
+        assert!(!found.to_string().contains("does not compile"), "{found:#}");
+    }
+}
+
+#[test]
+fn a_wrong_solution_names_the_packet_and_shows_where_it_went() {
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("labs");
+    let lab = labs.join("02-longest-prefix");
+    let wrong = labs.join("14-find-the-bug/programs/wrong-1.p4");
+    let output = grade(&[lab.to_str().unwrap(), wrong.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in [
+        "FAILED  1-longest: The longest prefix wins",
+        "expected 0200000000080200000000AA0800",
+        "got      0200000000080200000000AA0800",
+        "packet 1: in at port 0: 0200000000AA0200000000BB0800",
+        "TheIngress.routes [hdr.ipv4.dst=",
+        "-> TheIngress.forward(",
+        "out      port 1:",
+    ] {
+        assert!(said.contains(words), "`{words}` is not in {said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.p4");
+    std::fs::write(&broken, "parser {").unwrap();
+    let (found, status) = report(&[lab.to_str().unwrap(), broken.to_str().unwrap()]);
+    assert_eq!(status, Some(1), "{found}");
+    assert_eq!(found["points"], 0);
+    assert!(
+        found["cases"][0]["why"][0]
+            .as_str()
+            .unwrap()
+            .contains("does not compile")
+    );
+}
+
+#[test]
+fn the_exercises_of_tutorials_are_judged() {
+    let Some(tutorials) = std::env::var_os("TUTORIALS") else {
+        return println!("skipped: TUTORIALS does not name a checkout of p4lang/tutorials");
+    };
+    let checkout = tutorials.to_str().unwrap();
+    let (found, status) = report(&["--suite", "tutorials", checkout, "--solutions"]);
+    assert_eq!(status, Some(0), "{found:#}");
+    let (found, status) = report(&["--suite", "tutorials", checkout]);
+    assert_eq!(status, Some(1), "{found:#}");
+    assert_eq!(found["passed"], 0, "{found:#}");
+}
+
+#[test]
+fn controllers_of_the_examples_fill_a_switch() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lab = root.join("labs/05-controller");
+    for name in ["plain_grpc.py", "with_shell.py"] {
+        let controller = root.join("examples/controllers").join(name);
+        let (found, status) = report(&[lab.to_str().unwrap(), controller.to_str().unwrap()]);
+        if status == Some(3) || found.to_string().contains("No module named") {
+            println!("skipped: {name}: {found}");
+            continue;
+        }
+        assert_eq!(status, Some(0), "{found:#}");
+    }
+}

@@ -1,0 +1,121 @@
+//! A student's own network: hosts that reach each other through a program, links that fail, and a program that is saved.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const ROUTER: &str = include_str!("../../labs/02-longest-prefix/solution/router.p4");
+const COMMON: &str = include_str!("../../labs/common/net.p4");
+
+/// Runs commands on a line of two switches; the exit status, and what was said.
+fn net(at: &Path, commands: &str) -> (Option<i32>, String) {
+    fs::write(at.join("lines.txt"), commands).unwrap();
+    let arguments = "net line.json --p4 router.p4 --entries . --commands lines.txt";
+    let output = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args(arguments.split(' '))
+        .current_dir(at)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+/// Two switches in a row, a host at each, and routes.
+fn prepare(at: &Path) {
+    let made = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .args("topo line 2 --hosts 1 -o line.json -q".split(' '))
+        .current_dir(at)
+        .status();
+    assert!(made.unwrap().success());
+    fs::write(at.join("router.p4"), ROUTER).unwrap();
+    fs::write(at.join("net.p4"), COMMON).unwrap();
+    let route = |to: &str, mac: &str, port: u8| {
+        format!("table_add TheIngress.routes TheIngress.forward {to}/32 => {mac} {port}\n")
+    };
+    let (first, second) = ("02:00:0a:00:00:01", "02:00:0a:00:01:01");
+    let s1 = route("10.0.0.1", first, 1) + &route("10.0.1.1", second, 3);
+    let s2 = route("10.0.1.1", second, 1) + &route("10.0.0.1", first, 2);
+    fs::write(at.join("s1-commands.txt"), s1).unwrap();
+    fs::write(at.join("s2-commands.txt"), s2).unwrap();
+}
+
+/// Whether this machine lets us: rights, and a `ping`.
+fn possible() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = match netlab::permitted() {
+        Err(error) => Some(error.to_string()),
+        Ok(()) if !std::env::split_paths(&path).any(|folder| folder.join("ping").is_file()) => {
+            Some("`ping` is not on PATH".to_owned())
+        }
+        Ok(()) => None,
+    };
+    if let Some(missing) = &missing {
+        println!("skipped: {missing}");
+    }
+    missing.is_none()
+}
+
+#[test]
+fn hosts_reach_each_other_until_a_link_fails() {
+    if !possible() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    prepare(at);
+    let lines = "net\npingall\nh1 ping -c 1 -W 1 h2\nlink s1 s2 down\nlink s1 s2 up\npingall\n";
+    let (status, said) = net(at, lines);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(said.matches("0 of 2 lost").count(), 2, "{said}");
+    assert!(said.contains("s1  P4Runtime at 127.0.0.1:"), "{said}");
+    assert!(at.join("logs/s1.log").is_file() && at.join("logs/s2.log").is_file());
+    let (status, said) = net(at, "link s1 s2 down\npingall\n");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("2 of 2 lost") && said.contains("line 2: `pingall`"),
+        "{said}"
+    );
+    // A program that is saved takes over; one with errors does not.
+    let dropped = "h1 sed -i s/parser/parsr/ router.p4\npingall\n";
+    let (_, said) = net(at, dropped);
+    assert!(
+        said.contains("is not taken over") && said.contains("0 of 2 lost"),
+        "{said}"
+    );
+    fs::write(at.join("router.p4"), ROUTER).unwrap();
+    let aged = "h1 sed -i s/hdr.ipv4.ttl.>.1/false/ router.p4\npingall\n";
+    let (status, said) = net(at, aged);
+    assert!(
+        said.contains("all switches run it anew") && said.contains("2 of 2 lost"),
+        "{said}"
+    );
+    assert_eq!(status, Some(1), "{said}");
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    if !possible() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    prepare(at);
+    fs::write(at.join("s2-commands.txt"), "table_add nothing x 1 =>\n").unwrap();
+    let (status, said) = net(at, "net\n");
+    assert_eq!(status, Some(2), "{said}");
+    assert!(
+        said.contains("s2-commands.txt") && said.contains("nothing"),
+        "{said}"
+    );
+    prepare(at);
+    fs::write(at.join("router.p4"), "parser {").unwrap();
+    let (status, said) = net(at, "net\n");
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("router.p4:1"), "{said}");
+}
