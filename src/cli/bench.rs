@@ -7,6 +7,7 @@ mod p4runtime;
 mod ports;
 mod programs;
 mod simulate;
+mod watchdog;
 
 use clap::{Args, ValueEnum};
 use files::Scratch;
@@ -102,15 +103,17 @@ enum Area {
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
     /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
     FlattenedClos,
+    /// The bundled deadlocks with SONiC's PFC watchdog, with tags, and with neither: goodput and lossless packets dropped.
+    Watchdog,
 }
 
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
-        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate};
+        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate, Watchdog};
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
-            "only" => &[Plan, P4, Failover, Df, FlattenedClos],
+            "only" => &[Plan, P4, Failover, Df, FlattenedClos, Watchdog],
             "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
             | "plot" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
@@ -160,6 +163,7 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
+            Area::Watchdog => watchdog::run(self.only.as_deref(), terminal),
             Area::FlattenedClos if self.figure.is_some() => {
                 if let Some(only) = self.only {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));

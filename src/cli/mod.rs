@@ -7,6 +7,7 @@ mod terminal;
 mod words;
 
 mod agent;
+mod audit;
 mod bench;
 mod buffers;
 mod build;
@@ -19,6 +20,7 @@ mod drift;
 mod drill;
 mod emulate;
 mod entries;
+mod folder;
 mod man;
 mod measure;
 mod p4;
@@ -80,6 +82,8 @@ enum Command {
     Plan(plan::Plan),
     /// Prove a plan file, whoever computed it.
     Check(check::Check),
+    /// Audit a running fabric from its switches' config_db.json: cyclic buffers, headroom, PFC at both ends, classes on the way.
+    Audit(audit::Audit),
     /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
     Measure(measure::Measure),
     /// Turn a plan into a P4 program and every switch's table entries.
@@ -181,6 +185,7 @@ pub fn main() -> ExitCode {
         Command::Topo(topo) => topo.run(&given, &terminal),
         Command::Plan(plan) => plan.run(&given, &terminal),
         Command::Check(check) => check.run(&given, &terminal),
+        Command::Audit(audit) => audit.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),

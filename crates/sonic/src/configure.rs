@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use plan::{CheckedPlan, headroom};
+use plan::{CheckedPlan, NewTag, headroom};
 use quantities::{Bytes, PortId};
 use topology::{NodeId, SwitchId};
 
 use crate::assign::{self, Shortage, SwitchMaps, assign};
 use crate::interfaces::{LANES, first_lane, interface};
-use crate::platform::{HIGHEST_PG, Platform};
+use crate::platform::{HIGHEST_DSCP, HIGHEST_PG, Platform};
 use crate::tables::{
     AclRule, ConfigDb, MapKind, NeighborRow, NumberMap, PoolRow, PortQosRow, PortRow, ProfileRow,
     WatchdogRow,
 };
 use crate::write::{Names, acl_key};
 
+/// The name of maps that know no tags.
+const PLAIN: &str = "PLAIN";
 const LOSSLESS_POOL: &str = "ingress_lossless_pool";
 const EGRESS_LOSSLESS_POOL: &str = "egress_lossless_pool";
 const EGRESS_LOSSY_POOL: &str = "egress_lossy_pool";
@@ -52,6 +54,17 @@ pub struct Options {
     pub watchdog: Watchdog,
 }
 
+impl Options {
+    /// A platform, and no watchdog.
+    #[must_use]
+    pub const fn on(platform: &'static Platform) -> Self {
+        Self {
+            platform,
+            watchdog: Watchdog::Off,
+        }
+    }
+}
+
 /// The configuration of one switch of a plan whose tags are DSCPs.
 ///
 /// # Errors
@@ -83,6 +96,49 @@ pub fn configure(
         build.watchdog();
     }
     Ok(build.config)
+}
+
+/// The maps of a switch that knows no tags: every lossless class of a plan has the traffic class, the priority group and the
+/// queue of its first tag and keeps its DSCP, as SONiC's default maps do with DSCPs 3 and 4.
+#[must_use]
+pub fn without_tags(plan: &CheckedPlan, switch: SwitchId) -> ConfigDb {
+    let topology = plan.topology();
+    let mut config = ConfigDb::default();
+    let mut dscp_to_tc: NumberMap = (0..=HIGHEST_DSCP).map(|dscp| (dscp, 0)).collect();
+    let mut same: NumberMap = [(0, 0)].into();
+    let tagging = plan.tagging();
+    for (dscp, _, tag) in assign::codes(plan) {
+        if tagging.classes.iter().any(|class| class.initial == tag) {
+            let priority = tagging.priority(NewTag::Lossless(tag)).get();
+            dscp_to_tc.insert(dscp, priority);
+            same.insert(priority, priority);
+        }
+    }
+    let pfc_enable: BTreeSet<u8> = same.keys().copied().filter(|p| *p > 0).collect();
+    let bound = [
+        (MapKind::DscpToTc, dscp_to_tc),
+        (MapKind::TcToPriorityGroup, same.clone()),
+        (MapKind::TcToQueue, same),
+    ];
+    for (kind, map) in bound {
+        config.maps.insert(kind, [(PLAIN.to_owned(), map)].into());
+    }
+    for (port, _) in topology.peers(switch) {
+        let name = interface(topology, switch, port);
+        let kinds = [
+            MapKind::DscpToTc,
+            MapKind::TcToPriorityGroup,
+            MapKind::TcToQueue,
+        ];
+        let row = PortQosRow {
+            maps: kinds.map(|kind| (kind, PLAIN.to_owned())).into(),
+            pfc_enable: pfc_enable.clone(),
+            watchdog: BTreeSet::new(),
+        };
+        config.ports.insert(name.clone(), PortRow::default());
+        config.port_qos.insert(name, row);
+    }
+    config
 }
 
 struct Build<'a> {

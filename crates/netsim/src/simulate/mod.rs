@@ -30,6 +30,7 @@ mod sender;
 mod settings;
 mod setup;
 mod start;
+mod watchdog;
 mod world;
 
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub use scenario::{
     SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
 };
 pub use settings::{PortBuffer, SwitchBuffer};
+pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
 pub use world::Losses;
 
 use live::Live;

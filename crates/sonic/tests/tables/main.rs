@@ -1,4 +1,8 @@
-//! What is written is what the plan says: every (tag, ingress port, egress port) of every switch is looked up in the tables
-//! that were read back.
+//! What is written is what the plan says, what is read is what was written, and an audit finds what was planted.
 
+mod audited;
+mod buildimage;
+mod faults;
+mod mutated;
+mod schema;
 mod written;

@@ -160,6 +160,45 @@ fn classes_carried_beside_the_tag() {
     assert_eq!(compare_all(&plan, &GENERIC_16TC).1, 0);
 }
 
+/// A plan that takes more traffic classes than there are: what two classes keep apart beside the tag, over three bounces.
+pub(crate) fn crowded() -> CheckedPlan {
+    let options = TaggerOptions {
+        bounces: 3,
+        class_bits: true,
+        ..TaggerOptions::default()
+    };
+    proven(tagger(&clos(), &options.with_classes(2)).unwrap())
+}
+
+/// A platform of so few traffic classes that rules are wanted.
+static FEW: Platform = Platform {
+    name: "few",
+    traffic_classes: 6,
+    acl_rules: 1024,
+};
+
+#[test]
+fn acl_rules_say_what_traffic_classes_cannot() {
+    // Two bounces: 7 traffic classes, or 6 with rules.
+    let plan = bounces(&clos(), 2);
+    let (keys, rules) = compare_all(&plan, &FEW);
+    println!("{rules} ACL rules, {keys} keys alike");
+    assert!(rules > 0);
+    let none = Platform {
+        acl_rules: 0,
+        ..FEW
+    };
+    let short = sonic::assign(&plan, SwitchId::new(0), &none).unwrap_err();
+    assert_eq!((short.resource, short.need, short.limit), ("traffic classes", 7, 6));
+    let few = Platform {
+        acl_rules: 1,
+        ..FEW
+    };
+    let short = sonic::assign(&plan, SwitchId::new(0), &few).unwrap_err();
+    assert_eq!((short.resource, short.limit), ("ACL rules", 1));
+    assert!(short.need > 1);
+}
+
 #[test]
 fn networks_that_are_no_clos() {
     let cables = Cables::default();

@@ -11,7 +11,8 @@ typedef code_t tag_t;
 {%- endif %}
 const code_t LOSSY_CODE = {{ v.tag.lossy }};
 
-{% if v.tag.sets -%}
+{% if v.tag.maps -%}
+{%- else if v.tag.sets -%}
 // A port as `classify` and `rewrite` match it: bit p stands for port p.
 typedef bit<{{ v.tag.port_bits }}> port_key_t;
 {%- else -%}
