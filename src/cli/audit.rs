@@ -17,7 +17,7 @@ use super::fault::{Context, Fault, Status};
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use super::{folder, fault};
+use super::{fault, folder};
 use crate::measure::timed;
 
 /// Arguments of `switchwright audit`.
@@ -65,7 +65,9 @@ impl Audit {
         let said = policy
             .as_ref()
             .map_or_else(|| "any way".to_owned(), ToString::to_string);
-        let turns = policy.map(|policy| self.turns(&topology, &policy)).transpose()?;
+        let turns = policy
+            .map(|policy| self.turns(&topology, &policy))
+            .transpose()?;
         let fabric = Fabric {
             topology: &topology,
             configs: &configs,
@@ -177,10 +179,7 @@ fn describe(report: &AuditReport, routes: &str, seconds: f64) -> String {
         ("audited in", format!("{seconds:.3} s")),
     ]);
     for finding in &report.findings {
-        text.push_str(&format!(
-            "{finding}\n    mend: {}\n",
-            finding.kind.mend()
-        ));
+        text.push_str(&format!("{finding}\n    mend: {}\n", finding.kind.mend()));
     }
     text.push_str(&verdict(report));
     text

@@ -18,9 +18,8 @@ const FILES_MAX: usize = 20_000;
 /// A folder or a file that cannot be read, or too many of them.
 pub(super) fn json_files(folder: &str) -> Result<Vec<NamedText>, Fault> {
     let mut files = Vec::new();
-    walk(Path::new(folder), "", 0, &mut files).map_err(|fault| {
-        fault.help("name a folder with a `config_db.json` of every switch")
-    })?;
+    walk(Path::new(folder), "", 0, &mut files)
+        .map_err(|fault| fault.help("name a folder with a `config_db.json` of every switch"))?;
     files.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(files)
 }

@@ -42,9 +42,7 @@ pub(super) fn render(
 ) -> Result<String, askama::Error> {
     let kind = |kind: FindingKind| {
         let of = report.findings.iter().filter(|f| f.kind == kind);
-        let rows: Vec<_> = of
-            .map(|f| (f.place.as_str(), f.problem.as_str()))
-            .collect();
+        let rows: Vec<_> = of.map(|f| (f.place.as_str(), f.problem.as_str())).collect();
         (!rows.is_empty()).then_some(Kind {
             title: kind.title(),
             mend: kind.mend(),

@@ -8,9 +8,9 @@ use netsim::simulate::{
 use quantities::Nanos;
 use serde::Serialize;
 
+use super::super::check;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
-use super::super::check;
 use super::none_matches;
 
 /// The scenarios: those with a deadlock that stays after what caused it is mended.
@@ -123,6 +123,12 @@ fn describe(report: &WatchdogBench) -> String {
         "lossless packets dropped",
         "stuck queues",
     ];
-    let text = format!("each over {} ms, watchdog with SONiC's defaults", report.duration_ms);
-    format!("{text}\n{}", terminal::table(&header, &[2, 3, 4, 5, 6, 7], &rows))
+    let text = format!(
+        "each over {} ms, watchdog with SONiC's defaults",
+        report.duration_ms
+    );
+    format!(
+        "{text}\n{}",
+        terminal::table(&header, &[2, 3, 4, 5, 6, 7], &rows)
+    )
 }

@@ -335,7 +335,10 @@ impl Buffer {
         }
         self.counters.offered += 1;
         for (port, class) in [(offer.out_port, class), (offer.in_port, in_class)] {
-            if self.port(port).is_some_and(|p| p.dropping & bit(class) != 0) {
+            if self
+                .port(port)
+                .is_some_and(|p| p.dropping & bit(class) != 0)
+            {
                 self.counters.refused_storm += 1;
                 let class = Priority::new(class);
                 return Err(Refusal::Storm { port, class });

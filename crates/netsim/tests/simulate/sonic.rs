@@ -67,7 +67,10 @@ fn a_watchdog_breaks_a_deadlock_and_drops_what_is_innocent() {
     assert!(plain.stuck_queues > 0 && plain.watchdog.is_none());
     let report = play(&network, &dropping);
     let watchdog = report.watchdog.unwrap();
-    assert!(watchdog.storms > 0 && watchdog.restored == watchdog.storms, "{watchdog:?}");
+    assert!(
+        watchdog.storms > 0 && watchdog.restored == watchdog.storms,
+        "{watchdog:?}"
+    );
     assert!(watchdog.dropped > 0);
     assert_eq!(report.stuck_queues, 0);
     // What the deadlock stopped moves again.

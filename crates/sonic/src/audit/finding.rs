@@ -60,8 +60,12 @@ impl FindingKind {
             Self::PfcOneEnd | Self::PfcPriorities => {
                 "give both ends the same `pfc_enable` in PORT_QOS_MAP"
             }
-            Self::Headroom => "give the priority group a lossless profile in BUFFER_PG whose `xoff` is large enough",
-            Self::ClassChanges => "map the DSCP to a lossless traffic class on both switches, or on none",
+            Self::Headroom => {
+                "give the priority group a lossless profile in BUFFER_PG whose `xoff` is large enough"
+            }
+            Self::ClassChanges => {
+                "map the DSCP to a lossless traffic class on both switches, or on none"
+            }
             Self::PauseMisses => {
                 "let TC_TO_QUEUE_MAP, MAP_PFC_PRIORITY_TO_QUEUE and the far TC_TO_PRIORITY_GROUP_MAP agree"
             }

@@ -167,7 +167,11 @@ fn cable(
             FindingKind::PauseMisses,
             format!(
                 "waits in queue {queue}, which a PAUSE of {} stops; accounted to priority group {group} at {far}",
-                pausing.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
+                pausing
+                    .iter()
+                    .map(u8::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         )),
         _ => None,

@@ -42,7 +42,8 @@ fn maps(view: &View<'_>, switch: SwitchId, port: PortId) -> Option<Finding> {
     bare.then(|| Finding {
         kind: FindingKind::NoMaps,
         place: view.name(switch, port),
-        problem: "other ports of the switch have a row in PORT_QOS_MAP, this one has none".to_owned(),
+        problem: "other ports of the switch have a row in PORT_QOS_MAP, this one has none"
+            .to_owned(),
     })
 }
 

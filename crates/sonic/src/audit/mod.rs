@@ -81,15 +81,18 @@ impl View<'_> {
     fn new<'a>(fabric: &'a Fabric<'a>, routing: Routing<'a>) -> View<'a> {
         let topology = fabric.topology;
         let pipelines: Vec<Pipeline> = fabric.configs.iter().map(Pipeline::of).collect();
-        let plugs = topology.switch_ids().zip(&pipelines).map(|(switch, pipeline)| {
-            let last = topology.switch(switch).ports;
-            let mut plugs = vec![None; usize::from(last) + 1];
-            for (port, _) in topology.peers(switch) {
-                let index = pipeline.port(&interface(topology, switch, port));
-                plugs[usize::from(port.get())] = Some(Plug { port, index });
-            }
-            plugs
-        });
+        let plugs = topology
+            .switch_ids()
+            .zip(&pipelines)
+            .map(|(switch, pipeline)| {
+                let last = topology.switch(switch).ports;
+                let mut plugs = vec![None; usize::from(last) + 1];
+                for (port, _) in topology.peers(switch) {
+                    let index = pipeline.port(&interface(topology, switch, port));
+                    plugs[usize::from(port.get())] = Some(Plug { port, index });
+                }
+                plugs
+            });
         View {
             plugs: plugs.collect(),
             fabric,
@@ -122,7 +125,10 @@ impl View<'_> {
 
     /// The ports by which packets that came in by a port may leave.
     fn outs(&self, switch: SwitchId, in_port: PortId) -> Vec<PortId> {
-        let plugged = self.plugs[switch.index()].iter().flatten().map(|plug| plug.port);
+        let plugged = self.plugs[switch.index()]
+            .iter()
+            .flatten()
+            .map(|plug| plug.port);
         match self.routing {
             Routing::Any => plugged.collect(),
             Routing::Turns(rules) => {
@@ -157,7 +163,10 @@ pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
     findings.extend(proof.cycle.map(|cycle| cyclic(&view, &cycle)));
     findings.sort();
     findings.dedup();
-    let priorities = fabric.configs.iter().flat_map(|config| config.port_qos.values());
+    let priorities = fabric
+        .configs
+        .iter()
+        .flat_map(|config| config.port_qos.values());
     let priorities = priorities.flat_map(|row| row.pfc_enable.iter().copied());
     let priorities: std::collections::BTreeSet<u8> = priorities.collect();
     AuditReport {

@@ -110,7 +110,10 @@ fn classes(followed: &Followed) -> Vec<BTreeSet<u8>> {
             if followed.lossless.contains(&next) {
                 let [a, b] = [state.dscp, next.dscp].map(|dscp| class[usize::from(dscp)]);
                 let (low, high) = (a.min(b), a.max(b));
-                class.iter_mut().filter(|c| **c == high).for_each(|c| *c = low);
+                class
+                    .iter_mut()
+                    .filter(|c| **c == high)
+                    .for_each(|c| *c = low);
             }
         }
     }
@@ -156,7 +159,11 @@ fn rules(
             for (out, next) in row {
                 by_group.entry(next).or_default().push(out);
             }
-            keys.extend(by_group.into_iter().map(|(next, outs)| (group, port, outs, next)));
+            keys.extend(
+                by_group
+                    .into_iter()
+                    .map(|(next, outs)| (group, port, outs, next)),
+            );
         }
         keys
     });
@@ -186,17 +193,20 @@ fn tables(view: &View<'_>, groups: &BTreeSet<u8>, kinds: Vec<Vec<Vec<RuleKey>>>)
     let tags: Vec<Tag> = groups.iter().map(|group| Tag::new(*group)).collect();
     let class_bits = kinds.len() > 1;
     let spelled = |switch: SwitchId| -> Vec<TagRule> {
-        let of_kind = (0..).map(ClassId::new).zip(&kinds).flat_map(|(class, kind)| {
-            let keys = kind.get(switch.index()).into_iter().flatten();
-            keys.map(move |(group, port, outs, next)| TagRule {
-                precedence: 0,
-                class: class_bits.then_some(class),
-                tag: Tag::new(*group),
-                in_ports: PortSet::single(*port),
-                out_ports: outs.iter().copied().collect(),
-                new_tag: NewTag::Lossless(Tag::new(*next)),
-            })
-        });
+        let of_kind = (0..)
+            .map(ClassId::new)
+            .zip(&kinds)
+            .flat_map(|(class, kind)| {
+                let keys = kind.get(switch.index()).into_iter().flatten();
+                keys.map(move |(group, port, outs, next)| TagRule {
+                    precedence: 0,
+                    class: class_bits.then_some(class),
+                    tag: Tag::new(*group),
+                    in_ports: PortSet::single(*port),
+                    out_ports: outs.iter().copied().collect(),
+                    new_tag: NewTag::Lossless(Tag::new(*next)),
+                })
+            });
         of_kind.collect()
     };
     let rules: ClassRules = topology.switch_ids().map(spelled).collect();

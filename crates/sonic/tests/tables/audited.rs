@@ -16,7 +16,8 @@ use super::written::{bounces, clos, options};
 pub(crate) fn configs(plan: &CheckedPlan) -> Vec<ConfigDb> {
     let switches = plan.topology().switch_ids();
     let made = switches.map(|switch| configure(plan, switch, &options(&GENERIC_8TC)));
-    made.map(|made| made.unwrap_or_else(|e| panic!("{e}"))).collect()
+    made.map(|made| made.unwrap_or_else(|e| panic!("{e}")))
+        .collect()
 }
 
 /// An audit over up-down ways with so many bounces.

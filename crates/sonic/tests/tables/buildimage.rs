@@ -16,7 +16,9 @@ use super::written::{bounces, clos};
 fn checkout(what: &str) -> Option<PathBuf> {
     let found = std::env::var_os("SONIC_BUILDIMAGE").map(PathBuf::from);
     if found.is_none() {
-        println!("skipped {what}: SONIC_BUILDIMAGE names no checkout of sonic-net/sonic-buildimage");
+        println!(
+            "skipped {what}: SONIC_BUILDIMAGE names no checkout of sonic-net/sonic-buildimage"
+        );
     }
     found
 }
@@ -47,7 +49,11 @@ fn sonics_own_samples_are_read() {
     let mut maps = 0;
     for (name, text) in &samples {
         let config = sonic::read(name, text).unwrap_or_else(|e| panic!("{e}"));
-        maps += config.maps.values().map(std::collections::BTreeMap::len).sum::<usize>();
+        maps += config
+            .maps
+            .values()
+            .map(std::collections::BTreeMap::len)
+            .sum::<usize>();
     }
     assert!(maps > 100, "{maps}");
 }
@@ -59,7 +65,10 @@ fn sonics_default_maps_deadlock_when_packets_bounce() {
         return;
     };
     let samples = samples(&root);
-    let (name, text) = samples.iter().find(|(name, _)| name == "qos-arista7050.json").unwrap();
+    let (name, text) = samples
+        .iter()
+        .find(|(name, _)| name == "qos-arista7050.json")
+        .unwrap();
     let default = sonic::read(name, text).unwrap();
     let row: PortQosRow = default.port_qos.values().next().unwrap().clone();
     let plan = bounces(&clos(), 1);
@@ -68,7 +77,11 @@ fn sonics_default_maps_deadlock_when_packets_bounce() {
         .map(|config| ConfigDb {
             maps: default.maps.clone(),
             global_dscp_to_tc: default.global_dscp_to_tc.clone(),
-            port_qos: config.ports.keys().map(|port| (port.clone(), row.clone())).collect(),
+            port_qos: config
+                .ports
+                .keys()
+                .map(|port| (port.clone(), row.clone()))
+                .collect(),
             // SONiC computes the profiles.
             priority_groups: config
                 .ports
@@ -84,7 +97,12 @@ fn sonics_default_maps_deadlock_when_packets_bounce() {
     assert_eq!(straight.lossless_priorities, [3, 4]);
     let bounced = up_down(plan.topology(), &configs, 1);
     assert_eq!(bounced.cbd_free, Some(false));
-    assert!(bounced.findings.iter().all(|f| f.kind == FindingKind::CyclicBuffers));
+    assert!(
+        bounced
+            .findings
+            .iter()
+            .all(|f| f.kind == FindingKind::CyclicBuffers)
+    );
 }
 
 #[test]
@@ -106,14 +124,25 @@ fn what_is_written_validates_against_sonics_yang_models() {
         for switch in plan.topology().switch_ids() {
             let config = configure(&plan, switch, &Options { platform, watchdog }).unwrap();
             let tables = serde_json::to_string(&sonic::write::tables(&config)).unwrap();
-            let path = folder.path().join(format!("{count}-{}.json", switch.index()));
+            let path = folder
+                .path()
+                .join(format!("{count}-{}.json", switch.index()));
             std::fs::write(&path, tables).unwrap();
             files.push(path);
         }
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/yang/validate.py");
-    let output = Command::new(python).arg(script).arg(root).args(&files).output().unwrap();
+    let output = Command::new(python)
+        .arg(script)
+        .arg(root)
+        .args(&files)
+        .output()
+        .unwrap();
     let words = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{words}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{words}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(words.matches("valid: ").count(), files.len(), "{words}");
 }

@@ -44,18 +44,37 @@ fn faults_name_file_table_and_key() {
         let row = value["PORT_QOS_MAP"]["Ethernet0"].clone();
         value["PORT_QOS_MAP"]["Ethernet400"] = row;
     });
-    assert!(port.contains("table PORT_QOS_MAP, key `Ethernet400`"), "{port}");
+    assert!(
+        port.contains("table PORT_QOS_MAP, key `Ethernet400`"),
+        "{port}"
+    );
     let map = told(|value| value["PORT_QOS_MAP"]["Ethernet0"]["tc_to_queue_map"] = json!("AZURE"));
-    assert!(map.contains("key `Ethernet0.tc_to_queue_map`: there is no `AZURE`"), "{map}");
+    assert!(
+        map.contains("key `Ethernet0.tc_to_queue_map`: there is no `AZURE`"),
+        "{map}"
+    );
     let twice = told(|value| value["BUFFER_PG"]["Ethernet0|0-1"] = json!({"profile": "x"}));
     assert!(twice.contains("table BUFFER_PG"), "{twice}");
-    assert!(twice.contains("two rows with different profiles"), "{twice}");
+    assert!(
+        twice.contains("two rows with different profiles"),
+        "{twice}"
+    );
     let cable = told(|value| value["CABLE_LENGTH"]["OTHER"] = json!({"Ethernet0": "7m"}));
     assert!(cable.contains("another group says"), "{cable}");
     let profile = told(|value| value["BUFFER_PG"]["Ethernet0|1"]["profile"] = json!("none"));
     assert!(profile.contains("there is no profile `none`"), "{profile}");
-    assert!(read("x.json", "{").unwrap_err().to_string().contains("x.json: no JSON"));
-    assert!(read("x.json", "[]").unwrap_err().to_string().contains("no object of tables"));
+    assert!(
+        read("x.json", "{")
+            .unwrap_err()
+            .to_string()
+            .contains("x.json: no JSON")
+    );
+    assert!(
+        read("x.json", "[]")
+            .unwrap_err()
+            .to_string()
+            .contains("no object of tables")
+    );
 }
 
 #[test]
@@ -63,8 +82,7 @@ fn older_spellings_are_read() {
     let mut value = right();
     let row = value["PORT_QOS_MAP"]["Ethernet0"].clone();
     let map = row["dscp_to_tc_map"].as_str().unwrap().to_owned();
-    value["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"] =
-        json!(format!("[DSCP_TO_TC_MAP|{map}]"));
+    value["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"] = json!(format!("[DSCP_TO_TC_MAP|{map}]"));
     let older = read("leaf1.json", &value.to_string()).unwrap();
     let newer = read("leaf1.json", &right().to_string()).unwrap();
     assert_eq!(older, newer);

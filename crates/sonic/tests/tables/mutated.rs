@@ -21,7 +21,11 @@ fn remap(config: &mut ConfigDb, port: &str, kind: MapKind, change: impl FnOnce(&
     let mut map = config.map_of(kind, port).unwrap().clone();
     change(&mut map);
     let name = "CHANGED".to_owned();
-    config.maps.get_mut(&kind).unwrap().insert(name.clone(), map);
+    config
+        .maps
+        .get_mut(&kind)
+        .unwrap()
+        .insert(name.clone(), map);
     let row = config.port_qos.get_mut(port).unwrap();
     row.maps.insert(kind, name);
 }

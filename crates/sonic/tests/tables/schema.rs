@@ -31,7 +31,10 @@ impl Schema {
                 "enum" => assert!(rule.as_array().unwrap().contains(value), "{place}: {value}"),
                 "pattern" => {
                     let pattern = Regex::new(rule.as_str().unwrap()).unwrap();
-                    assert!(pattern.is_match(value.as_str().unwrap()), "{place}: {value}");
+                    assert!(
+                        pattern.is_match(value.as_str().unwrap()),
+                        "{place}: {value}"
+                    );
                 }
                 "minLength" | "maxLength" => {
                     let length = value.as_str().unwrap().len() as u64;
@@ -78,7 +81,10 @@ impl Schema {
 
 #[test]
 fn what_is_written_keeps_to_the_schema() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sonic-tables.schema.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/sonic-tables.schema.json"
+    );
     let root: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let schema = Schema { root };
     let plans = [

@@ -189,7 +189,10 @@ fn acl_rules_say_what_traffic_classes_cannot() {
         ..FEW
     };
     let short = sonic::assign(&plan, SwitchId::new(0), &none).unwrap_err();
-    assert_eq!((short.resource, short.need, short.limit), ("traffic classes", 7, 6));
+    assert_eq!(
+        (short.resource, short.need, short.limit),
+        ("traffic classes", 7, 6)
+    );
     let few = Platform {
         acl_rules: 1,
         ..FEW

@@ -158,7 +158,10 @@ fn rows<'a>(
     };
     let row = |(key, row): (&'a String, &'a Value)| match row {
         Value::Object(row) => Ok((key, row)),
-        _ => Err(wrong(place(&format!(", key `{key}`")), "is no object of fields")),
+        _ => Err(wrong(
+            place(&format!(", key `{key}`")),
+            "is no object of fields",
+        )),
     };
     table.iter().map(row).collect()
 }
@@ -171,11 +174,7 @@ fn text(value: Option<&Value>) -> Option<String> {
     }
 }
 
-fn config(
-    file: &str,
-    root: &Map<String, Value>,
-    device: &mut Device,
-) -> Result<(), ImportError> {
+fn config(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
     for (name, row) in rows(file, root, "PORT")? {
         let port = device.ports.entry(name.clone()).or_default();
         device.knows_ports = true;
@@ -185,8 +184,7 @@ fn config(
         let megabits = speed.parse::<u64>().ok().filter(|speed| *speed > 0);
         let bits = megabits.and_then(|speed| speed.checked_mul(BITS_PER_MEGABIT));
         let place = format!("{file}: table PORT, key `{name}.speed`");
-        let bits =
-            bits.ok_or_else(|| wrong(place, format!("`{speed}` is no speed in Mb/s")))?;
+        let bits = bits.ok_or_else(|| wrong(place, format!("`{speed}` is no speed in Mb/s")))?;
         port.speed = Some(BitRate::new(bits));
     }
     for (group, row) in rows(file, root, "CABLE_LENGTH")? {
@@ -197,8 +195,7 @@ fn config(
             let metres = metres
                 .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
             let port = device.ports.get_mut(name);
-            let port =
-                port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
+            let port = port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
             port.length = Some(Metres::new(metres));
         }
     }
@@ -221,7 +218,10 @@ fn learn(
     place: String,
 ) -> Result<(), ImportError> {
     if device.knows_ports && !device.ports.contains_key(name) {
-        return Err(wrong(place, format!("there is no port `{name}` in table PORT")));
+        return Err(wrong(
+            place,
+            format!("there is no port `{name}` in table PORT"),
+        ));
     }
     let port = device.ports.entry(name.to_owned()).or_default();
     match &mut port.neighbor {
@@ -248,18 +248,15 @@ fn learn(
     }
 }
 
-fn lldp(
-    file: &str,
-    root: &Map<String, Value>,
-    device: &mut Device,
-) -> Result<(), ImportError> {
+fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
     let interfaces = root.get("lldp").and_then(|lldp| lldp.get("interface"));
     let each: Vec<&Map<String, Value>> = match interfaces {
         None => Vec::new(),
         Some(Value::Object(one)) => vec![one],
         Some(Value::Array(many)) => many.iter().filter_map(Value::as_object).collect(),
         Some(_) => {
-            let reason = "is neither an object nor a list: write it with `lldpcli -f json show neighbors`";
+            let reason =
+                "is neither an object nor a list: write it with `lldpcli -f json show neighbors`";
             return Err(wrong(format!("{file}: lldp.interface"), reason));
         }
     };
@@ -312,7 +309,9 @@ fn draft(
         let mut rates = Vec::new();
         let mut lengths = Vec::new();
         for (device, port) in ends.iter().flatten() {
-            let about = devices.get(device).and_then(|device| device.ports.get(port));
+            let about = devices
+                .get(device)
+                .and_then(|device| device.ports.get(port));
             rates.extend(about.and_then(|port| port.speed));
             lengths.extend(about.and_then(|port| port.length));
         }
@@ -334,7 +333,9 @@ fn draft(
             draft.notes.push(note);
         }
         if !back {
-            draft.notes.push(format!("{place}: the other end does not say so"));
+            draft
+                .notes
+                .push(format!("{place}: the other end does not say so"));
         }
         let [near, far] = ends;
         let end = |end: Option<End>, host: &str| match end {
@@ -432,8 +433,7 @@ fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportEr
             }
             for end in [&near, &far_end] {
                 if let Some(first) = used.insert(end.clone(), place.clone()) {
-                    let reason =
-                        format!("`{}` of `{}` has a cable already: {first}", end.1, end.0);
+                    let reason = format!("`{}` of `{}` has a cable already: {first}", end.1, end.0);
                     return Err(wrong(place, reason));
                 }
             }
@@ -456,7 +456,10 @@ fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportEr
 
 /// The port of the far device that is meant: one that it has, if any of the names is one.
 fn far_port(neighbor: &Neighbor, far: &Device) -> Result<String, ImportError> {
-    let known = neighbor.ports.iter().find(|name| far.ports.contains_key(*name));
+    let known = neighbor
+        .ports
+        .iter()
+        .find(|name| far.ports.contains_key(*name));
     if let Some(known) = known {
         return Ok(known.clone());
     }
@@ -475,7 +478,10 @@ fn far_port(neighbor: &Neighbor, far: &Device) -> Result<String, ImportError> {
 
 /// Whether the far end names this port, or none.
 fn answers(says: &Neighbor, port: &str, device: &Device) -> bool {
-    let known = says.ports.iter().any(|name| device.ports.contains_key(name));
+    let known = says
+        .ports
+        .iter()
+        .any(|name| device.ports.contains_key(name));
     !known || says.ports.iter().any(|name| name == port)
 }
 

@@ -358,7 +358,9 @@ impl Draft {
             let ports = last.get(switch.as_str()).copied().unwrap_or(0).max(named);
             let named = interfaces.into_iter();
             builder.switch(Switch {
-                interfaces: named.map(|(port, name)| (PortId::new(port), name)).collect(),
+                interfaces: named
+                    .map(|(port, name)| (PortId::new(port), name))
+                    .collect(),
                 ..Switch::new(switch.clone(), ports)
             });
         }

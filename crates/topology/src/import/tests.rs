@@ -271,7 +271,10 @@ fn csv_errors_name_line_and_column() {
 /// A configuration of a switch with two ports and two neighbours.
 fn device(name: &str, neighbors: [(&str, &str); 2]) -> NamedText {
     let row = |(at, (far, port)): (usize, (&str, &str))| {
-        format!(r#""Ethernet{}": {{"name": "{far}", "port": "{port}"}}"#, 8 * at + 4)
+        format!(
+            r#""Ethernet{}": {{"name": "{far}", "port": "{port}"}}"#,
+            8 * at + 4
+        )
     };
     let rows: Vec<String> = neighbors.into_iter().enumerate().map(row).collect();
     let text = format!(
@@ -335,7 +338,10 @@ fn neighbours_come_from_lldp_too() {
         text: r#"{"lldp": {"interface": {"eth0": {"name": "eth0"}}}}"#.to_owned(),
     };
     let error = fabric(&[one]).unwrap_err();
-    assert!(error.contains("one.json: lldp.interface, key `eth0`"), "{error}");
+    assert!(
+        error.contains("one.json: lldp.interface, key `eth0`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -318,7 +318,9 @@ impl Build<'_> {
     /// The maps of the switch's configuration as SONiC would read it.
     fn maps(&mut self) -> Result<(), Problem> {
         let unmapped = |e: &dyn std::fmt::Display| Problem::Maps(e.to_string());
-        let platform = self.platform.ok_or(Problem::Maps("there are none".into()))?;
+        let platform = self
+            .platform
+            .ok_or(Problem::Maps("there are none".into()))?;
         let config = sonic::configure(self.plan, self.switch, &sonic::Options::on(platform));
         let config = config.map_err(|e| unmapped(&e))?;
         let text = serde_json::Value::Object(sonic::write::tables(&config)).to_string();

@@ -48,7 +48,13 @@ pub(super) fn fill(
             }
             let queue = pipeline.queue_of(index, tc);
             if queue > 0 {
-                add(table::TC_TO_QUEUE, "out_port", key, action::SET_QUEUE, queue)?;
+                add(
+                    table::TC_TO_QUEUE,
+                    "out_port",
+                    key,
+                    action::SET_QUEUE,
+                    queue,
+                )?;
             }
             if let Some(dscp) = pipeline.dscp_of(index, tc) {
                 add(table::TC_TO_DSCP, "out_port", key, action::SET_DSCP, dscp)?;

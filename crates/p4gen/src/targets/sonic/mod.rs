@@ -2,11 +2,11 @@
 //! configuration, whole and as a JSON patch; beside it stands the program that is SONiC's pipeline as far as lossless
 //! traffic goes, with its entries made from that configuration: what `trace`, `simulate` and `emulate` run.
 
+use ::sonic::Platform;
+use ::sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL, GENERIC_16TC, GENERIC_16TC_ACL};
 use p4runtime::p4::config::v1::P4Info;
 use plan::{CarrierKind, CheckedPlan};
 use serde_json::Value;
-use ::sonic::Platform;
-use ::sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL, GENERIC_16TC, GENERIC_16TC_ACL};
 use topology::SwitchId;
 
 use super::{Build, BuiltSwitch, File, SwitchFiles, Target, TargetError, V1MODEL};
@@ -101,7 +101,8 @@ pub(crate) fn unmapped(plan: &CheckedPlan) -> Option<(&'static str, &'static str
         return Some(("failover tables", mend));
     }
     if plan.carrier().kind != CarrierKind::Dscp {
-        let mend = "plan with --carrier dscp: a switch under SONiC chooses the traffic class by DSCP";
+        let mend =
+            "plan with --carrier dscp: a switch under SONiC chooses the traffic class by DSCP";
         return Some(("tags outside the DSCP", mend));
     }
     None
@@ -116,12 +117,16 @@ pub(crate) fn refusals(
     let options = ::sonic::Options::on(platform);
     let mut worst: Vec<Refusal> = Vec::new();
     let topology = plan.topology();
-    let short = |switch: SwitchId| Some((switch, ::sonic::configure(plan, switch, &options).err()?));
+    let short =
+        |switch: SwitchId| Some((switch, ::sonic::configure(plan, switch, &options).err()?));
     for (switch, shortage) in topology.switch_ids().filter_map(short) {
         let known = worst
             .iter_mut()
             .find(|known| known.resource == shortage.resource);
-        if known.as_ref().is_some_and(|known| known.need >= shortage.need) {
+        if known
+            .as_ref()
+            .is_some_and(|known| known.need >= shortage.need)
+        {
             continue;
         }
         let refusal = Refusal {
@@ -183,7 +188,10 @@ impl Target for Sonic {
     fn commands(&self, _build: &Build<'_>, switches: &[BuiltSwitch]) -> String {
         switches.first().map_or_else(String::new, |switch| {
             let patch = switch.files.patch_json();
-            format!("sudo config apply-patch --dry-run {patch}   # on {}", switch.files.name)
+            format!(
+                "sudo config apply-patch --dry-run {patch}   # on {}",
+                switch.files.name
+            )
         })
     }
 }
