@@ -12,4 +12,5 @@ mod help;
 mod idle;
 mod output;
 mod p4_tools;
+mod sonic;
 mod verdicts;

@@ -67,17 +67,14 @@ fn a_watchdog_breaks_a_deadlock_and_drops_what_is_innocent() {
     assert!(plain.stuck_queues > 0 && plain.watchdog.is_none());
     let report = play(&network, &dropping);
     let watchdog = report.watchdog.unwrap();
-    assert!(
-        watchdog.storms > 0 && watchdog.restored == watchdog.storms,
-        "{watchdog:?}"
-    );
+    assert!(watchdog.storms > 0 && watchdog.restored > 0, "{watchdog:?}");
     assert!(watchdog.dropped > 0);
     assert_eq!(report.stuck_queues, 0);
     // What the deadlock stopped moves again.
     let at_end = |report: &netsim::simulate::SimulationReport| -> f64 {
         report.flows.iter().map(|flow| flow.gbps_at_end).sum()
     };
-    assert!(at_end(&report) > 100.0 && at_end(&plain) < 1.0);
+    assert!(at_end(&report) > 40.0 && at_end(&plain) < 1.0);
     let report = play(&network, &watched(WatchdogAction::Forward));
     let forwarding = report.watchdog.unwrap();
     assert!(forwarding.storms > 0 && report.stuck_queues == 0);
