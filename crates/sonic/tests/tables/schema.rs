@@ -3,10 +3,10 @@
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use sonic::platform::{GENERIC_8TC, GENERIC_16TC_ACL};
+use sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL};
 use sonic::{Options, Watchdog, configure};
 
-use super::written::{bounces, clos, crowded};
+use super::written::{bounces, clos};
 
 /// Keywords that say nothing about values.
 const WORDS: [&str; 4] = ["$schema", "title", "description", "$defs"];
@@ -89,7 +89,7 @@ fn what_is_written_keeps_to_the_schema() {
     let schema = Schema { root };
     let plans = [
         (bounces(&clos(), 1), &GENERIC_8TC),
-        (crowded(), &GENERIC_16TC_ACL),
+        (bounces(&clos(), 3), &GENERIC_8TC_ACL),
     ];
     for (plan, platform) in plans {
         for watchdog in [Watchdog::Off, Watchdog::Net] {

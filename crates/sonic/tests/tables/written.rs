@@ -160,16 +160,6 @@ fn classes_carried_beside_the_tag() {
     assert_eq!(compare_all(&plan, &GENERIC_16TC).1, 0);
 }
 
-/// A plan that takes more traffic classes than there are: what two classes keep apart beside the tag, over three bounces.
-pub(crate) fn crowded() -> CheckedPlan {
-    let options = TaggerOptions {
-        bounces: 3,
-        class_bits: true,
-        ..TaggerOptions::default()
-    };
-    proven(tagger(&clos(), &options.with_classes(2)).unwrap())
-}
-
 /// A platform of so few traffic classes that rules are wanted.
 static FEW: Platform = Platform {
     name: "few",

@@ -1,7 +1,7 @@
 {% if v.tag.maps -%}
-// A packet of traffic class 0 is lossy: both priorities are 0. One whose way is lossless by some out ports and lossy by
-// others has the priority group of its tag, which is chosen before the out port is known, and waits in queue 0.
-//
+// A packet of traffic class 0 is lossy: both priorities are 0. One that is lossless by some out ports
+// and leaves by another has the priority group of its tag, which is chosen before the out port is
+// known, and waits in queue 0.
 {%- else -%}
 // A packet that no rule matches is lossy, last and always: both priorities are 0, it may be dropped,
 // it never causes a PAUSE, and it leaves with the lossy tag, so it stays lossy. A packet without a

@@ -1,4 +1,4 @@
-    // --- SONiC's maps: DSCP -> traffic class -> priority group by the in port, queue by the out port --
+    // --- SONiC's maps: DSCP -> traffic class -> priority group (in port), queue (out port) ---------
 
     @id(ID_ACTION_SET_TC)
     action set_tc(@id(1) bit<4> tc) {

@@ -1,4 +1,4 @@
-    // --- SONiC's maps: traffic class -> new DSCP by the out port --------------------------------------
+    // --- SONiC's maps: traffic class -> new DSCP (out port) ----------------------------------------
 
     @id(ID_ACTION_SET_DSCP)
     action set_dscp(@id(1) code_t dscp) {
