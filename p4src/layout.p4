@@ -152,6 +152,11 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_TABLE_PORT_DOWN            0x02000015
 #define ID_TABLE_PORT_ALIVE           0x02000016
 #define ID_TABLE_WAY                  0x02000017
+#define ID_TABLE_DSCP_TO_TC           0x02000018
+#define ID_TABLE_ACL_TC               0x02000019
+#define ID_TABLE_TC_TO_PG             0x0200001A
+#define ID_TABLE_TC_TO_QUEUE          0x0200001B
+#define ID_TABLE_TC_TO_DSCP           0x0200001C
 
 #define ID_ACTION_FACE_HOST           0x01000001
 #define ID_ACTION_SET_INITIAL_CODE    0x01000002
@@ -189,6 +194,10 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_ACTION_TAKE_DOWN           0x01000022
 #define ID_ACTION_ALIVE               0x01000023
 #define ID_ACTION_TAKE_WAY            0x01000024
+#define ID_ACTION_SET_TC              0x01000025
+#define ID_ACTION_SET_PG              0x01000026
+#define ID_ACTION_SET_QUEUE           0x01000027
+#define ID_ACTION_SET_DSCP            0x01000028
 #define ID_ACTION_SEND                0x01000040   // send_1, send_2, ... follow
 
 #define ID_SELECTOR_ECMP              0x11000001

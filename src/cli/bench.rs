@@ -9,6 +9,7 @@ mod ports;
 mod programs;
 mod simulate;
 mod tagging;
+mod watchdog;
 
 use clap::{Args, ValueEnum};
 use files::Scratch;
@@ -109,6 +110,8 @@ enum Area {
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
     /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
     FlattenedClos,
+    /// The bundled deadlocks with SONiC's PFC watchdog, with tags, and with neither: goodput and lossless packets dropped.
+    Watchdog,
 }
 
 impl Area {
@@ -116,10 +119,11 @@ impl Area {
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
             Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
+            Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover, Lanes],
-            "only" => &[Plan, P4, Failover, Df, Tags, Lanes, FlattenedClos],
+            "only" => &[Plan, P4, Failover, Df, Tags, Lanes, FlattenedClos, Watchdog],
             "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
             | "plot" | "seed" => &[FlattenedClos],
             "entries" => &[P4runtime],
@@ -171,6 +175,7 @@ impl Bench {
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),
+            Area::Watchdog => watchdog::run(self.only.as_deref(), terminal),
             Area::FlattenedClos if self.figure.is_some() => {
                 if let Some(only) = self.only {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));

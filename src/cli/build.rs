@@ -7,7 +7,9 @@ use p4gen::build::{self, BuildError, BuildFault, BuildOptions, BuildReport};
 use p4gen::capabilities::{Architecture, Estimate};
 use p4gen::entries::DevicePorts;
 use p4gen::family::DEFAULT_VERSION;
-use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
+use p4gen::targets::{
+    self, SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL, TNA, TNA2, Target, V1MODEL,
+};
 use plan::{CheckedPlan, Verdict};
 use serde::Serialize;
 
@@ -37,6 +39,12 @@ pub(super) struct Build {
     /// (`{"leaf1": {"1": 128, "2": 132}}`); ports that it does not list keep their number.
     #[arg(long, value_name = "FILE")]
     device_ports: Option<String>,
+    /// For SONiC: what the switches have (`targets` lists them).
+    #[arg(long, value_enum, default_value_t = Platform::Generic8tc)]
+    platform: Platform,
+    /// For SONiC: what becomes of the PFC watchdog.
+    #[arg(long, value_enum, default_value_t = Watchdog::Off)]
+    watchdog: Watchdog,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -47,6 +55,45 @@ enum TargetName {
     Tna,
     /// Tofino 2.
     Tna2,
+    /// Switches under SONiC, which have no P4: maps, PFC and buffers for config_db.json.
+    Sonic,
+}
+
+/// What switches under SONiC have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Platform {
+    /// 8 traffic classes.
+    #[value(name = "generic-8tc")]
+    Generic8tc,
+    /// 16 traffic classes.
+    #[value(name = "generic-16tc")]
+    Generic16tc,
+    /// 8 traffic classes, and ACL rules that set one.
+    #[value(name = "generic-8tc-acl")]
+    Generic8tcAcl,
+    /// 16 traffic classes, and ACL rules that set one.
+    #[value(name = "generic-16tc-acl")]
+    Generic16tcAcl,
+}
+
+impl Platform {
+    const fn target(self) -> &'static dyn Target {
+        match self {
+            Self::Generic8tc => &SONIC_8TC,
+            Self::Generic16tc => &SONIC_16TC,
+            Self::Generic8tcAcl => &SONIC_8TC_ACL,
+            Self::Generic16tcAcl => &SONIC_16TC_ACL,
+        }
+    }
+}
+
+/// What becomes of SONiC's PFC watchdog.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Watchdog {
+    /// The configuration does not ask for it: buffers cannot wait in a circle.
+    Off,
+    /// It stays as a net, for hosts that pause for ever.
+    Net,
 }
 
 /// What `build --json` prints.
@@ -72,7 +119,12 @@ impl Build {
             TargetName::V1model => &V1MODEL,
             TargetName::Tna => &TNA,
             TargetName::Tna2 => &TNA2,
+            TargetName::Sonic => self.platform.target(),
         };
+        if !matches!(self.target, TargetName::Sonic) {
+            let reason = "without `--target sonic`: it is about switches under SONiC";
+            given.refuse_all(&["platform", "watchdog"], reason)?;
+        }
         if plan.tables().failover.is_none() {
             let reason = "here: this plan has no failover tables, whose packets carry a version";
             given.refuse_all(&["plan_version"], reason)?;
@@ -92,6 +144,10 @@ impl Build {
                         .map_err(|e| Fault::input(format!("{path}: {e}")))
                 },
             )?,
+            watchdog: match self.watchdog {
+                Watchdog::Off => sonic::Watchdog::Off,
+                Watchdog::Net => sonic::Watchdog::Net,
+            },
         };
         let (report, seconds) = timed(|| make_with(&plan, target, &self.output, options, terminal));
         let report = report?;
@@ -148,9 +204,11 @@ fn refuse(error: &BuildError) -> Fault {
 
 /// A build for people.
 pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> String {
-    let formats = match report.pipeline {
-        Some(_) => "for BF Runtime",
-        None => "in three formats",
+    let maps = targets::named(&report.target).and_then(|target| target.capabilities().maps);
+    let formats = match (&report.pipeline, maps) {
+        (Some(_), _) => "for BF Runtime",
+        (None, Some(_)) => "made from each switch's config_db.json",
+        (None, None) => "in three formats",
     };
     let mut facts = vec![
         ("directory", directory.to_owned()),

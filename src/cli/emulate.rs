@@ -99,6 +99,11 @@ impl Emulate {
         };
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.tags &= !self.without_tags;
+        if scenario.watchdog.is_some() {
+            let problem = "has a PFC watchdog, which `simulate` alone knows";
+            return Err(Fault::input(format!("{name}: {problem}"))
+                .help("leave `watchdog` out of it, or play it with `simulate`"));
+        }
         let network = network(&scenario, self.directory.as_deref(), name, terminal)?;
         if self.mininet {
             return self.run_mininet(&network, &scenario, name, terminal);

@@ -7,6 +7,7 @@ mod terminal;
 mod words;
 
 mod agent;
+mod audit;
 mod bench;
 mod buffers;
 mod build;
@@ -19,6 +20,7 @@ mod drift;
 mod drill;
 mod emulate;
 mod entries;
+mod folder;
 mod grade;
 mod lab;
 mod man;
@@ -87,6 +89,8 @@ enum Command {
     Plan(plan::Plan),
     /// Prove a plan file, whoever computed it.
     Check(check::Check),
+    /// Audit a running fabric from its switches' config_db.json: cyclic buffers, headroom, PFC at both ends, classes on the way.
+    Audit(audit::Audit),
     /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
     Measure(measure::Measure),
     /// Tell whether packets are rerouted: probes to the highest switches and back, by their TTL (TaggerDraft section 3.1).
@@ -216,6 +220,7 @@ pub fn main() -> ExitCode {
         Command::Topo(topo) => topo.run(&given, &terminal),
         Command::Plan(plan) => plan.run(&given, &terminal),
         Command::Check(check) => check.run(&given, &terminal),
+        Command::Audit(audit) => audit.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::MeasurePaths(paths) => paths.run(&terminal),
         Command::Merge(merge) => merge.run(&given, &terminal),

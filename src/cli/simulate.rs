@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
 use netsim::simulate::{
-    BUNDLED, Plots, Scenario, SimulationReport, TransportSpec, bundled, simulate_telling,
+    BUNDLED, Plots, Scenario, SimulationReport, TransportSpec, WatchdogAction, WatchdogSpec,
+    bundled, simulate_telling,
 };
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
@@ -29,7 +30,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     scenario: Option<String>,
     /// Name the scenarios that come with Switchwright.
-    #[arg(long, conflicts_with_all = ["scenario", "directory", "seed", "without_tags", "transport", "output", "show"])]
+    #[arg(long, conflicts_with_all = ["scenario", "directory", "seed", "without_tags", "transport", "watchdog", "output", "show"])]
     list: bool,
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
@@ -40,6 +41,10 @@ pub(super) struct Simulate {
     /// How all flows' senders behave, instead of what the scenario says.
     #[arg(long, value_enum, value_name = "HOW")]
     transport: Option<Transport>,
+    /// SONiC's PFC watchdog in every switch, with its default times, instead of what the scenario says: what becomes of a queue
+    /// that PFC has stopped for 200 ms.
+    #[arg(long, value_enum, value_name = "ACTION")]
+    watchdog: Option<Watchdog>,
     /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg, buffers.svg, pauses.svg, and
     /// deadlock.svg if there is one.
     #[arg(short, long, value_name = "DIR")]
@@ -47,6 +52,24 @@ pub(super) struct Simulate {
     /// Flows that the table lists; the JSON has all.
     #[arg(long, default_value_t = 24, value_name = "N")]
     show: usize,
+}
+
+/// What becomes of a queue that PFC has stopped for too long.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Watchdog {
+    /// Its packets are thrown away.
+    Drop,
+    /// Its packets are sent, PFC or not.
+    Forward,
+}
+
+impl From<Watchdog> for WatchdogAction {
+    fn from(action: Watchdog) -> Self {
+        match action {
+            Watchdog::Drop => Self::Drop,
+            Watchdog::Forward => Self::Forward,
+        }
+    }
 }
 
 /// How senders behave.
@@ -90,6 +113,12 @@ impl Simulate {
         if let Some(transport) = self.transport {
             let flows = scenario.flows.iter_mut();
             flows.for_each(|flow| flow.transport = transport.into());
+        }
+        if let Some(action) = self.watchdog {
+            scenario.watchdog = Some(WatchdogSpec {
+                action: action.into(),
+                ..WatchdogSpec::default()
+            });
         }
         let network = network(&scenario, self.directory.as_deref(), name, terminal)?;
         if let Some(folder) = &self.output {
@@ -272,6 +301,15 @@ pub(super) fn describe(report: &SimulationReport, show: usize) -> String {
         text.push_str(&terminal::table(&header, &[1, 2, 3, 4, 5], &rows));
     }
     let losses = report.losses;
+    if let Some(watchdog) = report.watchdog {
+        text.push_str(&terminal::facts(&[(
+            "watchdog",
+            format!(
+                "{} storms, {} restored, {} lossless packets thrown away",
+                watchdog.storms, watchdog.restored, watchdog.dropped
+            ),
+        )]));
+    }
     let speed = report.packet_hops as f64 / report.seconds.max(1e-9) / 1e6;
     text + &terminal::facts(&[
         ("throughput", format!("{:.3} Gb/s", report.gbps)),

@@ -40,7 +40,18 @@ fn describe(targets: &[&Capabilities]) -> String {
     };
     let rows = vec![
         row("`build --target`", &|t| t.build.to_owned()),
-        row("tables are filled over", &|t| t.api.name().to_owned()),
+        row("tables are filled over", &|t| match t.maps {
+            Some(_) => "config_db.json".to_owned(),
+            None => t.api.name().to_owned(),
+        }),
+        row("traffic classes", &|t| {
+            t.maps
+                .map_or_else(|| "-".to_owned(), |maps| maps.traffic_classes.to_string())
+        }),
+        row("ACL rules for tags", &|t| {
+            t.maps
+                .map_or_else(|| "-".to_owned(), |maps| maps.acl_rules.to_string())
+        }),
         row("priorities", &|t| t.priorities.to_string()),
         row("ingress priority", &|t| yes(t.ingress_priority)),
         row("PFC", &|t| yes(t.pfc)),

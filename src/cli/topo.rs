@@ -18,6 +18,7 @@ use topology::generate::{
 use topology::import::{self, ImportOptions, Imported};
 
 use super::fault::{Context, Fault};
+use super::folder;
 use super::given::Given;
 use super::terminal::{self, Terminal};
 
@@ -51,7 +52,8 @@ enum Kind {
     FlattenedClos(FlattenedClosArgs),
     /// Random lift of a complete graph (Xpander16).
     Xpander(XpanderArgs),
-    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML or a CSV of links.
+    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML, a CSV of links, or a folder of SONiC's
+    /// config_db.json files and of LLDP tables.
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
     Show(ShowArgs),
@@ -225,7 +227,7 @@ struct JellyfishArgs {
 
 #[derive(Debug, Args)]
 struct ImportArgs {
-    /// The file; its format is recognised.
+    /// The file or the folder; its format is recognised.
     file: String,
     /// Hosts per switch where the file has no hosts (GraphML, CSV of switches alone).
     #[arg(long, default_value_t = 1)]
@@ -381,6 +383,9 @@ impl JellyfishArgs {
 
 impl ImportArgs {
     fn run(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if Path::new(&self.file).is_dir() {
+            return self.fabric(given, terminal);
+        }
         let text = terminal::read(&self.file)?;
         let stem = Path::new(&self.file)
             .file_stem()
@@ -404,6 +409,26 @@ impl ImportArgs {
             );
             given.refuse_all(&["hosts"], &reason)?;
         }
+        terminal.note(format!("read as {}", imported.format));
+        for note in &imported.notes {
+            terminal.note(note);
+        }
+        write(&self.output, &imported.topology, terminal)
+    }
+
+    /// A folder of what a fabric's switches wrote.
+    fn fabric(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        let reason = "for a folder: devices without a file are its hosts";
+        given.refuse_all(&["hosts"], reason)?;
+        let files = folder::json_files(&self.file)?;
+        let name = Path::new(&self.file)
+            .file_name()
+            .map_or_else(|| "imported".into(), |name| name.to_string_lossy());
+        let options = ImportOptions {
+            name: name.into_owned(),
+            ..ImportOptions::default()
+        };
+        let imported = import::import_fabric(&files, &options).input(&self.file)?;
         terminal.note(format!("read as {}", imported.format));
         for note in &imported.notes {
             terminal.note(note);

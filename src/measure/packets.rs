@@ -305,6 +305,7 @@ impl PacketBench {
             measure_from: None,
             sample: None,
             switches: switches(),
+            watchdog: None,
             flows: flows.iter().enumerate().map(flow).collect(),
             events: Vec::new(),
         };

@@ -79,6 +79,7 @@ fn prepare(at: &Path) {
         "plan clos.json -o plan.json",
         "plan ring.json --scheme plinko -o failover.json",
         "build plan.json -o build",
+        "build plan.json --target sonic -o fabric",
     ] {
         said(at, &line.split(' ').collect::<Vec<_>>());
     }

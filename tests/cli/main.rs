@@ -16,4 +16,5 @@ mod lsp;
 mod output;
 mod p4_tools;
 mod shards;
+mod sonic;
 mod verdicts;

@@ -91,6 +91,7 @@ fn prepare(at: &Path) {
         "plan ring.json --scheme edst --trees 1 -o edst.json",
         "plan jellyfish.json --scheme df-fi -o df-fi.json",
         "build tagger.json -o build",
+        "build clos-plan.json --target sonic -o sonic",
         "topo ring 4097 -o long.json",
     ] {
         let output = run(at, line);
@@ -107,6 +108,21 @@ fn prepare(at: &Path) {
     let circulating = circulating(at, "fcp.json").expect("a rule that makes packets circulate");
     fs::write(at.join("circulating.json"), circulating.to_string()).unwrap();
     fs::write(at.join("wrong.p4"), "const bit<8> x = y;\n").unwrap();
+    fs::create_dir(at.join("bounces")).unwrap();
+    for switch in ["leaf1", "leaf2", "leaf3", "spine1", "spine2"] {
+        let mut config = read(at, &format!("sonic/switches/{switch}/config_db.json"));
+        // At leaves what comes from above is taken for what hosts send: its tag does not rise.
+        let rows = config["PORT_QOS_MAP"].as_object_mut().unwrap();
+        let first = rows["Ethernet0"]["dscp_to_tc_map"].clone();
+        for row in rows.values_mut().filter(|_| switch.starts_with("leaf")) {
+            row["dscp_to_tc_map"] = first.clone();
+        }
+        fs::write(
+            at.join(format!("bounces/{switch}.json")),
+            config.to_string(),
+        )
+        .unwrap();
+    }
 }
 
 /// The reports of a command, from good and bad input: what is true or false in them is seen to be both.
@@ -175,6 +191,7 @@ fn no_verdict_is_a_constant() {
             "reproduce Tagger17",
             &["table-algorithm-1", "table-algorithm-2"],
         ),
+        ("audit", &["sonic", "bounces"]),
         ("topo show", &["ring.json", "long.json"]),
         ("p4 check", &["build/p4/tagger.p4", "wrong.p4"]),
         (

@@ -50,6 +50,16 @@ pub enum TopologyError {
     /// A name that link and port notations could not be told from.
     #[error("the name `{0}` is empty or holds a space, a comma or a colon; rename the node")]
     BadName(String),
+    /// What a switch is said to call a port makes no sense.
+    #[error("switch `{switch}`: interface `{name}`: {problem}; correct `interfaces`")]
+    Interface {
+        /// The switch's name.
+        switch: String,
+        /// The interface.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Two hosts share an address.
     #[error(
         "hosts `{first}` and `{second}` both have the address {address}; give one of them another"

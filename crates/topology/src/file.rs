@@ -94,6 +94,9 @@ struct SwitchEntry {
     /// Packet buffer in bytes, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<Bytes>,
+    /// What the switch itself calls its ports, by number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    interfaces: BTreeMap<PortId, String>,
     /// Whether it works.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     up: bool,
@@ -339,6 +342,7 @@ impl From<SwitchEntry> for Switch {
                 .subnet
                 .map(|SubnetEntry { ipv4, ipv6 }| Subnet { ipv4, ipv6 }),
             buffer: entry.buffer_bytes,
+            interfaces: entry.interfaces,
             up: entry.up,
         }
     }
@@ -356,6 +360,7 @@ impl From<&Switch> for SwitchEntry {
                 .subnet
                 .map(|Subnet { ipv4, ipv6 }| SubnetEntry { ipv4, ipv6 }),
             buffer_bytes: switch.buffer,
+            interfaces: switch.interfaces.clone(),
             up: switch.up,
         }
     }

@@ -52,6 +52,8 @@ pub struct Switch {
     pub subnet: Option<Subnet>,
     /// Packet buffer, where it is known (it bounds the lossless priorities: TaggerDraft section 3.3).
     pub buffer: Option<Bytes>,
+    /// What the switch itself calls its ports, where it is known.
+    pub interfaces: BTreeMap<PortId, String>,
     /// Administrative and operational state.
     pub up: bool,
 }
@@ -68,6 +70,7 @@ impl Switch {
             group: None,
             subnet: None,
             buffer: None,
+            interfaces: BTreeMap::new(),
             up: true,
         }
     }
@@ -187,6 +190,7 @@ impl Topology {
             topology.plug(a, Peer { link: id, end: b })?;
             topology.plug(b, Peer { link: id, end: a })?;
         }
+        topology.check_interfaces()?;
         topology.check_hosts()?;
         topology.check_subnets()?;
         topology.check_connected()?;
@@ -299,6 +303,29 @@ impl Topology {
                 second: self.describe_link(peer.link),
             }),
         }
+    }
+
+    fn check_interfaces(&self) -> Result<(), TopologyError> {
+        for switch in &self.switches {
+            let mut owners = BTreeMap::new();
+            for (&port, name) in &switch.interfaces {
+                let wrong = |problem: String| TopologyError::Interface {
+                    switch: switch.name.clone(),
+                    name: name.clone(),
+                    problem,
+                };
+                if port.get() > switch.ports {
+                    return Err(wrong(format!("there is no port {port}")));
+                }
+                if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == ',') {
+                    return Err(wrong("it is empty or holds a space or a comma".to_owned()));
+                }
+                if let Some(first) = owners.insert(name, port) {
+                    return Err(wrong(format!("port {first} is called so too")));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_hosts(&self) -> Result<(), TopologyError> {
@@ -516,6 +543,13 @@ impl Topology {
             .iter_mut()
             .for_each(|switch| switch.up = true);
         topology
+    }
+
+    /// What a switch itself calls one of its ports, where it is known.
+    #[must_use]
+    pub fn interface(&self, switch: SwitchId, port: PortId) -> Option<&str> {
+        let interfaces = &self.switch(switch).interfaces;
+        interfaces.get(&port).map(String::as_str)
     }
 
     /// The Ethernet address of a switch's port: locally administered, apart from those of generated hosts.

@@ -562,7 +562,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5-lossless-sets-channels for tna, 4c4aedc7f8c39c39")
+    @switchwright("failover-plinko-hops4-ports5-lossless-sets-channels for tna, 9a6a8cdb45d93963")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

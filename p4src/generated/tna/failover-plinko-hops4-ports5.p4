@@ -509,7 +509,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5 for tna, 747649f21255feff")
+    @switchwright("failover-plinko-hops4-ports5 for tna, 7ee88f9c37d90e7f")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

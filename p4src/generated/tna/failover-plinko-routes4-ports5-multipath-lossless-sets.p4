@@ -763,7 +763,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-routes4-ports5-multipath-lossless-sets for tna, 9cede04931ad20de")
+    @switchwright("failover-plinko-routes4-ports5-multipath-lossless-sets for tna, bf3db88d5472641e")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

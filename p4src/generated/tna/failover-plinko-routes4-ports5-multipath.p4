@@ -729,7 +729,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-routes4-ports5-multipath for tna, 9491c15bbee0e133")
+    @switchwright("failover-plinko-routes4-ports5-multipath for tna, 3cadb588cfb70e3e")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

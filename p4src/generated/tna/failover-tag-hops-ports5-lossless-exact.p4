@@ -504,7 +504,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-hops-ports5-lossless-exact for tna, a8849b6c33011f88")
+    @switchwright("failover-tag-hops-ports5-lossless-exact for tna, e65c135ee4ef6b6a")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

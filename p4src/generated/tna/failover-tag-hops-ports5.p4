@@ -456,7 +456,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-hops-ports5 for tna, 4871cd102a3e45d4")
+    @switchwright("failover-tag-hops-ports5 for tna, be5d936b6f78943c")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

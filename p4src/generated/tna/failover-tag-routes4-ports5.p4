@@ -593,7 +593,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-routes4-ports5 for tna, e68430395d31eb01")
+    @switchwright("failover-tag-routes4-ports5 for tna, 5c9d3a84307c140f")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

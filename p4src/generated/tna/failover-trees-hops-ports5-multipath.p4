@@ -556,7 +556,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-trees-hops-ports5-multipath for tna, b70b18935def59f9")
+    @switchwright("failover-trees-hops-ports5-multipath for tna, 67f0af5d618f8cc2")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;

@@ -527,7 +527,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact-class3 for tna, de8a18a9bd74dcbc")
+    @switchwright("tagger-dscp-exact-class3 for tna, 8ba7d2135e952385")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

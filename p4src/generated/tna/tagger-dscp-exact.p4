@@ -522,7 +522,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for tna, 5c61f447eff2bfe0")
+    @switchwright("tagger-dscp-exact for tna, d6f470e972e0c852")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

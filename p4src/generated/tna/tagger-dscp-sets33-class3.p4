@@ -566,7 +566,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33-class3 for tna, 3493852d8c7bc6c3")
+    @switchwright("tagger-dscp-sets33-class3 for tna, 931f41dfa517bbae")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

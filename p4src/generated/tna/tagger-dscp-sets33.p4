@@ -561,7 +561,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-sets33 for tna, 80d2581a9103440c")
+    @switchwright("tagger-dscp-sets33 for tna, 8b6803a9cd1a6a2b")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

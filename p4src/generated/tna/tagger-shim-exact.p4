@@ -581,7 +581,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-exact for tna, 4dc5b842cfaba380")
+    @switchwright("tagger-shim-exact for tna, 8e75a8897b4ed4ed")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

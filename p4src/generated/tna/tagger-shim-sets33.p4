@@ -620,7 +620,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-shim-sets33 for tna, cd6da7b7b5a419d8")
+    @switchwright("tagger-shim-sets33 for tna, d402b38a74a47f3a")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

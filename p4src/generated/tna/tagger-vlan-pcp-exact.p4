@@ -563,7 +563,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-exact for tna, 9beade765e17847a")
+    @switchwright("tagger-vlan-pcp-exact for tna, cb52b4e2ddc0a192")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

@@ -602,7 +602,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-pcp-sets33 for tna, ed32a652a12dee83")
+    @switchwright("tagger-vlan-pcp-sets33 for tna, 054f562d91d8df7c")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;

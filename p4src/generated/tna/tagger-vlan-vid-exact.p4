@@ -563,7 +563,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-exact for tna, 17bccdf4ab825920")
+    @switchwright("tagger-vlan-vid-exact for tna, 28022d3fd8f07e6b")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 1;

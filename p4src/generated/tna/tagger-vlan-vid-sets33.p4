@@ -602,7 +602,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-vlan-vid-sets33 for tna, cd0623fdff1fbaf3")
+    @switchwright("tagger-vlan-vid-sets33 for tna, 5c6c8b14b4148096")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 1;

@@ -93,6 +93,13 @@ const ALL: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "audit",
+        &[
+            "switchwright audit fabric",
+            "switchwright audit fabric --routes up-down --bounces 2 -o audit.html",
+        ],
+    ),
+    (
         "measure",
         &["switchwright measure failover.json --failures 1,2 --sets 10 --out figures"],
     ),
@@ -109,6 +116,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright build plan.json -o build",
             "switchwright build plan.json --target tna -o tofino",
+            "switchwright build plan.json --target sonic -o config",
         ],
     ),
     (

@@ -39,6 +39,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "measure",
     "build",
+    "audit",
     "entries",
     "buffers",
     "targets",
@@ -83,6 +84,8 @@ fn fixtures(at: &Path) {
         "plan clos.json --class gold:1 --class silver:0 -o classes.json",
         "build plan.json -o build",
         "build classes.json -o classes",
+        "plan clos.json --bounces 3 -o deep.json",
+        "build plan.json --target sonic -o sonic",
     ] {
         let (status, words) = run(at, line);
         assert_eq!(status, Some(0), "{line}: {words}");

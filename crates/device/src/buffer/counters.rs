@@ -30,7 +30,7 @@ pub struct ClassCounters {
     pub sent_bytes: u64,
     /// Packets marked as they joined the queue (ECN).
     pub marked: u64,
-    /// Packets thrown away with the queue when the link went down.
+    /// Packets thrown away with the queue when the link went down, or by a PFC watchdog.
     pub flushed: u64,
     /// PFC frames received that said stop.
     pub pauses_received: u64,
@@ -42,7 +42,7 @@ pub struct ClassCounters {
     pub queue_peak: Bytes,
 }
 
-/// What the whole switch counts. At any time `offered = accepted + refused_lossy + refused_lossless`
+/// What the whole switch counts. At any time `offered = accepted + refused_lossy + refused_lossless + refused_storm`
 /// and `accepted = sent + flushed + queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCounters {
@@ -58,7 +58,10 @@ pub struct BufferCounters {
     pub refused_lossy: u64,
     /// Lossless packets without a place.
     pub refused_lossless: u64,
-    /// Packets thrown away because their link went down.
+    /// Packets that a PFC watchdog kept out.
+    #[serde(default)]
+    pub refused_storm: u64,
+    /// Packets thrown away because their link went down, or by a PFC watchdog.
     pub flushed: u64,
     /// The most bytes in the buffer at one time.
     pub peak: Bytes,

@@ -20,6 +20,7 @@ mod frames;
 mod pause;
 mod schedule;
 mod store;
+mod storm;
 mod waits;
 
 use std::cmp::Reverse;
@@ -36,6 +37,7 @@ pub use config::{
 pub use counters::{BufferCounters, ClassCounters};
 pub use frames::{Frames, LINE};
 pub use pause::PauseEdge;
+pub use storm::StormAction;
 pub use waits::{Held, HeldBack, Resume, Snapshot, Wait};
 
 use pause::{ReceivedPause, Timer};
@@ -71,6 +73,14 @@ pub enum Refusal {
         /// Where it came in.
         port: PortId,
         /// ING_PRIO.
+        class: Priority,
+    },
+    /// A PFC watchdog throws the queue's packets away, or those of its class that come in by its port.
+    #[error("a PFC storm at port {port}, priority {class}")]
+    Storm {
+        /// The port.
+        port: PortId,
+        /// The class.
         class: Priority,
     },
     /// The switch has no such port, or it is down.
@@ -147,6 +157,9 @@ struct Port {
     /// Masks of classes.
     waiting: u8,
     paused: u8,
+    /// Masks of classes that do not obey PFC, and of those whose packets are thrown away.
+    deaf: u8,
+    dropping: u8,
     /// Mask of classes with a timer under way.
     renewal_armed: u8,
     free_at: Nanos,
@@ -321,6 +334,16 @@ impl Buffer {
             return Err(Refusal::Port(offer.in_port));
         }
         self.counters.offered += 1;
+        for (port, class) in [(offer.out_port, class), (offer.in_port, in_class)] {
+            if self
+                .port(port)
+                .is_some_and(|p| p.dropping & bit(class) != 0)
+            {
+                self.counters.refused_storm += 1;
+                let class = Priority::new(class);
+                return Err(Refusal::Storm { port, class });
+            }
+        }
         let held = u32::try_from(offer.bytes.len()).unwrap_or(u32::MAX);
         let padding = offer.padding.min(u32::MAX - held);
         let length = u64::from(held + padding);
@@ -328,7 +351,7 @@ impl Buffer {
             match refusal {
                 Refusal::Lossy(_) => self.counters.refused_lossy += 1,
                 Refusal::Lossless { .. } => self.counters.refused_lossless += 1,
-                Refusal::Port(_) => {}
+                Refusal::Storm { .. } | Refusal::Port(_) => {}
             }
             return Err(refusal);
         }
@@ -570,22 +593,29 @@ impl Buffer {
         }
     }
 
+    /// Throws a queue away; tells how many packets.
+    fn flush_class(&mut self, now: Nanos, id: PortId, class: u8) -> u64 {
+        let at = usize::from(class & 7);
+        let mut flushed = 0;
+        while let Some(port) = place(&mut self.ports, id)
+            && port.classes[at].queue.packets > 0
+        {
+            let (_, slot) = self.store.pop(&mut port.classes[at].queue);
+            let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
+            port.classes[at].counters.flushed += 1;
+            self.counters.flushed += 1;
+            flushed += 1;
+            self.release(now, in_port, in_class, length.into());
+        }
+        if let Some(port) = self.port_mut(id) {
+            port.waiting &= !bit(class);
+        }
+        flushed
+    }
+
     fn flush(&mut self, now: Nanos, id: PortId) {
-        let at = usize::from(id.get());
-        for class in 0..CLASSES {
-            loop {
-                let Some(port) = self.ports.get_mut(at).and_then(|p| p.as_mut()) else {
-                    return;
-                };
-                if port.classes[class].queue.packets == 0 {
-                    break;
-                }
-                let (_, slot) = self.store.pop(&mut port.classes[class].queue);
-                let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
-                port.classes[class].counters.flushed += 1;
-                self.counters.flushed += 1;
-                self.release(now, in_port, in_class, length.into());
-            }
+        for class in 0..CLASSES as u8 {
+            self.flush_class(now, id, class);
         }
         let Some(port) = self.port_mut(id) else {
             return;
@@ -617,6 +647,8 @@ impl Port {
             says: false,
             waiting: 0,
             paused: 0,
+            deaf: 0,
+            dropping: 0,
             renewal_armed: 0,
             free_at: Nanos::default(),
             fraction: 0,

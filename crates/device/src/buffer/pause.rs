@@ -121,6 +121,9 @@ impl Buffer {
                 continue;
             }
             port.classes[at].counters.pauses_received += 1;
+            if port.deaf & bit(class) != 0 {
+                continue;
+            }
             let length = time.duration(port.config.rate).get();
             let until = Nanos::new(now.get().saturating_add(length));
             port.classes[at].paused_until = until;

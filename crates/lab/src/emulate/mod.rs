@@ -467,6 +467,7 @@ impl Play<'_> {
             stuck_queues: self.watch.stuck(&self.lab)?,
             lossless_drops: losses.lossless,
             losses,
+            watchdog: None,
             gbps: flows.iter().map(|flow| flow.gbps).sum(),
             flows,
             switches,

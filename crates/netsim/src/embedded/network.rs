@@ -9,6 +9,7 @@ use p4exec::{BuildError, Interpreter};
 use p4front::source::{FileId, SourceError, SourceMap};
 use p4front::{Files, Options};
 use p4gen::build::{BuildDirectory, ManifestError};
+use p4gen::capabilities::Capabilities;
 use p4gen::entries::{EntriesError, SwitchEntries, write_request};
 use p4gen::family::{EntrySource, ProgramFeatures};
 use p4gen::layout::{Layout, edge_dscp};
@@ -34,6 +35,10 @@ pub struct Network {
     /// The plan's topology with the links that have failed since.
     topology: Topology,
     program: Arc<ValidProgram>,
+    /// What the program depends on,
+    features: ProgramFeatures,
+    /// and what it was made for.
+    target: &'static Capabilities,
     source: Source,
     devices: BTreeMap<SwitchId, Device<Interpreter>>,
 }
@@ -133,9 +138,11 @@ impl Network {
         let text = directory.read_text(&files.p4info)?;
         let info = p4runtime::from_text(&text).map_err(|e| NetworkError::P4Info(e.to_string()))?;
         let index = Box::new(P4InfoIndex::new(info)?);
+        let target = directory.target()?;
         Ok(Self::start(
             plan,
             program,
+            target,
             Source::Files {
                 directory: Box::new(directory),
                 index,
@@ -148,12 +155,20 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] if there is no forwarding for the plan's routes.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
-        let features = ProgramFeatures::of(&plan);
-        let generated = program::generate(features, &V1MODEL.capabilities)?;
-        Self::with_program(plan, generated)
+        Self::on(plan, &V1MODEL.capabilities)
     }
 
-    /// The same, with the text of the program that `build` would write, or what somebody made of it.
+    /// The network of a plan on a target whose programs are for v1model, without files.
+    ///
+    /// # Errors
+    /// As [`Network::of`].
+    pub fn on(plan: CheckedPlan, target: &'static Capabilities) -> Result<Self, NetworkError> {
+        let features = ProgramFeatures::on(&plan, target);
+        let generated = program::generate(features, target)?;
+        Self::with(plan, target, generated)
+    }
+
+    /// The network of a plan, with the text of the program that `build` would write, or what somebody made of it.
     ///
     /// # Errors
     /// As [`Network::of`]; [`NetworkError::Program`] if it does not compile.
@@ -161,7 +176,15 @@ impl Network {
         plan: CheckedPlan,
         generated: program::Program,
     ) -> Result<Self, NetworkError> {
-        let features = ProgramFeatures::of(&plan);
+        Self::with(plan, &V1MODEL.capabilities, generated)
+    }
+
+    fn with(
+        plan: CheckedPlan,
+        target: &'static Capabilities,
+        generated: program::Program,
+    ) -> Result<Self, NetworkError> {
+        let features = ProgramFeatures::on(&plan, target);
         let program = compile_generated(&generated)?;
         let layout = Box::new(generated.layout);
         let forwarding = features
@@ -171,12 +194,20 @@ impl Network {
         Ok(Self::start(
             plan,
             program,
+            target,
             Source::Plan { layout, forwarding },
         ))
     }
 
-    fn start(plan: CheckedPlan, program: Arc<ValidProgram>, source: Source) -> Self {
+    fn start(
+        plan: CheckedPlan,
+        program: Arc<ValidProgram>,
+        target: &'static Capabilities,
+        source: Source,
+    ) -> Self {
         Self {
+            features: ProgramFeatures::on(&plan, target),
+            target,
             topology: plan.topology().clone(),
             plan: Arc::new(plan),
             program,
@@ -192,10 +223,9 @@ impl Network {
     /// [`NetworkError::Routes`].
     pub fn after_failures(self, failed: &[LinkId], reroute: Reroute) -> Result<Self, NetworkError> {
         let topology = self.topology.with_failed_links(failed);
-        let features = ProgramFeatures::of(&self.plan);
-        let source = if features.routes() {
+        let source = if self.features.routes() {
             Source::Plan {
-                layout: Box::new(features.layout(V1MODEL.capabilities.architecture)),
+                layout: Box::new(self.features.layout(self.target.architecture)),
                 forwarding: Some(Box::new(forwarding(&self.plan, &topology, reroute)?)),
             }
         } else {
@@ -213,6 +243,12 @@ impl Network {
     #[must_use]
     pub const fn program(&self) -> &Arc<ValidProgram> {
         &self.program
+    }
+
+    /// What the program depends on, and what it was made for.
+    #[must_use]
+    pub const fn made_for(&self) -> (ProgramFeatures, &'static Capabilities) {
+        (self.features, self.target)
     }
 
     /// The plan that the network runs.
@@ -276,9 +312,9 @@ impl Network {
                 Ok(write_request::read_text(name, &text, index)?)
             }
             Source::Plan { layout, forwarding } => {
-                let target = &V1MODEL.capabilities;
-                let source = EntrySource::new(&self.plan, target, layout, forwarding.as_deref());
-                Ok(ProgramFeatures::of(&self.plan).entries(&source, switch)?)
+                let forwarding = forwarding.as_deref();
+                let source = EntrySource::new(&self.plan, self.target, layout, forwarding);
+                Ok(self.features.entries(&source, switch)?)
             }
         }
     }

@@ -31,6 +31,7 @@ mod session;
 mod settings;
 mod setup;
 mod start;
+mod watchdog;
 mod world;
 
 use std::sync::Arc;
@@ -60,6 +61,7 @@ pub use scenario::{
 };
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
+pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
 pub use world::Losses;
 
 /// Why a simulation does not run.

@@ -8,6 +8,7 @@ use topology::{SwitchId, Topology};
 
 use super::flow::Flow;
 use super::scenario::{EventSpec, RerouteSpec, Scenario};
+use super::watchdog::WatchdogReport;
 use super::world::{Losses, World};
 
 /// What `simulate --json` prints.
@@ -29,6 +30,9 @@ pub struct SimulationReport {
     pub lossless_drops: u64,
     /// Everything that was lost, by cause.
     pub losses: Losses,
+    /// What the PFC watchdog did, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<WatchdogReport>,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowReport>,
     /// Sum of all flows' throughput in gigabits per second.
@@ -274,6 +278,7 @@ impl SimulationReport {
             stuck_queues: world.stuck(),
             lossless_drops: world.losses().lossless,
             losses: world.losses(),
+            watchdog: world.watchdog(),
             gbps: flows.iter().map(|f| f.gbps).sum(),
             flows,
             switches: switches(topology, world),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use p4gen::capabilities::Capabilities;
 use p4gen::entries::{
     ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
 };
-use p4gen::family::{EntrySource, ProgramFeatures};
+use p4gen::family::{self, EntrySource, ProgramFeatures};
 use p4gen::layout::{CHANNEL_KEY, Layout, MatchKind, VERSION_KEY, action, table};
-use p4gen::targets::V1MODEL;
 use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
 use quantities::{PortId, Priority};
@@ -20,6 +20,7 @@ use topology::{HostId, LinkId, NodeId, SwitchId};
 
 use super::error::ScenarioError;
 use super::scenario::RouteSpec;
+use crate::embedded::Network;
 
 /// Addresses of flows with routes of their own (RFC 2544: for benchmarks).
 const OWN_ROUTES: u32 = u32::from_be_bytes([198, 18, 0, 1]);
@@ -37,6 +38,7 @@ struct ByHand {
 pub(super) struct Routing {
     plan: Arc<CheckedPlan>,
     features: ProgramFeatures,
+    target: &'static Capabilities,
     layout: Layout,
     tags: bool,
     /// The version of the tag rules, where entries have one.
@@ -54,12 +56,13 @@ pub(super) struct Routing {
 
 impl Routing {
     /// The entries as the build directory has them.
-    pub(super) fn new(plan: Arc<CheckedPlan>, routed: Vec<SwitchEntries>, tags: bool) -> Self {
-        let features = ProgramFeatures::of(&plan);
+    pub(super) fn new(network: &Network, routed: Vec<SwitchEntries>, tags: bool) -> Self {
+        let (features, target) = network.made_for();
         Self {
-            layout: features.layout(V1MODEL.capabilities.architecture),
+            layout: features.layout(target.architecture),
             features,
-            plan,
+            target,
+            plan: Arc::clone(network.shared_plan()),
             tags,
             version: version(&routed),
             routed,
@@ -88,8 +91,7 @@ impl Routing {
         let failed: Vec<LinkId> = failed.iter().copied().collect();
         let topology = self.plan.topology().with_failed_links(&failed);
         let forwarding = Forwarding::new(&topology, &self.plan.tables().forwarding, reroute)?;
-        let target = &V1MODEL.capabilities;
-        let source = EntrySource::new(&self.plan, target, &self.layout, Some(&forwarding));
+        let source = EntrySource::new(&self.plan, self.target, &self.layout, Some(&forwarding));
         for switch in topology.switch_ids() {
             self.routed[switch.index()] = self.features.entries(&source, switch)?;
         }
@@ -246,6 +248,9 @@ impl Routing {
         entries
             .tables
             .retain(|e| e.table != table::CLASSIFY && e.table != table::REWRITE);
+        if self.target.maps.is_some() {
+            return self.plain_maps(entries, switch);
+        }
         let tagging = self.plan.tagging();
         let initial: BTreeSet<_> = tagging.classes.iter().map(|class| class.initial).collect();
         let ports: Vec<PortId> = self
@@ -310,6 +315,29 @@ impl Routing {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Replaces the maps by those of a switch that knows no tags: every class has one traffic class, priority group and queue,
+    /// and keeps its DSCP.
+    fn plain_maps(
+        &self,
+        entries: &mut SwitchEntries,
+        switch: SwitchId,
+    ) -> Result<(), RerouteError> {
+        let maps = [
+            table::DSCP_TO_TC,
+            table::ACL_TC,
+            table::TC_TO_PRIORITY_GROUP,
+            table::TC_TO_QUEUE,
+            table::TC_TO_DSCP,
+        ];
+        let is_map = |entry: &TableEntry| maps.iter().any(|map| entry.table == *map);
+        entries.tables.retain(|entry| !is_map(entry));
+        let config = sonic::without_tags(self.plan, switch);
+        let source = EntrySource::new(&self.plan, self.target, &self.layout, None);
+        let made = family::tagger::of_maps(&source, switch, &config)?;
+        entries.tables.extend(made.tables);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use topology::routes::forwarding::Reroute;
 use super::error::ScenarioError;
 use super::network::NetworkSpec;
 use super::quantity::{Size, Speed, Time};
+use super::watchdog::WatchdogSpec;
 
 /// A scenario as its file has it: names, not yet looked up.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -40,6 +41,8 @@ pub struct Scenario {
     /// The switches.
     #[serde(default)]
     pub switches: SwitchSpec,
+    /// SONiC's PFC watchdog; none if absent.
+    pub watchdog: Option<WatchdogSpec>,
     /// Who sends what.
     pub flows: Vec<FlowSpec>,
     /// What happens when.
@@ -307,6 +310,9 @@ impl Scenario {
         }
         if self.flows.is_empty() {
             return Err(wrong("flows", "there are none; nothing would happen"));
+        }
+        if let Some(problem) = self.watchdog.as_ref().and_then(WatchdogSpec::wrong) {
+            return Err(wrong("watchdog", problem));
         }
         for (number, flow) in self.flows.iter().enumerate() {
             flow.check()

@@ -65,7 +65,7 @@ pub(super) fn resolve(
     let topology = plan.topology();
     let entries = topology.switch_ids().map(|s| network.entries(s));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
-    let mut routing = Routing::new(Arc::clone(network.shared_plan()), entries, scenario.tags);
+    let mut routing = Routing::new(network, entries, scenario.tags);
     let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
     let flows = flows(network, scenario, &mut routing)?;
     let script_actions = script_actions(topology, scenario, &mut routing)?;

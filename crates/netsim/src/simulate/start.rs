@@ -9,6 +9,7 @@ use super::hosts::Hosts;
 use super::live::Live;
 use super::scenario::Scenario;
 use super::setup::cables;
+use super::watchdog::Watchdog;
 use super::world::{Parts, PeerPort, World};
 use crate::embedded::Network;
 
@@ -43,6 +44,7 @@ pub(super) fn world(
         uplinks,
         sample: scenario.sample.map_or(end / SAMPLES, |t| t.0.get()).max(1),
         observe,
+        watchdog: scenario.watchdog.as_ref().map(Watchdog::new),
         scan_every: (end / 200).clamp(10_000, 1_000_000),
         // Every packet is two events at each of about five nodes.
         events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,

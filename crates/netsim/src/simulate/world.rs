@@ -12,6 +12,7 @@ use topology::{Link, NodeId};
 
 use super::calendar::Calendar;
 use super::hosts::{FrameEffect, Hosts, NicAction};
+use super::watchdog::{Watchdog, WatchdogReport};
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(super) enum EventKind {
     Scan,
     /// A host renews its pause.
     Pause,
+    /// The PFC watchdog looks.
+    Watch,
 }
 
 /// An event: its kind, a port, a switch, host, flow or number, a frame with the bytes of it that are carried about and the
@@ -132,6 +135,7 @@ pub(super) struct World {
     pub(super) deadlocks: Vec<Deadlock>,
     pub(super) graph: Vec<WaitEdge>,
     losses: Losses,
+    watchdog: Option<Watchdog>,
     pub(super) events: u64,
     pub(super) hops: u64,
 }
@@ -158,6 +162,7 @@ pub(super) struct Parts {
     pub(super) observe: bool,
     pub(super) scan_every: u64,
     pub(super) events_per_microsecond: u64,
+    pub(super) watchdog: Option<Watchdog>,
 }
 
 impl World {
@@ -192,6 +197,7 @@ impl World {
             deadlocks: Vec::new(),
             graph: Vec::new(),
             losses: Losses::default(),
+            watchdog: parts.watchdog,
             events: 0,
             hops: 0,
         };
@@ -204,6 +210,9 @@ impl World {
             world.add(world.sample, EventKind::Sample, 0);
         }
         world.add(world.scan_every, EventKind::Scan, 0);
+        if let Some(watchdog) = &world.watchdog {
+            world.add(watchdog.next(0), EventKind::Watch, 0);
+        }
         for host in 0..hosts {
             world.kick(host);
         }
@@ -252,6 +261,7 @@ impl World {
                 EventKind::Script => return Stop::Script(event.node),
                 EventKind::Sample => self.take_sample(),
                 EventKind::Scan => self.scan(),
+                EventKind::Watch => self.watch(),
                 EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
             }
         }
@@ -289,6 +299,8 @@ impl World {
                 DeviceDrop::Buffer(Refusal::Lossless { .. }) => self.losses.lossless += 1,
                 DeviceDrop::Buffer(Refusal::Lossy(_)) => self.losses.lossy += 1,
                 DeviceDrop::Program(_) => self.losses.program += 1,
+                // The watchdog counts them itself.
+                DeviceDrop::Buffer(Refusal::Storm { .. }) => {}
                 DeviceDrop::PortDown(_) | DeviceDrop::NoSuchPort(_) | DeviceDrop::Buffer(_) => {
                     self.losses.link_down += 1;
                 }
@@ -477,6 +489,27 @@ impl World {
         self.look();
         self.progress.reach(self.now);
         self.add(self.now + self.scan_every, EventKind::Scan, 0);
+    }
+
+    /// The PFC watchdog looks at all switches.
+    fn watch(&mut self) {
+        let Some(mut watchdog) = self.watchdog.take() else {
+            return;
+        };
+        for switch in 0..self.switches.len() {
+            let buffer = self.switches[switch].buffer_mut();
+            if buffer.is_some_and(|buffer| watchdog.look(self.now, switch, buffer)) {
+                self.settle(switch);
+            }
+        }
+        self.add(watchdog.next(self.now), EventKind::Watch, 0);
+        self.watchdog = Some(watchdog);
+    }
+
+    /// What the PFC watchdog did, if there is one.
+    pub(super) fn watchdog(&self) -> Option<WatchdogReport> {
+        let watchdog = self.watchdog.as_ref()?;
+        Some(watchdog.report(&self.switches))
     }
 
     /// Looks for deadlocks that have become certain.

@@ -6,6 +6,7 @@ mod failover;
 mod lossless;
 mod settings;
 mod shares;
+mod sonic;
 
 use netsim::embedded::Network;
 use netsim::simulate::{

@@ -75,6 +75,19 @@ pub enum BuildError {
         /// What can be done.
         mend: &'static str,
     },
+    /// The plan has what no maps say.
+    #[error("target {target} has no maps for {what}; {mend}")]
+    Unmapped {
+        /// The target.
+        target: &'static str,
+        /// What it has none for.
+        what: &'static str,
+        /// What can be done.
+        mend: &'static str,
+    },
+    /// A configuration fitted, and does not any more.
+    #[error("maps: {0}; this is a bug of Switchwright")]
+    Maps(String),
     /// The device ports name switches that the plan does not have.
     #[error("the device ports name a switch that the plan does not have: `{0}`")]
     NoSuchSwitch(String),
@@ -115,7 +128,9 @@ impl BuildError {
     #[must_use]
     pub const fn fault(&self) -> BuildFault {
         match self {
-            Self::Refused(_) | Self::LosslessFailover { .. } => BuildFault::Target,
+            Self::Refused(_) | Self::LosslessFailover { .. } | Self::Unmapped { .. } => {
+                BuildFault::Target
+            }
             Self::Directory(_) | Self::Routes(_) | Self::Header(_) | Self::NoSuchSwitch(_) => {
                 BuildFault::Input
             }
@@ -145,6 +160,8 @@ pub struct BuildOptions {
     pub version: u8,
     /// For Tofino: which device port stands behind a port of the plan.
     pub device_ports: DevicePorts,
+    /// Under SONiC: what becomes of the PFC watchdog.
+    pub watchdog: sonic::Watchdog,
 }
 
 impl Default for BuildOptions {
@@ -152,6 +169,7 @@ impl Default for BuildOptions {
         Self {
             version: DEFAULT_VERSION,
             device_ports: DevicePorts::default(),
+            watchdog: sonic::Watchdog::default(),
         }
     }
 }
@@ -161,6 +179,8 @@ impl From<TargetError> for BuildError {
         match error {
             TargetError::Entries(error) => error.into(),
             TargetError::Json(error) => Self::Json(error),
+            // Refused before, or it is our bug.
+            TargetError::Sonic(error) => Self::Maps(error.to_string()),
         }
     }
 }
@@ -251,6 +271,22 @@ fn lossless_failover(plan: &CheckedPlan, target: &Capabilities) -> Result<(), Bu
     })
 }
 
+/// Refuses plans whose rules the maps of a platform cannot say.
+fn mapped(
+    plan: &CheckedPlan,
+    target: &Capabilities,
+    platform: &'static sonic::Platform,
+) -> Result<(), BuildError> {
+    match targets::sonic::unmapped(plan) {
+        Some((what, mend)) => Err(BuildError::Unmapped {
+            target: target.target,
+            what,
+            mend,
+        }),
+        None => refuse(targets::sonic::refusals(target.target, platform, plan)),
+    }
+}
+
 impl<'a> Made<'a> {
     /// The program and the entries of a plan, unless the target cannot hold them.
     ///
@@ -263,8 +299,11 @@ impl<'a> Made<'a> {
         progress: Progress<'a>,
     ) -> Result<Self, BuildError> {
         let capabilities = target.capabilities();
+        if let Some(platform) = capabilities.maps {
+            mapped(plan, capabilities, platform)?;
+        }
         lossless_failover(plan, capabilities)?;
-        let features = ProgramFeatures::of(plan);
+        let features = ProgramFeatures::on(plan, capabilities);
         refuse(capabilities.refusals(plan, &features.demands(plan)))?;
         known_switches(plan, options)?;
         let mut made = Self {
@@ -343,6 +382,7 @@ impl<'a> Made<'a> {
             program: &self.program,
             index: &index,
             files: &files,
+            watchdog: self.options.watchdog,
         };
         let switches = self.each_switch(|switch| self.write_switch(&build, switch, staging))?;
         for file in self.target.extra_files(&build, &switches)? {

@@ -377,6 +377,7 @@ fn a_pipeline_refuses_what_its_stages_and_tcam_cannot_hold() {
         lossy: plan::TagCode::new(0),
         form: RuleForm::PortSets,
         port_bits: 33,
+        maps: false,
     };
     for (target, stages, blocks) in [(&TNA, 12, 288), (&TNA2, 20, 480)] {
         let capabilities = target.capabilities();

@@ -54,6 +54,8 @@ pub struct Capabilities {
     pub match_kinds: &'static [&'static str],
     /// The hardware's pipeline; a program in software has none.
     pub pipeline: Option<Pipeline>,
+    /// What it has for maps between DSCP, traffic class, priority group and queue, where those say what becomes of tags.
+    pub maps: Option<&'static sonic::Platform>,
     /// The strongest promise about a batch of writes.
     pub atomicity: Atomicity,
     /// Whether registers are read and written over its API.

@@ -87,6 +87,9 @@ pub enum EntriesError {
 /// How an entry does not fit its table, action or profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
+    /// No maps say what the plan's rules say.
+    #[error("maps: {0}")]
+    Maps(String),
     /// An exact key is left out; only it has no "don't care".
     #[error("the exact key {0} is missing")]
     ExactKeyMissing(String),

@@ -157,6 +157,17 @@ macro_rules! families {
             }
         }
 
+        impl ProgramFeatures {
+            /// The features of a plan on a target: under SONiC its rules are maps.
+            #[must_use]
+            pub fn on(plan: &CheckedPlan, target: &Capabilities) -> Self {
+                match target.maps {
+                    Some(_) => TaggerFeatures::with_maps(plan).into(),
+                    None => Self::of(plan),
+                }
+            }
+        }
+
         impl std::ops::Deref for ProgramFeatures {
             type Target = dyn Family + Sync;
 

@@ -4,7 +4,7 @@
 //! builds. New names go to the end of their list. `layout.p4` is rendered from these lists.
 
 /// Tables, by the last part of their names: the first has id 0x02000001.
-pub(crate) const TABLES: [&str; 23] = [
+pub(crate) const TABLES: [&str; 28] = [
     "host_port",
     "edge_class",
     "ipv4_route",
@@ -28,10 +28,15 @@ pub(crate) const TABLES: [&str; 23] = [
     "port_down",
     "port_alive",
     "way",
+    "dscp_to_tc",
+    "acl_tc",
+    "tc_to_pg",
+    "tc_to_queue",
+    "tc_to_dscp",
 ];
 
 /// Actions, by the last part of their names: the first has id 0x01000001.
-pub(crate) const ACTIONS: [&str; 36] = [
+pub(crate) const ACTIONS: [&str; 40] = [
     "face_host",
     "set_initial_code",
     "next_hop",
@@ -68,6 +73,10 @@ pub(crate) const ACTIONS: [&str; 36] = [
     "take_down",
     "alive",
     "take_way",
+    "set_tc",
+    "set_pg",
+    "set_queue",
+    "set_dscp",
 ];
 
 /// Counters, by the last part of their names: the first has id 0x12000001.

@@ -25,6 +25,17 @@ pub mod table {
     /// Out port -> its bit. Only in programs with port sets for Tofino.
     pub const OUT_PORT_BIT: &str = "ingress.out_port_bit";
 
+    /// Maps: in port, DSCP -> traffic class.
+    pub const DSCP_TO_TC: &str = "ingress.dscp_to_tc";
+    /// Maps: in port, DSCP, out port -> traffic class, where ACL rules set it.
+    pub const ACL_TC: &str = "ingress.acl_tc";
+    /// Maps: in port, traffic class -> priority group.
+    pub const TC_TO_PRIORITY_GROUP: &str = "ingress.tc_to_pg";
+    /// Maps: out port, traffic class -> queue.
+    pub const TC_TO_QUEUE: &str = "ingress.tc_to_queue";
+    /// Maps: out port, traffic class -> DSCP.
+    pub const TC_TO_DSCP: &str = "egress.tc_to_dscp";
+
     /// `failover`: without key; its default action carries the port status where the switch does not.
     pub const PORT_STATUS: &str = "ingress.port_status";
     /// `failover`: in port -> from a host, with the version that it stamps, or from a switch.
@@ -85,6 +96,14 @@ pub mod action {
     pub const SET_IN_PORT: &str = "ingress.set_in_port";
     /// `bits`: the out port, one-hot.
     pub const SET_OUT_PORT: &str = "ingress.set_out_port";
+    /// `tc`: the traffic class.
+    pub const SET_TC: &str = "ingress.set_tc";
+    /// `ing_prio`: the priority group.
+    pub const SET_PRIORITY_GROUP: &str = "ingress.set_pg";
+    /// `eg_prio`: the queue.
+    pub const SET_QUEUE: &str = "ingress.set_queue";
+    /// `dscp`: the DSCP to leave with.
+    pub const SET_DSCP: &str = "egress.set_dscp";
     /// Default of the tables that may miss.
     pub const NO_ACTION: &str = "NoAction";
 

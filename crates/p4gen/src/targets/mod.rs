@@ -1,5 +1,6 @@
 //! Targets: what switches can do, and what a build directory holds for them, one folder for each kind.
 
+pub mod sonic;
 pub mod tofino;
 pub mod v1model;
 
@@ -7,7 +8,9 @@ use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::P4Info;
 use plan::CheckedPlan;
 use serde::{Deserialize, Serialize};
+use topology::SwitchId;
 
+pub use self::sonic::{SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL};
 pub use tofino::{TNA, TNA2};
 pub use v1model::{EMBEDDED, V1MODEL};
 
@@ -18,7 +21,16 @@ use crate::program::Program;
 use crate::program::p4info::P4InfoError;
 
 /// Every target, as `targets` prints them. A new one is a line here.
-pub static ALL: [&dyn Target; 4] = [&V1MODEL, &EMBEDDED, &TNA, &TNA2];
+pub static ALL: [&dyn Target; 8] = [
+    &V1MODEL,
+    &EMBEDDED,
+    &TNA,
+    &TNA2,
+    &SONIC_8TC,
+    &SONIC_16TC,
+    &SONIC_8TC_ACL,
+    &SONIC_16TC_ACL,
+];
 
 /// Something that plans are built for.
 pub trait Target: Sync {
@@ -73,6 +85,8 @@ pub struct Build<'a> {
     pub index: &'a P4InfoIndex,
     /// Where it is.
     pub files: &'a ProgramFiles,
+    /// Under SONiC: what becomes of the PFC watchdog.
+    pub watchdog: ::sonic::Watchdog,
 }
 
 /// A switch whose entries are made.
@@ -106,6 +120,9 @@ pub enum TargetError {
     /// Entries do not fit the program.
     #[error(transparent)]
     Entries(#[from] EntriesError),
+    /// A switch has too little for its configuration.
+    #[error(transparent)]
+    Sonic(#[from] ::sonic::Shortage),
     /// A file cannot be put into JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
@@ -159,6 +176,23 @@ impl SwitchFiles {
     #[must_use]
     pub fn runtime_json(&self) -> String {
         format!("{}/runtime.json", self.directory)
+    }
+
+    /// The switch: device ids count them from 0, in topology order.
+    pub(crate) fn id(&self) -> SwitchId {
+        SwitchId::new(u32::try_from(self.device_id).unwrap_or(u32::MAX))
+    }
+
+    /// Path of the configuration for SONiC.
+    #[must_use]
+    pub fn config_db_json(&self) -> String {
+        format!("{}/config_db.json", self.directory)
+    }
+
+    /// Path of the JSON patch for SONiC.
+    #[must_use]
+    pub fn patch_json(&self) -> String {
+        format!("{}/patch.json", self.directory)
     }
 
     /// Path of the entries for BF Runtime.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
+use p4gen::capabilities::Architecture;
 use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
 use p4gen::layout::{self, Layout, MatchKind};
 use p4gen::program::{Program, generate, p4info};
@@ -53,6 +54,7 @@ fn lossless_failover_programs() -> [FailoverFeatures; 3] {
         lossy: TagCode::new(0),
         form,
         port_bits,
+        maps: false,
     };
     let all = failover_programs();
     [
@@ -91,15 +93,30 @@ fn tagger_programs() -> Vec<TaggerFeatures> {
                 }),
                 form,
                 port_bits,
+                maps: false,
             }));
         }
     }
     features
 }
 
+/// The program whose tables are SONiC's maps: software alone has it.
+fn map_program(target: &'static dyn Target) -> Option<TaggerFeatures> {
+    let software = target.capabilities().architecture == Architecture::V1model;
+    software.then_some(TaggerFeatures {
+        carrier: CarrierKind::Dscp,
+        class_shift: None,
+        lossy: TagCode::new(0),
+        form: RuleForm::Exact,
+        port_bits: 9,
+        maps: true,
+    })
+}
+
 /// The programs of both families for a target, by name.
 fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Program)> {
-    let taggers = tagger_programs().into_iter().map(ProgramFeatures::from);
+    let taggers = tagger_programs().into_iter().chain(map_program(target));
+    let taggers = taggers.map(ProgramFeatures::from);
     let failover = failover_programs().into_iter().map(ProgramFeatures::from);
     let lossless = lossless_failover_programs()
         .into_iter()

@@ -27,6 +27,7 @@ fn programs() -> Vec<Program> {
                 lossy,
                 form,
                 port_bits,
+                maps: false,
             };
             let program = generate(features, &V1MODEL.capabilities);
             programs.push(program.expect("the templates render"));
@@ -138,6 +139,7 @@ fn tofino_programs() -> Vec<(Program, &'static Capabilities)> {
                 lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
                 form,
                 port_bits: if form == RuleForm::Exact { 9 } else { 32 },
+                maps: false,
             };
             let target = match (carrier, form) {
                 (CarrierKind::Dscp, RuleForm::PortSets) => &TNA2.capabilities,

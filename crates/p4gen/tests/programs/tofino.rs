@@ -55,6 +55,7 @@ impl Case {
             lossy: TagCode::new(u16::from(carrier == CarrierKind::VlanVid)),
             form,
             port_bits: if form == RuleForm::Exact { 9 } else { 32 },
+            maps: false,
         };
         Self::new(features, target)
     }

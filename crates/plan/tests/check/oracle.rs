@@ -256,6 +256,7 @@ fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topo
         group: None,
         subnet: None,
         buffer: None,
+        interfaces: BTreeMap::new(),
         up: true,
     });
     Topology::new("random".to_owned(), switches.collect(), hosts_made, links).unwrap()

@@ -5,10 +5,13 @@
 
 mod containerlab;
 mod csv;
+mod fabric;
 mod graphml;
 mod mininet;
 #[cfg(test)]
 mod tests;
+
+pub use fabric::{NamedText, configurations, import_fabric};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -42,6 +45,8 @@ pub enum ImportFormat {
     Containerlab,
     /// Links as comma-separated values.
     Csv,
+    /// A folder of configurations of switches under SONiC, of LLDP tables, or of both.
+    Fabric,
 }
 
 impl fmt::Display for ImportFormat {
@@ -53,6 +58,7 @@ impl fmt::Display for ImportFormat {
             Self::GraphMl => "GraphML",
             Self::Containerlab => "containerlab topology",
             Self::Csv => "CSV of links",
+            Self::Fabric => "SONiC configurations and LLDP tables",
         })
     }
 }
@@ -229,6 +235,8 @@ struct Draft {
     switches: Vec<String>,
     hosts: Vec<DraftHost>,
     links: Vec<DraftLink>,
+    /// What switches call their ports.
+    interfaces: BTreeMap<String, BTreeMap<u16, String>>,
     cables: Cables,
     largest_part: bool,
     notes: Vec<String>,
@@ -266,6 +274,7 @@ impl Draft {
             switches: Vec::new(),
             hosts: Vec::new(),
             links: Vec::new(),
+            interfaces: BTreeMap::new(),
             cables: options.cables,
             largest_part: options.largest_part,
             notes: Vec::new(),
@@ -344,8 +353,16 @@ impl Draft {
             *last = (*last).max(*port);
         }
         for switch in &self.switches {
-            let ports = last.get(switch.as_str()).copied().unwrap_or(0);
-            builder.switch(Switch::new(switch.clone(), ports));
+            let interfaces = self.interfaces.remove(switch).unwrap_or_default();
+            let named = interfaces.keys().next_back().copied().unwrap_or(0);
+            let ports = last.get(switch.as_str()).copied().unwrap_or(0).max(named);
+            let named = interfaces.into_iter();
+            builder.switch(Switch {
+                interfaces: named
+                    .map(|(port, name)| (PortId::new(port), name))
+                    .collect(),
+                ..Switch::new(switch.clone(), ports)
+            });
         }
         for host in &self.hosts {
             builder.host(HostDraft {

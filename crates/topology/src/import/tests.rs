@@ -267,3 +267,110 @@ fn csv_errors_name_line_and_column() {
         );
     }
 }
+
+/// A configuration of a switch with two ports and two neighbours.
+fn device(name: &str, neighbors: [(&str, &str); 2]) -> NamedText {
+    let row = |(at, (far, port)): (usize, (&str, &str))| {
+        format!(
+            r#""Ethernet{}": {{"name": "{far}", "port": "{port}"}}"#,
+            8 * at + 4
+        )
+    };
+    let rows: Vec<String> = neighbors.into_iter().enumerate().map(row).collect();
+    let text = format!(
+        r#"{{"DEVICE_METADATA": {{"localhost": {{"hostname": "{name}"}}}},
+             "PORT": {{"Ethernet12": {{"speed": "100000"}}, "Ethernet4": {{"speed": "25000"}}}},
+             "CABLE_LENGTH": {{"AZURE": {{"Ethernet4": "5m", "Ethernet12": "40m"}}}},
+             "DEVICE_NEIGHBOR": {{{}}}}}"#,
+        rows.join(", ")
+    );
+    NamedText {
+        name: format!("{name}/config_db.json"),
+        text,
+    }
+}
+
+fn fabric(files: &[NamedText]) -> Result<Imported, String> {
+    import_fabric(files, &ImportOptions::default()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_fabric_comes_from_its_switches_configurations() {
+    let files = [
+        device("left", [("server1", "eth0"), ("right", "Ethernet12")]),
+        device("right", [("server2", "eth0"), ("left", "Ethernet12")]),
+    ];
+    let imported = fabric(&files).unwrap();
+    assert_eq!(imported.format, ImportFormat::Fabric);
+    let topology = imported.topology;
+    assert_eq!((topology.switches().len(), topology.hosts().len()), (2, 2));
+    let left = SwitchId::new(0);
+    // Ethernet4 comes before Ethernet12, and both keep their names.
+    assert_eq!(topology.interface(left, PortId::new(1)), Some("Ethernet4"));
+    assert_eq!(topology.interface(left, PortId::new(2)), Some("Ethernet12"));
+    let between = topology.peer(left, PortId::new(2)).unwrap();
+    assert_eq!(between.end.node, NodeId::Switch(SwitchId::new(1)));
+    let link = topology.link(between.link);
+    assert_eq!((link.rate.get(), link.length.get()), (100_000_000_000, 40));
+    // Names survive the topology file.
+    let again = Topology::from_json(&topology.to_json()).unwrap();
+    assert_eq!(again, topology);
+}
+
+#[test]
+fn neighbours_come_from_lldp_too() {
+    let lldp = |name: &str, far: &str, port: &str| NamedText {
+        name: format!("{name}.json"),
+        text: format!(
+            r#"{{"lldp": {{"interface": [
+                 {{"Ethernet0": {{"chassis": {{"server-{name}": {{"id": {{"type": "mac", "value": "02:00:00:00:00:01"}}}}}},
+                                  "port": {{"id": {{"type": "mac", "value": "02:00:00:00:00:02"}}}}}}}},
+                 {{"Ethernet4": {{"chassis": {{"{far}": {{"id": {{"type": "mac", "value": "x"}}}}}},
+                                  "port": {{"id": {{"type": "local", "value": "etp2"}}, "descr": "{port}"}}}}}}]}}}}"#
+        ),
+    };
+    let files = [lldp("a", "b", "Ethernet4"), lldp("b", "a", "Ethernet4")];
+    let topology = fabric(&files).unwrap().topology;
+    assert_eq!((topology.switches().len(), topology.hosts().len()), (2, 2));
+    assert_eq!(topology.links().len(), 3);
+    let one = NamedText {
+        name: "one.json".to_owned(),
+        text: r#"{"lldp": {"interface": {"eth0": {"name": "eth0"}}}}"#.to_owned(),
+    };
+    let error = fabric(&[one]).unwrap_err();
+    assert!(
+        error.contains("one.json: lldp.interface, key `eth0`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_disagree_are_told_by_file_table_and_key() {
+    let elsewhere = [
+        device("left", [("server1", "eth0"), ("right", "Ethernet12")]),
+        device("right", [("left", "Ethernet4"), ("left", "Ethernet4")]),
+    ];
+    let no_port = [
+        device("left", [("server1", "eth0"), ("right", "Ethernet99")]),
+        device("right", [("server2", "eth0"), ("left", "Ethernet12")]),
+    ];
+    let mut unlike = [
+        device("left", [("server1", "eth0"), ("right", "Ethernet12")]),
+        device("right", [("server2", "eth0"), ("left", "Ethernet12")]),
+    ];
+    unlike[1].text = unlike[1].text.replace("100000", "40000");
+    let mut long = unlike.clone();
+    long[1].text = long[1].text.replace("40m", "40 feet");
+    for (files, said) in [
+        (&elsewhere, "correct one of them"),
+        (&no_port, "`right` has no port `Ethernet99`"),
+        (&unlike, "runs at 100000 Mb/s here and at 40000 Mb/s"),
+        (&long, "table CABLE_LENGTH, key `AZURE.Ethernet12`"),
+    ] {
+        let error = fabric(files).unwrap_err();
+        assert!(error.contains("/config_db.json: table "), "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+    let none = import_fabric(&[], &ImportOptions::default());
+    assert!(none.unwrap_err().to_string().contains("no config_db.json"));
+}

@@ -8,6 +8,7 @@
 //! | `ecmp_group` | forwarding | number -> group of next hops |
 //! | `classify` | tag rules | (tag, in port, out port) -> ING_PRIO, EG_PRIO |
 //! | `rewrite` | tag rules | (tag, in port, out port) -> new tag |
+//! | `dscp_to_tc`, `acl_tc`, `tc_to_pg`, `tc_to_queue`, `tc_to_dscp` | `config_db.json` | what stands for tag rules under SONiC |
 //! | `host_port_out` | ports that face hosts | port -> take the carrier off |
 //! | `in_port_bit`, `out_port_bit` | ports (Tofino, port sets) | port -> its one-hot bit |
 //!
@@ -24,8 +25,10 @@ use quantities::PortId;
 use topology::routes::forwarding::{ForwardAction, Forwarding, NextHop};
 use topology::{NodeId, SwitchId};
 
-use super::TaggerFeatures;
+use sonic::Platform;
+
 use super::tables::RewriteNames;
+use super::{TaggerFeatures, maps};
 use crate::entries::writer::{Writer, number};
 use crate::entries::{
     ActionCall, EntriesError, EntryAction, Group, Key, MatchValue, Member, Ports, Problem,
@@ -52,11 +55,28 @@ pub(super) fn generate(
         switch,
         ports: source.ports(switch).map_err(unfit)?,
         names: RewriteNames::of(source.target.architecture),
+        platform: source.target.maps,
         version: None,
         to: Writer::new(source.layout, &topology.switch(switch).name),
     };
     build.all(features, forwarding).map_err(unfit)?;
     Ok(build.to.entries)
+}
+
+/// The entries of the tables that are SONiC's maps, from a configuration of a switch.
+///
+/// # Errors
+/// [`EntriesError::Unfit`] if its ports are not those of the plan, or its queues more than the program knows.
+pub fn of_maps(
+    source: &EntrySource<'_>,
+    switch: SwitchId,
+    config: &sonic::ConfigDb,
+) -> Result<SwitchEntries, EntriesError> {
+    let topology = source.plan.topology();
+    let mut to = Writer::new(source.layout, &topology.switch(switch).name);
+    let filled = maps::fill(&mut to, topology, switch, config);
+    filled.map_err(|problem| source.unfit(switch, problem))?;
+    Ok(to.entries)
 }
 
 /// Adds the classes of what hosts send and the tag rules of one switch, which belong to the source's version, to its entries.
@@ -71,6 +91,7 @@ pub(in crate::family) fn add_tags<'a>(
         switch,
         ports: source.ports(switch)?,
         names: RewriteNames::of(source.target.architecture),
+        platform: None,
         version: Some(source.version),
         to,
     };
@@ -109,6 +130,8 @@ struct Build<'a> {
     switch: SwitchId,
     ports: Ports,
     names: RewriteNames,
+    /// What the switch has for maps, where they take the place of rules.
+    platform: Option<&'static Platform>,
     /// The version that rules belong to, if they have one.
     version: Option<u8>,
     to: Writer<'a>,
@@ -118,6 +141,9 @@ impl Build<'_> {
     fn all(&mut self, features: &TaggerFeatures, forwarding: &Forwarding) -> Result<(), Problem> {
         self.host_ports()?;
         self.routes(forwarding)?;
+        if features.maps {
+            return self.maps();
+        }
         self.tag_rules()?;
         if features.form == RuleForm::PortSets {
             self.port_bits(features.port_bits)?;
@@ -287,6 +313,21 @@ impl Build<'_> {
             Some(layer) => spread(layer.into(), HASH_BITS_PER_LAYER),
             None => spread(self.switch.index(), HASH_BITS_PER_LAYER + 1),
         }
+    }
+
+    /// The maps of the switch's configuration as SONiC would read it.
+    fn maps(&mut self) -> Result<(), Problem> {
+        let unmapped = |e: &dyn std::fmt::Display| Problem::Maps(e.to_string());
+        let platform = self
+            .platform
+            .ok_or(Problem::Maps("there are none".into()))?;
+        let config = sonic::configure(self.plan, self.switch, &sonic::Options::on(platform));
+        let config = config.map_err(|e| unmapped(&e))?;
+        let text = serde_json::Value::Object(sonic::write::tables(&config)).to_string();
+        let name = &self.plan.topology().switch(self.switch).name;
+        let read = sonic::read(name, &text).map_err(|e| unmapped(&e))?;
+        let topology = self.plan.topology();
+        maps::fill(&mut self.to, topology, self.switch, &read)
     }
 
     fn tag_rules(&mut self) -> Result<(), Problem> {

@@ -1,6 +1,7 @@
 //! The `tagger` family: lossless tags over routed Ethernet (Tagger17).
 
 pub(super) mod entries;
+mod maps;
 mod program;
 pub(in crate::family) mod steps;
 mod summary;
@@ -16,6 +17,7 @@ use crate::capabilities::{Architecture, Capabilities, Demand, Ingress, Pipeline,
 use crate::entries::{EntriesError, SwitchEntries};
 use crate::layout::{Layout, PORT_BITS, SHIM_BYTES, table};
 
+pub use entries::of_maps;
 pub use summary::{ClassReport, RulesReport, TagReport};
 
 /// What a `tagger` program depends on. Two plans with equal features have the same program.
@@ -31,6 +33,9 @@ pub struct TaggerFeatures {
     pub form: RuleForm,
     /// Width of the one-hot bitmap of ports: bit `p` stands for port `p`. Without meaning in exact form.
     pub port_bits: u16,
+    /// Whether, instead of rules, maps between DSCP, traffic class, priority group and queue say what becomes of tags, as
+    /// SONiC has them.
+    pub maps: bool,
 }
 
 impl TaggerFeatures {
@@ -48,6 +53,21 @@ impl TaggerFeatures {
                 RuleForm::Exact => PORT_BITS,
                 RuleForm::PortSets => plan.tables().port_bitmap_bits(),
             },
+            maps: false,
+        }
+    }
+
+    /// The features of a plan for switches whose maps say what its rules say.
+    #[must_use]
+    pub fn with_maps(plan: &CheckedPlan) -> Self {
+        Self {
+            // No table matches two ports at once, but what stands for ACL rules.
+            form: RuleForm::Exact,
+            port_bits: PORT_BITS,
+            // Maps know whole DSCPs.
+            class_shift: None,
+            maps: true,
+            ..Self::of(plan)
         }
     }
 
@@ -89,6 +109,7 @@ impl Family for TaggerFeatures {
     // Such as `tagger-dscp-sets33`, `tagger-shim-exact-class2`.
     fn program_name(&self) -> String {
         let ports = match self.form {
+            RuleForm::Exact if self.maps => "maps".to_owned(),
             RuleForm::Exact => "exact".to_owned(),
             RuleForm::PortSets => format!("sets{}", self.port_bits),
         };
@@ -140,6 +161,7 @@ impl Family for TaggerFeatures {
 
     fn mend(&self, table: &str) -> &'static str {
         match table {
+            table::ACL_TC => "plan for fewer lossless routes",
             table::CLASSIFY | table::REWRITE | table::INGRESS_REWRITE => {
                 "plan with port sets, which take far fewer rules than exact ports"
             }

@@ -160,6 +160,7 @@ mod tests {
             lossy: TagCode::new(0),
             form,
             port_bits,
+            maps: false,
         }
     }
 

@@ -9,6 +9,11 @@ use crate::layout::{
     action, exact, field, ids, table, ternary,
 };
 
+/// Bits of a DSCP.
+const DSCP_BITS: u16 = 6;
+/// Bits of a traffic class: SONiC's models have 16.
+const TC_BITS: u16 = 4;
+
 /// Names that differ with where new tags are looked up: Tofino does it in ingress, beside `classify`.
 pub(in crate::family) struct RewriteNames {
     pub(in crate::family) table: &'static str,
@@ -72,7 +77,11 @@ pub(super) fn layout(features: &TaggerFeatures, architecture: Architecture) -> L
     let sizes = Sizes::of(architecture);
     let rewrite = RewriteNames::of(architecture);
     let mut tables = routing_tables(&sizes);
-    tables.extend(tag_tables(features, &rewrite, sizes.tag_rules));
+    if features.maps {
+        tables.extend(map_tables(sizes.tag_rules));
+    } else {
+        tables.extend(tag_tables(features, &rewrite, sizes.tag_rules));
+    }
     let mut actions = actions(features, &rewrite);
     if features.has_edge() {
         tables.extend(edge_tables());
@@ -188,8 +197,52 @@ fn actions(features: &TaggerFeatures, rewrite: &RewriteNames) -> Vec<Action> {
         ),
         Action::new(action::DISCARD, []),
     ];
-    actions.extend(tag_actions(features, rewrite));
+    if features.maps {
+        actions.extend(map_actions());
+    } else {
+        actions.extend(tag_actions(features, rewrite));
+    }
     actions
+}
+
+/// The tables of maps between DSCP, traffic class, priority group and queue.
+fn map_tables(size: u32) -> [Table; 5] {
+    let port = |id, name| exact(id, name, PORT_BITS);
+    let (dscp, tc) = (exact(2, "dscp", DSCP_BITS), exact(2, "tc", TC_BITS));
+    let table = |name, key, action| Table::new(name, key, [action], size);
+    let both = vec![port(1, "in_port"), dscp.clone(), port(3, "out_port")];
+    [
+        table(
+            table::DSCP_TO_TC,
+            vec![port(1, "in_port"), dscp],
+            action::SET_TC,
+        ),
+        table(table::ACL_TC, both, action::SET_TC),
+        table(
+            table::TC_TO_PRIORITY_GROUP,
+            vec![port(1, "in_port"), tc.clone()],
+            action::SET_PRIORITY_GROUP,
+        ),
+        table(
+            table::TC_TO_QUEUE,
+            vec![port(1, "out_port"), tc.clone()],
+            action::SET_QUEUE,
+        ),
+        table(
+            table::TC_TO_DSCP,
+            vec![port(1, "out_port"), tc],
+            action::SET_DSCP,
+        ),
+    ]
+}
+
+fn map_actions() -> [Action; 4] {
+    [
+        Action::new(action::SET_TC, [("tc", TC_BITS)]),
+        Action::new(action::SET_PRIORITY_GROUP, [("ing_prio", PRIORITY_BITS)]),
+        Action::new(action::SET_QUEUE, [("eg_prio", PRIORITY_BITS)]),
+        Action::new(action::SET_DSCP, [("dscp", DSCP_BITS)]),
+    ]
 }
 
 /// The actions of the tag rules.
@@ -230,6 +283,7 @@ mod tests {
                 lossy: TagCode::new(0),
                 form,
                 port_bits: 33,
+                maps: false,
             })
         });
         features.flat_map(|f| Architecture::ALL.map(|architecture| layout(&f, architecture)))
@@ -271,6 +325,7 @@ mod tests {
             lossy: TagCode::new(0),
             form: RuleForm::Exact,
             port_bits: 9,
+            maps: false,
         };
         let need = TableSizes::from([(table::IPV4_ROUTE, 5000), (table::CLASSIFY, 1)]);
         let grown = layout(&features, Architecture::Tofino).holding(&need);

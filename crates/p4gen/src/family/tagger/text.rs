@@ -12,6 +12,8 @@ pub(in crate::family) struct TagText {
     pub(in crate::family) versioned: bool,
     /// Whether a packet may just have been given a tag that it keeps.
     pub(in crate::family) channels: bool,
+    /// Whether maps take the place of rules.
+    pub(in crate::family) maps: bool,
     /// Whether rules match sets of ports, as bitmaps.
     pub(in crate::family) sets: bool,
     pub(in crate::family) port_bits: u16,
@@ -41,6 +43,7 @@ impl TagText {
             optional: false,
             versioned: false,
             channels: false,
+            maps: false,
             sets: false,
             port_bits: 0,
             port_match: "",
@@ -64,6 +67,7 @@ impl TagText {
             optional: true,
             versioned: false,
             channels: false,
+            maps: features.maps,
             sets,
             port_bits: features.port_bits,
             port_match: if sets { "ternary" } else { "exact" },

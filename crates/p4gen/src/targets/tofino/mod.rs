@@ -59,6 +59,7 @@ const TOFINO: Capabilities = Capabilities {
     route_hops: 16,
     match_kinds: &["exact", "lpm", "ternary", "range"],
     pipeline: Some(PIPELINE),
+    maps: None,
     atomicity: Atomicity::RollbackOnError,
     registers: true,
     value_sets: true,

@@ -52,6 +52,7 @@ const BMV2: Capabilities = Capabilities {
     route_hops: MAX_HOPS as u8,
     match_kinds: &["exact", "lpm", "ternary", "range", "optional"],
     pipeline: None,
+    maps: None,
     atomicity: Atomicity::ContinueOnError,
     registers: false,
     value_sets: false,

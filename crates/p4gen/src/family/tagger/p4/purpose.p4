@@ -1,3 +1,9 @@
+{% if v.tag.maps -%}
+// This is the pipeline of a switch under SONiC, as far as lossless traffic goes: the DSCP gives a
+// traffic class, the traffic class the priority group at the in port, and queue and new DSCP at the
+// out port. The tables are filled from the switch's config_db.json.
+//
+{% endif -%}
 // The tag of a packet says which lossless class it may use and so breaks every cycle of buffers
 // that wait for each other. Routing knows nothing of it: the output port is chosen first.
 //

@@ -10,6 +10,7 @@ typedef bit<{{ v.tag.code_bits }}> code_t;
 typedef code_t tag_t;
 {%- endif %}
 const code_t LOSSY_CODE = {{ v.tag.lossy }};
+{%- if !v.tag.maps %}
 
 {% if v.tag.sets -%}
 // A port as `classify` and `rewrite` match it: bit p stands for port p.
@@ -17,4 +18,5 @@ typedef bit<{{ v.tag.port_bits }}> port_key_t;
 {%- else -%}
 // A port as `classify` and `rewrite` match it: its number.
 typedef port_id_t port_key_t;
+{%- endif %}
 {%- endif %}

@@ -1,5 +1,16 @@
 {% include "tagger/p4/title.p4" %}
-{% if v.edge -%}
+{% if v.tag.maps -%}
+//   ingress                                                                       egress
+//  +--------+  +-------+  +-----------+  +-----------------+  +---------------+  +---------------+
+//  | parser |->| admit |->| host_port |->| ipv4/ipv6_route |->| dscp_to_tc    |=>| tc_to_dscp    |
+//  |        |  |       |  | (edge:    |  | ecmp_group      |  | acl_tc        |  | (out port,    |
+//  |        |  |       |  |  ARP)     |  |                 |  | tc_to_pg      |  |  class)       |
+//  |        |  |       |  |           |  |                 |  | tc_to_queue   |  |               |
+//  +--------+  +-------+  +-----------+  +-----------------+  +---------------+  +---------------+
+//   the DSCP    bad                       out port             traffic class,     new DSCP
+//               frames                                         ING_PRIO, EG_PRIO
+//               dropped
+{%- else if v.edge -%}
 //   ingress                                                                       egress
 //  +--------+  +-------+  +-----------+  +-----------------+  +---------------+  +---------------+
 //  | parser |->| admit |->| host_port |->| ipv4/ipv6_route |->| edge_class    |=>| rewrite       |
@@ -64,10 +75,14 @@ struct metadata_t {
     priority_t   ing_prio;
     @switchwright("eg_prio")
     priority_t   eg_prio;
-
+{% if v.tag.maps %}
+    // The traffic class, by which maps say everything else. Zero is lossy.
+    bit<4>       tc;
+{%- else %}
     // The ports as `classify` and `rewrite` match them.
     port_key_t   in_port;
     port_key_t   out_port;
+{%- endif %}
 
     // Edge.
     bool         from_host;
@@ -231,9 +246,13 @@ control ingress(inout headers_t headers,
         meta.flow_hash = (flow_hash_t)(flow >> meta.hash_shift);
     }
 
+{% if v.tag.maps -%}
+{% include "tagger/p4/maps.p4" %}
+{%- else -%}
 {% include "tagger/p4/priorities.p4" %}
 
 {% include "tagger/p4/classify.p4" %}
+{%- endif %}
 
     apply {
         // Admit.
@@ -290,7 +309,12 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
 {%- include "tagger/p4/edge_apply.p4" %}
                     if (meta.has_carrier) {
-{%- if v.tag.sets %}
+{%- if v.tag.maps %}
+                        dscp_to_tc.apply();
+                        acl_tc.apply();
+                        tc_to_pg.apply();
+                        tc_to_queue.apply();
+{%- else if v.tag.sets %}
                         meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
                         meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
                         // A number beyond the bitmap, which only a CPU port has, leaves no bit, and a
@@ -302,7 +326,9 @@ control ingress(inout headers_t headers,
                         meta.in_port  = standard_metadata.ingress_port;
                         meta.out_port = standard_metadata.egress_spec;
 {%- endif %}
+{%- if !v.tag.maps %}
                         classify.apply();
+{%- endif %}
                     }
                     standard_metadata.priority = meta.eg_prio;
                     ingress_class.count((bit<32>)(standard_metadata.ingress_port ++ meta.ing_prio));
@@ -326,11 +352,19 @@ control egress(inout headers_t headers,
     @id(ID_COUNTER_EGRESS_CLASS)
     counter(CLASS_COUNTER_SIZE, CounterType.packets_and_bytes) egress_class;
 
+{% if v.tag.maps -%}
+{% include "tagger/p4/maps_in_egress.p4" %}
+{%- else -%}
 {% include "tagger/p4/rewrite_in_egress.p4" %}
+{%- endif %}
 {% include "tagger/p4/host_port_out.p4" %}
     apply {
         if (meta.has_carrier) {
+{%- if v.tag.maps %}
+            tc_to_dscp.apply();
+{%- else %}
             rewrite.apply();
+{%- endif %}
 {%- include "tagger/p4/write_tag.p4" %}
         }
         egress_class.count((bit<32>)(standard_metadata.egress_port ++ meta.eg_prio));

@@ -1,0 +1,187 @@
+//! SONiC's PFC watchdog (SonicWatchdog): at every poll it looks at each lossless queue of each switch. A queue that has
+//! packets, hears PFC and has sent nothing for the detection time is in a storm: PFC is not obeyed there any more, and its
+//! packets are thrown away, or sent. When no PFC has been heard for the restoration time, all is as before.
+
+use std::collections::BTreeMap;
+
+use device::Device;
+use device::buffer::{Buffer, CLASSES, StormAction};
+use p4exec::FastestExecutor;
+use quantities::{Nanos, PortId, Priority};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::Time;
+
+/// SONiC's default for all three times: 200 ms.
+const USUAL: Nanos = Nanos::new(200_000_000);
+
+/// How the watchdog works; with SONiC's defaults where it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WatchdogSpec {
+    /// How long a queue may stand still; 200 ms if absent.
+    pub detection: Option<Time>,
+    /// How long no PFC may be heard before a queue is restored; 200 ms if absent.
+    pub restoration: Option<Time>,
+    /// How often it looks; 200 ms if absent.
+    pub poll: Option<Time>,
+    /// What becomes of the queue.
+    pub action: WatchdogAction,
+}
+
+/// What becomes of a queue in a storm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchdogAction {
+    /// Its packets are thrown away.
+    #[default]
+    Drop,
+    /// Its packets are sent, PFC or not.
+    Forward,
+}
+
+impl WatchdogSpec {
+    fn poll(&self) -> Nanos {
+        self.poll.map_or(USUAL, |time| time.0)
+    }
+
+    /// What makes no sense of it.
+    pub(super) fn wrong(&self) -> Option<&'static str> {
+        let times = [self.detection, self.restoration];
+        let poll = self.poll().get();
+        match poll {
+            0 => Some("polls all the time; give `poll` above 0"),
+            _ if times.iter().flatten().any(|time| time.0.get() < poll) => {
+                Some("detects or restores faster than it polls; make `poll` smaller")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a watchdog did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WatchdogReport {
+    /// Queues that it found in a storm.
+    pub storms: u64,
+    /// Of these, those that were restored.
+    pub restored: u64,
+    /// Lossless packets that it threw away.
+    pub dropped: u64,
+}
+
+/// A queue: switch, port, class.
+type Queue = (usize, PortId, u8);
+
+/// What is known of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    storm: bool,
+    /// How much longer the state must last to change.
+    left: u64,
+    sent: u64,
+    pauses: u64,
+}
+
+/// See the module documentation.
+pub(super) struct Watchdog {
+    detection: u64,
+    restoration: u64,
+    poll: u64,
+    action: StormAction,
+    queues: BTreeMap<Queue, Watched>,
+    report: WatchdogReport,
+}
+
+impl Watchdog {
+    pub(super) fn new(spec: &WatchdogSpec) -> Self {
+        let time = |time: Option<Time>| time.map_or(USUAL, |time| time.0).get();
+        Self {
+            detection: time(spec.detection),
+            restoration: time(spec.restoration),
+            poll: spec.poll().get().max(1),
+            action: match spec.action {
+                WatchdogAction::Drop => StormAction::Drop,
+                WatchdogAction::Forward => StormAction::Forward,
+            },
+            queues: BTreeMap::new(),
+            report: WatchdogReport::default(),
+        }
+    }
+
+    /// When it looks again.
+    pub(super) const fn next(&self, now: u64) -> u64 {
+        now + self.poll
+    }
+
+    /// What it did, with the packets that it kept out.
+    pub(super) fn report(&self, switches: &[Device<FastestExecutor>]) -> WatchdogReport {
+        let buffers = switches.iter().filter_map(Device::buffer);
+        let refused: u64 = buffers.map(|buffer| buffer.counters().refused_storm).sum();
+        WatchdogReport {
+            dropped: self.report.dropped + refused,
+            ..self.report
+        }
+    }
+
+    /// Looks at every lossless queue of a switch; whether anything changed.
+    pub(super) fn look(&mut self, now: u64, switch: usize, buffer: &mut Buffer) -> bool {
+        let lossless = buffer.config().lossless;
+        let ports: Vec<PortId> = buffer.config().ports.iter().map(|p| p.port).collect();
+        let mut changed = false;
+        for port in ports {
+            let classes = (0..CLASSES as u8).filter(|c| lossless.contains(Priority::new(*c)));
+            for class in classes {
+                changed |= self.look_at(now, (switch, port, class), buffer);
+            }
+        }
+        changed
+    }
+
+    fn look_at(&mut self, now: u64, queue: Queue, buffer: &mut Buffer) -> bool {
+        let (_, port, class) = queue;
+        let class = Priority::new(class);
+        let Some(counters) = buffer.class_counters(port, class) else {
+            return false;
+        };
+        let fresh = Watched {
+            storm: false,
+            left: self.detection,
+            sent: counters.sent,
+            pauses: 0,
+        };
+        let known = self.queues.entry(queue).or_insert(fresh);
+        let heard = counters.pauses_received > known.pauses || buffer.is_paused(port, class);
+        let stands = buffer.queue(port, class).1 > 0 && counters.sent == known.sent;
+        known.sent = counters.sent;
+        known.pauses = counters.pauses_received;
+        let lasts = match known.storm {
+            true => !heard,
+            false => heard && stands,
+        };
+        let whole = match known.storm {
+            true => self.restoration,
+            false => self.detection,
+        };
+        if !lasts {
+            known.left = whole;
+            return false;
+        }
+        known.left = known.left.saturating_sub(self.poll);
+        if known.left > 0 {
+            return false;
+        }
+        known.storm = !known.storm;
+        if known.storm {
+            known.left = self.restoration;
+            self.report.storms += 1;
+            let at = Nanos::new(now);
+            self.report.dropped += buffer.begin_storm(at, port, class, self.action);
+        } else {
+            known.left = self.detection;
+            self.report.restored += 1;
+            buffer.end_storm(port, class);
+        }
+        true
+    }
+}

@@ -1,0 +1,179 @@
+//! Every DSCP from every host on: which states (port, DSCP) packets reach, and whether both ends of every cable on the way
+//! take them for the same class.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quantities::PortId;
+use topology::{NodeId, SwitchId};
+
+use super::{Finding, FindingKind, View};
+use crate::pipeline::DSCPS;
+
+/// Packets that arrive at a port with a DSCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct State {
+    pub(super) switch: SwitchId,
+    pub(super) port: PortId,
+    pub(super) dscp: u8,
+}
+
+/// What becomes of them by an egress port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Step {
+    pub(super) out: PortId,
+    /// Whether PFC can stop the queue in which they wait.
+    pub(super) lossless: bool,
+    /// Where they arrive, if that is a switch.
+    pub(super) next: Option<State>,
+}
+
+/// Everything that packets from hosts reach.
+pub(super) struct Followed {
+    /// By state: the priority group, and the steps from there.
+    pub(super) states: BTreeMap<State, (u8, Vec<Step>)>,
+    pub(super) findings: Vec<Finding>,
+    /// The states in whose priority group PFC is on.
+    pub(super) lossless: BTreeSet<State>,
+}
+
+impl Followed {
+    pub(super) fn lossless_dscps(&self) -> Vec<u8> {
+        let dscps: BTreeSet<u8> = self.lossless.iter().map(|state| state.dscp).collect();
+        dscps.into_iter().collect()
+    }
+}
+
+/// A kind of fault at a cable: from, to, kind, what is said of it.
+type Fault = (String, FindingKind, String);
+
+pub(super) fn follow(view: &View<'_>, known: &[Finding]) -> Followed {
+    let topology = view.fabric.topology;
+    let mut stack: Vec<State> = Vec::new();
+    for switch in topology.switch_ids() {
+        for (port, peer) in topology.peers(switch) {
+            if matches!(peer.end.node, NodeId::Host(_)) {
+                stack.extend((0..DSCPS).map(|dscp| State { switch, port, dscp }));
+            }
+        }
+    }
+    let mut seen: BTreeSet<State> = stack.iter().copied().collect();
+    let mut followed = Followed {
+        states: BTreeMap::new(),
+        findings: Vec::new(),
+        lossless: BTreeSet::new(),
+    };
+    let mut faults: BTreeMap<Fault, BTreeSet<u8>> = BTreeMap::new();
+    while let Some(state) = stack.pop() {
+        let Some(index) = view.index(state.switch, state.port) else {
+            continue;
+        };
+        let pipeline = &view.pipelines[state.switch.index()];
+        let mut steps = Vec::new();
+        let mut group = pipeline.arrival(index, state.dscp);
+        for out in view.outs(state.switch, state.port) {
+            let Some(leaving) = view.index(state.switch, out) else {
+                continue;
+            };
+            let treated = pipeline.treat(index, state.dscp, leaving);
+            if view.pfc(state.switch, state.port, treated.priority_group) {
+                // With ACL rules the group may depend on the egress port; a lossless one counts.
+                group = treated.priority_group;
+            }
+            let pausing: Vec<u8> = view.pausing(state.switch, out, treated.queue).collect();
+            let next = topology.peer(state.switch, out).and_then(|peer| {
+                let NodeId::Switch(switch) = peer.end.node else {
+                    return None;
+                };
+                Some(State {
+                    switch,
+                    port: peer.end.port,
+                    dscp: treated.dscp,
+                })
+            });
+            let step = Step {
+                out,
+                lossless: !pausing.is_empty(),
+                next,
+            };
+            if let Some(next) = next {
+                let fault = cable(view, state, &step, next, &pausing, treated.queue);
+                if let Some(fault) = fault {
+                    faults.entry(fault).or_default().insert(state.dscp);
+                }
+                if seen.insert(next) {
+                    stack.push(next);
+                }
+            }
+            steps.push(step);
+        }
+        if view.pfc(state.switch, state.port, group) {
+            followed.lossless.insert(state);
+        }
+        followed.states.insert(state, (group, steps));
+    }
+    let told: BTreeSet<&str> = known
+        .iter()
+        .filter(|f| {
+            matches!(
+                f.kind,
+                FindingKind::PfcOneEnd | FindingKind::PfcPriorities | FindingKind::NoMaps
+            )
+        })
+        .map(|finding| finding.place.as_str())
+        .collect();
+    for ((place, kind, problem), dscps) in faults {
+        // Where PFC differs at both ends, classes do: that is told already.
+        let far = problem.rsplit(' ').next().unwrap_or_default();
+        if told.contains(place.as_str()) || told.contains(far) {
+            continue;
+        }
+        let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
+        followed.findings.push(Finding {
+            kind,
+            place,
+            problem: format!("DSCP {}: {problem}", dscps.join(", ")),
+        });
+    }
+    followed
+}
+
+/// Whether both ends of a cable take packets for the same class.
+fn cable(
+    view: &View<'_>,
+    state: State,
+    step: &Step,
+    next: State,
+    pausing: &[u8],
+    queue: u8,
+) -> Option<Fault> {
+    let index = view.index(next.switch, next.port)?;
+    let group = view.pipelines[next.switch.index()].arrival(index, next.dscp);
+    let arrives_lossless = view.pfc(next.switch, next.port, group);
+    let place = view.name(state.switch, step.out);
+    let far = view.name(next.switch, next.port);
+    match (step.lossless, arrives_lossless) {
+        (true, false) => Some((
+            place,
+            FindingKind::ClassChanges,
+            format!("lossless here (queue {queue}), lossy (priority group {group}) at {far}"),
+        )),
+        (false, true) => Some((
+            place,
+            FindingKind::ClassChanges,
+            format!("lossy here (queue {queue}), lossless (priority group {group}) at {far}"),
+        )),
+        (true, true) if pausing != [group] => Some((
+            place,
+            FindingKind::PauseMisses,
+            format!(
+                "waits in queue {queue}, which a PAUSE of {} stops; accounted to priority group {group} at {far}",
+                pausing
+                    .iter()
+                    .map(u8::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,8 @@
+//! What is written is what the plan says, what is read is what was written, and an audit finds what was planted.
+
+mod audited;
+mod buildimage;
+mod faults;
+mod mutated;
+mod schema;
+mod written;

@@ -1,0 +1,506 @@
+//! A fabric that stands: a folder of its switches' configurations under SONiC (`config_db.json`), of what they hear by LLDP
+//! (`lldpcli -f json show neighbors`), or of both.
+//!
+//! From a configuration come ports and their speeds (`PORT`), neighbours (`DEVICE_NEIGHBOR`) and lengths of cables
+//! (`CABLE_LENGTH`); from LLDP neighbours. A device that others name and that has no file is taken for a host. Ports are
+//! numbered from 1 in the order of their names, which are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quantities::{BitRate, Metres};
+use serde_json::{Map, Value};
+
+use super::{
+    Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, Imported,
+};
+
+/// A file of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedText {
+    /// Its path below the folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// What a device's files say.
+#[derive(Debug, Default)]
+struct Device {
+    /// The ports that it has, by name.
+    ports: BTreeMap<String, Port>,
+    /// Whether `ports` are all that it has.
+    knows_ports: bool,
+}
+
+#[derive(Debug, Default)]
+struct Port {
+    speed: Option<BitRate>,
+    length: Option<Metres>,
+    neighbor: Option<Neighbor>,
+}
+
+/// What a port leads to, and where that is said.
+#[derive(Clone, Debug)]
+struct Neighbor {
+    device: String,
+    /// What the port may be called there.
+    ports: Vec<String>,
+    place: String,
+}
+
+/// One end of a cable: device and port.
+type End = (String, String);
+
+const BITS_PER_MEGABIT: u64 = 1_000_000;
+const FORMAT: ImportFormat = ImportFormat::Fabric;
+
+fn wrong(place: impl Into<String>, reason: impl Into<String>) -> ImportError {
+    ImportError::Value {
+        format: FORMAT,
+        place: place.into(),
+        reason: reason.into(),
+    }
+}
+
+/// Whether a JSON object is of a kind that is read here.
+fn kind(root: &Map<String, Value>) -> Option<Kind> {
+    if root.contains_key("lldp") {
+        Some(Kind::Lldp)
+    } else if root.contains_key("PORT") || root.contains_key("DEVICE_NEIGHBOR") {
+        Some(Kind::Config)
+    } else {
+        None
+    }
+}
+
+enum Kind {
+    Config,
+    Lldp,
+}
+
+/// Imports a fabric. Files of other kinds are passed over.
+///
+/// # Errors
+/// [`ImportError`], which names file, table and key.
+pub fn import_fabric(
+    files: &[NamedText],
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
+    let mut devices: BTreeMap<String, Device> = BTreeMap::new();
+    let mut read = BTreeMap::new();
+    for file in files {
+        let root: Value = serde_json::from_str(file.text.trim_start_matches('\u{feff}'))
+            .map_err(|e| wrong(&file.name, format!("no JSON: {e}")))?;
+        let Value::Object(root) = root else { continue };
+        let Some(kind) = kind(&root) else { continue };
+        let name = device_name(&file.name, &root);
+        let device = devices.entry(name.clone()).or_default();
+        let (what, done) = match kind {
+            Kind::Config => ("config_db.json", config(&file.name, &root, device)),
+            Kind::Lldp => ("LLDP table", lldp(&file.name, &root, device)),
+        };
+        done?;
+        if let Some(first) = read.insert((name.clone(), what), file.name.clone()) {
+            let reason = format!("is a {what} of `{name}`, and so is {first}: keep one");
+            return Err(wrong(&file.name, reason));
+        }
+    }
+    if devices.is_empty() {
+        let found = "the folder has no config_db.json (an object of tables with PORT) and no LLDP table (an object \
+                     `lldp`)";
+        return Err(ImportError::Unknown(found.to_owned()));
+    }
+    draft(devices, options)?.finish()
+}
+
+/// What a device is called: as its configuration says; else as the file is called, or the folder that it is in.
+fn device_name(file: &str, root: &Map<String, Value>) -> String {
+    let said = root
+        .get("DEVICE_METADATA")
+        .and_then(|table| table.get("localhost")?.get("hostname")?.as_str());
+    if let Some(said) = said {
+        return said.to_owned();
+    }
+    let mut parts = file.rsplit('/');
+    let last = parts.next().unwrap_or(file);
+    let stem = last.strip_suffix(".json").unwrap_or(last);
+    match (stem, parts.next()) {
+        ("config_db" | "lldp" | "lldpcli", Some(folder)) => folder.to_owned(),
+        _ => stem.to_owned(),
+    }
+}
+
+/// The configurations among these files: the position of each by the name of its device.
+#[must_use]
+pub fn configurations(files: &[NamedText]) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for (at, file) in files.iter().enumerate() {
+        let root = serde_json::from_str(file.text.trim_start_matches('\u{feff}'));
+        if let Ok(Value::Object(root)) = root
+            && matches!(kind(&root), Some(Kind::Config))
+        {
+            found.insert(device_name(&file.name, &root), at);
+        }
+    }
+    found
+}
+
+fn rows<'a>(
+    file: &str,
+    root: &'a Map<String, Value>,
+    table: &'static str,
+) -> Result<Vec<(&'a String, &'a Map<String, Value>)>, ImportError> {
+    let place = |key: &str| format!("{file}: table {table}{key}");
+    let table = match root.get(table) {
+        None => return Ok(Vec::new()),
+        Some(Value::Object(rows)) => rows,
+        Some(_) => return Err(wrong(place(""), "is no object of rows")),
+    };
+    let row = |(key, row): (&'a String, &'a Value)| match row {
+        Value::Object(row) => Ok((key, row)),
+        _ => Err(wrong(
+            place(&format!(", key `{key}`")),
+            "is no object of fields",
+        )),
+    };
+    table.iter().map(row).collect()
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn config(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
+    for (name, row) in rows(file, root, "PORT")? {
+        let port = device.ports.entry(name.clone()).or_default();
+        device.knows_ports = true;
+        let Some(speed) = text(row.get("speed")) else {
+            continue;
+        };
+        let megabits = speed.parse::<u64>().ok().filter(|speed| *speed > 0);
+        let bits = megabits.and_then(|speed| speed.checked_mul(BITS_PER_MEGABIT));
+        let place = format!("{file}: table PORT, key `{name}.speed`");
+        let bits = bits.ok_or_else(|| wrong(place, format!("`{speed}` is no speed in Mb/s")))?;
+        port.speed = Some(BitRate::new(bits));
+    }
+    for (group, row) in rows(file, root, "CABLE_LENGTH")? {
+        for (name, value) in row {
+            let place = format!("{file}: table CABLE_LENGTH, key `{group}.{name}`");
+            let said = text(Some(value)).unwrap_or_default();
+            let metres = said.strip_suffix('m').and_then(|n| n.parse().ok());
+            let metres = metres
+                .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
+            let port = device.ports.get_mut(name);
+            let port = port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
+            port.length = Some(Metres::new(metres));
+        }
+    }
+    for (name, row) in rows(file, root, "DEVICE_NEIGHBOR")? {
+        let place = format!("{file}: table DEVICE_NEIGHBOR, key `{name}`");
+        let far = text(row.get("name"));
+        let far = far.ok_or_else(|| wrong(&place, "names no device (`name`)"))?;
+        let ports = text(row.get("port")).into_iter().collect();
+        learn(device, name, far, ports, place)?;
+    }
+    Ok(())
+}
+
+/// A port's neighbour, unless something else was said of it.
+fn learn(
+    device: &mut Device,
+    name: &str,
+    far: String,
+    ports: Vec<String>,
+    place: String,
+) -> Result<(), ImportError> {
+    if device.knows_ports && !device.ports.contains_key(name) {
+        return Err(wrong(
+            place,
+            format!("there is no port `{name}` in table PORT"),
+        ));
+    }
+    let port = device.ports.entry(name.to_owned()).or_default();
+    match &mut port.neighbor {
+        Some(known) if known.device != far => {
+            let reason = format!(
+                "leads to `{far}`, but {} says `{}`: correct one of them",
+                known.place, known.device
+            );
+            Err(wrong(place, reason))
+        }
+        Some(known) => {
+            // Either may name the port in the words of the other side.
+            known.ports.extend(ports);
+            Ok(())
+        }
+        none => {
+            *none = Some(Neighbor {
+                device: far,
+                ports,
+                place,
+            });
+            Ok(())
+        }
+    }
+}
+
+fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
+    let interfaces = root.get("lldp").and_then(|lldp| lldp.get("interface"));
+    let each: Vec<&Map<String, Value>> = match interfaces {
+        None => Vec::new(),
+        Some(Value::Object(one)) => vec![one],
+        Some(Value::Array(many)) => many.iter().filter_map(Value::as_object).collect(),
+        Some(_) => {
+            let reason =
+                "is neither an object nor a list: write it with `lldpcli -f json show neighbors`";
+            return Err(wrong(format!("{file}: lldp.interface"), reason));
+        }
+    };
+    for (name, heard) in each.into_iter().flatten() {
+        let place = format!("{file}: lldp.interface, key `{name}`");
+        let chassis = heard.get("chassis").and_then(Value::as_object);
+        let named = chassis.and_then(|chassis| chassis.iter().next());
+        let Some((far, about)) = named.filter(|(_, about)| about.is_object()) else {
+            return Err(wrong(
+                place,
+                "has no chassis: write it with `lldpcli -f json show neighbors`, not json0",
+            ));
+        };
+        // A chassis without a system name stands there with its id alone.
+        let far = match (far.as_str(), about.get("value").and_then(Value::as_str)) {
+            ("id", Some(id)) => id.replace(':', "-"),
+            _ => far.clone(),
+        };
+        let port = heard.get("port");
+        let id = port.and_then(|port| text(port.get("id")?.get("value")));
+        let described = port.and_then(|port| text(port.get("descr")));
+        let ports = id.into_iter().chain(described).collect();
+        learn(device, name, far, ports, place)?;
+    }
+    Ok(())
+}
+
+/// The order of names such as `Ethernet4` and `Ethernet12`: by number where all before it is alike.
+fn natural(name: &str) -> (String, u64, String) {
+    let digits = |c: char| c.is_ascii_digit();
+    let Some(at) = name.find(digits) else {
+        return (name.to_owned(), 0, String::new());
+    };
+    let rest = &name[at..];
+    let end = rest.find(|c| !digits(c)).unwrap_or(rest.len());
+    let number = rest[..end].parse().unwrap_or(u64::MAX);
+    (name[..at].to_owned(), number, rest[end..].to_owned())
+}
+
+fn draft(
+    mut devices: BTreeMap<String, Device>,
+    options: &ImportOptions,
+) -> Result<Draft, ImportError> {
+    let mut draft = Draft::new(FORMAT, options);
+    draft.switches = devices.keys().cloned().collect();
+    let cables = cables(&mut devices)?;
+    let numbers = number_ports(&devices, &mut draft)?;
+    let mut hosts: BTreeSet<String> = BTreeSet::new();
+    for Cable { ends, place, back } in cables {
+        let mut rates = Vec::new();
+        let mut lengths = Vec::new();
+        for (device, port) in ends.iter().flatten() {
+            let about = devices
+                .get(device)
+                .and_then(|device| device.ports.get(port));
+            rates.extend(about.and_then(|port| port.speed));
+            lengths.extend(about.and_then(|port| port.length));
+        }
+        if let [a, b] = rates[..]
+            && a != b
+        {
+            let megabits = |rate: BitRate| rate.get() / BITS_PER_MEGABIT;
+            let reason = format!(
+                "runs at {} Mb/s here and at {} Mb/s at the other end: correct table PORT of one",
+                megabits(a),
+                megabits(b)
+            );
+            return Err(wrong(place, reason));
+        }
+        if let [a, b] = lengths[..]
+            && a != b
+        {
+            let note = format!("{place}: {a} m at one end, {b} m at the other; the longer counts");
+            draft.notes.push(note);
+        }
+        if !back {
+            draft
+                .notes
+                .push(format!("{place}: the other end does not say so"));
+        }
+        let [near, far] = ends;
+        let end = |end: Option<End>, host: &str| match end {
+            Some((device, port)) => DraftEnd {
+                port: numbers.get(&(device.clone(), port)).copied(),
+                node: device,
+            },
+            None => DraftEnd {
+                node: host.to_owned(),
+                port: None,
+            },
+        };
+        let host = match &far {
+            Some(_) => String::new(),
+            None => neighbor_of(&devices, near.as_ref()),
+        };
+        if far.is_none() {
+            hosts.insert(host.clone());
+        }
+        draft.links.push(DraftLink {
+            place,
+            ends: [end(near, ""), end(far, &host)],
+            rate: rates.first().copied(),
+            length: lengths.into_iter().max(),
+        });
+    }
+    draft.hosts = hosts
+        .into_iter()
+        .map(|name| DraftHost {
+            name,
+            ..DraftHost::default()
+        })
+        .collect();
+    Ok(draft)
+}
+
+fn neighbor_of(devices: &BTreeMap<String, Device>, end: Option<&End>) -> String {
+    let port = end.and_then(|(device, port)| devices.get(device)?.ports.get(port));
+    let far = port.and_then(|port| port.neighbor.as_ref());
+    far.map_or_else(String::new, |far| far.device.clone())
+}
+
+/// A cable. Its far end is none where a host stands there.
+struct Cable {
+    ends: [Option<End>; 2],
+    /// Where it is said.
+    place: String,
+    /// Whether both ends say so.
+    back: bool,
+}
+
+/// Pairs the ports up.
+fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportError> {
+    let mut cables = Vec::new();
+    let mut used: BTreeMap<End, String> = BTreeMap::new();
+    let mut fresh: Vec<End> = Vec::new();
+    for (name, device) in devices.iter() {
+        let mut ports: Vec<(&String, &Port)> = device.ports.iter().collect();
+        ports.sort_by_key(|(port, _)| natural(port));
+        for (port, about) in ports {
+            let near = (name.clone(), port.clone());
+            let Some(neighbor) = &about.neighbor else {
+                continue;
+            };
+            let place = neighbor.place.clone();
+            let Some(far) = devices.get(&neighbor.device) else {
+                cables.push(Cable {
+                    ends: [Some(near), None],
+                    place,
+                    back: true,
+                });
+                continue;
+            };
+            let far_port = far_port(neighbor, far)?;
+            let far_end = (neighbor.device.clone(), far_port.clone());
+            let says = far.ports.get(&far_port).and_then(|p| p.neighbor.as_ref());
+            let back = match says {
+                None => false,
+                Some(says) if says.device == *name && answers(says, port, device) => true,
+                Some(says) => {
+                    let reason = format!(
+                        "leads to `{}` of `{}`, but that leads to {} of `{}` ({}): correct one of them",
+                        far_port,
+                        neighbor.device,
+                        says.ports.first().map_or("a port", String::as_str),
+                        says.device,
+                        says.place
+                    );
+                    return Err(wrong(place, reason));
+                }
+            };
+            if back && (&far_end.0, &far_end.1) < (&near.0, &near.1) {
+                // The other end has said it.
+                continue;
+            }
+            for end in [&near, &far_end] {
+                if let Some(first) = used.insert(end.clone(), place.clone()) {
+                    let reason = format!("`{}` of `{}` has a cable already: {first}", end.1, end.0);
+                    return Err(wrong(place, reason));
+                }
+            }
+            if !far.ports.contains_key(&far_port) {
+                fresh.push(far_end.clone());
+            }
+            cables.push(Cable {
+                ends: [Some(near), Some(far_end)],
+                place,
+                back,
+            });
+        }
+    }
+    for (device, port) in fresh {
+        let device = devices.entry(device).or_default();
+        device.ports.entry(port).or_default();
+    }
+    Ok(cables)
+}
+
+/// The port of the far device that is meant: one that it has, if any of the names is one.
+fn far_port(neighbor: &Neighbor, far: &Device) -> Result<String, ImportError> {
+    let known = neighbor
+        .ports
+        .iter()
+        .find(|name| far.ports.contains_key(*name));
+    if let Some(known) = known {
+        return Ok(known.clone());
+    }
+    match neighbor.ports.first() {
+        Some(name) if !far.knows_ports => Ok(name.clone()),
+        Some(name) => {
+            let reason = format!("`{}` has no port `{name}`", neighbor.device);
+            Err(wrong(&neighbor.place, reason))
+        }
+        None => {
+            let reason = format!("does not say which port of `{}`", neighbor.device);
+            Err(wrong(&neighbor.place, reason))
+        }
+    }
+}
+
+/// Whether the far end names this port, or none.
+fn answers(says: &Neighbor, port: &str, device: &Device) -> bool {
+    let known = says
+        .ports
+        .iter()
+        .any(|name| device.ports.contains_key(name));
+    !known || says.ports.iter().any(|name| name == port)
+}
+
+/// Numbers the ports of every switch from 1 in the order of their names.
+fn number_ports(
+    devices: &BTreeMap<String, Device>,
+    draft: &mut Draft,
+) -> Result<BTreeMap<End, u16>, ImportError> {
+    let mut numbers = BTreeMap::new();
+    for (device, about) in devices {
+        let mut names: Vec<&String> = about.ports.keys().collect();
+        names.sort_by_key(|name| natural(name));
+        let interfaces = draft.interfaces.entry(device.clone()).or_default();
+        for (at, name) in names.into_iter().enumerate() {
+            let number = u16::try_from(at + 1)
+                .map_err(|_| wrong(device, format!("has more than {} ports", u16::MAX)))?;
+            numbers.insert((device.clone(), name.clone()), number);
+            interfaces.insert(number, name.clone());
+        }
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,200 @@
+//! `switchwright audit`: what a running fabric's maps, PFC and buffers do to lossless traffic.
+
+mod page;
+
+use clap::Args;
+use plan::Tables;
+use quantities::Bytes;
+use schemes::TaggerOptions;
+use serde::Serialize;
+use sonic::audit::{AuditReport, Fabric, Routing, audit};
+use sonic::{ConfigDb, ConfigError};
+use topology::Topology;
+use topology::import::{self, ImportOptions};
+use topology::routes::{RoutePolicy, parse_routes};
+
+use super::fault::{Context, Fault, Status};
+use super::given::Given;
+use super::terminal::{self, Terminal};
+use super::words::counted;
+use super::{fault, folder};
+use crate::measure::timed;
+
+/// Arguments of `switchwright audit`.
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    /// A folder with the config_db.json of every switch (and LLDP tables, if there are any).
+    folder: String,
+    /// The ways that packets take: any, up-down, shortest, or a file of routes [default: up-down in layered topologies, else
+    /// shortest].
+    #[arg(long, value_name = "ROUTES")]
+    routes: Option<String>,
+    /// With up-down routes: how many times packets may bounce.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    bounces: u8,
+    /// Largest frame, in bytes: headroom has to take it.
+    #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=65_535))]
+    mtu: u64,
+    /// Write a page for people.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+/// What `audit --json` prints.
+#[derive(Serialize)]
+struct Figures<'a> {
+    folder: &'a str,
+    /// The ways that packets were let take.
+    routes: &'a str,
+    #[serde(flatten)]
+    report: &'a AuditReport,
+    seconds: f64,
+}
+
+impl Audit {
+    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        let files = folder::json_files(&self.folder)?;
+        let imported = import::import_fabric(&files, &ImportOptions::default());
+        let imported = imported.input(&self.folder)?;
+        for note in &imported.notes {
+            terminal.note(format!("note: {note}"));
+        }
+        let topology = imported.topology;
+        let configs = self.configs(&topology, &files)?;
+        let policy = self.policy(&topology, given)?;
+        let said = policy
+            .as_ref()
+            .map_or_else(|| "any way".to_owned(), ToString::to_string);
+        let turns = policy
+            .map(|policy| self.turns(&topology, &policy))
+            .transpose()?;
+        let fabric = Fabric {
+            topology: &topology,
+            configs: &configs,
+            mtu: Bytes::new(self.mtu),
+        };
+        let routing = match &turns {
+            None => Routing::Any,
+            Some(tables) => Routing::Turns(&tables.tagging.rules),
+        };
+        let bar = terminal.progress("following every DSCP");
+        let (report, seconds) = timed(|| audit(&fabric, routing));
+        bar.finish_and_clear();
+        if let Some(path) = &self.output {
+            let page = page::render(&self.folder, &said, &report, &topology);
+            terminal::write(path, &page.map_err(Fault::input)?)?;
+        }
+        let figures = Figures {
+            folder: &self.folder,
+            routes: &said,
+            report: &report,
+            seconds,
+        };
+        terminal.result(&figures, || describe(&report, &said, seconds))?;
+        match report.findings.is_empty() && report.cbd_free == Some(true) {
+            true => Ok(()),
+            false => Err(Fault::shown(Status::Failed)),
+        }
+    }
+
+    /// The configurations in the order of the switches.
+    fn configs(
+        &self,
+        topology: &Topology,
+        files: &[import::NamedText],
+    ) -> Result<Vec<ConfigDb>, Fault> {
+        let owners = import::configurations(files);
+        let mut configs = Vec::new();
+        let mut faults = Vec::new();
+        for switch in topology.switches() {
+            let Some(file) = owners.get(&switch.name).and_then(|at| files.get(*at)) else {
+                let problem = format!("there is no config_db.json of `{}`", switch.name);
+                return Err(Fault::input(format!("{}: {problem}", self.folder)));
+            };
+            match sonic::read(&file.name, &file.text) {
+                Ok(config) => configs.push(config),
+                Err(ConfigError(found)) => faults.extend(found),
+            }
+        }
+        match faults.is_empty() {
+            true => Ok(configs),
+            false => Err(Fault::input(fault::chain(&ConfigError(faults)))),
+        }
+    }
+
+    /// The ways that were asked for; none for any way.
+    fn policy(&self, topology: &Topology, given: &Given) -> Result<Option<RoutePolicy>, Fault> {
+        let bounces = self.bounces;
+        let up_down = RoutePolicy::UpDown { bounces };
+        let policy = match self.routes.as_deref() {
+            None if topology.is_layered() => Some(up_down),
+            None | Some("shortest") => Some(RoutePolicy::Shortest),
+            Some("up-down") => Some(up_down),
+            Some("any") => None,
+            Some(path) => {
+                let text = terminal::read(path).map_err(|fault| {
+                    fault.help("--routes takes any, up-down, shortest, or a file of routes")
+                })?;
+                let routes = parse_routes(&text).input(path)?;
+                if routes.is_empty() {
+                    return Err(Fault::input(format!("{path}: there is no route in it")));
+                }
+                Some(RoutePolicy::Explicit { routes })
+            }
+        };
+        if !matches!(policy, Some(RoutePolicy::UpDown { .. })) {
+            given.refuse_all(&["bounces"], "without up-down routes: others do not bounce")?;
+        }
+        Ok(policy)
+    }
+
+    /// The turns of these ways at every switch.
+    fn turns(&self, topology: &Topology, policy: &RoutePolicy) -> Result<Tables, Fault> {
+        let tables = schemes::one_tag(topology, "audit", policy, &TaggerOptions::default());
+        tables.input(&self.folder)
+    }
+}
+
+/// The report for people.
+fn describe(report: &AuditReport, routes: &str, seconds: f64) -> String {
+    let list = |numbers: &[u8]| {
+        let all: Vec<String> = numbers.iter().map(u8::to_string).collect();
+        match all.is_empty() {
+            true => "none".to_owned(),
+            false => all.join(", "),
+        }
+    };
+    let mut text = terminal::facts(&[
+        (
+            "fabric",
+            format!(
+                "{}, {}",
+                counted(report.switches, "switch"),
+                counted(report.links, "link")
+            ),
+        ),
+        ("ways", routes.to_owned()),
+        ("lossless DSCPs", list(&report.lossless_dscps)),
+        ("priorities with PFC", list(&report.lossless_priorities)),
+        ("audited in", format!("{seconds:.3} s")),
+    ]);
+    for finding in &report.findings {
+        text.push_str(&format!("{finding}\n    mend: {}\n", finding.kind.mend()));
+    }
+    text.push_str(&verdict(report));
+    text
+}
+
+/// What was shown, in a sentence.
+fn verdict(report: &AuditReport) -> String {
+    let cycles = match (report.cbd_free, &report.cbd_free_unknown) {
+        (Some(true), _) => "no buffers can wait for each other in a circle".to_owned(),
+        (Some(false), _) => "buffers can wait for each other in a circle".to_owned(),
+        (None, Some(why)) => format!("whether buffers can wait in a circle is not known: {why}"),
+        (None, None) => "whether buffers can wait in a circle is not known".to_owned(),
+    };
+    match report.findings.len() {
+        0 => format!("no finding: {cycles}\n"),
+        count => format!("{}: {cycles}\n", counted(count, "finding")),
+    }
+}

@@ -1,0 +1,146 @@
+//! From a plan to switches under SONiC and back: built, imported, audited, changed, audited again.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn run(at: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+    command.args(line.split(' ')).current_dir(at);
+    command
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn done(at: &Path, line: &str) -> String {
+    let output = run(at, line);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{line}: {words}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Changes a switch's configuration.
+fn edit(at: &Path, switch: &str, change: impl FnOnce(&mut Value)) {
+    let path = at.join(format!("fabric/switches/{switch}/config_db.json"));
+    let mut value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, value.to_string()).unwrap();
+}
+
+fn fabric(bounces: u8) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, "topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json");
+    done(
+        at,
+        &format!("plan clos.json --bounces {bounces} -o plan.json"),
+    );
+    done(at, "build plan.json --target sonic -o fabric");
+    folder
+}
+
+#[test]
+fn a_fabric_is_built_imported_and_audited() {
+    let folder = fabric(1);
+    let at = folder.path();
+    done(at, "topo import fabric -o imported.json");
+    let count = |name: &str| -> Vec<usize> {
+        let text = fs::read_to_string(at.join(name)).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let parts = ["switches", "hosts", "links"];
+        parts
+            .map(|part| value[part].as_array().unwrap().len())
+            .to_vec()
+    };
+    assert_eq!(count("imported.json"), count("clos.json"));
+    let text = fs::read_to_string(at.join("imported.json")).unwrap();
+    assert!(
+        text.contains(r#""interfaces":{"1":"Ethernet0","2":"Ethernet4""#),
+        "{text}"
+    );
+    // What was imported can be planned and built, under the same names.
+    done(at, "plan imported.json -o again.json");
+    done(at, "build again.json --target sonic -o again");
+    let patch = |folder: &str| fs::read(at.join(folder).join("switches/leaf1/patch.json")).unwrap();
+    assert_eq!(patch("again"), patch("fabric"));
+
+    let report: Value = serde_json::from_str(&done(at, "audit fabric --json")).unwrap();
+    assert_eq!(
+        (&report["cbd_free"], &report["findings"]),
+        (&json!(true), &json!([]))
+    );
+    edit(at, "leaf2", |config| {
+        let row = config["PORT_QOS_MAP"]["Ethernet8"].as_object_mut().unwrap();
+        row.remove("pfc_enable");
+    });
+    let output = run(at, "audit fabric --json -o audit.html");
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let finding = &report["findings"][0];
+    assert_eq!(finding["kind"], "pfc-one-end");
+    assert!(
+        finding["place"]
+            .as_str()
+            .unwrap()
+            .contains("leaf2:Ethernet8")
+    );
+    let page = fs::read_to_string(at.join("audit.html")).unwrap();
+    assert!(page.contains("PFC at one end only") && page.contains("leaf2:Ethernet8"));
+    edit(at, "leaf3", |config| {
+        config["PORT_QOS_MAP"]["Ethernet0"]["tc_to_queue_map"] = json!("AZURE");
+    });
+    let output = run(at, "audit fabric");
+    assert_eq!(output.status.code(), Some(2));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told = "switches/leaf3/config_db.json: table PORT_QOS_MAP, key `Ethernet0.tc_to_queue_map`";
+    assert!(words.contains(told), "{words}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_need_and_limit() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, "topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json");
+    done(at, "plan clos.json --bounces 3 -o deep.json");
+    let output = run(at, "build deep.json --target sonic -o deep");
+    assert_eq!(output.status.code(), Some(3));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        words.contains("needs 9 traffic classes, the target has 8"),
+        "{words}"
+    );
+    assert!(!at.join("deep").exists());
+    done(
+        at,
+        "build deep.json --target sonic --platform generic-16tc -o deep",
+    );
+    done(
+        at,
+        "build deep.json --target sonic --platform generic-8tc-acl -o ruled",
+    );
+    let config = fs::read_to_string(at.join("ruled/switches/leaf1/config_db.json")).unwrap();
+    assert!(config.contains("TC_ACTION"));
+}
+
+#[test]
+fn the_bounce_under_sonic() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        "topo clos --pods 2 --leaves 2 --aggregations 2 --spines 2 --hosts 2 -o pods.json",
+    );
+    done(at, "plan pods.json --bounces 1 -o plan.json");
+    done(at, "build plan.json --target sonic -o fabric");
+    for (tags, deadlocks) in [("", 0), (" --without-tags", 1)] {
+        let line = format!("simulate fabric --scenario bounce --json{tags}");
+        let report: Value = serde_json::from_str(&done(at, &line)).unwrap();
+        assert_eq!(report["deadlocks"], deadlocks, "{line}");
+        assert_eq!(report["lossless_drops"], 0, "{line}");
+    }
+}
