@@ -334,7 +334,7 @@ impl Routing {
         ];
         let is_map = |entry: &TableEntry| maps.iter().any(|map| entry.table == *map);
         entries.tables.retain(|entry| !is_map(entry));
-        let config = sonic::without_tags(self.plan, switch);
+        let config = sonic::without_tags(&self.plan, switch);
         let source = EntrySource::new(&self.plan, self.target, &self.layout, None);
         let made = family::tagger::of_maps(&source, switch, &config)?;
         entries.tables.extend(made.tables);
