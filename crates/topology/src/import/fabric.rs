@@ -48,6 +48,8 @@ struct Neighbor {
     place: String,
 }
 
+/// The rows of a table, by key.
+type Rows<'a> = Vec<(&'a String, &'a Map<String, Value>)>;
 /// One end of a cable: device and port.
 type End = (String, String);
 
@@ -149,7 +151,7 @@ fn rows<'a>(
     file: &str,
     root: &'a Map<String, Value>,
     table: &'static str,
-) -> Result<Vec<(&'a String, &'a Map<String, Value>)>, ImportError> {
+) -> Result<Rows<'a>, ImportError> {
     let place = |key: &str| format!("{file}: table {table}{key}");
     let table = match root.get(table) {
         None => return Ok(Vec::new()),

@@ -210,7 +210,7 @@ fn map_tables(size: u32) -> [Table; 5] {
     let port = |id, name| exact(id, name, PORT_BITS);
     let (dscp, tc) = (exact(2, "dscp", DSCP_BITS), exact(2, "tc", TC_BITS));
     let table = |name, key, action| Table::new(name, key, [action], size);
-    let both = vec![port(1, "in_port"), dscp.clone(), port(3, "out_port")];
+    let both = vec![port(1, "in_port"), dscp, port(3, "out_port")];
     [
         table(
             table::DSCP_TO_TC,
@@ -220,12 +220,12 @@ fn map_tables(size: u32) -> [Table; 5] {
         table(table::ACL_TC, both, action::SET_TC),
         table(
             table::TC_TO_PRIORITY_GROUP,
-            vec![port(1, "in_port"), tc.clone()],
+            vec![port(1, "in_port"), tc],
             action::SET_PRIORITY_GROUP,
         ),
         table(
             table::TC_TO_QUEUE,
-            vec![port(1, "out_port"), tc.clone()],
+            vec![port(1, "out_port"), tc],
             action::SET_QUEUE,
         ),
         table(
