@@ -19,6 +19,24 @@ const WITHOUT: &[(&str, &str)] = &[
     ("section-3.3.1", "not computed"),
 ];
 
+/// Entries that no run has recorded yet, of networks of 1024 hosts under many failures: they take hours in a development build.
+const NOT_RECORDED: &[(&str, &[&str])] = &[
+    (
+        "Stephens15",
+        &[
+            "figure-4.1",
+            "figure-4.2",
+            "figure-4.3",
+            "figure-4.4",
+            "table-4.13",
+            "table-4.14",
+            "table-4.15",
+            "figure-4.17",
+        ],
+    ),
+    ("FC23", &["figure-14"]),
+];
+
 #[test]
 fn every_entry_is_named_once_and_every_number_has_its_row() {
     let mut names = BTreeSet::new();
@@ -86,6 +104,18 @@ fn no_recorded_row_is_without_a_verdict() {
     let recorded = Recorded::read().unwrap();
     for item in catalogue() {
         if WITHOUT.iter().any(|(name, _)| *name == item.name) {
+            continue;
+        }
+        let of_paper = |(paper, names): &&(&str, &[&str])| {
+            *paper == item.paper.key() && names.contains(&item.name)
+        };
+        if NOT_RECORDED.iter().any(|list| of_paper(&list)) {
+            let found = recorded.of(&item);
+            assert!(
+                found.is_none(),
+                "{} is recorded: it leaves the list",
+                item.name
+            );
             continue;
         }
         let found = recorded.of(&item);
