@@ -243,6 +243,8 @@ async function does(context, place, address) {
     await page.click("#tab-network");
     await page.selectOption("#panel-network select >> nth=0", "ring");
     await says(page, "#panel-network dl", "5");
+    // That requests were stopped is told by their status too, which the browser writes down.
+    page.wrong = page.wrong.filter((one) => !one.includes("503"));
     await close(page);
   });
 

@@ -82,8 +82,8 @@ impl Process {
 
 fn start() -> Result<Running, String> {
     let no = |why: std::io::Error| format!("the engine does not start: {why}");
-    let program = std::env::current_exe().map_err(no)?;
-    let mut child = Command::new(program)
+    // What runs, even if another was installed in its place since.
+    let mut child = Command::new("/proc/self/exe")
         .arg(ENGINE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

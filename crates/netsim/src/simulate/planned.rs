@@ -168,49 +168,42 @@ impl PlanSpec {
 
     /// Refuses what the scheme has no use for.
     fn refuse_idle(&self) -> Result<(), ScenarioError> {
-        let for_routes = [
+        let for_tags = [
             ("algorithm", self.algorithm.is_some()),
             ("routes", self.routes.is_some()),
             ("paths", !self.paths.is_empty()),
             ("bounces", self.bounces.is_some()),
             ("classes", self.classes.is_some()),
             ("hops", self.hops.is_some()),
-            ("k", self.k.is_some()),
             ("class_bits", self.class_bits),
-            (
-                "carrier",
-                !matches!(self.carrier, None | Some(CarrierKind::Shim)),
-            ),
         ];
+        let for_ksp = [("k", self.k.is_some())];
+        let in_shim = matches!(self.carrier, None | Some(CarrierKind::Shim));
+        let for_routes = [("carrier", !in_shim)];
         let for_failover = [
             ("resilience", self.resilience.is_some()),
             ("lossless", self.lossless.is_some()),
             ("multipath", self.multipath.is_some()),
             ("seed", self.seed.is_some()),
         ];
-        let (idle, others) = match self.scheme.failover() {
-            Some(_) => (&for_routes[..], "schemes tagger and ttl"),
-            None => (&for_failover[..], "failover schemes"),
+        let (tags, ksp) = ("schemes tagger and ttl", "scheme ksp");
+        let failover = (&for_failover[..], "failover schemes");
+        let idle = match self.scheme {
+            SchemeSpec::Tagger | SchemeSpec::Ttl => vec![(&for_ksp[..], ksp), failover],
+            SchemeSpec::Ecmp => vec![(&for_tags[..], tags), (&for_ksp[..], ksp), failover],
+            SchemeSpec::Ksp => vec![(&for_tags[..], tags), failover],
+            _ => vec![
+                (&for_tags[..], tags),
+                (&for_ksp[..], ksp),
+                (&for_routes[..], "schemes whose tables follow routes"),
+            ],
         };
-        let shortest = matches!(self.scheme, SchemeSpec::Ecmp | SchemeSpec::Ksp);
-        let alone = [
-            ("algorithm", self.algorithm.is_some()),
-            ("routes", self.routes.is_some()),
-            ("paths", !self.paths.is_empty()),
-            ("bounces", self.bounces.is_some()),
-            ("classes", self.classes.is_some()),
-            ("hops", self.hops.is_some()),
-            ("class_bits", self.class_bits),
-            ("k", self.k.is_some() && self.scheme == SchemeSpec::Ecmp),
-        ];
-        let of_tagger = [("k", self.k.is_some())];
-        let (idle, others) = match (idle.iter().any(|(_, given)| *given), self.scheme) {
-            (false, _) if shortest => (&alone[..], "other schemes"),
-            (false, SchemeSpec::Tagger | SchemeSpec::Ttl) => (&of_tagger[..], "scheme ksp"),
-            _ => (idle, others),
-        };
-        match idle.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(wrong(format!(
+        let given = idle.into_iter().find_map(|(options, others)| {
+            let found = options.iter().find(|(_, given)| *given)?;
+            Some((found.0, others))
+        });
+        match given {
+            Some((name, others)) => Err(wrong(format!(
                 "`{name}` is for {others}; leave it out, or name one of these as the `scheme`"
             ))),
             None => Ok(()),
