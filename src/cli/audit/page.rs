@@ -1,7 +1,7 @@
 //! The audit as a page, in one file that needs nothing else.
 
 use askama::Template;
-use p4gen::build::STYLE;
+use plot::STYLE;
 use sonic::audit::{AuditReport, FindingKind};
 use topology::Topology;
 
