@@ -13,9 +13,9 @@
 //               frames                                         ING_PRIO, EG_PRIO
 //               dropped
 //
-// This is the pipeline of a switch under SONiC, as far as lossless traffic goes: the DSCP gives a traffic class, the traffic
-// class the priority group at the in port, and queue and new DSCP at the out port. The tables are filled from the switch's
-// config_db.json.
+// This is the pipeline of a switch under SONiC, as far as lossless traffic goes: the DSCP gives a
+// traffic class, the traffic class the priority group at the in port, and queue and new DSCP at the
+// out port. The tables are filled from the switch's config_db.json.
 //
 // The tag of a packet says which lossless class it may use and so breaks every cycle of buffers
 // that wait for each other. Routing knows nothing of it: the output port is chosen first.
@@ -30,9 +30,9 @@
 // If EG_PRIO followed the old tag, a PAUSE from downstream would stop the wrong queue, and packets of
 // a lossless class would be lost.
 //
-// A packet of traffic class 0 is lossy: both priorities are 0. One whose way is lossless by some out ports and lossy by
-// others has the priority group of its tag, which is chosen before the out port is known, and waits in queue 0.
-//
+// A packet of traffic class 0 is lossy: both priorities are 0. One that is lossless by some out ports
+// and leaves by another has the priority group of its tag, which is chosen before the out port is
+// known, and waits in queue 0.
 //
 // Restrictions, and why:
 //   - BMv2 knows one priority, the egress queue (standard_metadata.priority, with
@@ -54,8 +54,6 @@
 typedef bit<6> code_t;
 typedef code_t tag_t;
 const code_t LOSSY_CODE = 0;
-
-
 
 struct headers_t {
     ethernet_t   ethernet;
@@ -339,7 +337,7 @@ control ingress(inout headers_t headers,
         meta.flow_hash = (flow_hash_t)(flow >> meta.hash_shift);
     }
 
-    // --- SONiC's maps: DSCP -> traffic class -> priority group by the in port, queue by the out port --
+    // --- SONiC's maps: DSCP -> traffic class -> priority group (in port), queue (out port) ---------
 
     @id(ID_ACTION_SET_TC)
     action set_tc(@id(1) bit<4> tc) {
@@ -497,7 +495,7 @@ control egress(inout headers_t headers,
     @id(ID_COUNTER_EGRESS_CLASS)
     counter(CLASS_COUNTER_SIZE, CounterType.packets_and_bytes) egress_class;
 
-    // --- SONiC's maps: traffic class -> new DSCP by the out port --------------------------------------
+    // --- SONiC's maps: traffic class -> new DSCP (out port) ----------------------------------------
 
     @id(ID_ACTION_SET_DSCP)
     action set_dscp(@id(1) code_t dscp) {

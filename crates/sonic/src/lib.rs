@@ -12,6 +12,7 @@
 pub mod assign;
 pub mod audit;
 pub mod configure;
+mod fault;
 mod interfaces;
 pub mod pipeline;
 pub mod platform;
@@ -22,8 +23,9 @@ pub mod write;
 
 pub use assign::{Need, Shortage, assign, need};
 pub use configure::{Options, Watchdog, configure, without_tags};
+pub use fault::{ConfigError, ConfigFault};
 pub use interfaces::{interface, port_of};
 pub use pipeline::{Pipeline, PortIndex, Treatment};
 pub use platform::Platform;
-pub use read::{ConfigError, ConfigFault, read};
+pub use read::read;
 pub use tables::ConfigDb;

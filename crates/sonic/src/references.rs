@@ -1,6 +1,6 @@
 //! Whether the rows of a configuration refer to what is there, and tables agree.
 
-use crate::read::ConfigFault;
+use crate::fault::ConfigFault;
 use crate::tables::{ConfigDb, MapKind};
 
 /// Every reference that leads nowhere.

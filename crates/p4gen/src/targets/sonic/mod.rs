@@ -62,9 +62,6 @@ pub static SONIC_16TC_ACL: Sonic = Sonic {
     ),
 };
 
-/// All platforms.
-pub static PLATFORMS: [&Sonic; 4] = [&SONIC_8TC, &SONIC_16TC, &SONIC_8TC_ACL, &SONIC_16TC_ACL];
-
 const fn on(
     target: &'static str,
     what: &'static str,
