@@ -54,6 +54,13 @@ impl Turns {
         u32::try_from(self.start.len() - 1).unwrap_or(u32::MAX)
     }
 
+    /// Whether all ways fit into one lane.
+    pub(super) fn together_acyclic(&self) -> bool {
+        let ways: Vec<u32> = (0..self.ways()).collect();
+        let graph = Graph::new(self, &ways);
+        graph.against(&graph.order()) == 0
+    }
+
     /// The lane of every way, and how many there are: lane by lane, those that go against its order leave.
     pub(super) fn cut(&self) -> (Vec<u8>, usize) {
         let mut lane = vec![0u8; self.start.len() - 1];
@@ -145,48 +152,47 @@ struct Graph {
     tails: Vec<(u32, u32)>,
 }
 
-/// Tells a function of every (node, other, weight).
-type Each<'a> = dyn Fn(&mut dyn FnMut(u32, u32, u32)) + 'a;
-
-/// Lists of (other, weight) by node, laid out one after the other, of what `each` tells: equal pairs once, their weights together.
-fn lists(nodes: usize, each: &Each<'_>) -> (Vec<u32>, Vec<(u32, u32)>) {
+/// Lists by first number, laid out one after the other, of pairs that are sorted.
+fn lists(nodes: usize, pairs: impl Iterator<Item = (u32, u32)>) -> (Vec<u32>, Vec<(u32, u32)>) {
     let mut start = vec![0u32; nodes + 1];
-    each(&mut |node, _, _| start[node as usize + 1] += 1);
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    let mut last = None;
+    for (node, other) in pairs {
+        match all.last_mut() {
+            Some(entry) if last == Some((node, other)) => entry.1 += 1,
+            _ => {
+                all.push((other, 1));
+                start[node as usize + 1] += 1;
+                last = Some((node, other));
+            }
+        }
+    }
     for node in 0..nodes {
         start[node + 1] += start[node];
     }
-    let mut next = start.clone();
-    let mut all = vec![(0, 0); start[nodes] as usize];
-    each(&mut |node, other, weight| {
-        all[next[node as usize] as usize] = (other, weight);
-        next[node as usize] += 1;
-    });
-    let mut merged: Vec<(u32, u32)> = Vec::with_capacity(all.len());
-    for node in 0..nodes {
-        let own = &mut all[start[node] as usize..next[node] as usize];
-        own.sort_unstable();
-        start[node] = u32::try_from(merged.len()).unwrap_or(u32::MAX);
-        for group in own.chunk_by(|a, b| a.0 == b.0) {
-            let weight = group.iter().map(|&(_, weight)| weight).sum();
-            merged.push((group[0].0, weight));
-        }
-    }
-    start[nodes] = u32::try_from(merged.len()).unwrap_or(u32::MAX);
-    (start, merged)
+    (start, all)
 }
 
 impl Graph {
     fn new(turns: &Turns, present: &[u32]) -> Self {
-        let (out, heads) = lists(turns.arcs, &|see| {
-            let all = present.iter().flat_map(|&way| turns.of(way));
-            all.for_each(|&(from, to)| see(from, to, 1));
-        });
-        let (into, tails) = lists(turns.arcs, &|see| {
-            for (node, ends) in (0u32..).zip(out.windows(2)) {
-                let own = &heads[ends[0] as usize..ends[1] as usize];
-                own.iter().for_each(|&(to, weight)| see(to, node, weight));
-            }
-        });
+        let mut pairs: Vec<u64> = Vec::new();
+        for &way in present {
+            pairs.extend(
+                turns
+                    .of(way)
+                    .iter()
+                    .map(|&(from, to)| u64::from(from) << 32 | u64::from(to)),
+            );
+        }
+        pairs.sort_unstable();
+        #[expect(clippy::cast_possible_truncation, reason = "halves of a word")]
+        let split = |pair: u64| ((pair >> 32) as u32, pair as u32);
+        let (out, heads) = lists(turns.arcs, pairs.iter().map(|&pair| split(pair)));
+        for pair in &mut pairs {
+            *pair = pair.rotate_left(32);
+        }
+        pairs.sort_unstable();
+        let (into, tails) = lists(turns.arcs, pairs.iter().map(|&pair| split(pair)));
         Self {
             out,
             into,
@@ -205,6 +211,16 @@ impl Graph {
 
     fn tails(&self, node: usize) -> &[(u32, u32)] {
         &self.tails[self.into[node] as usize..self.into[node + 1] as usize]
+    }
+
+    /// The weight of the turns that lead backward.
+    fn against(&self, position: &[u32]) -> u64 {
+        let backward = (0..self.nodes()).flat_map(|node| {
+            let own = position[node];
+            let heads = self.heads(node).iter();
+            heads.filter(move |(to, _)| position[*to as usize] <= own)
+        });
+        backward.map(|&(_, weight)| u64::from(weight)).sum()
     }
 
     /// Positions by Eades93: sinks to the back, sources to the front, else the arc whose turns lead out most; in buckets by that surplus.

@@ -79,10 +79,10 @@ impl Routed {
             LaneRouting::Lash => turns.first_that_fits(&paths),
             LaneRouting::UpDownAny | LaneRouting::Dfsssp => turns.cut(),
         };
-        // Ways that close no cycle all together are put into one lane by either.
+        let at_least = if turns.together_acyclic() { 1 } else { 2 };
         let count = LaneCount {
             lanes,
-            at_least: lanes.min(2),
+            at_least,
             most_loaded: paths.most_loaded(fabric),
             longest: paths.longest(),
         };

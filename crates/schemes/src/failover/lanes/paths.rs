@@ -3,7 +3,6 @@
 use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 use super::super::paths::mix;
-use crate::cells::arc_id;
 
 /// The ways of all pairs, one after the other.
 #[derive(Default)]
@@ -73,54 +72,16 @@ fn hosts(fabric: &Fabric, switch: SwitchId) -> u64 {
     fabric.attachments(switch).len() as u64
 }
 
-/// The network as plain lists, for what is gone through hundreds of times.
-struct Flat {
-    /// By switch: its first arc; last how many arcs there are.
-    first: Vec<u32>,
-    /// By arc: the switch where it ends.
-    to: Vec<u32>,
-}
-
-impl Flat {
-    fn new(fabric: &Fabric) -> Self {
-        let mut first: Vec<u32> = fabric
-            .switch_ids()
-            .map(|s| fabric.out_range(s).start)
-            .collect();
-        let arcs = fabric.arcs();
-        first.push(u32::try_from(arcs.len()).unwrap_or(u32::MAX));
-        let to = arcs
-            .iter()
-            .map(|arc| u32::try_from(arc.to.index()).unwrap_or(u32::MAX));
-        Self {
-            first,
-            to: to.collect(),
+/// Switches by rising distance from one, those that cannot reach it left out.
+fn by_distance(hops: &[u16]) -> Vec<SwitchId> {
+    let farthest = hops.iter().copied().filter(|&h| h != UNREACHABLE).max();
+    let mut at_distance = vec![Vec::new(); usize::from(farthest.unwrap_or(0)) + 1];
+    for (switch, &hops) in (0..).map(SwitchId::new).zip(hops) {
+        if hops != UNREACHABLE {
+            at_distance[usize::from(hops)].push(switch);
         }
     }
-
-    fn arcs(&self, switch: usize) -> std::ops::Range<usize> {
-        self.first[switch] as usize..self.first[switch + 1] as usize
-    }
-
-    /// Links to a switch from every other, and those that reach it in the order of their distance, itself first.
-    fn search(&self, to: SwitchId, hops: &mut [u16], order: &mut Vec<u32>) {
-        hops.fill(UNREACHABLE);
-        order.clear();
-        hops[to.index()] = 0;
-        order.push(u32::try_from(to.index()).unwrap_or(u32::MAX));
-        let mut next = 0;
-        while let Some(&at) = order.get(next) {
-            next += 1;
-            let farther = hops[at as usize] + 1;
-            // Links join both ways.
-            for &other in &self.to[self.arcs(at as usize)] {
-                if hops[other as usize] == UNREACHABLE {
-                    hops[other as usize] = farther;
-                    order.push(other);
-                }
-            }
-        }
-    }
+    at_distance.concat()
 }
 
 /// The switches with hosts, those with most first.
@@ -133,43 +94,36 @@ fn by_hosts(fabric: &Fabric) -> Vec<SwitchId> {
 /// DFSSSP's ways: destination by destination, of the shortest those over the links that have least so far; then every switch adds its
 /// hosts to every link of its way.
 pub(super) fn dfsssp(fabric: &Fabric) -> LanePaths {
-    let flat = Flat::new(fabric);
-    let mut weight = vec![0u64; flat.to.len()];
+    let mut weight = vec![0u64; fabric.arcs().len()];
     let mut paths = LanePaths::new();
     let switches = fabric.switch_count();
-    let own: Vec<u64> = fabric
-        .switch_ids()
-        .map(|switch| hosts(fabric, switch))
-        .collect();
     let mut next: Vec<Option<ArcId>> = vec![None; switches];
     let mut along = vec![0u64; switches];
-    let (mut hops, mut order) = (vec![UNREACHABLE; switches], Vec::with_capacity(switches));
     for to in by_hosts(fabric) {
-        flat.search(to, &mut hops, &mut order);
-        along[to.index()] = 0;
-        for at in order.iter().skip(1).map(|&at| at as usize) {
-            let nearer = hops[at] - 1;
-            let mut best = (u64::MAX, None);
-            for arc in flat.arcs(at) {
-                let there = flat.to[arc] as usize;
-                if hops[there] == nearer && weight[arc] + along[there] < best.0 {
-                    best = (weight[arc] + along[there], Some(arc));
-                }
-            }
-            along[at] = best.0;
-            next[at] = best.1.map(arc_id);
+        let hops = fabric.distances(to);
+        let order = by_distance(&hops);
+        for &at in order.iter().skip(1) {
+            let nearer = fabric
+                .out_arcs(at)
+                .filter(|(_, arc)| hops[arc.to.index()] + 1 == hops[at.index()]);
+            let over = |&(id, arc): &(ArcId, &topology::Arc)| {
+                (weight[id.index()] + along[arc.to.index()], id.index())
+            };
+            let best = nearer.min_by_key(over);
+            next[at.index()] = best.map(|(id, _)| id);
+            along[at.index()] = best.as_ref().map_or(0, |best| over(best).0);
         }
+        along[to.index()] = 0;
         let mut carried = vec![0u64; switches];
-        for at in order.iter().skip(1).rev().map(|&at| at as usize) {
-            carried[at] += own[at];
-            if let Some(arc) = next[at] {
-                weight[arc.index()] += carried[at];
-                carried[flat.to[arc.index()] as usize] += carried[at];
+        for &at in order.iter().skip(1).rev() {
+            carried[at.index()] += hosts(fabric, at);
+            if let Some(arc) = next[at.index()] {
+                weight[arc.index()] += carried[at.index()];
+                carried[fabric.arc(arc).to.index()] += carried[at.index()];
             }
         }
         for &from in order.iter().skip(1) {
-            if own[from as usize] > 0 {
-                let from = SwitchId::new(from);
+            if hosts(fabric, from) > 0 {
                 paths.push(from, to, follow(fabric, &next, from, to));
             }
         }
@@ -201,7 +155,7 @@ pub(super) fn lash(fabric: &Fabric) -> LanePaths {
             if hops[from.index()] == UNREACHABLE {
                 continue;
             }
-            let spread = mix(((from.index() as u64) << 32) | to.index() as u64);
+            let spread = mix((from.index() as u64) << 32 | to.index() as u64);
             let mut at = from;
             let mut way = Vec::new();
             while at != to {
