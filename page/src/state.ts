@@ -40,7 +40,7 @@ export interface State {
   /** Where nodes were dragged to, by name. */
   moved: Record<string, [number, number]>;
   failed: string[];
-  colour: "layer" | "rules" | "tags" | "load";
+  colour: "layer" | "rules";
   scheme: string;
   options: Record<string, string>;
   without: boolean;

@@ -21,15 +21,22 @@ pub(crate) fn build(root: &Path, release: bool) -> Result<(), String> {
         return Err(missing);
     }
     engine(root, release)?;
+    libraries(root)?;
     let page = root.join("page");
-    if !page.join("node_modules/.package-lock.json").exists() {
-        npm(&page, &["ci", "--no-audit", "--no-fund"])?;
-    }
     npm(&page, &["run", "--silent", "check"])?;
     npm(
         &page,
         &["run", "--silent", "build", "--", "--logLevel", "warn"],
     )
+}
+
+/// What the page is made with, as its lock file has it.
+fn libraries(root: &Path) -> Result<(), String> {
+    let page = root.join("page");
+    if page.join("node_modules/.package-lock.json").exists() {
+        return Ok(());
+    }
+    npm(&page, &["ci", "--no-audit", "--no-fund"])
 }
 
 /// The engine of the page.
@@ -89,6 +96,10 @@ pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
         println!("xtask: skipped the page and its tests: {why}");
         return Ok(());
     }
+    if let Err(why) = libraries(root) {
+        println!("xtask: skipped the page and its tests: its libraries cannot be had: {why}");
+        return Ok(());
+    }
     build(root, false)?;
     if runs("chromium") || std::env::var_os("CHROMIUM").is_some() {
         test(root)
@@ -98,12 +109,20 @@ pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
     }
 }
 
+/// The oldest Node.js that the page's tools run on.
+const NODE: u32 = 20;
+
 /// What is missing of the tools that build the page.
 pub(crate) fn missing() -> Option<String> {
-    let missing = ["node", "npm"].into_iter().find(|tool| !runs(tool))?;
-    Some(format!(
-        "`{missing}` is not on PATH: the page is built by Node.js 20 or newer with its npm"
-    ))
+    let takes = format!("the page is built by Node.js {NODE} or newer with its npm");
+    if let Some(missing) = ["node", "npm"].into_iter().find(|tool| !runs(tool)) {
+        return Some(format!("`{missing}` is not on PATH: {takes}"));
+    }
+    let said = Command::new("node").arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    let major = said.trim_start_matches('v').split('.').next();
+    let new = major.and_then(|major| major.parse().ok()) >= Some(NODE);
+    (!new).then(|| format!("Node.js here is {said}: {takes}"))
 }
 
 fn runs(tool: &str) -> bool {
