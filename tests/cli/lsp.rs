@@ -142,7 +142,7 @@ fn an_editor_is_told_findings_meanings_and_candidates() {
     assert_eq!(found["uri"], ADDRESS);
     assert_eq!(
         found["range"]["start"],
-        json!({ "line": 10, "character": 7 }),
+        json!({ "line": 9, "character": 7 }),
         "{found}"
     );
     let found = editor.ask("textDocument/definition", place(PROGRAM, "hdr.eth.dst", 8));
@@ -153,7 +153,7 @@ fn an_editor_is_told_findings_meanings_and_candidates() {
     // A name that is being typed.
     let typed = PROGRAM.replace("out_by(1);", "out_by(1); hdr.");
     let findings = editor.change(&typed, 2);
-    assert_eq!(findings[0]["range"]["start"]["line"], 11, "{findings:?}");
+    assert_eq!(findings[0]["range"]["start"]["line"], 10, "{findings:?}");
     assert_eq!(findings[0]["severity"], 1);
     let items = editor.ask(
         "textDocument/completion",

@@ -234,10 +234,8 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright p4 compile build/p4/tagger.p4 -o tagger.json --p4runtime-files tagger.txtpb",
         ],
     ),
-    (
-        "p4 fmt",
-        &["switchwright p4 fmt --check build/p4/tagger.p4"],
-    ),
+    ("p4 fmt", &["switchwright p4 fmt program.p4"]),
+    ("p4 lsp", &["switchwright p4 lsp -I include"]),
     ("p4 info", &["switchwright p4 info build/p4/tagger.p4"]),
     ("p4 ir", &["switchwright p4 ir build/p4/tagger.p4"]),
     (

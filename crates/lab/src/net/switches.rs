@@ -89,7 +89,7 @@ impl Switches {
 
     /// Gives switches their entries.
     pub(super) fn fill(&self, entries: &Entries, options: &NetOptions) -> Result<(), NetLabError> {
-        for switch in &self.0 {
+        for (number, switch) in self.0.iter().enumerate() {
             let Some((place, lines)) = entries.of(&switch.name) else {
                 continue;
             };
@@ -98,7 +98,13 @@ impl Switches {
             fs::write(&file, lines)?;
             let mut command = Command::new(&options.executable);
             command
-                .args(["cli", &switch.address, "-f"])
+                .args([
+                    "cli",
+                    &switch.address,
+                    "--device-id",
+                    &(number + 1).to_string(),
+                    "-f",
+                ])
                 .arg(&file)
                 .stdin(Stdio::null());
             let output = command.output()?;

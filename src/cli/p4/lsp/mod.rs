@@ -74,9 +74,12 @@ impl Lsp {
         let failed = |error: &dyn std::fmt::Display| Fault::with(Status::Target, error);
         let (connection, threads) = Connection::stdio();
         let capabilities = serde_json::to_value(capabilities()).map_err(|e| failed(&e))?;
-        connection
-            .initialize(capabilities)
-            .map_err(|e| failed(&e))?;
+        match connection.initialize(capabilities) {
+            Ok(_) => {}
+            // Whoever started it has gone again.
+            Err(error) if error.channel_is_disconnected() => return Ok(()),
+            Err(error) => return Err(failed(&error)),
+        }
         let mut server = Server {
             options: Options {
                 include_paths: self.include,
