@@ -171,7 +171,7 @@ fn an_editor_is_told_findings_meanings_and_candidates() {
         place(&typed, "out_by(1); hdr.", 10),
     );
     let all = items.to_string();
-    for known in ["out_by", "headers", "sm", "mark_to_drop", "table"] {
+    for known in ["out_by", "headers", "sm", "table"] {
         assert!(all.contains(&format!("\"{known}\"")), "{known}: {all}");
     }
     let edits = editor.ask(

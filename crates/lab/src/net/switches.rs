@@ -1,7 +1,7 @@
 //! Switches: a process each, with a log.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -68,11 +68,14 @@ impl Switches {
         Ok(all)
     }
 
-    /// Waits until all listen.
+    /// Waits until all run the program.
     fn knock(&mut self, options: &NetOptions) -> Result<(), NetLabError> {
         let deadline = Instant::now() + TIMEOUT;
         for switch in &mut self.0 {
-            while TcpStream::connect(&switch.address).is_err() {
+            // It says so when its program is in force; it listens before.
+            let log = options.logs.join(format!("{}.log", switch.name));
+            let ready = || fs::read_to_string(&log).is_ok_and(|text| text.contains("ready:"));
+            while !ready() {
                 if switch.process.try_wait()?.is_some() || Instant::now() > deadline {
                     let log = fs::read(options.logs.join(format!("{}.log", switch.name)))?;
                     let words = &log[log.len().saturating_sub(LAST_WORDS)..];
