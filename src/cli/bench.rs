@@ -1,5 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod bolt;
 mod df;
 pub(super) mod failover;
 mod flattened;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
+use crate::measure::tcp_bolt::BoltOptions;
 use crate::measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
 
 /// Arguments of `switchwright bench`.
@@ -53,8 +55,15 @@ pub(super) struct Bench {
     )]
     table: u8,
     /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers under shortest paths with one tag.
-    #[arg(long, value_name = "3", value_parser = clap::value_parser!(u8).range(3..=3))]
+    /// TCP-Bolt: which figure of Stephens15 chapter 3; without one, round-trip times under load (section 3.3.1).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
     figure: Option<u8>,
+    /// TCP-Bolt: shorter runs.
+    #[arg(long)]
+    quick: bool,
+    /// TCP-Bolt: average figures 7 to 9 over so many seeds.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    seeds: u32,
     /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
     #[arg(long, conflicts_with = "figure")]
     rerouting: bool,
@@ -74,10 +83,10 @@ pub(super) struct Bench {
     /// Flattened Clos: random graphs of each size.
     #[arg(long, default_value_t = 100, value_name = "N", requires = "figure", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     graphs: u32,
-    /// Flattened Clos: draw the figure as SVG.
+    /// Flattened Clos, TCP-Bolt: draw the figure as SVG.
     #[arg(long, value_name = "FILE", requires = "figure")]
     plot: Option<String>,
-    /// Flattened Clos: seed of the networks.
+    /// Flattened Clos: seed of the networks. TCP-Bolt: the first seed of the traffic.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -102,17 +111,22 @@ enum Area {
     /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
     /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
     FlattenedClos,
+    /// TCP-Bolt beside nine other transports: Stephens15's Figures 3.1 to 3.9, and round-trip times under load.
+    TcpBolt,
 }
 
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
-        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate};
+        use Area::{Df, Failover, FlattenedClos, P4, P4runtime, Plan, Ports, Simulate, TcpBolt};
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover],
-            "only" => &[Plan, P4, Failover, Df, FlattenedClos],
-            "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
-            | "plot" | "seed" => &[FlattenedClos],
+            "only" => &[Plan, P4, Failover, Df, FlattenedClos, TcpBolt],
+            "table" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs" => {
+                &[FlattenedClos]
+            }
+            "figure" | "plot" | "seed" => &[FlattenedClos, TcpBolt],
+            "quick" | "seeds" => &[TcpBolt],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -160,6 +174,24 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
+            Area::TcpBolt => {
+                let request = bolt::Request {
+                    figure: self.figure,
+                    options: BoltOptions {
+                        quick: self.quick,
+                        seeds: self.seeds,
+                        seed: self.seed,
+                    },
+                    only: self.only.as_deref(),
+                    plot: self.plot.as_deref(),
+                };
+                bolt::run(&request, terminal)
+            }
+            Area::FlattenedClos if self.figure.is_some_and(|figure| figure != 3) => {
+                Err(Fault::input(
+                    "of FC23 there is figure 3; `bench tcp-bolt` has Stephens15's 3.1 to 3.9",
+                ))
+            }
             Area::FlattenedClos if self.figure.is_some() => {
                 if let Some(only) = self.only {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));

@@ -18,6 +18,7 @@ mod planning;
 mod ports;
 mod rerouting;
 mod simulation;
+pub mod tcp_bolt;
 mod throughput;
 mod traffic;
 mod trees;

@@ -305,7 +305,9 @@ impl PacketBench {
             measure_from: None,
             sample: None,
             switches: switches(),
+            round_trip: None,
             flows: flows.iter().enumerate().map(flow).collect(),
+            workloads: Vec::new(),
             events: Vec::new(),
         };
         let outcome = simulate_telling(&network, &scenario, false, progress)?;

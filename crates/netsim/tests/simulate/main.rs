@@ -6,6 +6,8 @@ mod failover;
 mod lossless;
 mod settings;
 mod shares;
+mod transports;
+mod workloads;
 
 use netsim::embedded::Network;
 use netsim::simulate::{
