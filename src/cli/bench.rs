@@ -1,5 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod bolt;
 mod df;
 pub(super) mod failover;
 mod flattened;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
+use crate::measure::tcp_bolt::BoltOptions;
 use crate::measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
 
 /// Arguments of `switchwright bench`.
@@ -56,8 +58,15 @@ pub(super) struct Bench {
     )]
     table: u8,
     /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers under shortest paths with one tag.
-    #[arg(long, value_name = "3", value_parser = clap::value_parser!(u8).range(3..=3))]
+    /// TCP-Bolt: which figure of Stephens15 chapter 3; without one, round-trip times under load (section 3.3.1).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
     figure: Option<u8>,
+    /// TCP-Bolt: shorter runs.
+    #[arg(long)]
+    quick: bool,
+    /// TCP-Bolt: average figures 7 to 9 over so many seeds.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    seeds: u32,
     /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
     #[arg(long, conflicts_with = "figure")]
     rerouting: bool,
@@ -77,10 +86,10 @@ pub(super) struct Bench {
     /// Flattened Clos: random graphs of each size.
     #[arg(long, default_value_t = 100, value_name = "N", requires = "figure", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     graphs: u32,
-    /// Flattened Clos: draw the figure as SVG.
+    /// Flattened Clos, TCP-Bolt: draw the figure as SVG.
     #[arg(long, value_name = "FILE", requires = "figure")]
     plot: Option<String>,
-    /// Flattened Clos: seed of the networks.
+    /// Flattened Clos: seed of the networks. TCP-Bolt: the first seed of the traffic.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -112,6 +121,8 @@ enum Area {
     FlattenedClos,
     /// The bundled deadlocks with SONiC's PFC watchdog, with tags, and with neither: goodput and lossless packets dropped.
     Watchdog,
+    /// TCP-Bolt beside nine other transports: Stephens15's Figures 3.1 to 3.9, and round-trip times under load.
+    TcpBolt,
 }
 
 impl Area {
@@ -119,13 +130,26 @@ impl Area {
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
             Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
-            Watchdog,
+            TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover, Lanes],
-            "only" => &[Plan, P4, Failover, Df, Tags, Lanes, FlattenedClos, Watchdog],
-            "table" | "figure" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs"
-            | "plot" | "seed" => &[FlattenedClos],
+            "only" => &[
+                Plan,
+                P4,
+                Failover,
+                Df,
+                Tags,
+                Lanes,
+                FlattenedClos,
+                Watchdog,
+                TcpBolt,
+            ],
+            "table" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs" => {
+                &[FlattenedClos]
+            }
+            "figure" | "plot" | "seed" => &[FlattenedClos, TcpBolt],
+            "quick" | "seeds" => &[TcpBolt],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
@@ -176,6 +200,24 @@ impl Bench {
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),
             Area::Watchdog => watchdog::run(self.only.as_deref(), terminal),
+            Area::TcpBolt => {
+                let request = bolt::Request {
+                    figure: self.figure,
+                    options: BoltOptions {
+                        quick: self.quick,
+                        seeds: self.seeds,
+                        seed: self.seed,
+                    },
+                    only: self.only.as_deref(),
+                    plot: self.plot.as_deref(),
+                };
+                bolt::run(&request, terminal)
+            }
+            Area::FlattenedClos if self.figure.is_some_and(|figure| figure != 3) => {
+                Err(Fault::input(
+                    "of FC23 there is figure 3; `bench tcp-bolt` has Stephens15's 3.1 to 3.9",
+                ))
+            }
             Area::FlattenedClos if self.figure.is_some() => {
                 if let Some(only) = self.only {
                     return Err(Fault::input(format!("`--only {only}` is for the tables")));

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
 use netsim::simulate::{
-    BUNDLED, Plots, Scenario, SimulationReport, TransportSpec, WatchdogAction, WatchdogSpec,
-    bundled, simulate_telling,
+    BUNDLED, Completions, Plots, Scenario, SimulationReport, TransportSpec, WatchdogAction,
+    WatchdogSpec, bundled, simulate_telling,
 };
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(super) struct Simulate {
     #[arg(long, value_enum, value_name = "ACTION")]
     watchdog: Option<Watchdog>,
     /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg, buffers.svg, pauses.svg, and
-    /// deadlock.svg if there is one.
+    /// deadlock.svg if there is one, completions.svg if there are workloads.
     #[arg(short, long, value_name = "DIR")]
     output: Option<String>,
     /// Flows that the table lists; the JSON has all.
@@ -85,6 +85,8 @@ enum Transport {
     Bolt,
     /// DCQCN.
     Dcqcn,
+    /// pFabric, for switches with ranked queues.
+    Pfabric,
 }
 
 impl From<Transport> for TransportSpec {
@@ -95,6 +97,7 @@ impl From<Transport> for TransportSpec {
             Transport::Dctcp => Self::Dctcp,
             Transport::Bolt => Self::Bolt,
             Transport::Dcqcn => Self::Dcqcn,
+            Transport::Pfabric => Self::Pfabric,
         }
     }
 }
@@ -111,8 +114,7 @@ impl Simulate {
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.tags &= !self.without_tags;
         if let Some(transport) = self.transport {
-            let flows = scenario.flows.iter_mut();
-            flows.for_each(|flow| flow.transport = transport.into());
+            scenario.set_transport(transport.into()).input(name)?;
         }
         if let Some(action) = self.watchdog {
             scenario.watchdog = Some(WatchdogSpec {
@@ -221,6 +223,7 @@ fn write(folder: &str, plots: &Plots, page: &str) -> Result<(), Fault> {
         ("buffers.svg", Some(plots.buffers.as_str())),
         ("pauses.svg", Some(plots.pauses.as_str())),
         ("deadlock.svg", plots.deadlock.as_deref()),
+        ("completions.svg", plots.completions.as_deref()),
     ] {
         let place = place(name);
         match text {
@@ -273,6 +276,7 @@ pub(super) fn describe(report: &SimulationReport, show: usize) -> String {
             counted(report.flows.len() - show, "flow")
         ));
     }
+    text.push_str(&workloads(report));
     let rows: Vec<Vec<String>> = report
         .switches
         .iter()
@@ -329,6 +333,48 @@ pub(super) fn describe(report: &SimulationReport, show: usize) -> String {
             ),
         ),
     ])
+}
+
+/// What jobs took; nothing where there are none.
+fn workloads(report: &SimulationReport) -> String {
+    let row = |name: &str, found: &Completions| {
+        let (times, normalized) = (&found.times_us, &found.normalized);
+        vec![
+            name.to_owned(),
+            found.bytes.to_string(),
+            found.jobs.to_string(),
+            found.unfinished.to_string(),
+            format!("{:.1}", found.optimum_us),
+            format!("{:.1}", times.p50),
+            format!("{:.1}", times.p99),
+            format!("{:.1}", times.p999),
+            format!("{:.2}", normalized.p50),
+            format!("{:.2}", normalized.p99),
+            format!("{:.2}", normalized.p999),
+        ]
+    };
+    let rows = report.workloads.iter().flat_map(|workload| {
+        let completions = workload.completions.iter();
+        completions.map(move |found| row(&workload.name, found))
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = [
+        "workload",
+        "bytes",
+        "jobs",
+        "not done",
+        "optimum us",
+        "p50",
+        "p99",
+        "p99.9",
+        "p50/optimum",
+        "p99",
+        "p99.9",
+    ];
+    terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &rows)
 }
 
 fn deadlocks(report: &SimulationReport) -> String {

@@ -22,6 +22,7 @@ pub mod reproduce;
 mod rerouting;
 mod simulation;
 mod tagging;
+pub mod tcp_bolt;
 mod throughput;
 mod traffic;
 mod trees;

@@ -306,7 +306,9 @@ impl PacketBench {
             sample: None,
             switches: switches(),
             watchdog: None,
+            round_trip: None,
             flows: flows.iter().enumerate().map(flow).collect(),
+            workloads: Vec::new(),
             events: Vec::new(),
         };
         let outcome = simulate_telling(&network, &scenario, false, progress)?;

@@ -173,6 +173,8 @@ pub struct BufferConfig {
     pub threshold: Threshold,
     /// When a lossy class is dropped.
     pub lossy_limit: QueueLimit,
+    /// Lossy queues go by rank and hold so much, whatever `lossy_limit` says; if absent, they go by arrival.
+    pub ranked: Option<Bytes>,
     /// When packets are marked.
     pub ecn: Option<Ecn>,
     /// Who sends next.
@@ -206,6 +208,7 @@ impl BufferConfig {
                 offset: Bytes::new(3_000),
             },
             lossy_limit: QueueLimit::Dynamic(Alpha(1024)),
+            ranked: None,
             ecn: None,
             scheduler: Scheduler::default(),
             pause: Quanta::MAX,
@@ -259,6 +262,11 @@ impl BufferConfig {
             if xoff.get() == 0 {
                 return Err(BufferError::NoThreshold);
             }
+        }
+        if let Some(limit) = self.ranked
+            && (limit.get() == 0 || limit > shared)
+        {
+            return Err(BufferError::Ranked { limit, shared });
         }
         if let Some(ecn) = self.ecn
             && !(ecn.kmin <= ecn.kmax && (0.0..=1.0).contains(&ecn.pmax))
@@ -323,6 +331,16 @@ pub enum BufferError {
     /// XOFF at nothing.
     #[error("XOFF at 0 bytes would pause every sender for ever")]
     NoThreshold,
+    /// Ranked queues of nothing, or of more than there is.
+    #[error(
+        "ranked queues of {limit} bytes cannot be: they hold more than 0 and not more than the {shared} bytes that the buffer shares"
+    )]
+    Ranked {
+        /// What each is to hold.
+        limit: Bytes,
+        /// The shared part.
+        shared: Bytes,
+    },
     /// Marks.
     #[error("ECN needs kmin <= kmax and a probability pmax from 0 to 1")]
     Ecn,

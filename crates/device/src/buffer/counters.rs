@@ -32,6 +32,9 @@ pub struct ClassCounters {
     pub marked: u64,
     /// Packets thrown away with the queue when the link went down, or by a PFC watchdog.
     pub flushed: u64,
+    /// Packets that gave their place in the queue to a more urgent one.
+    #[serde(default)]
+    pub evicted: u64,
     /// PFC frames received that said stop.
     pub pauses_received: u64,
     /// PFC frames received that said go on.
@@ -43,7 +46,7 @@ pub struct ClassCounters {
 }
 
 /// What the whole switch counts. At any time `offered = accepted + refused_lossy + refused_lossless + refused_storm`
-/// and `accepted = sent + flushed + queued`.
+/// and `accepted = sent + flushed + evicted + queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCounters {
     /// Packets that the program wanted sent.
@@ -63,6 +66,9 @@ pub struct BufferCounters {
     pub refused_storm: u64,
     /// Packets thrown away because their link went down, or by a PFC watchdog.
     pub flushed: u64,
+    /// Lossy packets that gave their place in a ranked queue to a more urgent one.
+    #[serde(default)]
+    pub evicted: u64,
     /// The most bytes in the buffer at one time.
     pub peak: Bytes,
 }

@@ -31,7 +31,7 @@ impl Ecn {
 }
 
 /// The EtherType behind VLAN tags and shims, and where what it names begins.
-fn payload(bytes: &[u8]) -> Option<([u8; 2], usize)> {
+pub(super) fn payload(bytes: &[u8]) -> Option<([u8; 2], usize)> {
     let kind = |at: usize| bytes.get(at..at + 2)?.try_into().ok();
     let (mut ether_type, mut at) = (kind(12)?, 14);
     loop {

@@ -18,6 +18,7 @@ mod counters;
 mod ecn;
 mod frames;
 mod pause;
+mod rank;
 mod schedule;
 mod store;
 mod storm;
@@ -41,6 +42,7 @@ pub use storm::StormAction;
 pub use waits::{Held, HeldBack, Resume, Snapshot, Wait};
 
 use pause::{ReceivedPause, Timer};
+use rank::Rank;
 use schedule::Turn;
 use store::{Fifo, Put, Store};
 
@@ -347,6 +349,11 @@ impl Buffer {
         let held = u32::try_from(offer.bytes.len()).unwrap_or(u32::MAX);
         let padding = offer.padding.min(u32::MAX - held);
         let length = u64::from(held + padding);
+        let ranked = self.ranked(class);
+        let queue = match ranked {
+            true => self.make_room(now, &offer, class, length),
+            false => queue,
+        };
         if let Err(refusal) = self.admit(now, &offer, in_class, queue, length) {
             match refusal {
                 Refusal::Lossy(_) => self.counters.refused_lossy += 1,
@@ -369,7 +376,10 @@ impl Buffer {
             return Err(Refusal::Port(offer.out_port));
         };
         let place = &mut port.classes[at];
-        let slot = self.store.push(&mut place.queue, put);
+        let slot = match ranked {
+            true => self.store.push_ranked(&mut place.queue, put),
+            false => self.store.push(&mut place.queue, put),
+        };
         let counters = &mut place.counters;
         counters.queue_peak = counters.queue_peak.max(Bytes::new(place.queue.bytes));
         if let Some(ecn) = self.config.ecn
@@ -385,6 +395,38 @@ impl Buffer {
             self.ready.push_back(offer.out_port);
         }
         Ok(())
+    }
+
+    /// Whether a class's queues go by rank.
+    fn ranked(&self, class: u8) -> bool {
+        self.config.ranked.is_some() && self.config.lossless.bits() & bit(class) == 0
+    }
+
+    /// Throws away what is less urgent than a packet, until that has room in its queue or nothing is left to be thrown away; what
+    /// the queue holds then.
+    fn make_room(&mut self, now: Nanos, offer: &Offer<'_>, class: u8, length: u64) -> u64 {
+        let limit = self.config.ranked.map_or(u64::MAX, Bytes::get);
+        let rank = Rank::read(offer.bytes);
+        let at = usize::from(class & 7);
+        loop {
+            let Some(port) = place(&mut self.ports, offer.out_port) else {
+                return u64::MAX;
+            };
+            let queue = &mut port.classes[at].queue;
+            if queue.bytes + length <= limit {
+                return queue.bytes;
+            }
+            let Some(worst) = self.store.least_urgent(queue, rank) else {
+                return queue.bytes;
+            };
+            let (_, slot) = self.store.pop_at(queue, worst);
+            if queue.packets == 0 {
+                port.waiting &= !bit(class);
+            }
+            port.classes[at].counters.evicted += 1;
+            self.counters.evicted += 1;
+            self.release(now, slot.in_port, slot.in_class, slot.length.into());
+        }
     }
 
     /// Charges a packet to its input port and class. `queue` is how many bytes wait where it wants to go.
@@ -406,7 +448,11 @@ impl Buffer {
         let Class {
             ingress, counters, ..
         } = &mut port.classes[at];
-        let too_long = !room || queue + length > self.config.lossy_limit.of(free);
+        let limit = match self.config.ranked {
+            Some(limit) => limit.get(),
+            None => self.config.lossy_limit.of(free),
+        };
+        let too_long = !room || queue.saturating_add(length) > limit;
         if !lossless && too_long {
             counters.refused_lossy += 1;
             return Err(Refusal::Lossy(offer.out_port));
@@ -545,13 +591,24 @@ impl Buffer {
             return None;
         }
         let (classes, store) = (&port.classes, &self.store);
-        let first = |class: u8| store.first(&classes[usize::from(class & 7)].queue);
-        let length = |class: u8| u64::from(first(class).length);
+        let by_rank = match self.config.ranked {
+            Some(_) => !self.config.lossless.bits(),
+            None => 0,
+        };
+        let ahead = |class: u8| match by_rank & bit(class) {
+            0 => 0,
+            _ => store.most_urgent(&classes[usize::from(class & 7)].queue),
+        };
+        let length = |class: u8| {
+            let queue = &classes[usize::from(class & 7)].queue;
+            u64::from(store.nth(queue, ahead(class)).length)
+        };
         let class = port
             .turn
             .pick(&self.config.scheduler, ready, port.waiting, length);
+        let first = ahead(class);
         let place = &mut port.classes[usize::from(class & 7)];
-        let (at, slot) = self.store.pop(&mut place.queue);
+        let (at, slot) = self.store.pop_at(&mut place.queue, first);
         place.last_sent = now;
         if place.queue.packets == 0 {
             port.waiting &= !bit(class);

@@ -3,6 +3,7 @@
 use p4exec::prefetch;
 
 use super::frames::Frames;
+use super::rank::Rank;
 
 /// No slot.
 const END: u32 = u32::MAX;
@@ -34,6 +35,8 @@ pub(super) struct Store {
     /// By the number of the frame.
     slots: Vec<Slot>,
     frames: Frames,
+    /// Likewise, of packets in queues that go by rank.
+    ranks: Vec<Rank>,
 }
 
 /// A packet to be stored.
@@ -71,6 +74,57 @@ impl Store {
         at
     }
 
+    /// The same in a queue that goes by rank.
+    pub(super) fn push_ranked(&mut self, queue: &mut Fifo, put: Put<'_>) -> u32 {
+        let rank = Rank::read(put.bytes);
+        let at = self.push(queue, put);
+        if self.ranks.len() < self.slots.len() {
+            self.ranks.resize(self.slots.len(), Rank::default());
+        }
+        self.ranks[at as usize] = rank;
+        at
+    }
+
+    /// Takes the packet off a queue that is so far from its head; the queue is longer.
+    pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> (u32, Slot) {
+        if place == 0 {
+            return self.pop(queue);
+        }
+        let mut before = queue.head;
+        for _ in 1..place {
+            before = self.slots[before as usize].next;
+        }
+        let at = self.slots[before as usize].next;
+        let slot = self.slots[at as usize];
+        self.slots[before as usize].next = slot.next;
+        if at == queue.tail {
+            queue.tail = before;
+        }
+        queue.packets -= 1;
+        queue.bytes -= u64::from(slot.length);
+        self.frames.free(at);
+        (at, slot)
+    }
+
+    /// The packet of a queue that is so far from its head.
+    pub(super) fn nth(&self, queue: &Fifo, place: u32) -> &Slot {
+        let mut at = queue.head;
+        for _ in 0..place {
+            at = self.slots[at as usize].next;
+        }
+        &self.slots[at as usize]
+    }
+
+    /// What the packets of a queue that goes by rank say of themselves, first to last.
+    pub(super) fn ranks<'a>(&'a self, queue: &Fifo) -> impl Iterator<Item = Rank> + 'a {
+        let mut at = queue.head;
+        (0..queue.packets).map(move |_| {
+            let rank = self.ranks[at as usize];
+            at = self.slots[at as usize].next;
+            rank
+        })
+    }
+
     /// Takes the first packet off a queue that is not empty; its bytes stay in [`Store::bytes`] until the next push.
     pub(super) fn pop(&mut self, queue: &mut Fifo) -> (u32, Slot) {
         let at = queue.head;
@@ -87,11 +141,6 @@ impl Store {
         queue.bytes -= u64::from(slot.length);
         self.frames.free(at);
         (at, slot)
-    }
-
-    /// The first packet of a queue that is not empty.
-    pub(super) fn first(&self, queue: &Fifo) -> &Slot {
-        &self.slots[queue.head as usize]
     }
 
     /// The bytes of a packet.

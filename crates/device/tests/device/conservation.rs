@@ -129,7 +129,7 @@ fn check(buffer: &Buffer) {
     );
     assert_eq!(
         counters.accepted,
-        counters.sent + counters.flushed + counters.queued
+        counters.sent + counters.flushed + counters.evicted + counters.queued
     );
     let (mut used, mut waiting) = (0, 0);
     for id in 0..PORTS {
@@ -157,6 +157,7 @@ proptest! {
             Just(Scheduler::Dwrr([4, 3, 2, 1, 1, 1, 1, 1])),
         ],
         tied: bool,
+        ranked in proptest::option::of(1_000u64..10_000),
     ) {
         let mut config = config(PORTS, 5_000);
         config.capacity = Bytes::new(100_000);
@@ -165,12 +166,19 @@ proptest! {
         config.tied_priorities = tied;
         config.lossy_limit = QueueLimit::Dynamic(Alpha::new(1.0).unwrap());
         config.pause = Quanta(300);
+        config.ranked = ranked.map(Bytes::new).filter(|&limit| limit <= config.shared().unwrap());
         let mut buffer = Buffer::new(config).unwrap();
         let (mut busy, mut scratch, mut now) = (Busy::new(), Vec::new(), 0);
         for step in steps {
             match step {
                 Step::Offer { from, to, ing, eg, length, padding } => {
-                    let bytes = vec![0xab; length];
+                    let mut bytes = vec![0xab; length];
+                    if let Some(head) = bytes.get_mut(12..50) {
+                        // UDP over IPv4; flow and rank where ranked queues read them.
+                        head[0..3].copy_from_slice(&[8, 0, 0x45]);
+                        head[11] = 17;
+                        head[30..38].copy_from_slice(&[0, 0, 0, ing, 0, 0, 0, padding as u8]);
+                    }
                     let offer = Offer {
                         in_port: port(from),
                         ing_prio: class(ing),

@@ -43,6 +43,7 @@ pub(crate) fn config(ports: u16, headroom: u64) -> BufferConfig {
             xon: Bytes::new(47_000),
         },
         lossy_limit: QueueLimit::Fixed(Bytes::new(100_000)),
+        ranked: None,
         ecn: None,
         scheduler: Scheduler::default(),
         pause: Quanta::MAX,

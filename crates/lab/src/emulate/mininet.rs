@@ -5,7 +5,7 @@
 
 use netsim::embedded::Network;
 use netsim::simulate::Scenario;
-use netsim::simulate::live::Live;
+use netsim::simulate::live::{self, Live};
 use serde::Serialize;
 use topology::LinkId;
 
@@ -69,6 +69,7 @@ pub fn play(
     rate: quantities::BitRate,
 ) -> Result<(MininetPlay, Vec<String>), EmulateError> {
     let topology = network.plan().topology();
+    live::refuse_simulated(scenario)?;
     let scale = super::scale(network, scenario, rate)?;
     let (_, hosts) = Live::new(network, scenario)?;
     let seconds = |nanos: u64| nanos as f64 * scale / 1e9;

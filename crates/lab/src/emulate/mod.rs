@@ -209,6 +209,7 @@ pub fn emulate(
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<EmulateReport, EmulateError> {
+    live::refuse_simulated(scenario)?;
     let topology = network.plan().topology();
     if options.rate < SLOWEST || options.rate > FASTEST {
         return Err(EmulateError::Rate(options.rate));
@@ -442,6 +443,7 @@ impl Play<'_> {
             losses.lossy += totals.lossy;
             losses.program += totals.program;
             losses.link_down += totals.link_down + buffer.counters().flushed;
+            losses.lossy += buffer.counters().evicted;
             hops += totals.processed;
             let mut report = live::switch(self.topology, id, &buffer, at);
             report.paused_us /= self.clock.scale();
@@ -470,6 +472,7 @@ impl Play<'_> {
             watchdog: None,
             gbps: flows.iter().map(|flow| flow.gbps).sum(),
             flows,
+            workloads: Vec::new(),
             switches,
             simulated_us: now as f64 / 1e3,
             packets: hosts.delivered,

@@ -98,6 +98,7 @@ impl SwitchSpec {
         if let Some(limit) = self.lossy_limit {
             config.lossy_limit = QueueLimit::Fixed(limit.0);
         }
+        config.ranked = self.ranked.map(|size| size.0);
         config.ecn = self.ecn.map(|ecn| Ecn {
             kmin: ecn.kmin.0,
             kmax: ecn.kmax.0,

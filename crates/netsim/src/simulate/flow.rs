@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use topology::HostId;
 
-use super::sender::{Dcqcn, NOTIFY_EVERY, Window};
+use super::sender::{Dcqcn, NOTIFY_EVERY};
+use super::window::Window;
+use super::workload::Role;
 
 /// Bytes of a frame that are carried about: Ethernet, IPv4, UDP, and what the simulator writes behind. With an 802.1Q tag
 /// they still fit a line of the processor's cache.
-pub(super) const HEAD: usize = 56;
-/// Where the simulator's part begins, counted from the end of those bytes.
-const TAIL: usize = 14;
+pub(super) const HEAD: usize = 60;
+/// Where the simulator's part begins, counted from the end of those bytes: the UDP payload.
+const TAIL: usize = 18;
 /// The length of acknowledgements and notices.
 pub(super) const ANSWER_LENGTH: u32 = 74;
 
@@ -22,12 +24,16 @@ pub(super) enum Kind {
     Ack,
     /// DCQCN: the receiver saw a mark.
     Notice,
+    /// pFabric: no data, but to be acknowledged.
+    Probe,
 }
 
 /// What the simulator writes into a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub(super) flow: u32,
+    /// What switches with ranked queues go by: bytes that are left to be sent, up to `u32::MAX`; 0 for what is not data.
+    pub(super) rank: u32,
     pub(super) kind: Kind,
     /// The packet's number; for acknowledgements the number below which all have arrived.
     pub(super) number: u64,
@@ -38,31 +44,36 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Writes it to the end of a frame's first bytes: flow, number, length, kind, mark.
+    /// Writes it to the end of a frame's first bytes: flow, rank (where `device::buffer::rank` reads them), number, length, kind, mark.
     pub(super) fn write(self, bytes: &mut [u8]) {
         let at = bytes.len().saturating_sub(TAIL);
         let tail = &mut bytes[at..];
         tail[0..4].copy_from_slice(&self.flow.to_be_bytes());
-        tail[4..10].copy_from_slice(&self.number.to_be_bytes()[2..]);
-        tail[10..12].copy_from_slice(&self.length.to_be_bytes()[2..]);
-        tail[12] = match self.kind {
+        tail[4..8].copy_from_slice(&self.rank.to_be_bytes());
+        tail[8..14].copy_from_slice(&self.number.to_be_bytes()[2..]);
+        tail[14..16].copy_from_slice(&self.length.to_be_bytes()[2..]);
+        tail[16] = match self.kind {
             Kind::Data => 0,
             Kind::Ack => 1,
             Kind::Notice => 2,
+            Kind::Probe => 3,
         };
-        tail[13] = self.marked.into();
+        tail[17] = self.marked.into();
     }
 
     /// What a frame that a host got says; nothing if it is none of ours.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let tail: &[u8; TAIL] = bytes.last_chunk()?;
-        let [f0, f1, f2, f3, n0, n1, n2, n3, n4, n5, l0, l1, kind, marked] = *tail;
+        let (&[f0, f1, f2, f3, r0, r1, r2, r3], rest) = tail.split_first_chunk()?;
+        let &[n0, n1, n2, n3, n4, n5, l0, l1, kind, marked] = rest.first_chunk()?;
         Some(Self {
             flow: u32::from_be_bytes([f0, f1, f2, f3]),
+            rank: u32::from_be_bytes([r0, r1, r2, r3]),
             kind: match kind {
                 0 => Kind::Data,
                 1 => Kind::Ack,
                 2 => Kind::Notice,
+                3 => Kind::Probe,
                 _ => return None,
             },
             marked: marked != 0,
@@ -104,8 +115,11 @@ pub(super) struct Flow {
     /// The first bytes of its data frames, and of what its receiver answers.
     pub(super) data: [u8; HEAD],
     pub(super) answer: [u8; HEAD],
-    /// Length of a data frame.
+    /// Length of a data frame, and of the last one.
     pub(super) packet: u32,
+    pub(super) last_packet: u32,
+    /// Nanoseconds from when a frame of the flow has arrived at a host's card until the host acts on it.
+    pub(super) host_delay: u64,
     /// Bits per second, at most.
     pub(super) rate: f64,
     pub(super) paced: bool,
@@ -123,7 +137,10 @@ pub(super) struct Flow {
     /// Frames sent, repeated ones too.
     pub(super) sent: u64,
     pub(super) arrivals: Arrivals,
-    pub(super) timer_armed: bool,
+    /// When its timer is next looked at; `u64::MAX` for never.
+    pub(super) timer_at: u64,
+    /// What it is of a workload's job.
+    pub(super) role: Role,
 }
 
 /// What a receiver has got.
@@ -163,6 +180,11 @@ impl Arrivals {
         true
     }
 
+    /// Packets that have arrived, each once.
+    pub(super) fn count(&self) -> u64 {
+        self.below + self.ahead.len() as u64
+    }
+
     /// Whether it is time to tell the sender of a mark.
     pub(super) fn notify(&mut self, now: u64) -> bool {
         let due = now >= self.next_notice;
@@ -182,10 +204,16 @@ impl Flow {
         if now >= self.stop {
             return Next::Done;
         }
-        if let Sender::Window(window) = &self.sender
-            && let Some(again) = window.again
-        {
-            return Next::Packet(again);
+        if let Sender::Window(window) = &self.sender {
+            if window.probes() {
+                return match window.probe_due() {
+                    true => Next::Packet(self.next),
+                    false => Next::Blocked,
+                };
+            }
+            if let Some(again) = window.again {
+                return Next::Packet(again);
+            }
         }
         if self.next >= self.packets {
             return match &self.sender {
@@ -210,16 +238,49 @@ impl Flow {
         Next::Packet(self.next)
     }
 
+    /// The number of packets of so many bytes, and the length of the last one: what is left, but not less than a frame must have.
+    pub(super) fn cut(bytes: u64, packet: u32) -> (u64, u32) {
+        let packets = bytes.div_ceil(packet.into()).max(1);
+        let rest = bytes - (packets - 1) * u64::from(packet);
+        (packets, (rest as u32).clamp(ANSWER_LENGTH, packet))
+    }
+
+    /// The length of a packet.
+    pub(super) const fn length(&self, number: u64) -> u32 {
+        match number.saturating_add(1) == self.packets {
+            true => self.last_packet,
+            false => self.packet,
+        }
+    }
+
+    /// Bytes from a packet on to the end, as switches with ranked queues are told.
+    pub(super) fn rank(&self, number: u64) -> u32 {
+        let more = self.packets.saturating_sub(number).saturating_sub(1);
+        let left = more.saturating_mul(self.packet.into());
+        u32::try_from(left.saturating_add(self.last_packet.into())).unwrap_or(u32::MAX)
+    }
+
+    /// An acknowledgement has arrived; whether it is the one that tells that all has.
+    pub(super) fn acknowledged(&mut self, now: u64, note: Note) -> bool {
+        let Sender::Window(window) = &mut self.sender else {
+            return false;
+        };
+        let before = window.acked;
+        window.acknowledge(now, note.number, note.marked, self.next);
+        // After a timeout the next packet may be one that had arrived.
+        self.next = self.next.max(window.acked);
+        before < self.packets && window.acked >= self.packets
+    }
+
     /// A packet was sent.
     pub(super) fn sent(&mut self, now: u64, number: u64, wire: u64) {
         self.sent += 1;
         match &mut self.sender {
             Sender::Window(window) => {
-                if window.again == Some(number) {
-                    window.again = None;
-                }
-                if window.deadline == u64::MAX {
-                    window.deadline = now + super::sender::RETRANSMIT_AFTER;
+                let probe = window.probes();
+                window.sent(now, number);
+                if probe {
+                    return;
                 }
             }
             Sender::Rate(rate) => rate.sent(wire),

@@ -8,7 +8,7 @@ use wire::pfc::{self, Quanta};
 use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender};
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
-use super::sender::RETRANSMIT_AFTER;
+use super::workload::Workloads;
 
 /// The EtherType of MAC control, PFC among it, and where frames have theirs.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
@@ -29,6 +29,11 @@ pub struct Hosts {
     pub delivered: u64,
     /// Frames that came to the wrong host, or to none of the flows.
     pub strange: u64,
+    /// Jobs that begin by chance; their flows follow those that the scenario names.
+    pub(super) workloads: Workloads,
+    pub(super) named: usize,
+    /// Hosts that have got something to send while another one was looked at.
+    pub(super) woken: Vec<u32>,
 }
 
 /// What a frame that arrived means for the card.
@@ -61,10 +66,18 @@ pub(super) enum NicAction {
 }
 
 impl Hosts {
-    pub(super) fn new(cards: Vec<Nic>, flows: Vec<Flow>, scenario: &Scenario) -> Self {
+    pub(super) fn new(
+        cards: Vec<Nic>,
+        flows: Vec<Flow>,
+        workloads: Workloads,
+        scenario: &Scenario,
+    ) -> Self {
         let mut hosts = Self {
             cards,
+            named: flows.len(),
             flows,
+            workloads,
+            woken: Vec::new(),
             answers: Vec::new(),
             spare: Vec::new(),
             overhead: overhead(scenario),
@@ -98,11 +111,12 @@ impl Hosts {
         };
         match note.kind {
             Kind::Data if flow.to.index() == host => return self.data(host, now, note, marked),
+            Kind::Probe if flow.to.index() == host => return self.answer(host, note, false),
             Kind::Ack if flow.from.index() == host => {
-                if let Sender::Window(window) = &mut flow.sender {
-                    window.acknowledge(now, note.number, note.marked, flow.next);
-                    return FrameEffect::Now;
+                if flow.acknowledged(now, note) {
+                    self.workloads.known(&self.flows[note.flow as usize], now);
                 }
+                return FrameEffect::Now;
             }
             Kind::Notice if flow.from.index() == host => {
                 if let Sender::Rate(rate) = &mut flow.sender {
@@ -131,17 +145,65 @@ impl Hosts {
             if now >= self.end - self.end / 10 {
                 arrivals.at_end += u64::from(note.length);
             }
-            if arrivals.below == flow.packets {
+            if arrivals.below == flow.packets && arrivals.complete.is_none() {
                 arrivals.complete = Some(now);
+                self.ended(note.flow, now);
             }
+            self.workloads
+                .count(&self.flows[note.flow as usize], note.length);
         }
-        let (kind, number, marked) = match &flow.sender {
-            Sender::Window(_) => (Kind::Ack, arrivals.below, marked),
-            Sender::Rate(_) if marked && arrivals.notify(now) => (Kind::Notice, note.number, false),
-            Sender::Open | Sender::Rate(_) => return FrameEffect::Nothing,
+        let flow = &mut self.flows[note.flow as usize];
+        match &flow.sender {
+            Sender::Window(_) => self.answer(host, note, marked),
+            Sender::Rate(_) if marked && flow.arrivals.notify(now) => {
+                self.answer(host, note, false)
+            }
+            Sender::Open | Sender::Rate(_) => FrameEffect::Nothing,
+        }
+    }
+
+    /// A flow's last byte has arrived.
+    fn ended(&mut self, id: u32, now: u64) {
+        let next = self.flows.len() as u32;
+        if let Some(flow) = self.workloads.arrived(&self.flows[id as usize], now, next) {
+            self.add(flow);
+        }
+    }
+
+    fn add(&mut self, flow: Flow) {
+        let from = flow.from.index();
+        self.cards[from].flows.push(self.flows.len() as u32);
+        self.woken.push(from as u32);
+        self.flows.push(flow);
+    }
+
+    /// A workload's turn at a host has come.
+    pub(super) fn begin_job(&mut self, turn: u32, now: u64) {
+        let next = self.flows.len() as u32;
+        for flow in self.workloads.job(turn, now, next) {
+            self.add(flow);
+        }
+    }
+
+    /// How long a frame that has arrived at a card waits until its host acts on it.
+    pub(super) fn delay(&self, frame: &[u8]) -> u64 {
+        if is_mac_control(frame) {
+            return 0;
+        }
+        let flow = Note::read(frame).and_then(|note| self.flows.get(note.flow as usize));
+        flow.map_or(0, |flow| flow.host_delay)
+    }
+
+    /// Answers a frame: acknowledges it to a sender with a window, notifies one with a rate.
+    fn answer(&mut self, host: usize, note: Note, marked: bool) -> FrameEffect {
+        let flow = &self.flows[note.flow as usize];
+        let (kind, number) = match flow.sender {
+            Sender::Rate(_) => (Kind::Notice, note.number),
+            _ => (Kind::Ack, flow.arrivals.below),
         };
         let answer = Note {
             flow: note.flow,
+            rank: 0,
             kind,
             number,
             marked,
@@ -195,45 +257,65 @@ impl Hosts {
             let port = 0xc000 | (self.spray >> 40) as u16;
             frame[34..36].copy_from_slice(&port.to_be_bytes());
         }
+        let probe = matches!(&flow.sender, Sender::Window(window) if window.probes());
+        let (kind, length) = match probe {
+            true => (Kind::Probe, ANSWER_LENGTH),
+            false => (Kind::Data, flow.length(number)),
+        };
         let note = Note {
             flow: id,
-            kind: Kind::Data,
+            rank: flow.rank(number),
+            kind,
             number,
             marked: false,
-            length: flow.packet,
+            length,
         };
         note.write(frame);
-        flow.sent(now, number, u64::from(flow.packet) + self.overhead);
-        flow.packet
+        if length != flow.packet {
+            shorten(frame, length);
+        }
+        flow.sent(now, number, u64::from(length) + self.overhead);
+        length
     }
 
-    /// When the sender of a flow that was just sent from is to be asked by [`Hosts::time_out`], if nobody will yet.
+    /// When the sender of a flow that was just sent from is to be asked by [`Hosts::time_out`], if it is earlier than somebody will
+    /// anyway.
     pub(super) fn arm(&mut self, flow: u32) -> Option<u64> {
         let flow = &mut self.flows[flow as usize];
         let Sender::Window(window) = &flow.sender else {
             return None;
         };
-        let armed = std::mem::replace(&mut flow.timer_armed, true);
-        (!armed).then_some(window.deadline)
+        if window.deadline >= flow.timer_at {
+            return None;
+        }
+        flow.timer_at = window.deadline;
+        Some(flow.timer_at)
     }
 
-    /// Sends what was not acknowledged in time once more; when to ask again, unless all has arrived.
+    /// The time that [`Hosts::arm`] gave has come: [`Hosts::expire`], unless an earlier one has taken its place.
     pub(super) fn time_out(&mut self, flow: u32, now: u64) -> Option<u64> {
+        let armed = &mut self.flows[flow as usize].timer_at;
+        if *armed != now {
+            return None;
+        }
+        *armed = u64::MAX;
+        let next = self.expire(flow, now)?;
+        self.flows[flow as usize].timer_at = next;
+        Some(next)
+    }
+
+    /// Sends what was not acknowledged in time once more; when to ask again, unless nothing is on its way.
+    pub(super) fn expire(&mut self, flow: u32, now: u64) -> Option<u64> {
         let flow = &mut self.flows[flow as usize];
         let Sender::Window(window) = &mut flow.sender else {
             return None;
         };
-        if window.acked >= flow.packets || now >= flow.stop {
-            flow.timer_armed = false;
+        if window.acked >= flow.packets || now >= flow.stop || window.deadline == u64::MAX {
             return None;
         }
         if window.deadline <= now {
-            if window.acked < flow.next {
-                window.time_out(now);
-                flow.next = window.acked;
-            } else {
-                window.deadline = now + RETRANSMIT_AFTER;
-            }
+            window.time_out(now, flow.next);
+            flow.next = window.acked;
         }
         Some(window.deadline)
     }
@@ -253,13 +335,23 @@ impl Hosts {
     }
 }
 
+/// Makes the first bytes those of a shorter frame: lengths in the IP and UDP headers.
+fn shorten(frame: &mut [u8], length: u32) {
+    let length = length as u16;
+    frame[16..18].copy_from_slice(&(length - 14).to_be_bytes());
+    frame[38..40].copy_from_slice(&(length - 34).to_be_bytes());
+    frame[24..26].fill(0);
+    let sum = wire::checksum::checksum(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Whether a frame is not for any flow but for the card.
 pub(super) fn is_mac_control(frame: &[u8]) -> bool {
     frame.get(ETHER_TYPE) == Some(&MAC_CONTROL)
 }
 
 /// What frames take on the wire beyond their bytes.
-fn overhead(scenario: &Scenario) -> u64 {
+pub(super) fn overhead(scenario: &Scenario) -> u64 {
     let own = scenario.switches.wire_overhead;
     own.map_or(ETHERNET_OVERHEAD, |size| size.0).get()
 }

@@ -15,6 +15,7 @@ use super::flow::{Flow, HEAD};
 pub use super::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
 
+use super::error::ScenarioError;
 use super::hosts::{ETHER_TYPE, NicAction, is_mac_control};
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
@@ -84,7 +85,8 @@ impl Live {
             order,
             buffers: resolved.buffers,
         };
-        Ok((live, Hosts::new(resolved.hosts, resolved.flows, scenario)))
+        let (cards, flows) = (resolved.hosts, resolved.flows);
+        Ok((live, Hosts::new(cards, flows, resolved.workloads, scenario)))
     }
 
     /// A switch's executor with the entries that it is to have now.
@@ -253,7 +255,7 @@ impl Hosts {
         }
         for nth in 0..self.cards[host].flows.len() {
             let flow = self.cards[host].flows[nth];
-            next = next.min(self.time_out(flow, now).unwrap_or(u64::MAX));
+            next = next.min(self.expire(flow, now).unwrap_or(u64::MAX));
         }
         next
     }
@@ -293,6 +295,24 @@ impl Hosts {
 /// Whether a frame is one of ours: IPv4, UDP, to the port that all flows send to.
 fn is_ours(head: &[u8]) -> bool {
     head[ETHER_TYPE] == [8, 0] && head[23] == 17 && head[36..38] == 4791u16.to_be_bytes()
+}
+
+/// Refuses what only virtual time can play.
+///
+/// # Errors
+/// [`SimulateError::Scenario`] for a scenario with workloads or a round-trip time.
+pub fn refuse_simulated(scenario: &Scenario) -> Result<(), SimulateError> {
+    let given = [
+        ("workloads", !scenario.workloads.is_empty()),
+        ("round_trip", scenario.round_trip.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let problem = "is for `simulate` alone: real hosts take their own time, and send the flows that are named";
+            Err(ScenarioError::wrong(*name, problem).into())
+        }
+    }
 }
 
 /// A deadlock by the names of the network; times as the detector has them.

@@ -7,13 +7,18 @@
 //! give the same events, figures and pictures.
 //!
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
-//! first 56 bytes, buffers and cables see the whole length.
+//! first 60 bytes, buffers and cables see the whole length.
 
 mod buffers;
 mod bundled;
 mod calendar;
+mod chance;
 mod check;
+mod completions;
+mod demand;
+mod demands;
 mod diagrams;
+mod distance;
 mod error;
 mod flow;
 mod host;
@@ -27,11 +32,15 @@ mod report;
 mod routing;
 mod scenario;
 mod sender;
+mod senders;
 mod session;
 mod settings;
 mod setup;
 mod start;
+mod timeout;
 mod watchdog;
+mod window;
+mod workload;
 mod world;
 
 use std::sync::Arc;
@@ -44,6 +53,8 @@ use crate::embedded::{LoadError, Network, NetworkError};
 
 pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
 pub use bundled::{BUNDLED, bundled};
+pub use completions::{Completions, Percentiles, WorkloadReport};
+pub use demand::{ArrivalsSpec, WorkloadSpec};
 pub use diagrams::{Plots, compare_goodput};
 pub use error::ScenarioError;
 pub use network::{
@@ -52,12 +63,13 @@ pub use network::{
 pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec};
 pub use quantity::{Size, Speed, Time};
 pub use report::{
-    ClassReport, DeadlockReport, FlowReport, Happening, SimulationReport, SwitchReport,
+    ClassReport, DeadlockReport, FlowReport, Happening, RoundTripReport, SimulationReport,
+    SwitchReport,
 };
 pub use routing::RerouteError;
 pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
-    SchedulerSpec, SwitchSpec, ThresholdSpec, TransportSpec,
+    SchedulerSpec, SenderSpec, SwitchSpec, ThresholdSpec, TransportSpec,
 };
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::completions::Completions;
 use super::diagrams::Plots;
 use super::report::{ClassReport, FlowReport, SimulationReport, SwitchReport};
 
@@ -26,6 +27,8 @@ struct Page<'a> {
     timeline: Vec<Event<'a>>,
     flows_text: String,
     flows: Vec<Vec<String>>,
+    jobs: Vec<Vec<String>>,
+    completions: &'a str,
     switches: Vec<Vec<String>>,
     classes_text: String,
     classes: Vec<Vec<String>>,
@@ -81,6 +84,8 @@ impl Plots {
             timeline: timeline(report),
             flows_text: shown("flows", report.flows.len()),
             flows: flows.map(flow).collect(),
+            jobs: jobs(report),
+            completions: self.completions.as_deref().unwrap_or_default(),
             switches: report.switches.iter().map(switch).collect(),
             classes_text: shown("ports' classes that saw packets", classes().count()),
             classes: classes().take(MAX_ROWS).map(|(s, c)| class(s, c)).collect(),
@@ -165,6 +170,28 @@ fn flow(flow: &FlowReport) -> Vec<String> {
     ]
 }
 
+/// Workloads by size.
+fn jobs(report: &SimulationReport) -> Vec<Vec<String>> {
+    let row = |(name, found): (&String, &Completions)| {
+        vec![
+            name.clone(),
+            found.bytes.to_string(),
+            found.jobs.to_string(),
+            found.unfinished.to_string(),
+            tidy(found.optimum_us),
+            tidy(found.times_us.p50),
+            tidy(found.times_us.p99),
+            tidy(found.times_us.p999),
+            format!("{:.2}", found.normalized.p99),
+        ]
+    };
+    let all = report.workloads.iter().flat_map(|workload| {
+        let found = workload.completions.iter();
+        found.map(move |found| (&workload.name, found))
+    });
+    all.map(row).collect()
+}
+
 fn switch(switch: &SwitchReport) -> Vec<String> {
     vec![
         switch.name.clone(),
@@ -190,6 +217,6 @@ fn class(switch: &SwitchReport, class: &ClassReport) -> Vec<String> {
         class.queue_peak_bytes.to_string(),
         tidy(class.paused_us),
         class.marked.to_string(),
-        (class.lossless_drops + class.lossy_drops + class.flushed).to_string(),
+        (class.lossless_drops + class.lossy_drops + class.flushed + class.evicted).to_string(),
     ]
 }

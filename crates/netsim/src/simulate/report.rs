@@ -6,7 +6,8 @@ use quantities::{Nanos, PortId, Priority};
 use serde::Serialize;
 use topology::{SwitchId, Topology};
 
-use super::flow::Flow;
+use super::completions::{self, WorkloadReport};
+use super::flow::{Flow, Sender};
 use super::scenario::{EventSpec, RerouteSpec, Scenario};
 use super::watchdog::WatchdogReport;
 use super::world::{Losses, World};
@@ -35,7 +36,9 @@ pub struct SimulationReport {
     pub watchdog: Option<WatchdogReport>,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowReport>,
-    /// Sum of all flows' throughput in gigabits per second.
+    /// The workloads, in the scenario's order.
+    pub workloads: Vec<WorkloadReport>,
+    /// Sum of all flows' and workloads' throughput in gigabits per second.
     pub gbps: f64,
     /// The switches, in the topology's order.
     pub switches: Vec<SwitchReport>,
@@ -126,6 +129,36 @@ pub struct FlowReport {
     pub marked: u64,
     /// When the last byte of a finite flow arrived, in microseconds after its start.
     pub completed_us: Option<f64>,
+    /// Round-trip times that the sender measured, if it measures any.
+    pub round_trip_us: Option<RoundTripReport>,
+}
+
+/// Round-trip times in microseconds: of one packet at a time that was sent once (RFC 6298 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RoundTripReport {
+    /// How many were measured.
+    pub count: u64,
+    /// The average.
+    pub mean: f64,
+    /// The shortest.
+    pub least: f64,
+    /// The longest.
+    pub most: f64,
+}
+
+impl RoundTripReport {
+    fn new(flow: &Flow) -> Option<Self> {
+        let Sender::Window(window) = &flow.sender else {
+            return None;
+        };
+        let found = window.timeout.measured;
+        (found.count > 0).then(|| Self {
+            count: found.count,
+            mean: micros(found.sum) / found.count as f64,
+            least: micros(found.least),
+            most: micros(found.most),
+        })
+    }
 }
 
 /// A switch.
@@ -188,6 +221,8 @@ pub struct ClassReport {
     pub marked: u64,
     /// Packets thrown away when the link went down.
     pub flushed: u64,
+    /// Packets that gave their place in a ranked queue to a more urgent one.
+    pub evicted: u64,
     /// PFC frames received that said stop.
     pub pauses_received: u64,
     /// PFC frames received that said go on.
@@ -226,6 +261,7 @@ impl ClassReport {
             queue_peak_bytes: counters.queue_peak.get(),
             marked: counters.marked,
             flushed: counters.flushed,
+            evicted: counters.evicted,
             pauses_received: counters.pauses_received,
             resumes_received: counters.resumes_received,
             paused_us: micros(buffer.paused(now, at.port, at.class).get()),
@@ -263,8 +299,11 @@ impl SimulationReport {
             .hosts
             .flows
             .iter()
+            .take(world.hosts.named)
             .map(|flow| FlowReport::new(topology, flow, world.hosts.measure_from, world.now))
             .collect();
+        let workloads = completions::reports(&world.hosts.workloads, world.now);
+        let sent = workloads.iter().map(|workload| workload.gbps);
         Self {
             scenario: scenario.name.clone(),
             tags: scenario.tags,
@@ -279,8 +318,9 @@ impl SimulationReport {
             lossless_drops: world.losses().lossless,
             losses: world.losses(),
             watchdog: world.watchdog(),
-            gbps: flows.iter().map(|f| f.gbps).sum(),
+            gbps: flows.iter().map(|f| f.gbps).chain(sent).sum(),
             flows,
+            workloads,
             switches: switches(topology, world),
             simulated_us: micros(world.now),
             packets: world.hosts.delivered,
@@ -348,9 +388,10 @@ impl FlowReport {
             gbps: rate(measured, until.saturating_sub(from)),
             gbps_at_end: rate(end_bytes, window),
             sent: flow.sent,
-            arrived: arrivals.bytes / u64::from(flow.packet.max(1)),
+            arrived: arrivals.count(),
             marked: arrivals.marked,
             completed_us: arrivals.complete.map(|at| micros(at - flow.start)),
+            round_trip_us: RoundTripReport::new(flow),
         }
     }
 }

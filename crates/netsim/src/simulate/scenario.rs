@@ -5,6 +5,7 @@ use plan::Tables;
 use serde::Deserialize;
 use topology::routes::forwarding::Reroute;
 
+use super::demand::WorkloadSpec;
 use super::error::ScenarioError;
 use super::network::NetworkSpec;
 use super::quantity::{Size, Speed, Time};
@@ -43,8 +44,15 @@ pub struct Scenario {
     pub switches: SwitchSpec,
     /// SONiC's PFC watchdog; none if absent.
     pub watchdog: Option<WatchdogSpec>,
+    /// The round-trip time of a data frame and its answer between any two hosts in an empty network: hosts take as long to act on
+    /// what has arrived as is missing. If absent, they act at once.
+    pub round_trip: Option<Time>,
     /// Who sends what.
+    #[serde(default)]
     pub flows: Vec<FlowSpec>,
+    /// What every host sends by chance.
+    #[serde(default)]
+    pub workloads: Vec<WorkloadSpec>,
     /// What happens when.
     #[serde(default)]
     pub events: Vec<EventSpec>,
@@ -74,6 +82,9 @@ pub struct SwitchSpec {
     pub headroom: Option<Size>,
     /// How long a lossy queue may grow; as much as is free if absent.
     pub lossy_limit: Option<Size>,
+    /// Lossy queues hold so much and go by rank: whoever has the fewest bytes left to send is sent first, whoever has the most is
+    /// dropped first (pFabric13). If absent they send in the order of arrival and drop what comes last.
+    pub ranked: Option<Size>,
     /// Marking.
     pub ecn: Option<EcnSpec>,
     /// Who sends next; DWRR with equal weights if absent.
@@ -139,14 +150,78 @@ pub enum TransportSpec {
     /// Sends at its rate, whatever happens: RDMA without congestion control.
     #[default]
     Open,
-    /// TCP: a window that grows until something is lost (NewReno).
+    /// TCP: a window that grows until something is lost (RFC 5681, NewReno's recovery by RFC 6582, timeouts by RFC 6298).
     Tcp,
-    /// DCTCP: a window that follows the share of marked packets.
+    /// DCTCP: a window that follows the share of marked packets (RFC 8257).
     Dctcp,
     /// TCP-Bolt (Stephens15 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay product.
     Bolt,
     /// DCQCN: a rate that follows the receiver's congestion notifications.
     Dcqcn,
+    /// pFabric (pFabric13 section 4.3): a first window of a whole bandwidth-delay product, and of losses only timeouts tell, which are
+    /// short and never grow. For switches with `ranked` queues.
+    Pfabric,
+}
+
+impl TransportSpec {
+    /// Whether the sender has a window, and its receiver acknowledges.
+    #[must_use]
+    pub const fn has_window(self) -> bool {
+        !matches!(self, Self::Open | Self::Dcqcn)
+    }
+
+    /// Whether the sender asks for marks.
+    #[must_use]
+    pub const fn is_ecn_capable(self) -> bool {
+        matches!(self, Self::Dctcp | Self::Bolt | Self::Dcqcn)
+    }
+}
+
+/// How packets are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SenderSpec {
+    /// How the sender behaves.
+    pub transport: TransportSpec,
+    /// Another source port for every packet.
+    pub spray: bool,
+    /// The first window in packets.
+    pub first_window: Option<u32>,
+    /// Whether the window doubles in every round trip at first.
+    pub slow_start: Option<bool>,
+    /// Whether repeated acknowledgements tell of losses.
+    pub fast_retransmit: Option<bool>,
+    /// The shortest retransmission timeout.
+    pub min_rto: Option<Time>,
+}
+
+impl SenderSpec {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let given = [
+            ("first_window", self.first_window.is_some()),
+            ("slow_start", self.slow_start.is_some()),
+            ("fast_retransmit", self.fast_retransmit.is_some()),
+            ("min_rto", self.min_rto.is_some()),
+        ];
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given)
+            && !self.transport.has_window()
+        {
+            return Err(format!(
+                "has `{name}`, which means nothing for a transport without a window; leave it out, or use tcp, dctcp, bolt or pfabric"
+            ));
+        }
+        if self.transport == TransportSpec::Pfabric && self.fast_retransmit == Some(true) {
+            return Err(
+                "has `fast_retransmit`, but pFabric knows of losses by timeouts alone".to_owned(),
+            );
+        }
+        if self.first_window == Some(0) {
+            return Err("has a first window of 0 packets and would never send".to_owned());
+        }
+        if self.min_rto.is_some_and(|time| time.0.get() == 0) {
+            return Err("has `min_rto` 0; a timeout takes some time".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// A flow, or many alike.
@@ -193,6 +268,18 @@ pub struct FlowSpec {
     /// Another source port for every packet, so that ECMP spreads them (packet spraying).
     #[serde(default)]
     pub spray: bool,
+    /// The first window in packets, for transports with one: 10 for tcp and dctcp (RFC 6928), a bandwidth-delay product for bolt and
+    /// pfabric if absent.
+    pub first_window: Option<u32>,
+    /// Whether the window doubles in every round trip at first (RFC 5681 section 3.1): yes for tcp and dctcp, no for bolt and pfabric
+    /// if absent.
+    pub slow_start: Option<bool>,
+    /// Whether repeated acknowledgements tell of a loss (RFC 5681 section 3.2): not with `spray` if absent, for then packets overtake
+    /// each other.
+    pub fast_retransmit: Option<bool>,
+    /// The shortest retransmission timeout (RFC 6298 section 2.4), which is also the first one: 5 ms, for pfabric three round trips if
+    /// absent.
+    pub min_rto: Option<Time>,
     /// The switches it passes, by routes of its own, each with the port by which it is left where links are
     /// parallel (`s1:3`).
     pub path: Option<Vec<String>>,
@@ -288,6 +375,20 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Has all flows and workloads sent in this way, instead of how they say.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Wrong`] if they say what means nothing for it.
+    pub fn set_transport(&mut self, transport: TransportSpec) -> Result<(), ScenarioError> {
+        self.flows
+            .iter_mut()
+            .for_each(|flow| flow.transport = transport);
+        self.workloads
+            .iter_mut()
+            .for_each(|workload| workload.transport = transport);
+        self.check()
+    }
+
     /// The tables of the network that it is for, yet to be proven.
     ///
     /// # Errors
@@ -308,8 +409,26 @@ impl Scenario {
         if self.rate.is_some_and(|rate| rate.0.get() == 0) {
             return Err(wrong("rate", "is 0; nothing could ever be sent"));
         }
-        if self.flows.is_empty() {
-            return Err(wrong("flows", "there are none; nothing would happen"));
+        if self.flows.is_empty() && self.workloads.is_empty() {
+            return Err(wrong(
+                "flows",
+                "there are none, and no `workloads`; nothing would happen",
+            ));
+        }
+        for (number, workload) in self.workloads.iter().enumerate() {
+            let place = format!("workload `{}`", workload.name);
+            workload
+                .check()
+                .map_err(|problem| wrong(&place, &problem))?;
+            if self.workloads[..number]
+                .iter()
+                .any(|w| w.name == workload.name)
+            {
+                return Err(wrong(
+                    &format!("workloads[{number}]"),
+                    &format!("another one is called `{}` already", workload.name),
+                ));
+            }
         }
         if let Some(problem) = self.watchdog.as_ref().and_then(WatchdogSpec::wrong) {
             return Err(wrong("watchdog", problem));
@@ -343,7 +462,21 @@ impl FlowSpec {
         }
     }
 
+    /// How packets are sent.
+    #[must_use]
+    pub const fn sender(&self) -> SenderSpec {
+        SenderSpec {
+            transport: self.transport,
+            spray: self.spray,
+            first_window: self.first_window,
+            slow_start: self.slow_start,
+            fast_retransmit: self.fast_retransmit,
+            min_rto: self.min_rto,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
+        self.sender().check()?;
         match (&self.pattern, &self.from, &self.to) {
             (None, Some(_), Some(_)) | (Some(_), None, None) => {}
             _ => return Err("needs `from` and `to`, or a `pattern` and neither".to_owned()),

@@ -1,7 +1,7 @@
 //! From a scenario and a network to a world that can run: switches with their program, entries and
 //! buffers; cards; flows; the list of what will happen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::buffer::{Buffer, BufferConfig};
@@ -14,6 +14,8 @@ use wire::pfc::Quanta;
 
 use super::SimulateError;
 use super::buffers::{self, REACTION_QUANTA};
+use super::chance::Chance;
+use super::distance::Distances;
 use super::error::ScenarioError;
 use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
 use super::host::Nic;
@@ -21,9 +23,13 @@ use super::routing::Routing;
 use super::scenario::{
     EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, Scenario, TransportSpec,
 };
-use super::sender::{Dcqcn, Window};
+use super::sender::Dcqcn;
+use super::senders::{Ends, Head, host_delay, rules};
+use super::window::Window;
+use super::workload::{Role, Workloads};
 use super::world::PeerPort;
-use crate::embedded::{Network, Probe, install};
+use super::{demands, hosts};
+use crate::embedded::{Network, install};
 
 /// The most flows of a scenario.
 const MAX_FLOWS: usize = 1_000_000;
@@ -54,6 +60,7 @@ pub(super) struct ResolvedScenario {
     /// By host: where it is plugged in.
     pub(super) uplinks: Vec<PeerPort>,
     pub(super) flows: Vec<Flow>,
+    pub(super) workloads: Workloads,
 }
 
 /// Looks a scenario up.
@@ -67,7 +74,10 @@ pub(super) fn resolve(
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     let mut routing = Routing::new(network, entries, scenario.tags);
     let longest = longest_packet(scenario).max(plan.tables().budget.mtu.get());
-    let flows = flows(network, scenario, &mut routing)?;
+    let rate = scenario.rate.map(|speed| speed.0);
+    let mut distances = Distances::new(topology, rate, hosts::overhead(scenario));
+    let flows = flows(network, scenario, &mut routing, &mut distances)?;
+    let workloads = demands::workloads(network, scenario, &routing, &mut distances)?;
     let script_actions = script_actions(topology, scenario, &mut routing)?;
     let first = FastestExecutor::new(Arc::clone(network.program()))?;
     let mut buffers = Vec::with_capacity(topology.switches().len());
@@ -88,6 +98,7 @@ pub(super) fn resolve(
         hosts,
         uplinks,
         flows,
+        workloads,
     })
 }
 
@@ -104,10 +115,15 @@ pub(super) fn executor(
 
 pub(super) fn longest_packet(scenario: &Scenario) -> u64 {
     let own = scenario.flows.iter().filter_map(|f| f.packet);
-    own.chain([scenario.packet]).max().unwrap_or(0).into()
+    let jobs = scenario.workloads.iter().filter_map(|w| w.packet);
+    own.chain(jobs)
+        .chain([scenario.packet])
+        .max()
+        .unwrap_or(0)
+        .into()
 }
 
-fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
+pub(super) fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
     scenario.rate.map_or(rate, |speed| speed.0)
 }
 
@@ -164,6 +180,7 @@ fn flows(
     network: &Network,
     scenario: &Scenario,
     routing: &mut Routing,
+    distances: &mut Distances<'_>,
 ) -> Result<Vec<Flow>, SimulateError> {
     let topology = network.plan().topology();
     let packet = scenario.packet;
@@ -171,7 +188,7 @@ fn flows(
         let problem = format!("{packet} bytes; frames may have {MIN_PACKET} to {MAX_PACKET}");
         return Err(ScenarioError::wrong("packet", problem).into());
     }
-    let mut chance = scenario.seed;
+    let mut chance = Chance::new(scenario.seed);
     let mut flows = Vec::new();
     let mut turns = BTreeMap::new();
     for (number, spec) in scenario.flows.iter().enumerate() {
@@ -217,7 +234,7 @@ fn flows(
                 time,
                 id: flows.len(),
             };
-            flows.push(made.flow(routing, from, to)?);
+            flows.push(made.flow(routing, distances, from, to)?);
         }
     }
     Ok(flows)
@@ -259,13 +276,9 @@ fn path_in_turn<'a>(
     Ok(path)
 }
 
-/// splitmix64.
-fn draw_port(chance: &mut u64) -> u16 {
-    *chance = chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *chance;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (FIRST_PORT + (z ^ (z >> 31)) % PORTS) as u16
+/// A source port for ECMP to look at.
+pub(super) fn draw_port(chance: &mut Chance) -> u16 {
+    (FIRST_PORT + chance.draw() % PORTS) as u16
 }
 
 fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
@@ -288,6 +301,24 @@ fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
     }
 }
 
+/// What is wrong with a class that the plan does not have.
+pub(super) fn no_class(network: &Network, class: u8) -> String {
+    match network.plan().tagging().classes.len() {
+        0 => "the plan has no lossless class; send it `lossy: true`, or plan with `lossless: rising` \
+              (`plan --lossless rising`)"
+            .to_owned(),
+        classes => format!("there is no class {class}: the plan has {classes}, counted from 0"),
+    }
+}
+
+/// Bits per second of a host's first link.
+pub(super) fn link_rate(topology: &Topology, scenario: &Scenario, host: HostId) -> u64 {
+    let uplink = topology.uplinks(host).first();
+    uplink.map_or(1, |(_, p)| {
+        rate_of(scenario, topology.link(p.link).rate).get()
+    })
+}
+
 /// Makes one flow.
 struct Maker<'a> {
     network: &'a Network,
@@ -303,22 +334,24 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn flow(&self, routing: &mut Routing, from: HostId, to: HostId) -> Result<Flow, SimulateError> {
+    fn flow(
+        &self,
+        routing: &mut Routing,
+        distances: &mut Distances<'_>,
+        from: HostId,
+        to: HostId,
+    ) -> Result<Flow, SimulateError> {
         let (spec, topology) = (self.spec, self.network.plan().topology());
         let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
         let class = match spec.lossy {
             true => Priority::new(0),
             false => routing
                 .priority(spec.class)
-                .ok_or_else(|| wrong(self.no_class()))?,
+                .ok_or_else(|| wrong(no_class(self.network, spec.class)))?,
         };
         let packet = spec.packet.unwrap_or(self.scenario.packet);
-        let line = self.link_rate(from);
+        let line = link_rate(topology, self.scenario, from);
         let rate = spec.rate.map_or(line, |r| r.0.get().min(line));
-        let ecn = matches!(
-            spec.transport,
-            TransportSpec::Dctcp | TransportSpec::Bolt | TransportSpec::Dcqcn
-        );
         let end = self.scenario.duration.0.get();
         let name = format!("{}->{}", topology.host(from).name, topology.host(to).name);
         let name = match (&spec.name, spec.pattern) {
@@ -331,7 +364,7 @@ impl Maker<'_> {
             None => name,
         };
         let later = spec.every.map_or(0, |every| every.0.get()) * u64::from(self.time);
-        let mut data = self.head(from, to, packet, ecn)?;
+        let mut data = self.head(from, to, packet, spec.transport.is_ecn_capable())?;
         let answer = self.head(to, from, ANSWER_LENGTH as u16, false)?;
         if let Some(names) = self.path {
             let steps = names.iter().map(|step| self.step(step));
@@ -341,13 +374,21 @@ impl Maker<'_> {
             data[30..34].copy_from_slice(&address.octets());
             checksum(&mut data);
         }
-        let window = |ecn, first| Sender::Window(Box::new(Window::new(ecn, first, spec.spray)));
+        let ends = Ends { from, to, packet };
+        let delay = host_delay(self.scenario, distances, ends).map_err(wrong)?;
         let sender = match spec.transport {
             TransportSpec::Open => Sender::Open,
-            TransportSpec::Tcp => window(false, None),
-            TransportSpec::Dctcp => window(true, None),
-            TransportSpec::Bolt => window(true, Some(self.pipe(from, to, packet))),
             TransportSpec::Dcqcn => Sender::Rate(Box::new(Dcqcn::new(rate as f64))),
+            _ => Sender::Window(Box::new(Window::new(rules(
+                &spec.sender(),
+                distances,
+                ends,
+                delay,
+            )))),
+        };
+        let (packets, last_packet) = match spec.bytes {
+            None => (u64::MAX, packet.into()),
+            Some(bytes) => Flow::cut(bytes.0.get(), packet.into()),
         };
         let start = spec.start.map_or(0, |t| t.0.get()) + later;
         Ok(Flow {
@@ -358,6 +399,8 @@ impl Maker<'_> {
             data,
             answer,
             packet: packet.into(),
+            last_packet,
+            host_delay: delay,
             rate: rate as f64,
             paced: rate < line,
             spray: spec.spray,
@@ -367,35 +410,14 @@ impl Maker<'_> {
                 .on
                 .zip(spec.off)
                 .map(|(on, off)| (on.0.get(), off.0.get())),
-            packets: spec
-                .bytes
-                .map_or(u64::MAX, |b| b.0.get().div_ceil(packet.into())),
+            packets,
             sender,
             next: 0,
             due: start as f64,
             sent: 0,
             arrivals: Arrivals::default(),
-            timer_armed: false,
-        })
-    }
-
-    fn no_class(&self) -> String {
-        match self.network.plan().tagging().classes.len() {
-            0 => "the plan has no lossless class; send it `lossy: true`, or plan with `lossless: rising` \
-                  (`plan --lossless rising`)"
-                .to_owned(),
-            classes => format!(
-                "there is no class {}: the plan has {classes}, counted from 0",
-                self.spec.class
-            ),
-        }
-    }
-
-    fn link_rate(&self, host: HostId) -> u64 {
-        let topology = self.network.plan().topology();
-        let uplink = topology.uplinks(host).first();
-        uplink.map_or(1, |(_, p)| {
-            rate_of(self.scenario, topology.link(p.link).rate).get()
+            timer_at: u64::MAX,
+            role: Role::Own,
         })
     }
 
@@ -438,69 +460,19 @@ impl Maker<'_> {
         packet: u16,
         ecn: bool,
     ) -> Result<[u8; HEAD], SimulateError> {
-        let class = (!self.spec.lossy).then_some(ClassId::new(self.spec.class));
-        let probe = Probe {
-            from,
-            to,
-            class,
-            flow: self.port,
-            ipv6: false,
+        let head = Head {
+            class: (!self.spec.lossy).then_some(ClassId::new(self.spec.class)),
+            port: self.port,
+            packet,
+            ecn,
+            id: self.id as u16,
         };
-        let (bytes, _, _) = self.network.packet(&probe)?;
-        let mut head: [u8; HEAD] = *bytes.first_chunk().ok_or(SimulateError::Head)?;
-        head[16..18].copy_from_slice(&(packet - 14).to_be_bytes());
-        head[38..40].copy_from_slice(&(packet - 34).to_be_bytes());
-        // No UDP checksum: the payload changes from packet to packet.
-        head[40..42].fill(0);
-        head[15] |= if ecn { 2 } else { 0 };
-        head[18..20].copy_from_slice(&(self.id as u16).to_be_bytes());
-        checksum(&mut head);
-        Ok(head)
+        head.bytes(self.network, from, to)
     }
-
-    /// A bandwidth-delay product in packets: what fills the way to the receiver and back.
-    fn pipe(&self, from: HostId, to: HostId, packet: u16) -> f64 {
-        let topology = self.network.plan().topology();
-        let rate = self.link_rate(from) as f64;
-        let frame = f64::from(packet) * 8e9 / rate;
-        let (hops, wire) = distance(topology, from, to);
-        let there = f64::from(hops) * frame + wire as f64;
-        let back = wire as f64 + f64::from(hops) * 84.0 * 8e9 / rate;
-        ((there + back) / frame).ceil().max(2.0)
-    }
-}
-
-/// The fewest links between two hosts, and the time light takes over them.
-fn distance(topology: &Topology, from: HostId, to: HostId) -> (u32, u64) {
-    let mut seen = BTreeSet::new();
-    let uplinks = |host: HostId| topology.uplinks(host).first();
-    let Some((_, peer)) = uplinks(from) else {
-        return (1, 0);
-    };
-    let wire = |link: LinkId| propagation(topology.link(link).length).get();
-    let mut frontier = vec![(peer.end.node, 1u32, wire(peer.link))];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for (node, hops, delay) in frontier {
-            if node == NodeId::Host(to) {
-                return (hops, delay);
-            }
-            let NodeId::Switch(switch) = node else {
-                continue;
-            };
-            if seen.insert(switch) {
-                let step =
-                    |(_, p): (PortId, topology::Peer)| (p.end.node, hops + 1, delay + wire(p.link));
-                next.extend(topology.peers(switch).map(step));
-            }
-        }
-        frontier = next;
-    }
-    (1, 0)
 }
 
 /// Writes the IPv4 header's checksum anew.
-fn checksum(head: &mut [u8; HEAD]) {
+pub(super) fn checksum(head: &mut [u8; HEAD]) {
     head[24..26].fill(0);
     let sum = wire::checksum::checksum(&head[14..34]);
     head[24..26].copy_from_slice(&sum.to_be_bytes());

@@ -25,8 +25,12 @@ pub(super) enum EventKind {
     Free,
     /// A switch's timers.
     Timers,
+    /// A frame that has arrived at a host reaches who acts on it.
+    InHost,
     /// A host's card looks what it may send.
     Wake,
+    /// A workload's turn at a host.
+    Job,
     /// A flow's sender has waited long enough.
     Flow,
     /// The scenario goes on.
@@ -93,7 +97,7 @@ pub struct Losses {
 pub(super) struct Trace {
     /// Times of the points.
     pub(super) times: Vec<u64>,
-    /// By flow, bytes that arrived since the point before.
+    /// By flow that the scenario names, and then by workload, bytes that arrived since the point before.
     pub(super) arrived: Vec<Vec<u32>>,
     /// Bytes in queues that were not empty, each with the number of the point.
     pub(super) queues: BTreeMap<QueueId, Vec<(u32, u32)>>,
@@ -167,7 +171,7 @@ pub(super) struct Parts {
 
 impl World {
     pub(super) fn new(parts: Parts) -> Self {
-        let flows = parts.hosts.flows.len();
+        let series = parts.hosts.named + parts.hosts.workloads.all.len();
         let hosts = parts.hosts.cards.len();
         let mut world = Self {
             now: 0,
@@ -175,11 +179,11 @@ impl World {
             calendar: Calendar::new(parts.events_per_microsecond),
             timers: vec![u64::MAX; parts.switches.len()],
             trace: Trace {
-                arrived: vec![Vec::new(); flows],
+                arrived: vec![Vec::new(); series],
                 buffers: vec![Vec::new(); parts.switches.len()],
                 ..Trace::default()
             },
-            last_bytes: vec![0; flows],
+            last_bytes: vec![0; series],
             switches: parts.switches,
             cables: parts.cables,
             hosts: parts.hosts,
@@ -216,6 +220,8 @@ impl World {
         for host in 0..hosts {
             world.kick(host);
         }
+        world.hosts.workloads.begin();
+        world.follow_jobs();
         world
     }
 
@@ -246,6 +252,11 @@ impl World {
             match event.kind {
                 EventKind::AtSwitch => self.at_switch(event),
                 EventKind::AtHost => self.at_host(event),
+                EventKind::InHost => self.in_host(event),
+                EventKind::Job => {
+                    self.hosts.begin_job(event.node, at);
+                    self.follow_jobs();
+                }
                 EventKind::Free => {
                     self.send(node, PortId::new(event.port));
                     self.settle(node);
@@ -349,17 +360,43 @@ impl World {
     }
 
     fn at_host(&mut self, event: Event) {
-        let host = event.node as usize;
-        self.frames.free(event.frame);
-        if !self.hosts.cards[host].up {
+        if !self.hosts.cards[event.node as usize].up {
+            self.frames.free(event.frame);
             self.losses.link_down += 1;
             return;
         }
+        let frame = self.frames.get(event.frame, event.held.into());
+        match self.hosts.delay(frame) {
+            0 => self.in_host(event),
+            delay => {
+                let later = Event {
+                    kind: EventKind::InHost,
+                    ..event
+                };
+                self.calendar.add(self.now + delay, later);
+            }
+        }
+    }
+
+    fn in_host(&mut self, event: Event) {
+        let host = event.node as usize;
+        self.frames.free(event.frame);
         let frame = self.frames.get(event.frame, event.held.into());
         match self.hosts.receive(host, self.now, frame) {
             FrameEffect::Nothing => {}
             FrameEffect::Now => self.kick(host),
             FrameEffect::At(at) => self.wake(host, at),
+        }
+        self.follow_jobs();
+    }
+
+    /// Has hosts send what jobs have given them, and jobs begin when they are due.
+    fn follow_jobs(&mut self) {
+        while let Some(host) = self.hosts.woken.pop() {
+            self.kick(host as usize);
+        }
+        while let Some((at, turn)) = self.hosts.workloads.due.pop() {
+            self.add(at, EventKind::Job, turn);
         }
     }
 
@@ -438,23 +475,28 @@ impl World {
     }
 
     /// What was lost so far.
-    pub(super) const fn losses(&self) -> Losses {
+    pub(super) fn losses(&self) -> Losses {
         Losses {
             program: self.losses.program + self.hosts.strange,
+            lossy: self.losses.lossy + self.evicted(),
             ..self.losses
         }
+    }
+
+    /// Packets that had a place in a ranked queue and lost it to a more urgent one.
+    fn evicted(&self) -> u64 {
+        let buffers = self.switches.iter().filter_map(Device::buffer);
+        buffers.map(|buffer| buffer.counters().evicted).sum()
     }
 
     fn take_sample(&mut self) {
         let point = u32::try_from(self.trace.times.len()).unwrap_or(u32::MAX);
         self.trace.times.push(self.now);
-        for (flow, (series, last)) in self
-            .hosts
-            .flows
-            .iter()
-            .zip(self.trace.arrived.iter_mut().zip(&mut self.last_bytes))
-        {
-            let bytes = flow.arrivals.bytes;
+        let named = self.hosts.flows.iter().take(self.hosts.named);
+        let bytes = named.map(|flow| flow.arrivals.bytes);
+        let bytes = bytes.chain(self.hosts.workloads.bytes.iter().copied());
+        let series = self.trace.arrived.iter_mut().zip(&mut self.last_bytes);
+        for (bytes, (series, last)) in bytes.zip(series) {
             series.push(u32::try_from(bytes - *last).unwrap_or(u32::MAX));
             *last = bytes;
         }

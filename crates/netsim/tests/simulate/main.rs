@@ -7,6 +7,8 @@ mod lossless;
 mod settings;
 mod shares;
 mod sonic;
+mod transports;
+mod workloads;
 
 use netsim::embedded::Network;
 use netsim::simulate::{

@@ -6,10 +6,11 @@ mod graph;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use plot::{COLOURS, Mark, Page, TimeAxes, colours_of};
+use plot::{Axis, COLOURS, Mark, Page, Plot, Stroke, TimeAxes, colours_of};
 use quantities::{PortId, Priority};
 use topology::Topology;
 
+use super::completions::Completions;
 use super::report::{SimulationReport, port_name};
 use super::world::World;
 
@@ -31,8 +32,12 @@ pub struct Plots {
     pub pauses: String,
     /// Who waited for whom at the first deadlock, if there was one.
     pub deadlock: Option<String>,
+    /// Completion times of workloads' jobs by their size, if there are workloads.
+    pub completions: Option<String>,
     /// Throughput of all flows together: times in microseconds, gigabits per second.
     pub goodput: Vec<(f64, f64)>,
+    /// Throughput of each flow, and then of each workload, at the same times, in gigabits per second.
+    pub flows: Vec<Vec<f64>>,
 }
 
 impl Plots {
@@ -56,7 +61,10 @@ impl Plots {
             buffers: buffers(&title("the fullest buffers"), &drawing, topology, world),
             pauses: pauses(&title("paused queues"), &drawing, topology, world),
             deadlock: (!world.graph.is_empty()).then(deadlock),
+            completions: (!report.workloads.is_empty())
+                .then(|| completions(&title("completion times"), report)),
             goodput: goodput(world),
+            flows: rates(world),
         }
     }
 }
@@ -199,10 +207,43 @@ fn beyond(title: &str, left_out: usize) -> String {
     }
 }
 
-fn throughput(title: &str, drawing: &Drawing, report: &SimulationReport, world: &World) -> String {
+/// Percentiles of completion times, for every workload by size.
+fn completions(title: &str, report: &SimulationReport) -> String {
+    type Reading = fn(&Completions) -> f64;
+    let readings: [(&str, Stroke, Reading); 3] = [
+        ("median", Stroke::Dashed, |found| found.normalized.p50),
+        ("99 %", Stroke::Solid, |found| found.normalized.p99),
+        ("99.9 %", Stroke::Solid, |found| found.normalized.p999),
+    ];
+    let mut plot = Plot::new(
+        title,
+        Axis::log("bytes of a flow, or of an answer"),
+        Axis::log("in units of the optimum"),
+    );
+    for (number, workload) in report.workloads.iter().enumerate() {
+        for (at, (name, stroke, reading)) in readings.iter().enumerate() {
+            let found = workload.completions.iter();
+            let points = found.map(|found| (found.bytes as f64, reading(found)));
+            let name = format!("{}, {name}", workload.name);
+            plot.add(&name, *stroke, 2 * number + at / 2, points.collect());
+        }
+    }
+    plot.svg()
+}
+
+/// What arrived of every flow, and of every workload, at each point, in gigabits per second.
+fn rates(world: &World) -> Vec<Vec<f64>> {
     let rate = |bytes: &u32| f64::from(*bytes) * 8.0 / world.sample as f64;
-    let flows = report.flows.iter().zip(&world.trace.arrived);
-    let series = flows.map(|(flow, bytes)| (flow.name.clone(), bytes.iter().map(rate).collect()));
+    let arrived = world.trace.arrived.iter();
+    arrived
+        .map(|bytes| bytes.iter().map(rate).collect())
+        .collect()
+}
+
+fn throughput(title: &str, drawing: &Drawing, report: &SimulationReport, world: &World) -> String {
+    let names = report.flows.iter().map(|flow| &flow.name);
+    let names = names.chain(report.workloads.iter().map(|workload| &workload.name));
+    let series = names.cloned().zip(rates(world));
     drawing.curves(title, "throughput, Gb/s", &few(series.collect()))
 }
 

@@ -1,0 +1,122 @@
+//! What senders of flows and of workloads are made of: windows, times, and the first bytes of frames.
+
+use plan::ClassId;
+use topology::HostId;
+
+use super::SimulateError;
+use super::distance::Distances;
+use super::flow::HEAD;
+use super::scenario::{Scenario, SenderSpec, TransportSpec};
+use super::setup::checksum;
+use super::window::WindowRules;
+use crate::embedded::{Network, Probe};
+
+/// The shortest retransmission timeout where nothing says otherwise, in nanoseconds.
+const USUAL_RTO: u64 = 5_000_000;
+/// The first window of TCP and DCTCP, in packets (RFC 6928).
+const FIRST_WINDOW: f64 = 10.0;
+/// The timeout of pFabric, in round trips (pFabric13 section 4.3).
+const PFABRIC_ROUND_TRIPS: u64 = 3;
+
+/// Who sends to whom, frames of which length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) from: HostId,
+    pub(super) to: HostId,
+    pub(super) packet: u16,
+}
+
+/// Nanoseconds that a host takes to act on what has arrived, so that a round trip is as long as the scenario says.
+///
+/// # Errors
+/// A scenario whose round trips are too short for the network.
+pub(super) fn host_delay(
+    scenario: &Scenario,
+    distances: &mut Distances<'_>,
+    ends: Ends,
+) -> Result<u64, String> {
+    let Some(wanted) = scenario.round_trip.map(|time| time.0.get()) else {
+        return Ok(0);
+    };
+    let needed = distances.round_trip(ends.from, ends.to, ends.packet.into());
+    match wanted.checked_sub(needed) {
+        Some(rest) => Ok(rest / 2),
+        None => Err(format!(
+            "`round_trip` is {:.3} us, but a frame of {} bytes and its answer need {:.3} us even if hosts take no time",
+            wanted as f64 / 1e3,
+            ends.packet,
+            needed as f64 / 1e3
+        )),
+    }
+}
+
+/// How the window of a sender behaves.
+pub(super) fn rules(
+    spec: &SenderSpec,
+    distances: &mut Distances<'_>,
+    ends: Ends,
+    host_delay: u64,
+) -> WindowRules {
+    let round_trip = distances.round_trip(ends.from, ends.to, ends.packet.into()) + 2 * host_delay;
+    let whole = matches!(spec.transport, TransportSpec::Bolt | TransportSpec::Pfabric);
+    let pfabric = spec.transport == TransportSpec::Pfabric;
+    // What fills the way to the receiver and back.
+    let pipe = || {
+        let frame = distances.on_uplink(ends.from, u64::from(ends.packet) + distances.overhead());
+        (round_trip as f64 / frame.max(1.0)).ceil().max(2.0)
+    };
+    let first = spec.first_window.map(f64::from);
+    let usual_rto = match pfabric {
+        true => PFABRIC_ROUND_TRIPS * round_trip,
+        false => USUAL_RTO,
+    };
+    WindowRules {
+        ecn: spec.transport.is_ecn_capable(),
+        first: first.unwrap_or_else(|| if whole { pipe() } else { FIRST_WINDOW }),
+        slow_start: spec.slow_start.unwrap_or(!whole),
+        fast_retransmit: spec.fast_retransmit.unwrap_or(!spec.spray && !pfabric),
+        min_rto: spec.min_rto.map_or(usual_rto, |time| time.0.get()),
+        fixed_rto: pfabric,
+    }
+}
+
+/// What the first bytes of a frame say beyond its hosts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    /// Nothing for lossy packets.
+    pub(super) class: Option<ClassId>,
+    /// The UDP source port.
+    pub(super) port: u16,
+    pub(super) packet: u16,
+    /// Whether the sender asks for marks.
+    pub(super) ecn: bool,
+    pub(super) id: u16,
+}
+
+impl Head {
+    /// The first bytes: Ethernet, IPv4, UDP, and room for a note.
+    pub(super) fn bytes(
+        &self,
+        network: &Network,
+        from: HostId,
+        to: HostId,
+    ) -> Result<[u8; HEAD], SimulateError> {
+        let probe = Probe {
+            from,
+            to,
+            class: self.class,
+            flow: self.port,
+            ipv6: false,
+        };
+        let (bytes, _, _) = network.packet(&probe)?;
+        let mut head: [u8; HEAD] = *bytes.first_chunk().ok_or(SimulateError::Head)?;
+        head[16..18].copy_from_slice(&(self.packet - 14).to_be_bytes());
+        head[38..40].copy_from_slice(&(self.packet - 34).to_be_bytes());
+        // No UDP checksum: the payload changes from packet to packet.
+        head[40..42].fill(0);
+        head[15] |= if self.ecn { 2 } else { 0 };
+        head[18..20].copy_from_slice(&self.id.to_be_bytes());
+        checksum(&mut head);
+        Ok(head)
+    }
+}

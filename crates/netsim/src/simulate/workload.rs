@@ -1,0 +1,382 @@
+//! Workloads while they run: jobs that begin by chance, the flows they are made of, and when they are done.
+//!
+//! A job is one flow to a host drawn at random, or an incast: requests to so many hosts, each of which answers, done when all
+//! answers are there. Every host has its own sequence of drawn numbers, so that jobs are the same whatever the network does to
+//! them; where the next job waits for the last, only its time differs.
+
+use topology::HostId;
+
+use super::chance::Chance;
+use super::flow::{Arrivals, Flow, HEAD, Sender};
+use super::sender::Dcqcn;
+use super::window::{Window, WindowRules};
+
+/// What a flow is of a job, if it is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One that the scenario names.
+    #[default]
+    Own,
+    /// The request to a host of an incast, by the number of the job.
+    Request(u32),
+    /// A flow whose end ends the job, or an answer that is one of those that do.
+    Part(u32),
+}
+
+/// When jobs begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Arriving {
+    /// So many in a second at every host, independent of each other.
+    Poisson(f64),
+    /// One at a time at every host; the next one up to so many nanoseconds after the last was done.
+    Closed(u64),
+}
+
+/// How flows of a workload are sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sending {
+    Open,
+    Window(WindowRules),
+    Rate,
+}
+
+/// A workload as the scenario has it, looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Workload {
+    pub(super) name: String,
+    pub(super) arriving: Arriving,
+    /// How many hosts answer to one; nothing for single flows.
+    pub(super) servers: Option<usize>,
+    /// Bytes of a flow, or of each answer: one of these.
+    pub(super) sizes: Vec<u64>,
+    /// Bytes of a request.
+    pub(super) request: u32,
+    pub(super) start: u64,
+    pub(super) stop: u64,
+    pub(super) class: u8,
+    pub(super) spray: bool,
+    pub(super) packet: u32,
+    pub(super) sending: Sending,
+    /// The first bytes of any data frame and of any answer to one: what does not depend on the hosts is right in them.
+    pub(super) data: [u8; HEAD],
+    pub(super) answer: [u8; HEAD],
+}
+
+/// What frames to and from a host have of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) mac: [u8; 6],
+    /// Where it sends frames to, if not to the receiver itself.
+    pub(super) next: Option<[u8; 6]>,
+    pub(super) ip: [u8; 4],
+    /// Bits per second of its link.
+    pub(super) rate: u64,
+}
+
+/// Times between hosts in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    /// From when a frame of full length is sent in an empty network until the receiving host knows.
+    pub(super) data: u64,
+    /// The same for the shortest frame.
+    pub(super) short: u64,
+    /// What hosts add to either.
+    pub(super) host_delay: u64,
+}
+
+/// A job.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) workload: u32,
+    host: u32,
+    /// Bytes of its flow, or of each answer.
+    pub(super) size: u64,
+    pub(super) start: u64,
+    /// Flows that are yet to end.
+    left: u32,
+    pub(super) done: Option<u64>,
+    /// What it would take if nothing else were sent, in nanoseconds.
+    pub(super) optimum: u64,
+}
+
+/// See the module documentation.
+#[derive(Debug, Default)]
+pub(super) struct Workloads {
+    pub(super) all: Vec<Workload>,
+    pub(super) hosts: Vec<Address>,
+    /// By sender and receiver.
+    pub(super) between: Vec<Between>,
+    /// By workload and host.
+    pub(super) chance: Vec<Chance>,
+    pub(super) jobs: Vec<Job>,
+    /// Bytes that have arrived, by workload.
+    pub(super) bytes: Vec<u64>,
+    /// Beyond the bytes of a frame.
+    pub(super) overhead: u64,
+    /// What there is to do when: a workload's turn at a host, by its number.
+    pub(super) due: Vec<(u64, u32)>,
+}
+
+impl Workloads {
+    /// Draws when the first jobs begin.
+    pub(super) fn begin(&mut self) {
+        for turn in 0..self.chance.len() as u32 {
+            let (workload, _) = self.turn(turn);
+            let (start, chance) = (self.all[workload].start, &mut self.chance[turn as usize]);
+            let wait = match self.all[workload].arriving {
+                Arriving::Poisson(rate) => chance.wait(rate),
+                Arriving::Closed(pause) => chance.below(pause.saturating_add(1)),
+            };
+            self.due.push((start.saturating_add(wait), turn));
+        }
+    }
+
+    /// Workload and host.
+    fn turn(&self, turn: u32) -> (usize, usize) {
+        let hosts = self.hosts.len();
+        (turn as usize / hosts, turn as usize % hosts)
+    }
+
+    pub(super) fn between(&self, from: usize, to: usize) -> Between {
+        self.between[from * self.hosts.len() + to]
+    }
+
+    /// A job begins at a host: its flows, or its requests. Flows of the network so far are `flows`.
+    pub(super) fn job(&mut self, turn: u32, now: u64, flows: u32) -> Vec<Flow> {
+        let (number, host) = self.turn(turn);
+        if now >= self.all[number].stop {
+            return Vec::new();
+        }
+        let chance = &mut self.chance[turn as usize];
+        let workload = &self.all[number];
+        let size = workload.sizes[chance.below(workload.sizes.len() as u64) as usize];
+        let count = workload.servers.unwrap_or(1);
+        let others = drawn(chance, self.hosts.len(), host, count);
+        let ports: Vec<u16> = others.iter().map(|_| port(chance)).collect();
+        if let Arriving::Poisson(rate) = workload.arriving {
+            let next = now.saturating_add(chance.wait(rate));
+            self.due.push((next, turn));
+        }
+        let job = self.jobs.len() as u32;
+        let made: Vec<Flow> = others
+            .iter()
+            .zip(ports)
+            .zip(flows..)
+            .map(|((&other, port), id)| {
+                let (role, bytes) = match workload.servers {
+                    Some(_) => (Role::Request(job), workload.request.into()),
+                    None => (Role::Part(job), size),
+                };
+                self.flow(number, (host, other), bytes, port, (id, now), role)
+            })
+            .collect();
+        let optimum = self.optimum(number, host, &others, size);
+        self.jobs.push(Job {
+            workload: number as u32,
+            host: host as u32,
+            size,
+            start: now,
+            left: count as u32,
+            done: None,
+            optimum,
+        });
+        made
+    }
+
+    /// What a job takes in an empty network.
+    fn optimum(&self, number: usize, host: usize, others: &[usize], size: u64) -> u64 {
+        let workload = &self.all[number];
+        let (packets, last) = Flow::cut(size, workload.packet);
+        let wire = |packets: u64, last: u32| {
+            (packets - 1) * (u64::from(workload.packet) + self.overhead)
+                + u64::from(last)
+                + self.overhead
+        };
+        let bytes = wire(packets, last);
+        let on_link = |bytes: u64, host: usize| bytes as f64 * 8e9 / self.hosts[host].rate as f64;
+        match workload.servers {
+            // The first frame takes its time on all links, the others follow it.
+            None => {
+                let first = match packets {
+                    1 => self.stretched(host, others[0], last, workload.packet),
+                    _ => self.between(host, others[0]).data,
+                };
+                let rest = bytes
+                    .saturating_sub(wire(1, if packets == 1 { last } else { workload.packet }));
+                first + on_link(rest, host) as u64
+            }
+            // All answers share the link to the host that asked. They begin to pass it when the first one can be there, and it
+            // takes the least of the hosts' times until the last one is known; no answer is there before its own time.
+            Some(_) => {
+                let frame = if packets == 1 { last } else { workload.packet };
+                let one = on_link(wire(1, frame), host) as u64;
+                let whole = on_link(bytes * others.len() as u64, host) as u64;
+                let reached = |&other: &usize| {
+                    self.between(host, other).short
+                        + self.stretched(other, host, frame, workload.packet)
+                };
+                let delays = || {
+                    others
+                        .iter()
+                        .map(|&other| self.between(other, host).host_delay)
+                };
+                let cards = others.iter().zip(delays());
+                let first = cards.map(|(other, delay)| reached(other) - delay).min();
+                let alone = on_link(bytes - wire(1, frame), host) as u64;
+                let own = others.iter().map(|other| reached(other) + alone).max();
+                let shared = first.unwrap_or_default()
+                    + whole.saturating_sub(one)
+                    + delays().min().unwrap_or_default();
+                shared.max(own.unwrap_or_default())
+            }
+        }
+    }
+
+    /// The time that a frame takes whose length is between the shortest and a full one.
+    fn stretched(&self, from: usize, to: usize, length: u32, packet: u32) -> u64 {
+        let between = self.between(from, to);
+        let shortest = super::flow::ANSWER_LENGTH;
+        let span = f64::from(packet.saturating_sub(shortest)).max(1.0);
+        let share = f64::from(length.saturating_sub(shortest)) / span;
+        let more = between.data.saturating_sub(between.short) as f64;
+        between.short + (more * share) as u64
+    }
+
+    /// A flow of a workload.
+    fn flow(
+        &self,
+        number: usize,
+        (from, to): (usize, usize),
+        bytes: u64,
+        port: u16,
+        (id, now): (u32, u64),
+        role: Role,
+    ) -> Flow {
+        let workload = &self.all[number];
+        let (packets, last_packet) = Flow::cut(bytes, workload.packet);
+        let rate = self.hosts[from].rate as f64;
+        Flow {
+            name: String::new(),
+            from: HostId::new(from as u32),
+            to: HostId::new(to as u32),
+            class: workload.class,
+            data: self.head(&workload.data, (from, to), port, id),
+            answer: self.head(&workload.answer, (to, from), port, id),
+            packet: workload.packet,
+            last_packet,
+            host_delay: self.between(from, to).host_delay,
+            rate,
+            paced: false,
+            spray: workload.spray,
+            start: now,
+            stop: u64::MAX,
+            cycle: None,
+            packets,
+            sender: match workload.sending {
+                Sending::Open => Sender::Open,
+                Sending::Window(rules) => Sender::Window(Box::new(Window::new(rules))),
+                Sending::Rate => Sender::Rate(Box::new(Dcqcn::new(rate))),
+            },
+            next: 0,
+            due: now as f64,
+            sent: 0,
+            arrivals: Arrivals::default(),
+            timer_at: u64::MAX,
+            role,
+        }
+    }
+
+    /// The first bytes of a frame between two hosts.
+    fn head(
+        &self,
+        base: &[u8; HEAD],
+        (from, to): (usize, usize),
+        port: u16,
+        id: u32,
+    ) -> [u8; HEAD] {
+        let (from, to) = (&self.hosts[from], &self.hosts[to]);
+        let mut head = *base;
+        head[0..6].copy_from_slice(&from.next.unwrap_or(to.mac));
+        head[6..12].copy_from_slice(&from.mac);
+        head[18..20].copy_from_slice(&(id as u16).to_be_bytes());
+        head[26..30].copy_from_slice(&from.ip);
+        head[30..34].copy_from_slice(&to.ip);
+        head[34..36].copy_from_slice(&port.to_be_bytes());
+        super::setup::checksum(&mut head);
+        head
+    }
+
+    /// A packet of a flow has arrived for the first time.
+    pub(super) fn count(&mut self, flow: &Flow, bytes: u32) {
+        if let Role::Part(job) = flow.role {
+            let workload = self.jobs[job as usize].workload as usize;
+            self.bytes[workload] += u64::from(bytes);
+        }
+    }
+
+    /// A flow's last byte has arrived: what its receiver sends because of it.
+    pub(super) fn arrived(&mut self, flow: &Flow, now: u64, flows: u32) -> Option<Flow> {
+        match flow.role {
+            Role::Own => None,
+            Role::Request(job) => {
+                let Job { workload, size, .. } = self.jobs[job as usize];
+                let ends = (flow.to.index(), flow.from.index());
+                let port = u16::from_be_bytes([flow.data[34], flow.data[35]]);
+                let number = workload as usize;
+                Some(self.flow(number, ends, size, port, (flows, now), Role::Part(job)))
+            }
+            Role::Part(job) => {
+                let found = &mut self.jobs[job as usize];
+                found.left = found.left.saturating_sub(1);
+                if found.left == 0 {
+                    found.done = Some(now);
+                    let waits = matches!(flow.sender, Sender::Window(_));
+                    // A sender of a single flow knows when the acknowledgement has come.
+                    let workload = found.workload as usize;
+                    if self.all[workload].servers.is_some() || !waits {
+                        self.rest(job, now);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// The sender of a flow knows that all has arrived.
+    pub(super) fn known(&mut self, flow: &Flow, now: u64) {
+        if let Role::Part(job) = flow.role {
+            let workload = self.jobs[job as usize].workload as usize;
+            if self.all[workload].servers.is_none() {
+                self.rest(job, now);
+            }
+        }
+    }
+
+    /// After a job, the pause before the next one.
+    fn rest(&mut self, job: u32, now: u64) {
+        let Job { workload, host, .. } = self.jobs[job as usize];
+        if let Arriving::Closed(pause) = self.all[workload as usize].arriving {
+            let turn = workload * self.hosts.len() as u32 + host;
+            let wait = self.chance[turn as usize].below(pause.saturating_add(1));
+            self.due.push((now.saturating_add(wait), turn));
+        }
+    }
+}
+
+/// So many different hosts, none of them `host`.
+fn drawn(chance: &mut Chance, hosts: usize, host: usize, count: usize) -> Vec<usize> {
+    let mut others: Vec<usize> = Vec::with_capacity(count);
+    while others.len() < count.min(hosts.saturating_sub(1)) {
+        let other = chance.below(hosts as u64 - 1) as usize;
+        let other = other + usize::from(other >= host);
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+    others
+}
+
+/// A source port that ECMP looks at.
+fn port(chance: &mut Chance) -> u16 {
+    super::setup::draw_port(chance)
+}
