@@ -416,7 +416,7 @@ impl Buffer {
             if queue.bytes + length <= limit {
                 return queue.bytes;
             }
-            let Some(worst) = self.store.least_urgent(queue, rank) else {
+            let Some(worst) = rank::least_urgent(self.store.ranks(queue), rank) else {
                 return queue.bytes;
             };
             let (_, slot) = self.store.pop_at(queue, worst);
@@ -597,7 +597,7 @@ impl Buffer {
         };
         let ahead = |class: u8| match by_rank & bit(class) {
             0 => 0,
-            _ => store.most_urgent(&classes[usize::from(class & 7)].queue),
+            _ => rank::most_urgent(store.ranks(&classes[usize::from(class & 7)].queue)),
         };
         let length = |class: u8| {
             let queue = &classes[usize::from(class & 7)].queue;

@@ -4,7 +4,6 @@
 //! rank, the more urgent. What is not UDP, or too short, is more urgent than everything else: control traffic.
 
 use super::ecn;
-use super::store::{Fifo, Store};
 
 const UDP: u8 = 17;
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -48,29 +47,28 @@ impl Rank {
     }
 }
 
-impl Store {
-    /// How far from the queue's head the least urgent packet is, the last one of several, if it is less urgent than `rank`.
-    pub(super) fn least_urgent(&self, queue: &Fifo, rank: Rank) -> Option<u32> {
-        let ranks = (0..).zip(self.ranks(queue));
-        let (at, worst) = ranks.max_by_key(|(at, found)| (found.rank, *at))?;
-        (worst.rank > rank.rank).then_some(at)
-    }
+/// How far from the head of a queue with these ranks the least urgent packet is, the last one of several, if it is less urgent
+/// than `rank`.
+pub(super) fn least_urgent(ranks: impl Iterator<Item = Rank>, rank: Rank) -> Option<u32> {
+    let (at, worst) = (0..)
+        .zip(ranks)
+        .max_by_key(|(at, found)| (found.rank, *at))?;
+    (worst.rank > rank.rank).then_some(at)
+}
 
-    /// How far from the queue's head the packet is that leaves first: the earliest one of the flow that has the most urgent one, so
-    /// that a flow's packets stay in order.
-    pub(super) fn most_urgent(&self, queue: &Fifo) -> u32 {
-        let ranks = || (0..).zip(self.ranks(queue));
-        let Some((at, best)) = ranks().min_by_key(|(at, found)| (found.rank, *at)) else {
-            return 0;
-        };
-        let earliest = ranks().find(|(_, found)| found.flow == best.flow);
-        earliest.map_or(at, |(at, _)| at)
-    }
+/// How far from the head of a queue with these ranks the packet is that leaves first: the earliest one of the flow that has the most
+/// urgent one, so that a flow's packets stay in order.
+pub(super) fn most_urgent(ranks: impl Iterator<Item = Rank> + Clone) -> u32 {
+    let ranks = (0..).zip(ranks);
+    let Some((at, best)) = ranks.clone().min_by_key(|(at, found)| (found.rank, *at)) else {
+        return 0;
+    };
+    let earliest = ranks.clone().find(|(_, found)| found.flow == best.flow);
+    earliest.map_or(at, |(at, _)| at)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::Put;
     use super::*;
 
     fn packet(flow: u32, rank: u32) -> Vec<u8> {
@@ -93,32 +91,5 @@ mod tests {
         for length in 0..bytes.len().min(50) {
             assert_eq!(Rank::read(&bytes[..length]), Rank::default());
         }
-    }
-
-    #[test]
-    fn a_flow_s_packets_stay_in_order_and_the_least_urgent_goes_first() {
-        let (mut store, mut queue) = (Store::default(), Fifo::default());
-        // Flow 1 has 3000 bytes left, then 1500; flow 2 has 2000.
-        for (flow, rank) in [(1, 3_000), (2, 2_000), (1, 1_500)] {
-            let bytes = packet(flow, rank);
-            let put = Put {
-                bytes: &bytes,
-                padding: 0,
-                in_port: 1,
-                in_class: 0,
-            };
-            store.push_ranked(&mut queue, put);
-        }
-        let rank = |rank| Rank { flow: 9, rank };
-        assert_eq!(store.least_urgent(&queue, rank(1_000)), Some(0));
-        assert_eq!(store.least_urgent(&queue, rank(3_000)), None);
-        let mut order = Vec::new();
-        while queue.packets > 0 {
-            let place = store.most_urgent(&queue);
-            let (at, _) = store.pop_at(&mut queue, place);
-            order.push(Rank::read(store.bytes(at)).rank);
-        }
-        assert_eq!(order, [3_000, 1_500, 2_000]);
-        assert_eq!(queue.bytes, 0);
     }
 }

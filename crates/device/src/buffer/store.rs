@@ -116,7 +116,7 @@ impl Store {
     }
 
     /// What the packets of a queue that goes by rank say of themselves, first to last.
-    pub(super) fn ranks<'a>(&'a self, queue: &Fifo) -> impl Iterator<Item = Rank> + 'a {
+    pub(super) fn ranks<'a>(&'a self, queue: &Fifo) -> impl Iterator<Item = Rank> + Clone + 'a {
         let mut at = queue.head;
         (0..queue.packets).map(move |_| {
             let rank = self.ranks[at as usize];
@@ -171,4 +171,44 @@ pub(super) struct Fifo {
     tail: u32,
     pub(super) packets: u32,
     pub(super) bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rank::{least_urgent, most_urgent};
+    use super::*;
+
+    fn packet(flow: u32, rank: u32) -> Vec<u8> {
+        let payload = [flow.to_be_bytes(), rank.to_be_bytes()].concat();
+        let builder = wire::PacketBuilder::new().ipv4([10, 0, 0, 1], [10, 0, 0, 2]);
+        let payload: [u8; 8] = payload.try_into().unwrap();
+        builder.udp(1, 2).payload(payload).build().unwrap()
+    }
+
+    #[test]
+    fn a_flow_s_packets_stay_in_order_and_the_least_urgent_goes_first() {
+        let (mut store, mut queue) = (Store::default(), Fifo::default());
+        // Flow 1 has 3000 bytes left, then 1500; flow 2 has 2000.
+        for (flow, rank) in [(1, 3_000), (2, 2_000), (1, 1_500)] {
+            let bytes = packet(flow, rank);
+            let put = Put {
+                bytes: &bytes,
+                padding: 0,
+                in_port: 1,
+                in_class: 0,
+            };
+            store.push_ranked(&mut queue, put);
+        }
+        let rank = |rank| Rank { flow: 9, rank };
+        assert_eq!(least_urgent(store.ranks(&queue), rank(1_000)), Some(0));
+        assert_eq!(least_urgent(store.ranks(&queue), rank(3_000)), None);
+        let mut order = Vec::new();
+        while queue.packets > 0 {
+            let place = most_urgent(store.ranks(&queue));
+            let (at, _) = store.pop_at(&mut queue, place);
+            order.push(Rank::read(store.bytes(at)).rank);
+        }
+        assert_eq!(order, [3_000, 1_500, 2_000]);
+        assert_eq!(queue.bytes, 0);
+    }
 }

@@ -1,5 +1,9 @@
 //! Numbers that look drawn: splitmix64, the same everywhere for the same seed.
 
+/// The first source port of flows that do not name theirs, and how many there are.
+const FIRST_PORT: u64 = 49_152;
+const PORTS: u64 = 16_384;
+
 /// A sequence of numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Chance(u64);
@@ -22,6 +26,11 @@ impl Chance {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// A source port for ECMP to look at.
+    pub(super) fn port(&mut self) -> u16 {
+        (FIRST_PORT + self.draw() % PORTS) as u16
     }
 
     /// A number below `count`, which is not 0.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::quantity::{Size, Time};
-use super::scenario::{MAX_PACKET, MIN_PACKET, SenderSpec, TransportSpec};
+use super::transport::{MAX_PACKET, MIN_PACKET, SenderSpec, TransportSpec};
 
 /// Jobs of one kind at every host, to others drawn at random.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -11,9 +11,9 @@ use super::error::ScenarioError;
 use super::flow::ANSWER_LENGTH;
 use super::hosts;
 use super::routing::Routing;
-use super::scenario::{Scenario, TransportSpec};
-use super::senders::{Ends, Head, host_delay, rules};
-use super::setup::{link_rate, no_class};
+use super::scenario::Scenario;
+use super::senders::{Ends, Head, host_delay, link_rate, no_class, rules};
+use super::transport::TransportSpec;
 use super::workload::{Address, Arriving, Between, Sending, Workload, Workloads};
 use crate::embedded::Network;
 

@@ -6,11 +6,29 @@ use topology::HostId;
 
 use super::sender::{Dcqcn, NOTIFY_EVERY};
 use super::window::Window;
-use super::workload::Role;
 
 /// Bytes of a frame that are carried about: Ethernet, IPv4, UDP, and what the simulator writes behind. With an 802.1Q tag
 /// they still fit a line of the processor's cache.
 pub(super) const HEAD: usize = 60;
+
+/// Writes the IPv4 header's checksum anew.
+pub(super) fn checksum(head: &mut [u8]) {
+    head[24..26].fill(0);
+    let sum = wire::checksum::checksum(&head[14..34]);
+    head[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// What a flow is of a job, if it is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One that the scenario names.
+    #[default]
+    Own,
+    /// The request to a host of an incast, by the number of the job.
+    Request(u32),
+    /// A flow whose end ends the job, or an answer that is one of those that do.
+    Part(u32),
+}
 /// Where the simulator's part begins, counted from the end of those bytes: the UDP payload.
 const TAIL: usize = 18;
 /// The length of acknowledgements and notices.

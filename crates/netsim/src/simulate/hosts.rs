@@ -5,7 +5,7 @@ use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
 use wire::pfc::{self, Quanta};
 
-use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender};
+use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender, checksum};
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
 use super::workload::Workloads;
@@ -340,9 +340,7 @@ fn shorten(frame: &mut [u8], length: u32) {
     let length = length as u16;
     frame[16..18].copy_from_slice(&(length - 14).to_be_bytes());
     frame[38..40].copy_from_slice(&(length - 34).to_be_bytes());
-    frame[24..26].fill(0);
-    let sum = wire::checksum::checksum(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    checksum(frame);
 }
 
 /// Whether a frame is not for any flow but for the card.

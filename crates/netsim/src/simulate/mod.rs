@@ -38,6 +38,7 @@ mod settings;
 mod setup;
 mod start;
 mod timeout;
+mod transport;
 mod watchdog;
 mod window;
 mod workload;
@@ -69,10 +70,11 @@ pub use report::{
 pub use routing::RerouteError;
 pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
-    SchedulerSpec, SenderSpec, SwitchSpec, ThresholdSpec, TransportSpec,
+    SchedulerSpec, SwitchSpec, ThresholdSpec,
 };
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
+pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
 pub use world::Losses;
 

@@ -1,13 +1,14 @@
 //! What senders of flows and of workloads are made of: windows, times, and the first bytes of frames.
 
 use plan::ClassId;
-use topology::HostId;
+use quantities::BitRate;
+use topology::{HostId, Topology};
 
 use super::SimulateError;
 use super::distance::Distances;
-use super::flow::HEAD;
-use super::scenario::{Scenario, SenderSpec, TransportSpec};
-use super::setup::checksum;
+use super::flow::{HEAD, checksum};
+use super::scenario::Scenario;
+use super::transport::{SenderSpec, TransportSpec};
 use super::window::WindowRules;
 use crate::embedded::{Network, Probe};
 
@@ -119,4 +120,27 @@ impl Head {
         checksum(&mut head);
         Ok(head)
     }
+}
+
+/// A link's rate, if the scenario does not say another for all.
+pub(super) fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
+    scenario.rate.map_or(rate, |speed| speed.0)
+}
+
+/// What is wrong with a class that the plan does not have.
+pub(super) fn no_class(network: &Network, class: u8) -> String {
+    match network.plan().tagging().classes.len() {
+        0 => "the plan has no lossless class; send it `lossy: true`, or plan with `lossless: rising` \
+              (`plan --lossless rising`)"
+            .to_owned(),
+        classes => format!("there is no class {class}: the plan has {classes}, counted from 0"),
+    }
+}
+
+/// Bits per second of a host's first link.
+pub(super) fn link_rate(topology: &Topology, scenario: &Scenario, host: HostId) -> u64 {
+    let uplink = topology.uplinks(host).first();
+    uplink.map_or(1, |(_, p)| {
+        rate_of(scenario, topology.link(p.link).rate).get()
+    })
 }

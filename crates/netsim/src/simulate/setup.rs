@@ -17,25 +17,21 @@ use super::buffers::{self, REACTION_QUANTA};
 use super::chance::Chance;
 use super::distance::Distances;
 use super::error::ScenarioError;
-use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Sender};
+use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Role, Sender, checksum};
 use super::host::Nic;
 use super::routing::Routing;
-use super::scenario::{
-    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, Scenario, TransportSpec,
-};
+use super::scenario::{EventSpec, FlowSpec, PatternSpec, Scenario};
 use super::sender::Dcqcn;
-use super::senders::{Ends, Head, host_delay, rules};
+use super::senders::{Ends, Head, host_delay, link_rate, no_class, rate_of, rules};
+use super::transport::{MAX_PACKET, MIN_PACKET, TransportSpec};
 use super::window::Window;
-use super::workload::{Role, Workloads};
+use super::workload::Workloads;
 use super::world::PeerPort;
 use super::{demands, hosts};
 use crate::embedded::{Network, install};
 
 /// The most flows of a scenario.
 const MAX_FLOWS: usize = 1_000_000;
-/// The first source port of flows that do not name theirs, and how many there are.
-const FIRST_PORT: u64 = 49_152;
-const PORTS: u64 = 16_384;
 
 /// Something that will happen, with names looked up.
 #[derive(Clone, Copy, Debug)]
@@ -123,10 +119,6 @@ pub(super) fn longest_packet(scenario: &Scenario) -> u64 {
         .into()
 }
 
-pub(super) fn rate_of(scenario: &Scenario, rate: BitRate) -> BitRate {
-    scenario.rate.map_or(rate, |speed| speed.0)
-}
-
 fn quanta(count: u16, rate: BitRate) -> Nanos {
     Quanta(count).duration(rate)
 }
@@ -212,7 +204,7 @@ fn flows(
             if from == to {
                 return Err(ScenarioError::wrong(place, "sends to itself").into());
             }
-            let port = spec.port.unwrap_or_else(|| draw_port(&mut chance));
+            let port = spec.port.unwrap_or_else(|| chance.port());
             let path = match spec.path.as_deref() {
                 Some(path) => Some(path),
                 None if spec.paths.is_empty() => None,
@@ -276,11 +268,6 @@ fn path_in_turn<'a>(
     Ok(path)
 }
 
-/// A source port for ECMP to look at.
-pub(super) fn draw_port(chance: &mut Chance) -> u16 {
-    (FIRST_PORT + chance.draw() % PORTS) as u16
-}
-
 fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
     let hosts: Vec<HostId> = topology.host_ids().collect();
     let half = hosts.len() / 2;
@@ -299,24 +286,6 @@ fn pairs(topology: &Topology, pattern: PatternSpec) -> Vec<(HostId, HostId)> {
             hosts.iter().flat_map(from_one).collect()
         }
     }
-}
-
-/// What is wrong with a class that the plan does not have.
-pub(super) fn no_class(network: &Network, class: u8) -> String {
-    match network.plan().tagging().classes.len() {
-        0 => "the plan has no lossless class; send it `lossy: true`, or plan with `lossless: rising` \
-              (`plan --lossless rising`)"
-            .to_owned(),
-        classes => format!("there is no class {class}: the plan has {classes}, counted from 0"),
-    }
-}
-
-/// Bits per second of a host's first link.
-pub(super) fn link_rate(topology: &Topology, scenario: &Scenario, host: HostId) -> u64 {
-    let uplink = topology.uplinks(host).first();
-    uplink.map_or(1, |(_, p)| {
-        rate_of(scenario, topology.link(p.link).rate).get()
-    })
 }
 
 /// Makes one flow.
@@ -469,13 +438,6 @@ impl Maker<'_> {
         };
         head.bytes(self.network, from, to)
     }
-}
-
-/// Writes the IPv4 header's checksum anew.
-pub(super) fn checksum(head: &mut [u8; HEAD]) {
-    head[24..26].fill(0);
-    let sum = wire::checksum::checksum(&head[14..34]);
-    head[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
 fn script_actions(

@@ -7,21 +7,9 @@
 use topology::HostId;
 
 use super::chance::Chance;
-use super::flow::{Arrivals, Flow, HEAD, Sender};
+use super::flow::{Arrivals, Flow, HEAD, Role, Sender, checksum};
 use super::sender::Dcqcn;
 use super::window::{Window, WindowRules};
-
-/// What a flow is of a job, if it is any.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Role {
-    /// One that the scenario names.
-    #[default]
-    Own,
-    /// The request to a host of an incast, by the number of the job.
-    Request(u32),
-    /// A flow whose end ends the job, or an answer that is one of those that do.
-    Part(u32),
-}
 
 /// When jobs begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,7 +140,7 @@ impl Workloads {
         let size = workload.sizes[chance.below(workload.sizes.len() as u64) as usize];
         let count = workload.servers.unwrap_or(1);
         let others = drawn(chance, self.hosts.len(), host, count);
-        let ports: Vec<u16> = others.iter().map(|_| port(chance)).collect();
+        let ports: Vec<u16> = others.iter().map(|_| chance.port()).collect();
         if let Arriving::Poisson(rate) = workload.arriving {
             let next = now.saturating_add(chance.wait(rate));
             self.due.push((next, turn));
@@ -302,7 +290,7 @@ impl Workloads {
         head[26..30].copy_from_slice(&from.ip);
         head[30..34].copy_from_slice(&to.ip);
         head[34..36].copy_from_slice(&port.to_be_bytes());
-        super::setup::checksum(&mut head);
+        checksum(&mut head);
         head
     }
 
@@ -374,9 +362,4 @@ fn drawn(chance: &mut Chance, hosts: usize, host: usize, count: usize) -> Vec<us
         }
     }
     others
-}
-
-/// A source port that ECMP looks at.
-fn port(chance: &mut Chance) -> u16 {
-    super::setup::draw_port(chance)
 }
