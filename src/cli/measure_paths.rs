@@ -18,7 +18,7 @@ use crate::measure::{PathsFigure, measure_paths};
 pub(super) struct MeasurePaths {
     /// The build directory; its topology has layers, and its plan no failover tables.
     directory: String,
-    /// A link that fails after half of every measurement's probes, as `s1-s2`; the switches at it react, no others. Repeatable.
+    /// A link that fails after half of every measurement's probes, as `s1-s2`; routing has found other ways by then. Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
     /// Probes of a measurement, each a flow of its own; one measurement for every host and switch of the highest layer.
@@ -49,7 +49,7 @@ impl MeasurePaths {
         let mut after = self.network(terminal)?;
         if !failed.is_empty() {
             after = after
-                .after_failures(&failed, Reroute::Local)
+                .after_failures(&failed, Reroute::Converged)
                 .map_err(refuse)?;
         }
         let bar = terminal.progress("sending probes");

@@ -188,7 +188,9 @@ mod tests {
         assert_eq!((quiet.measurements, quiet.rerouted, quiet.lost), (64, 0, 0));
         assert_eq!(quiet.replies.keys().copied().collect::<Vec<_>>(), [61]);
         let link = topology.link_named("p1a1-p1e1").unwrap();
-        let mut failed = network().after_failures(&[link], Reroute::Local).unwrap();
+        let mut failed = network()
+            .after_failures(&[link], Reroute::Converged)
+            .unwrap();
         let figure = measure_paths(&mut network(), &mut failed, 4).unwrap();
         // Two hosts, two switches above the one before the failed link.
         assert_eq!(

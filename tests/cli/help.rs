@@ -78,6 +78,7 @@ fn prepare(at: &Path) {
         "topo ring 6 -o ring.json",
         "plan clos.json -o plan.json",
         "plan ring.json --scheme plinko -o failover.json",
+        "check failover.json --shard 1/1 -o shares",
         "build plan.json -o build",
         "build plan.json --target sonic -o fabric",
     ] {

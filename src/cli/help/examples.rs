@@ -103,14 +103,7 @@ const ALL: &[(&str, &[&str])] = &[
         "measure",
         &["switchwright measure failover.json --failures 1,2 --sets 10 --out figures"],
     ),
-    (
-        "merge",
-        &[
-            "switchwright check failover.json --shard 1/2 -o shares",
-            "switchwright check failover.json --shard 2/2 -o shares   # elsewhere",
-            "switchwright merge shares",
-        ],
-    ),
+    ("merge", &["switchwright merge shares"]),
     (
         "build",
         &[
