@@ -176,7 +176,7 @@ fn an_editor_is_told_findings_meanings_and_candidates() {
     }
     let edits = editor.ask(
         "textDocument/formatting",
-        json!({ "textDocument": { "uri": ADDRESS }, "options": {} }),
+        json!({ "textDocument": { "uri": ADDRESS }, "options": { "tabSize": 4, "insertSpaces": true } }),
     );
     assert!(
         edits[0]["newText"]

@@ -272,7 +272,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright reproduce --list",
             "switchwright reproduce Tagger17 table-algorithm-2",
-            "switchwright reproduce FC23 figure-5 --out figures",
+            "switchwright reproduce FC23 figure-5 --out reproduced",
         ],
     ),
     (

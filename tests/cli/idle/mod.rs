@@ -18,6 +18,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "simulate --seed",
         "scenarios that leave nothing to chance do not ask for it",
     ),
+    (
+        "grade --suite",
+        "it wants a checkout of somebody else's course",
+    ),
     ("buffers --format", "the value `lossless` writes one switch"),
 ];
 
@@ -38,6 +42,7 @@ const COMMANDS: &[&str] = &[
     "topo cable",
     "check",
     "measure",
+    "merge",
     "build",
     "audit",
     "entries",
@@ -82,6 +87,7 @@ fn fixtures(at: &Path) {
         "plan clos.json -o plan.json",
         "plan ring.json --scheme plinko -o failover.json",
         "plan clos.json --class gold:1 --class silver:0 -o classes.json",
+        "measure failover.json --sets 2 --shard 1/1 -o shared",
         "build plan.json -o build",
         "build classes.json -o classes",
         "plan clos.json --bounces 3 -o deep.json",
