@@ -184,7 +184,7 @@ pub fn plan_under_failures(
     sets: &Sets,
     progress: &Progress,
 ) -> Vec<FailureFigure> {
-    let all = Share { index: 0, of: 1 };
+    let all = Share::ALL;
     let tallies = share_under_failures(topology, failover, (sets, all), progress);
     figures_of_sets(name, topology, failover, sets, &tallies)
 }
@@ -248,7 +248,7 @@ pub fn reactive_on(topology: &Topology, sets: &Sets) -> Result<Vec<FailureFigure
     let failover = tables(topology, &options)?;
     let survey = Survey::of(topology, &failover, Element::Link);
     let ground = Ground::new(topology, &failover, sets);
-    let all = Share { index: 0, of: 1 };
+    let all = Share::ALL;
     let tallies = ground.tallies(&survey, (sets, all), &Progress::default(), |set, bundle| {
         let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
         reactive(

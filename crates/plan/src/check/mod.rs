@@ -142,12 +142,11 @@ pub fn walk_share(
     if let Some(failover) = &tables.failover {
         proof.failover(tables, failover, options);
     }
-    let report = || CheckReport::new(tables, &proof.errors, proof.verdicts, None, None);
-    let failure = || CheckFailure {
-        report: report(),
-        errors: proof.errors.clone(),
-    };
-    proof.walked.clone().ok_or_else(|| Box::new(failure()))
+    proof.walked.ok_or_else(|| {
+        let report = CheckReport::new(tables, &proof.errors, proof.verdicts, None, None);
+        let errors = proof.errors;
+        Box::new(CheckFailure { errors, report })
+    })
 }
 
 /// The outcome of a check of failover tables whose walks were [shared out](walk_share): the report of [`check`], from all
@@ -165,9 +164,7 @@ pub fn check_shares(
         ..Proof::default()
     };
     if let Some(failover) = &tables.failover {
-        for (place, share) in shares.iter().enumerate() {
-            share.check(&tables.topology, failover, place)?;
-        }
+        WalkedShare::check_all(shares, &tables.topology, failover)?;
         proof.failover(tables, failover, options);
     }
     Ok(proof.outcome(tables, options))

@@ -26,7 +26,7 @@ pub struct Share {
 
 impl Share {
     /// All destinations.
-    pub(super) const ALL: Self = Self { index: 0, of: 1 };
+    pub const ALL: Self = Self { index: 0, of: 1 };
 
     fn destinations(self, all: usize) -> Vec<usize> {
         (self.index..all).step_by(self.of.max(1)).collect()
@@ -146,15 +146,14 @@ impl WalkedShare {
         }
     }
 
-    /// Whether all that it names is there.
+    /// Whether all that shares name is there.
     ///
     /// # Errors
-    /// [`ForeignShare`] with this place.
-    pub(in crate::check) fn check(
-        &self,
+    /// [`ForeignShare`]: the first one that names something else.
+    pub(in crate::check) fn check_all(
+        shares: &[Self],
         topology: &Topology,
         failover: &Failover,
-        place: usize,
     ) -> Result<(), ForeignShare> {
         let world = World::new(topology, failover);
         let known = |case: &Case| {
@@ -162,10 +161,13 @@ impl WalkedShare {
                 && case.source.index() < topology.switches().len()
                 && case.failed.iter().all(|element| world.has(*element))
         };
-        let mut findings = self.explored.iter().chain([&self.drawn]);
-        if findings.all(|findings| findings.cases().all(known)) {
-            return Ok(());
+        let own = |share: &Self| {
+            let mut findings = share.explored.iter().chain([&share.drawn]);
+            findings.all(|findings| findings.cases().all(known))
+        };
+        match shares.iter().position(|share| !own(share)) {
+            Some(place) => Err(ForeignShare { share: place + 1 }),
+            None => Ok(()),
         }
-        Err(ForeignShare { share: place + 1 })
     }
 }

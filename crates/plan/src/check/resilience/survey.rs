@@ -29,15 +29,6 @@ pub struct FlowOutcome {
     pub fewest: Option<u16>,
 }
 
-impl FlowOutcome {
-    /// Hops over the fewest possible, both from host to host.
-    #[must_use]
-    pub fn stretch(&self) -> Option<f64> {
-        let hops = self.way.as_ref()?.len() as f64;
-        Some((hops + 2.0) / (f64::from(self.fewest?) + 2.0))
-    }
-}
-
 /// A packet's way through the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableWalk {
