@@ -77,7 +77,8 @@ impl Link {
         let mut link = Self {
             index: message.header.index,
             name: String::new(),
-            up: flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+            // A carrier alone is not enough: until the kernel has noted it, what is sent is dropped.
+            up: flags.contains(LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Running),
             mtu: 0,
             mac: [0; 6],
             ethernet: message.header.link_layer_type == LinkLayerType::Ether,

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{Namespace, NetError, Veth};
+use quantities::PortId;
 use thiserror::Error;
 use topology::{Endpoint, HostId, LinkId, NodeId, Topology};
 
@@ -53,6 +54,16 @@ pub enum NetLabError {
         name: String,
         /// The end of its log.
         words: String,
+    },
+    /// A port does not become what its link is.
+    #[error("port {port} of switch `{name}` does not come {state}")]
+    Port {
+        /// The switch.
+        name: String,
+        /// The port.
+        port: PortId,
+        /// What it was to be: `up` or `down`.
+        state: &'static str,
     },
     /// The program has errors; rendered.
     #[error("{0}")]
@@ -139,9 +150,7 @@ impl Net {
             _links: links,
         };
         for id in net.topology.link_ids() {
-            if !net.topology.link(id).up {
-                net.set_link(id, false)?;
-            }
+            net.set_link(id, net.topology.link(id).up)?;
         }
         net.switches.fill(&tables, &net.options)?;
         Ok(net)
@@ -158,10 +167,10 @@ impl Net {
         self.switches.addresses()
     }
 
-    /// Lets a link fail, or come back.
+    /// Lets a link fail, or come back; its switches know when this returns.
     ///
     /// # Errors
-    /// [`NetLabError::Net`].
+    /// [`NetLabError::Net`], [`NetLabError::Port`].
     pub fn set_link(&self, link: LinkId, up: bool) -> Result<(), NetLabError> {
         let link = self.topology.link(link);
         for end in [link.a, link.b] {
@@ -171,6 +180,11 @@ impl Net {
                 NodeId::Host(host) => {
                     self.hosts[host.index()].run(|| Rtnl::open()?.set_up(&name, up))??;
                 }
+            }
+        }
+        for end in [link.a, link.b] {
+            if let NodeId::Switch(switch) = end.node {
+                self.switches.await_port(switch, end.port, up)?;
             }
         }
         Ok(())

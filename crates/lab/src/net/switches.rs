@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use netlab::Process;
-use topology::{Endpoint, NodeId, Topology};
+use quantities::PortId;
+use switchd::admin::{self, Answer, Request};
+use topology::{Endpoint, NodeId, SwitchId, Topology};
 
 use super::entries::Entries;
 use super::{NetLabError, NetOptions, interface};
@@ -88,6 +90,38 @@ impl Switches {
             }
         }
         Ok(())
+    }
+
+    /// Waits until a switch knows that a port is up or down.
+    pub(super) fn await_port(
+        &self,
+        switch: SwitchId,
+        port: PortId,
+        up: bool,
+    ) -> Result<(), NetLabError> {
+        let running = &self.0[switch.index()];
+        let tcp_port = running
+            .address
+            .rsplit(':')
+            .next()
+            .and_then(|p| p.parse().ok());
+        let socket = admin::default_path(tcp_port.unwrap_or_default());
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            if let Answer::Ports { ports } = admin::ask(&socket, &Request::Ports)?
+                && ports.iter().any(|p| p.port == port && p.up == up)
+            {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(NetLabError::Port {
+                    name: running.name.clone(),
+                    port,
+                    state: if up { "up" } else { "down" },
+                });
+            }
+            std::thread::sleep(KNOCK);
+        }
     }
 
     /// Gives switches their entries.
