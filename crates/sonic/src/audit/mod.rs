@@ -198,7 +198,7 @@ pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
 
 impl AuditReport {
     /// One report of the parts of a fabric that are not connected, each audited by itself. Nothing waits for anything across
-    /// them: there is no cycle if there is none in any.
+    /// them: there is no cycle if there is none in any. Where nothing is connected at all, nothing is shown.
     #[must_use]
     pub fn of_parts(parts: Vec<Self>) -> Self {
         let mut whole = Self {
@@ -223,7 +223,11 @@ impl AuditReport {
             };
             whole.cbd_free_unknown = whole.cbd_free_unknown.or(part.cbd_free_unknown);
         }
-        if whole.cbd_free.is_some() {
+        if whole.links == 0 {
+            let why = "no switch names a neighbour, in DEVICE_NEIGHBOR or by LLDP";
+            whole.cbd_free = None;
+            whole.cbd_free_unknown = Some(why.to_owned());
+        } else if whole.cbd_free.is_some() {
             whole.cbd_free_unknown = None;
         }
         for numbers in [&mut whole.lossless_dscps, &mut whole.lossless_priorities] {

@@ -111,7 +111,7 @@ fn sonics_sample_devices_are_audited() {
     let whole = words.matches("made: device, qos, buffers").count();
     assert!(whole > 50, "{words}");
     let (mut lossless, mut links, mut unknown) = (0, 0, Vec::new());
-    let (mut findings, mut bad) = (0, 0);
+    let (mut findings, mut bad, mut alone) = (0, 0, 0);
     for name in words.lines().filter_map(|line| line.split_once(": made: ")) {
         let path = folder.path().join(name.0).join("config_db.json");
         let file = NamedText {
@@ -132,12 +132,13 @@ fn sonics_sample_devices_are_audited() {
         links += report.links;
         match report.cbd_free {
             Some(free) => assert!(free, "{}", name.0),
+            None if report.links == 0 => alone += 1,
             None => unknown.push((name.0, report.cbd_free_unknown)),
         }
     }
     println!(
-        "{} devices, {whole} with QoS and buffers, {lossless} with PFC; {links} cables; {findings} findings on {bad}; not \
-         known: {unknown:?}",
+        "{} devices, {alone} without neighbours, {whole} with QoS and buffers, {lossless} with PFC; {links} cables; {findings} \
+         findings on {bad}; not known: {unknown:?}",
         words.matches(": made: ").count()
     );
     assert!(lossless > 40 && links > 1000 && unknown.len() < 10);
