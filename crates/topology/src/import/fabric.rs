@@ -216,7 +216,13 @@ fn config(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<
                 .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
             let port = device.ports.get_mut(name);
             let port = port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
-            port.length = Some(Metres::new(metres));
+            let metres = Metres::new(metres);
+            if let Some(known) = port.length.replace(metres)
+                && known != metres
+            {
+                let reason = format!("{metres} m, but another group says {known} m: keep one");
+                return Err(wrong(place, reason));
+            }
         }
     }
     for (name, row) in rows(file, root, "DEVICE_NEIGHBOR")? {

@@ -397,12 +397,20 @@ fn files_that_disagree_are_told_by_file_table_and_key() {
         device("right", [("server2", "eth0"), ("left", "Ethernet12")]),
     ];
     unlike[1].text = unlike[1].text.replace("100000", "40000");
+    let mut twice = elsewhere.clone();
+    twice[0].text = twice[0]
+        .text
+        .replace("40m\"}", "40m\"}, \"OTHER\": {\"Ethernet12\": \"7m\"}");
     let mut long = unlike.clone();
     long[1].text = long[1].text.replace("40m", "40 feet");
     for (files, said) in [
         (&elsewhere, "correct one of them"),
         (&no_port, "`right` has no port `Ethernet99`"),
         (&unlike, "runs at 100000 Mb/s here and at 40000 Mb/s"),
+        (
+            &twice,
+            "key `OTHER.Ethernet12`: 7 m, but another group says 40 m",
+        ),
         (&long, "table CABLE_LENGTH, key `AZURE.Ethernet12`"),
     ] {
         let error = fabric(files).unwrap_err();
