@@ -205,15 +205,14 @@ fn queues(
         return Vec::new();
     }
     let name = interface(view.fabric.topology, switch, port);
-    let problem = |queue: u8| {
-        match config.queues.get(&(name.clone(), queue)) {
+    let problem = |queue: u8| match config.queues.get(&(name.clone(), queue)) {
         None => Some(format!(
             "PFC stops queue {queue}, which has no row in BUFFER_QUEUE"
         )),
         Some(profile) => lossy.get(profile).map(|other| {
-            format!("PFC stops queue {queue}, whose profile `{profile}` is that of a lossy one ({other})")
+            let whose = format!("whose profile `{profile}` is that of a lossy one ({other})");
+            format!("PFC stops queue {queue}, {whose}")
         }),
-    }
     };
     let found = stopped(view, switch, port).into_iter().filter_map(problem);
     found

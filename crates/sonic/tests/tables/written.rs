@@ -192,6 +192,14 @@ fn acl_rules_say_what_traffic_classes_cannot() {
     assert!(short.need > 1);
 }
 
+fn routed(routes: RoutePolicy, algorithm: Option<Algorithm>) -> TaggerOptions {
+    TaggerOptions {
+        routes: Some(routes),
+        algorithm,
+        ..TaggerOptions::default()
+    }
+}
+
 #[test]
 fn networks_that_are_no_clos() {
     let cables = Cables::default();
@@ -218,11 +226,6 @@ fn networks_that_are_no_clos() {
         cables,
     };
     let flat = flat.generate().unwrap();
-    let routed = |routes, algorithm| TaggerOptions {
-        routes: Some(routes),
-        algorithm,
-        ..TaggerOptions::default()
-    };
     let shortest = routed(RoutePolicy::Shortest, None);
     let digits = routed(RoutePolicy::BcubeRotations, Some(Algorithm::SingleValued));
     let ksp = routed(RoutePolicy::Ksp { k: 3 }, None);
@@ -298,11 +301,6 @@ fn larger_networks_are_compared_key_by_key() {
         optical: None,
         seed: 1,
         cables,
-    };
-    let routed = |routes, algorithm| TaggerOptions {
-        routes: Some(routes),
-        algorithm,
-        ..TaggerOptions::default()
     };
     let up_down = TaggerOptions::default();
     let shortest = routed(RoutePolicy::Shortest, None);
