@@ -45,7 +45,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 use self::fault::{Fault, Status};
 use self::given::Given;
@@ -295,9 +296,10 @@ fn tell(told: &clap::Error) -> ExitCode {
 /// The log goes to standard error; `RUST_LOG` overrides `-v`.
 fn start_log(verbose: u8) {
     let default = ["warn", "info", "debug"][usize::from(verbose.min(2))];
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+    let told: Option<Targets> = std::env::var("RUST_LOG").ok().and_then(|t| t.parse().ok());
+    let filter = told.unwrap_or_else(|| default.parse().unwrap_or_default());
+    let output = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let _ = tracing_subscriber::registry()
+        .with(output.with_filter(filter))
         .try_init();
 }
