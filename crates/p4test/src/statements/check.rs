@@ -9,7 +9,7 @@ use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Nanos, PortId};
-use stf::bmv2::{self, Trouble};
+use stf::bmv2::{self, Compiler, Trouble};
 
 use super::ast::Program;
 use super::eval::{self, Outcome, Run};
@@ -199,7 +199,7 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
         return Ok(tally);
     }
     match judged(&text, packets, judges) {
-        Err(Trouble::Compile(_)) => tally.not_taken += 1,
+        Err(Trouble::Compile(..)) => tally.not_taken += 1,
         Err(trouble) => return Err(found(Party::FromP4c, None, trouble.to_string())),
         Ok((from_p4c, simple_switch)) => {
             if let Some(found) = differs(Party::FromP4c, &from_p4c) {
@@ -303,7 +303,7 @@ fn judged(
     let folder = tempfile::tempdir().map_err(|e| tool(&e))?;
     let path = folder.path().join("random.p4");
     std::fs::write(&path, text).map_err(|e| tool(&e))?;
-    let program = bmv2::Program::compile(&path, &Options::default(), folder.path())?;
+    let program = bmv2::Program::compile(&path, Compiler::P4c, &Options::default(), folder.path())?;
     let from_p4c = play(program.ir(), ExecutorKind::Interp, packets).map_err(|e| tool(&e))?;
     if !judges.simple_switch {
         return Ok((from_p4c, None));

@@ -20,7 +20,7 @@ use plan::{CheckedPlan, ClassId, Tables};
 use quantities::Progress;
 use schemes::TaggerOptions;
 use schemes::failover::{SourceRouteOptions, source_routes};
-use stf::bmv2::{self, missing_tool};
+use stf::bmv2::{self, Compiler, missing_tool};
 use topology::Topology;
 use topology::generate::{Cables, FlattenedClos};
 
@@ -217,12 +217,15 @@ fn bmv2_does_what_the_embedded_network_does() {
     for (name, plan) in plans() {
         let folder = tempfile::tempdir().expect("a folder");
         let (program, cases) = cases(plan, folder.path());
-        let program = bmv2::Program::compile(&program, &Options::on_disk(), folder.path());
-        let program = program.unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
-        for (number, case) in cases.iter().enumerate() {
-            let case = stf::parse(case).expect("a case");
-            if let Err(trouble) = bmv2::play(&program, &case) {
-                panic!("{name}, switch {number}: {trouble}");
+        for compiler in Compiler::here() {
+            let program =
+                bmv2::Program::compile(&program, compiler, &Options::on_disk(), folder.path());
+            let program = program.unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
+            for (number, case) in cases.iter().enumerate() {
+                let case = stf::parse(case).expect("a case");
+                if let Err(trouble) = bmv2::play(&program, &case) {
+                    panic!("{name}, by {compiler}, switch {number}: {trouble}");
+                }
             }
         }
     }
