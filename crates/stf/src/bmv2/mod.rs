@@ -152,6 +152,12 @@ impl Program {
         })
     }
 
+    /// The file that BMv2 loads.
+    #[must_use]
+    pub fn json(&self) -> &Path {
+        &self.json
+    }
+
     /// What our reader makes of the JSON.
     #[must_use]
     pub fn ir(&self) -> &Arc<ValidProgram> {
