@@ -74,7 +74,7 @@ pub fn is_installed(tool: &str) -> bool {
 }
 
 /// Who writes the JSON that `simple_switch` loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compiler {
     /// `p4c-bm2-ss`, from PATH.
     P4c,
