@@ -141,7 +141,8 @@ fn by_us(main: &Path, folder: &Path) -> P4InfoIndex {
     let mut map = SourceMap::new();
     let main = map.load(main).expect("it was written");
     let compiled = p4front::compile(&mut map, main, &Options::on_disk());
-    let compiled = compiled.unwrap_or_else(|found| panic!("{}", found.render(&map)));
+    let compiled = compiled.map_err(|found| found.render(&map));
+    let compiled = compiled.expect("our front end takes our programs");
     let json = bmv2json::write(&compiled.ir, "program").expect("JSON can say it");
     std::fs::write(folder.join("program.json"), json).expect("a writable folder");
     P4InfoIndex::new(compiled.p4info).expect("our ids are unique")
