@@ -344,10 +344,10 @@ fn bmv2_differs(plans: Vec<(&'static str, CheckedPlan)>, fail: bool) -> String {
             let program = bmv2::Program::compile(&main, compiler, &options, folder.path());
             for (number, case) in cases.iter().enumerate() {
                 let case = stf::parse(case).expect("a case");
-                let played = program.as_ref().map(|program| bmv2::play(program, &case));
-                let trouble = match &played {
+                let trouble = match program.as_ref().map(|p| bmv2::play(p, &case)) {
                     Ok(Ok(())) => continue,
-                    Ok(Err(trouble)) | Err(trouble) => trouble.to_string(),
+                    Ok(Err(trouble)) => trouble.to_string(),
+                    Err(trouble) => trouble.to_string(),
                 };
                 let _ = writeln!(report, "{name}, by {compiler}, switch {number}: {trouble}");
             }
