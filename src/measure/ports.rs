@@ -12,10 +12,12 @@ use netlab::load::{Forwarder, Load};
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{Driver, Namespace, NetError, PacketOptions, Process, Veth};
+use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Bytes, PortId};
 use serde::Serialize;
+use stf::bmv2::{Compiler, Program, is_installed};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
 use thiserror::Error;
@@ -195,18 +197,17 @@ fn start_ours(kind: ExecutorKind, driver: Driver) -> Result<(Engine, Ports), Por
 
 /// Compiles the program for BMv2; false where it is not installed.
 fn prepare_bmv2(scratch: &Path) -> Result<bool, PortsError> {
+    if !is_installed("simple_switch") {
+        return Ok(false);
+    }
     let source = scratch.join("l2.p4");
     fs::write(&source, PROGRAM)?;
-    let compiled = Command::new("p4c-bm2-ss")
-        .arg("-o")
-        .arg(scratch.join("l2.json"))
-        .arg(&source)
-        .output();
-    let has_switch = Command::new("simple_switch")
-        .arg("--version")
-        .output()
-        .is_ok();
-    Ok(has_switch && compiled.is_ok_and(|output| output.status.success()))
+    let options = Options::default();
+    let Ok(program) = Program::compile(&source, Compiler::preferred(), &options, scratch) else {
+        return Ok(false);
+    };
+    fs::copy(program.json(), scratch.join("l2.json"))?;
+    Ok(true)
 }
 
 /// Counts what arrives at the far end.

@@ -49,7 +49,7 @@ fn missing() -> Option<&'static str> {
             .status();
         quiet.is_ok()
     };
-    ["simple_switch_grpc", "p4c-bm2-ss"]
+    ["simple_switch_grpc"]
         .into_iter()
         .find(|tool| !starts(tool))
 }

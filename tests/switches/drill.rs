@@ -115,12 +115,11 @@ fn a_new_version_takes_over_without_a_packet_lost() {
     assert_eq!(run(folder.path(), &refused).0, 2);
 }
 
-#[test]
-fn the_agent_turns_bmv2_around() {
+fn the_agent_turns_around(scheme: &[&str]) {
     if !here(SwitchKind::Bmv2) {
         return;
     }
-    let folder = triangle(&["--scheme", "fcp", "--resilience", "1"]);
+    let folder = triangle(scheme);
     let found = drill(
         folder.path(),
         SwitchKind::Bmv2,
@@ -135,4 +134,26 @@ fn the_agent_turns_bmv2_around() {
         found["received"].as_u64() > found["lost"].as_u64(),
         "{found}"
     );
+}
+
+#[test]
+fn the_agent_turns_bmv2_around() {
+    the_agent_turns_around(&["--scheme", "fcp", "--resilience", "1"]);
+}
+
+#[test]
+fn the_agent_turns_bmv2_around_with_channels() {
+    the_agent_turns_around(&["--scheme", "df-fi", "--resilience", "1"]);
+}
+
+#[test]
+fn the_agent_turns_bmv2_around_with_rising_tags() {
+    the_agent_turns_around(&[
+        "--scheme",
+        "plinko",
+        "--resilience",
+        "1",
+        "--lossless",
+        "rising",
+    ]);
 }

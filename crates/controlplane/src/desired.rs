@@ -224,7 +224,7 @@ impl DesiredPipeline {
     /// The program as BMv2 JSON; compiled once, however many switches want it.
     ///
     /// # Errors
-    /// [`RemoteError::Config`] where p4c is missing or refuses.
+    /// [`RemoteError::Config`] where the compiler refuses.
     pub async fn bmv2_json(&self) -> Result<Vec<u8>, RemoteError> {
         let source = self.source.clone();
         let compile = || async {

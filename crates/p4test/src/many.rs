@@ -298,7 +298,11 @@ fn entry(shape: &Shape, row: &Row, text: &mut String) {
             }
             // A key that is left out matches everything.
             (Kind::Optional, Match::Bits { mask: 0, .. }) => Ok(()),
-            (_, Match::Bits { value, .. }) => write!(text, " {name}:{value:#x}"),
+            // All digits, for JSON for BMv2 has the key as ternary, where digits that are not written match everything.
+            (_, Match::Bits { value, .. }) => {
+                let digits = field.width() as usize / 4;
+                write!(text, " {name}:0x{value:0digits$x}")
+            }
             (_, Match::Range { low, high }) => write!(text, " {name}:{low:#x}..{high:#x}"),
         };
     }

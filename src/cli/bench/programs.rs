@@ -15,7 +15,7 @@ use packetgen::{Traffic, TrafficSpec, traffic};
 use plan::check;
 use schemes::TaggerOptions;
 use serde::Serialize;
-use stf::bmv2;
+use stf::bmv2::{self, Compiler};
 use topology::generate::{Cables, FatTree};
 
 use super::super::fault::{Context, Fault};
@@ -160,7 +160,12 @@ fn simple_switch(
 ) -> Result<bmv2::Pace, Fault> {
     let main = build.path(&build.manifest().program.main);
     let scratch = Scratch::new().input("temporary directory")?;
-    let program = bmv2::Program::compile(&main, &Options::on_disk(), scratch.path());
+    let program = bmv2::Program::compile(
+        &main,
+        Compiler::preferred(),
+        &Options::on_disk(),
+        scratch.path(),
+    );
     let program = program.map_err(Fault::input)?;
     let files = build.switch(switch).input(switch)?;
     let commands = build.read_text(&files.commands_txt()).input(switch)?;

@@ -8,7 +8,7 @@ use files::Scratch;
 use p4exec::ExecutorKind;
 use p4ir::ValidProgram;
 use serde::Serialize;
-use stf::bmv2::{self, Trouble};
+use stf::bmv2::{self, Compiler, Trouble};
 
 use super::subject::Source;
 use crate::cli::fault::{Context, Fault, Status};
@@ -33,7 +33,7 @@ enum Judge {
     Interp,
     /// Compiled to machine code.
     Compile,
-    /// p4c-bm2-ss and simple_switch.
+    /// simple_switch, on what p4c-bm2-ss compiles, or our compiler where p4c is not installed.
     Bmv2,
     /// All of them.
     All,
@@ -149,7 +149,7 @@ impl Stf {
             if optional {
                 return Ok(Ready::Absent("bmv2".into(), why));
             }
-            return Err(Fault::with(Status::Target, why).help("install p4c and BMv2"));
+            return Err(Fault::with(Status::Target, why).help("install BMv2"));
         }
         let options = self.source.options();
         let program = if self.source.is_stdin() {
@@ -159,7 +159,7 @@ impl Stf {
         } else {
             self.source.program.clone()
         };
-        match bmv2::Program::compile(&program, &options, scratch) {
+        match bmv2::Program::compile(&program, Compiler::preferred(), &options, scratch) {
             Ok(program) => Ok(Ready::Bmv2(program)),
             Err(trouble) if optional => Ok(Ready::Absent("bmv2".into(), trouble.to_string())),
             Err(trouble) => Err(Fault::with(Status::Target, trouble)),

@@ -33,7 +33,7 @@ impl Kind {
     pub(crate) fn missing(self) -> Option<&'static str> {
         let tools: &[&str] = match self {
             Self::Ours => &[],
-            Self::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss"],
+            Self::Bmv2 => &["simple_switch_grpc"],
         };
         let starts = |tool: &&&str| {
             let quiet = Command::new(tool)

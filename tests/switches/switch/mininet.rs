@@ -103,13 +103,8 @@ fn mininet_pings_through_our_switch_class() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-/// Four switches, the generated program, generated entries by `switchwright cli`.
-#[test]
-fn mininet_runs_a_built_network() {
-    if !has_mininet() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+/// A build `out` in a folder: four switches.
+fn build(folder: &Path) {
     for line in [
         "topo clos --leaves 2 --spines 2 --hosts 1 -o clos.json",
         "plan clos.json --scheme tagger --bounces 1 -o plan.json",
@@ -118,11 +113,21 @@ fn mininet_runs_a_built_network() {
         let mut command = Command::new(COMMAND);
         let done = command
             .args(line.split(' '))
-            .current_dir(&folder)
+            .current_dir(folder)
             .output()
             .unwrap();
         assert!(done.status.success(), "{line}: {}", said(&done));
     }
+}
+
+/// Four switches, the generated program, generated entries by `switchwright cli`.
+#[test]
+fn mininet_runs_a_built_network() {
+    if !has_mininet() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    build(folder.path());
     let mut command = Command::new(PYTHON);
     command
         .arg(SCRIPT)
@@ -132,25 +137,52 @@ fn mininet_runs_a_built_network() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-/// The `basic` exercise: p4c's JSON, the exercises' own runner and controller, our switch by the name of BMv2's. `TUTORIALS`
-/// names the checkout, `TUTORIALS_PYTHON` a Python with Mininet, p4runtime, grpcio and psutil.
-#[test]
-fn the_tutorials_basic_exercise_runs_on_our_switch() {
+/// A checkout of p4lang/tutorials, and a Python that its runner works with.
+fn tutorials() -> Option<(PathBuf, String)> {
     let Some(tutorials) = std::env::var_os("TUTORIALS").map(PathBuf::from) else {
         println!("skipped: TUTORIALS does not name a checkout of p4lang/tutorials");
-        return;
+        return None;
     };
     let python = std::env::var("TUTORIALS_PYTHON").unwrap_or_else(|_| PYTHON.to_owned());
-    if !may() || !imports(&python, "mininet, p4, grpc, psutil") {
-        println!("skipped: {python} lacks Mininet, p4runtime, grpcio or psutil");
-        return;
+    if !may() || !imports(&python, "mininet, p4.tmp.p4config_pb2, grpc, psutil") {
+        println!("skipped: {python} lacks Mininet, PI's p4, grpcio or psutil");
+        return None;
     }
+    Some((tutorials, python))
+}
+
+/// Whether BMv2 is here with what it is started with.
+fn has_bmv2() -> bool {
+    let starts = |tool| Command::new(tool).arg("--version").output().is_ok();
+    let has = starts("simple_switch_grpc");
+    if !has {
+        println!("skipped: simple_switch_grpc is not installed");
+    }
+    has
+}
+
+/// PATH with a folder before it in which our command has other names.
+fn called(folder: &Path, names: &[&str]) -> String {
+    for name in names {
+        std::os::unix::fs::symlink(COMMAND, folder.join(name)).unwrap();
+    }
+    let search = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{search}", folder.display())
+}
+
+/// The `basic` exercise by the exercises' own runner and controller; our command has these names.
+fn basic_exercise(names: &[&str]) {
+    let Some((tutorials, python)) = tutorials() else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let exercise = tutorials.join("exercises/basic");
     let path = |name: &str| folder.path().join(name);
     copy(&exercise.join("pod-topo"), &path("pod-topo"));
     std::fs::create_dir(path("build")).unwrap();
-    let compiled = Command::new("p4c-bm2-ss")
+    std::fs::create_dir(path("bin")).unwrap();
+    let search = called(&path("bin"), names);
+    let compiled = Command::new(path("bin/p4c-bm2-ss"))
         .args([
             "--p4v",
             "16",
@@ -161,14 +193,9 @@ fn the_tutorials_basic_exercise_runs_on_our_switch() {
         ])
         .arg(exercise.join("solution/basic.p4"))
         .current_dir(&folder)
-        .output();
-    let Ok(compiled) = compiled else {
-        println!("skipped: p4c-bm2-ss is not installed");
-        return;
-    };
+        .output()
+        .unwrap();
     assert!(compiled.status.success(), "{}", said(&compiled));
-    std::os::unix::fs::symlink(COMMAND, path("simple_switch_grpc")).unwrap();
-    let search = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(&python);
     command
         .arg(tutorials.join("utils/run_exercise.py"))
@@ -181,13 +208,63 @@ fn the_tutorials_basic_exercise_runs_on_our_switch() {
             "simple_switch_grpc",
         ])
         .current_dir(&folder)
-        .env("PATH", format!("{}:{search}", folder.path().display()));
-    let output = in_a_namespace(&mut command, "pingall\nexit\n");
+        .env("PATH", search);
+    pings_through(&mut command);
+}
+
+/// Every host reaches every other one.
+fn pings_through(command: &mut Command) {
+    let output = in_a_namespace(command, "pingall\nexit\n");
     let text = said(&output);
     assert!(
         output.status.success() && text.contains("Results: 0% dropped"),
         "{text}"
     );
+}
+
+#[test]
+fn the_tutorials_basic_exercise_runs_on_our_switch() {
+    basic_exercise(&["p4c-bm2-ss", "simple_switch_grpc"]);
+}
+
+#[test]
+fn the_tutorials_basic_exercise_runs_on_bmv2_as_we_compile_it() {
+    if has_bmv2() {
+        basic_exercise(&["p4c-bm2-ss"]);
+    }
+}
+
+/// `make run` of a build, as docs/on-bmv2.md has it, on BMv2 and without p4c.
+#[test]
+fn make_run_needs_no_p4c() {
+    let Some((tutorials, python)) = tutorials() else {
+        return;
+    };
+    if !has_bmv2() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    build(folder.path());
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let search = called(&bin, &["p4c-bm2-ss"]);
+    // The Makefile asks for rights that we have, and for `python3`.
+    for (name, line) in [
+        ("sudo", "exec env \"$@\"".to_owned()),
+        ("python3", format!("exec {python} \"$@\"")),
+    ] {
+        let script = bin.join(name);
+        std::fs::write(&script, format!("#!/bin/sh\n{line}\n")).unwrap();
+        let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, rights).unwrap();
+    }
+    let mut command = Command::new("make");
+    command
+        .arg("run")
+        .arg(format!("TUTORIALS={}", tutorials.display()))
+        .current_dir(folder.path().join("out"))
+        .env("PATH", search);
+    pings_through(&mut command);
 }
 
 fn copy(from: &Path, to: &Path) {

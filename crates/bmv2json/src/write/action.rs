@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::json::{number, operand};
+use super::json::{number, operand, unary};
 use super::steps::Step;
 use super::{Write, Writer};
 
@@ -25,10 +25,29 @@ impl Primitives {
     }
 
     fn jump_if_zero(&mut self, cond: Value) -> usize {
-        let cond = operand(cond);
+        let cond = operand(as_number(cond));
         self.list
             .push(json!({ "op": "_jump_if_zero", "parameters": [cond, number(0u32)] }));
         self.list.len() - 1
+    }
+
+    /// Takes jumps to the end away that stand there anyway.
+    fn trim(&mut self) {
+        let target = |primitive: &Value| primitive["parameters"][0]["value"].clone();
+        while let Some(last) = self.list.last()
+            && last["op"] == "_jump"
+            && target(last) == number(self.list.len())["value"]
+        {
+            let end = number(self.list.len());
+            self.list.pop();
+            let before = number(self.list.len());
+            let parameters = self.list.iter_mut().filter(|p| is_jump(p));
+            for to in parameters.filter_map(|p| p["parameters"].as_array_mut()?.last_mut()) {
+                if *to == end {
+                    *to = before.clone();
+                }
+            }
+        }
     }
 
     /// Lets jumps lead to the next primitive.
@@ -47,6 +66,18 @@ impl Primitives {
     }
 }
 
+fn is_jump(primitive: &Value) -> bool {
+    matches!(primitive["op"].as_str(), Some("_jump" | "_jump_if_zero"))
+}
+
+/// A condition as the number that `_jump_if_zero` takes: one of type bool ends simple_switch.
+fn as_number(cond: Value) -> Value {
+    match cond["value"]["op"].as_str() {
+        Some("d2b") => cond["value"]["right"].clone(),
+        _ => unary("b2d", cond),
+    }
+}
+
 impl Writer<'_> {
     /// The primitives of an action that takes these steps.
     pub(super) fn primitives(&self, steps: &[Step]) -> Write<Vec<Value>> {
@@ -55,6 +86,7 @@ impl Writer<'_> {
         self.put_all(steps, &mut made)?;
         let ends = made.returns.pop().unwrap_or_default();
         made.land(ends);
+        made.trim();
         Ok(made.list)
     }
 
@@ -65,7 +97,14 @@ impl Writer<'_> {
     fn put(&self, step: &Step, out: &mut Primitives) -> Write<()> {
         match step {
             Step::Op(primitive) => out.list.push(primitive.clone()),
-            Step::Exit => out.list.push(json!({ "op": "exit", "parameters": [] })),
+            Step::Exit => {
+                out.list.push(json!({ "op": "exit", "parameters": [] }));
+                // BMv2 ends the pipeline after the action, not the action.
+                let jump = out.jump();
+                if let Some(whole) = out.returns.first_mut() {
+                    whole.push(jump);
+                }
+            }
             Step::If(cond, then, other) => {
                 let past_then = out.jump_if_zero(cond.clone());
                 self.put_all(then, out)?;

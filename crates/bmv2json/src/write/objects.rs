@@ -1,8 +1,11 @@
 //! Counters, meters, registers, profiles and value sets.
 
-use p4ir::{Const, ExprKind, ExternId, ExternInstance, ExternType, MatchKind, TableId, Type};
+use p4ir::{
+    Const, ExprKind, ExternId, ExternInstance, ExternType, MatchKind, Table, TableId, Type,
+};
 use serde_json::{Value, json};
 
+use super::table::DEFAULT_SIZE;
 use super::{Write, Writer};
 
 impl Writer<'_> {
@@ -27,11 +30,9 @@ impl Writer<'_> {
         }
     }
 
-    fn bound_to(&self, id: ExternId) -> Option<String> {
+    fn bound_to(&self, id: ExternId) -> Option<&Table> {
         let mut tables = self.p.tables.values();
-        tables
-            .find(|t| t.direct.contains(&id))
-            .map(|t| t.name.clone())
+        tables.find(|t| t.direct.contains(&id))
     }
 
     /// `counter_arrays`, `meter_arrays`, `register_arrays`.
@@ -41,24 +42,25 @@ impl Writer<'_> {
             self.span = e.span;
             let size = self.size_of(e, "size").unwrap_or(0);
             let binding = self.bound_to(id);
+            let bound = binding.map(|t| &t.name);
             match e.ty {
                 ExternType::Counter => {
                     counters.push(json!({ "name": e.name, "id": counters.len(), "size": size, "is_direct": false }));
                 }
                 ExternType::DirectCounter if binding.is_some() => {
-                    counters.push(json!({ "name": e.name, "id": counters.len(), "is_direct": true, "binding": binding }));
+                    counters.push(json!({ "name": e.name, "id": counters.len(), "is_direct": true, "binding": bound }));
                 }
                 ExternType::Meter | ExternType::DirectMeter => {
                     let kind = self
                         .member_of(e, "type")
                         .unwrap_or_else(|| "packets".into());
                     let mut made = json!({ "name": e.name, "id": meters.len(), "rate_count": 2, "type": kind });
-                    match (&e.ty, &binding) {
+                    match (&e.ty, binding) {
                         (ExternType::Meter, _) => {
                             made["is_direct"] = json!(false);
                             made["size"] = json!(size);
                         }
-                        (_, Some(binding)) => {
+                        (_, Some(table)) => {
                             let Some(target) = self.meter_targets.get(&id) else {
                                 return Err(self.error(format!(
                                     "direct meter `{}`, which no action reads",
@@ -66,7 +68,9 @@ impl Writer<'_> {
                                 )));
                             };
                             made["is_direct"] = json!(true);
-                            made["binding"] = json!(binding);
+                            // BMv2 makes as many, and ends if the table has another number of entries.
+                            made["size"] = json!(table.size.unwrap_or(DEFAULT_SIZE));
+                            made["binding"] = json!(table.name);
                             made["result_target"] = target.clone();
                         }
                         (_, None) => continue,

@@ -9,7 +9,7 @@ use super::steps::{Edges, Step};
 use super::{Write, Writer};
 
 /// Entries of a table that says nothing of its size, as p4c has it.
-const DEFAULT_SIZE: u64 = 1024;
+pub(super) const DEFAULT_SIZE: u64 = 1024;
 
 impl Writer<'_> {
     /// Adds a table whose edges lead to `nodes`; its name.
@@ -181,7 +181,7 @@ impl Writer<'_> {
             }
             let target = self.key_field(id, i)?;
             made.push(json!({
-                "match_type": key.kind.name(), "name": key.name, "target": target["value"], "mask": null,
+                "match_type": key_type(&key.kind), "name": key.name, "target": target["value"], "mask": null,
             }));
         }
         Ok(made)
@@ -283,9 +283,17 @@ impl Writer<'_> {
                 json!({ "match_type": "range", "start": text(&zero), "end": text(&all) })
             }
             _ => {
-                json!({ "match_type": kind.name(), "key": text(&value), "mask": text(&mask) })
+                json!({ "match_type": key_type(kind), "key": text(&value), "mask": text(&mask) })
             }
         })
+    }
+}
+
+/// How BMv2 matches a key: it knows no optional ones, and P4Runtime servers write theirs as ternary.
+fn key_type(kind: &MatchKind) -> &str {
+    match kind {
+        MatchKind::Optional => MatchKind::Ternary.name(),
+        kind => kind.name(),
     }
 }
 

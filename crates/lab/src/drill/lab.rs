@@ -207,6 +207,10 @@ impl Lab {
             command.args(["-i", &format!("{}@{interface}", port.get())]);
         }
         command.args(["--", "--grpc-server-addr", &address]);
+        if kind == SwitchKind::Bmv2 {
+            // With its one queue, BMv2 drops every packet whose priority is not 0.
+            command.args(["--priority-queues", "8"]);
+        }
         let name = topology.switch(switch).name.clone();
         self.spawn(command, &format!("s{}", switch.index()))?;
         self.switches.push(Running {

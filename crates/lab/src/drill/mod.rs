@@ -444,7 +444,7 @@ pub fn possible(kind: SwitchKind) -> Result<(), String> {
     netlab::permitted().map_err(|error| error.to_string())?;
     let needed: &[&str] = match kind {
         SwitchKind::Ours => &[],
-        SwitchKind::Bmv2 => &["simple_switch_grpc", "p4c-bm2-ss", "ip"],
+        SwitchKind::Bmv2 => &["simple_switch_grpc", "ip"],
     };
     let found = |program: &&&str| {
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -9,7 +9,7 @@ use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Nanos, PortId};
-use stf::bmv2::{self, Trouble};
+use stf::bmv2::{self, Compiler, Trouble};
 
 use super::ast::Program;
 use super::eval::{self, Outcome, Run};
@@ -24,8 +24,17 @@ const OUT_PORT: u16 = 1;
 pub struct Judges {
     /// p4c: what it compiled runs on our executors too.
     pub p4c: bool,
-    /// `simple_switch`, on what p4c compiled.
+    /// `simple_switch`, on what we compiled, and p4c.
     pub simple_switch: bool,
+}
+
+impl Judges {
+    fn compilers(self) -> Vec<Compiler> {
+        let ours = self.simple_switch.then_some(Compiler::Ours);
+        ours.into_iter()
+            .chain(self.p4c.then_some(Compiler::P4c))
+            .collect()
+    }
 }
 
 impl Judges {
@@ -46,10 +55,10 @@ pub enum Party {
     FrontEnd,
     /// An executor of ours, on what our front end makes of the program.
     Ours(ExecutorKind),
-    /// The interpreter, on what p4c makes of it.
-    FromP4c,
+    /// The interpreter, on the JSON that a compiler makes of it.
+    FromJson(Compiler),
     /// `simple_switch`, on the same.
-    SimpleSwitch,
+    SimpleSwitch(Compiler),
 }
 
 impl fmt::Display for Party {
@@ -57,8 +66,8 @@ impl fmt::Display for Party {
         match self {
             Self::FrontEnd => f.write_str("our front end"),
             Self::Ours(kind) => write!(f, "{kind}"),
-            Self::FromP4c => f.write_str("interp from p4c's JSON"),
-            Self::SimpleSwitch => f.write_str("simple_switch"),
+            Self::FromJson(compiler) => write!(f, "interp from the JSON of {compiler}"),
+            Self::SimpleSwitch(compiler) => write!(f, "simple_switch, by {compiler}"),
         }
     }
 }
@@ -107,16 +116,35 @@ pub struct Tally {
     pub packets: u64,
     /// Packets for which the language defines nothing: only our executors are compared.
     pub undefined: u64,
-    /// Programs that ran as p4c compiled them.
-    pub from_p4c: u64,
+    /// What came of the JSON that we make of them.
+    pub ours: Judged,
+    /// What came of p4c's.
+    pub p4c: Judged,
+}
+
+/// What a run of many programs by way of a compiler's JSON came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Programs that our interpreter ran.
+    pub compiled: u64,
     /// Programs that `simple_switch` ran.
     pub simple_switch: u64,
     /// Packets of these that came out otherwise, and had met a known fault of p4c.
     pub explained: u64,
-    /// Programs that p4c does not take.
+    /// Programs that the compiler does not take.
     pub not_taken: u64,
-    /// Programs that p4c takes and `simple_switch` does not: whole headers behind an index computed at run time.
+    /// Programs that the compiler takes and `simple_switch` does not: whole headers behind an index computed at run time.
     pub not_started: u64,
+}
+
+impl std::ops::AddAssign for Judged {
+    fn add_assign(&mut self, other: Self) {
+        self.compiled += other.compiled;
+        self.simple_switch += other.simple_switch;
+        self.explained += other.explained;
+        self.not_taken += other.not_taken;
+        self.not_started += other.not_started;
+    }
 }
 
 impl std::ops::AddAssign for Tally {
@@ -124,11 +152,8 @@ impl std::ops::AddAssign for Tally {
         self.programs += other.programs;
         self.packets += other.packets;
         self.undefined += other.undefined;
-        self.from_p4c += other.from_p4c;
-        self.simple_switch += other.simple_switch;
-        self.explained += other.explained;
-        self.not_taken += other.not_taken;
-        self.not_started += other.not_started;
+        self.ours += other.ours;
+        self.p4c += other.p4c;
     }
 }
 
@@ -152,7 +177,8 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
     let ir = compile(&text).map_err(|why| found(Party::FrontEnd, None, why))?;
     let runs: Vec<Run> = packets.iter().map(|p| eval::run(program, p)).collect();
     let differs = |party, sent: &[Sent]| {
-        let ours = matches!(party, Party::Ours(_));
+        let p4c = Compiler::P4c;
+        let ours = party != Party::FromJson(p4c) && party != Party::SimpleSwitch(p4c);
         let all = packets.iter().zip(&runs).zip(sent);
         let mut wrong = all.filter(|((_, run), sent)| !agrees(&run.outcome, sent));
         wrong.find_map(|((packet, run), sent)| {
@@ -195,26 +221,32 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
             .count() as u64,
         ..Tally::default()
     };
-    if !judges.p4c {
-        return Ok(tally);
-    }
-    match judged(&text, packets, judges) {
-        Err(Trouble::Compile(_)) => tally.not_taken += 1,
-        Err(trouble) => return Err(found(Party::FromP4c, None, trouble.to_string())),
-        Ok((from_p4c, simple_switch)) => {
-            if let Some(found) = differs(Party::FromP4c, &from_p4c) {
-                return Err(found);
+    for compiler in judges.compilers() {
+        let to = match compiler {
+            Compiler::Ours => &mut tally.ours,
+            Compiler::P4c => &mut tally.p4c,
+        };
+        match judged(&text, packets, compiler, judges) {
+            Err(Trouble::Compile(..)) => to.not_taken += 1,
+            Err(trouble) => {
+                let party = Party::FromJson(compiler);
+                return Err(found(party, None, trouble.to_string()));
             }
-            tally.from_p4c += 1;
-            tally.explained += explained(&from_p4c);
-            match simple_switch {
-                Some(sent) => {
-                    if let Some(found) = differs(Party::SimpleSwitch, &sent) {
-                        return Err(found);
-                    }
-                    tally.simple_switch += 1;
+            Ok((from_json, simple_switch)) => {
+                if let Some(found) = differs(Party::FromJson(compiler), &from_json) {
+                    return Err(found);
                 }
-                None => tally.not_started += u64::from(judges.simple_switch),
+                to.compiled += 1;
+                to.explained += explained(&from_json);
+                match simple_switch {
+                    Some(sent) => {
+                        if let Some(found) = differs(Party::SimpleSwitch(compiler), &sent) {
+                            return Err(found);
+                        }
+                        to.simple_switch += 1;
+                    }
+                    None => to.not_started += u64::from(judges.simple_switch),
+                }
             }
         }
     }
@@ -228,14 +260,21 @@ pub fn smallest(found: Found, packets: &[Vec<u8>], judges: Judges) -> Found {
     // p4c takes most of a second, and a switch another.
     let (needed, most) = match found.party {
         Party::FrontEnd | Party::Ours(_) => (Judges::default(), 1_500),
-        Party::FromP4c => {
+        Party::FromJson(Compiler::P4c) => {
             let p4c = Judges {
                 simple_switch: false,
                 ..judges
             };
             (p4c, 300)
         }
-        Party::SimpleSwitch => (judges, 150),
+        Party::FromJson(Compiler::Ours) | Party::SimpleSwitch(Compiler::Ours) => {
+            let ours = Judges {
+                p4c: false,
+                ..judges
+            };
+            (ours, 150)
+        }
+        Party::SimpleSwitch(Compiler::P4c) => (judges, 150),
     };
     shrink(found.program, most, |smaller| {
         match check(smaller, packets, needed) {
@@ -293,24 +332,25 @@ fn play(
     Ok(all)
 }
 
-/// What p4c's program does, on the interpreter and, if asked, on `simple_switch`.
+/// What a compiler's program does, on the interpreter and, if asked, on `simple_switch`.
 fn judged(
     text: &str,
     packets: &[Vec<u8>],
+    compiler: Compiler,
     judges: Judges,
 ) -> Result<(Vec<Sent>, Option<Vec<Sent>>), Trouble> {
     let tool = |e: &dyn fmt::Display| Trouble::Tool(e.to_string());
     let folder = tempfile::tempdir().map_err(|e| tool(&e))?;
     let path = folder.path().join("random.p4");
     std::fs::write(&path, text).map_err(|e| tool(&e))?;
-    let program = bmv2::Program::compile(&path, &Options::default(), folder.path())?;
-    let from_p4c = play(program.ir(), ExecutorKind::Interp, packets).map_err(|e| tool(&e))?;
+    let program = bmv2::Program::compile(&path, compiler, &Options::default(), folder.path())?;
+    let from_json = play(program.ir(), ExecutorKind::Interp, packets).map_err(|e| tool(&e))?;
     if !judges.simple_switch {
-        return Ok((from_p4c, None));
+        return Ok((from_json, None));
     }
     match bmv2::forward(&program, packets, (IN_PORT, OUT_PORT)) {
-        Err(Trouble::NotStarted(_)) => Ok((from_p4c, None)),
+        Err(Trouble::NotStarted(_)) => Ok((from_json, None)),
         // Every packet is sent, in order.
-        sent => Ok((from_p4c, Some(sent?.into_iter().map(Some).collect()))),
+        sent => Ok((from_json, Some(sent?.into_iter().map(Some).collect()))),
     }
 }

@@ -1,8 +1,8 @@
 //! Random programs of random statements, and an oracle for them.
 //!
 //! A program is made as a small typed tree ([`ast`]), printed as P4_16, and run by everybody there is: the interpreter and
-//! the compiled code on what our front end makes of the text, the interpreter on what p4c makes of it, and
-//! `simple_switch`. The [`eval`] of the tree itself says what has to come out, by the rules of the language and by nothing
+//! the compiled code on what our front end makes of the text, and the interpreter and `simple_switch` on the JSON that we and
+//! p4c make of it. The [`eval`] of the tree itself says what has to come out, by the rules of the language and by nothing
 //! else: it is written for these trees, knows no optimisation, and shares no code with the front end or the executors.
 //!
 //! Programs are about what calls do to places: arguments that alias, stack indices that a call changes, slices, headers and
@@ -18,7 +18,7 @@ mod shrink;
 mod value;
 mod walk;
 
-pub use check::{Found, Judges, Party, Tally, check, smallest};
+pub use check::{Found, Judged, Judges, Party, Tally, check, smallest};
 pub use eval::{Fault, Outcome, Run, run};
 pub use make::{packet, program};
 

@@ -149,3 +149,53 @@ fn writing_is_reproducible() {
     let read = bmv2json::read(&text).unwrap();
     bmv2json::write(&read, "parsing").unwrap();
 }
+
+/// The JSON of a case's program.
+fn written(name: &str) -> serde_json::Value {
+    let path = p4test::root().join("bmv2-tests/cases").join(name);
+    let program = p4test::compile(&path, &p4front::Options::on_disk()).unwrap();
+    let text = bmv2json::write(&program, name).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Every primitive with the one behind it.
+fn primitives(program: &serde_json::Value) -> Vec<(serde_json::Value, serde_json::Value)> {
+    let actions = program["actions"].as_array().unwrap();
+    let lists = actions.iter().map(|a| a["primitives"].as_array().unwrap());
+    let pairs = |list: &Vec<serde_json::Value>| {
+        let next = |i: usize| list.get(i + 1).cloned().unwrap_or_default();
+        let all = list.iter().enumerate();
+        all.map(|(i, p)| (p.clone(), next(i))).collect::<Vec<_>>()
+    };
+    lists.flat_map(pairs).collect()
+}
+
+/// What ends `simple_switch`, or is done otherwise there, and what a reader of ours would not notice.
+#[test]
+fn simple_switch_gets_what_it_takes() {
+    let matches = written("matches.p4").to_string();
+    let optional = r#""match_type":"optional""#;
+    assert!(!matches.contains(optional), "it knows no optional keys");
+    let stateful = written("stateful.p4");
+    let meters = stateful["meter_arrays"].as_array().unwrap();
+    let direct = meters.iter().find(|m| m["is_direct"] == true).unwrap();
+    let tables = stateful["pipelines"][0]["tables"].as_array().unwrap();
+    let table = tables.iter().find(|t| t["name"] == direct["binding"]);
+    assert_eq!(direct["size"], table.unwrap()["max_size"]);
+    let (mut conditions, mut exits) = (0, 0);
+    for (primitive, next) in ["aliases.p4", "calls.p4"]
+        .iter()
+        .flat_map(|p| primitives(&written(p)))
+    {
+        let condition = &primitive["parameters"][0];
+        if primitive["op"] == "_jump_if_zero" && condition["type"] == "expression" {
+            assert_eq!(condition["value"]["value"]["op"], "b2d", "{primitive}");
+            conditions += 1;
+        }
+        if primitive["op"] == "exit" {
+            assert!(next.is_null() || next["op"] == "_jump", "{next}");
+            exits += 1;
+        }
+    }
+    assert!(conditions > 0 && exits > 0, "{conditions} {exits}");
+}

@@ -33,7 +33,7 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The cases of p4c's samples, and how their programs are read, if `P4C_TESTDATA` tells where they are.
-fn samples() -> Option<(Vec<PathBuf>, Options)> {
+pub(super) fn samples() -> Option<(Vec<PathBuf>, Options)> {
     let testdata = std::env::var_os("P4C_TESTDATA").map(PathBuf::from)?;
     let include = testdata
         .parent()

@@ -1,5 +1,5 @@
-//! Plans of a Flattened Clos, switch by switch: what the embedded network sends on with a plan's entries, every executor and BMv2 send
-//! too.
+//! Plans of a Flattened Clos and lossless failover plans, switch by switch: what the embedded network sends on with a plan's entries,
+//! before and after links fail, every executor and BMv2 send too.
 
 #![allow(clippy::print_stdout, reason = "says what was skipped")]
 
@@ -19,10 +19,14 @@ use plan::check::{Options as CheckOptions, check};
 use plan::{CheckedPlan, ClassId, Tables};
 use quantities::Progress;
 use schemes::TaggerOptions;
-use schemes::failover::{SourceRouteOptions, source_routes};
-use stf::bmv2::{self, missing_tool};
-use topology::Topology;
-use topology::generate::{Cables, FlattenedClos};
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Method, SourceRouteOptions, TransitionKind, TransitionOptions,
+    df_edst, lossless_failover, source_routes,
+};
+use stf::bmv2::{self, Compiler, missing_tool};
+use topology::generate::{Cables, FlattenedClos, Jellyfish, JellyfishSize};
+use topology::routes::forwarding::Reroute;
+use topology::{LinkId, NodeId, SwitchId, Topology};
 
 /// Ports whose status a failover program of a small switch matches.
 const PORTS: u32 = 33;
@@ -42,8 +46,20 @@ fn flattened() -> Topology {
     clos.generate().expect("a network")
 }
 
+fn proven(tables: Tables) -> CheckedPlan {
+    check(tables, &CheckOptions::default()).expect("proven")
+}
+
+/// Tags in the header that failover tables have.
+fn in_the_shim() -> TaggerOptions {
+    TaggerOptions {
+        carrier: plan::CarrierKind::Shim,
+        ..TaggerOptions::default()
+    }
+}
+
 /// Forwarding by destination, and source routes over disjoint paths.
-fn plans() -> [(&'static str, CheckedPlan); 2] {
+fn routed() -> Vec<(&'static str, CheckedPlan)> {
     let topology = flattened();
     let options = TaggerOptions::default();
     let by_destination = schemes::flattened_clos(&topology, 0, &options).expect("a plan");
@@ -52,16 +68,53 @@ fn plans() -> [(&'static str, CheckedPlan); 2] {
         bounces: 1,
         stack: 8,
     };
-    let options = TaggerOptions {
-        carrier: plan::CarrierKind::Shim,
-        ..options
-    };
-    let by_source = source_routes(&topology, wanted, &options, &Progress::default());
-    let proven = |tables: Tables| check(tables, &CheckOptions::default()).expect("proven");
-    [
+    let by_source = source_routes(&topology, wanted, &in_the_shim(), &Progress::default());
+    vec![
         ("by destination", proven(by_destination)),
         ("source routes", proven(by_source.expect("a plan"))),
     ]
+}
+
+/// Lossless failover that withstands one failed link: channels, trees with transitions, and tags that rise.
+fn lossless_failover_plans() -> Vec<(&'static str, CheckedPlan)> {
+    let jellyfish = Jellyfish {
+        size: JellyfishSize::Switches {
+            switches: 8,
+            fabric_ports: 4,
+        },
+        ports: 5,
+        seed: 3,
+        cables: Cables::default(),
+    };
+    let topology = jellyfish.generate().expect("a network");
+    let trees = FailoverOptions {
+        trees: Some(2),
+        transitions: TransitionOptions::new(TransitionKind::Line),
+        ..FailoverOptions::new(FailoverScheme::DfEdst)
+    };
+    let by = |scheme, method| {
+        let options = FailoverOptions::new(scheme);
+        lossless_failover(&topology, &options, method, &in_the_shim())
+    };
+    let channels = by(FailoverScheme::DfFi, Method::Channels(2));
+    let rising = by(FailoverScheme::Plinko, Method::Rising);
+    let trees = df_edst(&topology, &trees, &in_the_shim());
+    vec![
+        ("df-fi", proven(channels.expect("a plan"))),
+        ("df-edst", proven(trees.expect("a plan"))),
+        ("plinko with rising tags", proven(rising.expect("a plan"))),
+    ]
+}
+
+/// Links that fail one after the other, each alone.
+fn failures(topology: &Topology) -> Vec<LinkId> {
+    let between_switches = |link: &LinkId| {
+        let link = topology.link(*link);
+        let ends = [link.a.node, link.b.node];
+        ends.iter().all(|end| matches!(end, NodeId::Switch(_)))
+    };
+    let all: Vec<LinkId> = topology.link_ids().filter(between_switches).collect();
+    vec![all[0], all[all.len() / 2]]
 }
 
 fn hex(bits: &Bits) -> String {
@@ -164,39 +217,101 @@ fn packets(network: &mut Network) -> BTreeMap<String, String> {
     seen
 }
 
+/// A switch's ports whose links failed.
+fn down(topology: &Topology, switch: SwitchId, failed: LinkId) -> Vec<u16> {
+    let peers = topology.peers(switch);
+    let ports = peers.filter(|(_, peer)| peer.link == failed);
+    ports.map(|(port, _)| port.get()).collect()
+}
+
+/// Who learns of ports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    /// The switch itself.
+    Known,
+    /// A table: BMv2 does not know which ports are up.
+    Told,
+}
+
+impl Status {
+    fn change(self, ports: &[u16], up: bool) -> String {
+        let mask = ports.iter().fold(0_u64, |mask, port| mask | 1 << port);
+        let mask = if up { 0 } else { mask };
+        let all = (1_u64 << PORTS) - 1;
+        match self {
+            Self::Told => format!(
+                "setdefault ingress.port_status ingress.set_port_status(up:0x{:x})\n",
+                all & !mask
+            ),
+            Self::Known => {
+                let word = if up { "port_up" } else { "port_down" };
+                ports
+                    .iter()
+                    .map(|port| format!("{word} {port}\n"))
+                    .collect()
+            }
+        }
+    }
+}
+
 /// A case for every switch of a plan, and the folder with its program.
-fn cases(plan: CheckedPlan, folder: &Path) -> (PathBuf, Vec<String>) {
+fn cases(
+    plan: CheckedPlan,
+    failed: &[LinkId],
+    status: Status,
+    folder: &Path,
+) -> (PathBuf, Vec<String>) {
     let features = ProgramFeatures::of(&plan);
     let generated = program::generate(features, &V1MODEL.capabilities).expect("a program");
     for file in generated.includes.iter().chain([&generated.main]) {
         fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
     }
     let main = folder.join(&generated.main.name);
-    // BMv2 does not know which ports are up.
-    let status = match features.routes() {
-        true => String::new(),
-        false => format!(
-            "setdefault ingress.port_status ingress.set_port_status(up:0x{:x})\n",
-            (1_u64 << PORTS) - 1
-        ),
-    };
     let mut network = Network::of(plan).expect("a network");
-    let packets = packets(&mut network);
-    let switches: Vec<_> = network.plan().topology().switch_ids().collect();
-    let case = |switch| {
-        let entries = network.entries(switch).expect("entries");
-        let sent = &packets[&entries.switch];
-        assert!(sent.lines().count() > 60, "{}: few packets", entries.switch);
-        format!("{status}{}{sent}", statements(&entries))
-    };
-    (main, switches.into_iter().map(case).collect())
+    let topology = network.topology().clone();
+    let whole = packets(&mut network);
+    let entries = |network: &Network, switch| network.entries(switch).expect("entries");
+    let mut texts = BTreeMap::new();
+    for switch in topology.switch_ids() {
+        let entries = entries(&network, switch);
+        let mut text = statements(&entries);
+        if !features.routes() {
+            text += &Status::Told.change(&[], true);
+        }
+        let sent = &whole[&entries.switch];
+        assert!(sent.lines().count() > 20, "{}: few packets", entries.switch);
+        texts.insert(switch, text + sent);
+    }
+    let mut differs = failed.is_empty();
+    for link in failed {
+        network = network
+            .after_failures(&[*link], Reroute::Converged)
+            .expect("failover tables stay");
+        let sent = packets(&mut network);
+        differs |= sent != whole;
+        for (switch, text) in &mut texts {
+            let ports = down(&topology, *switch, *link);
+            *text += &status.change(&ports, false);
+            let name = &topology.switch(*switch).name;
+            *text += sent.get(name).map_or("", String::as_str);
+            *text += &status.change(&ports, true);
+        }
+        // The next one fails alone.
+        network = Network::of(network.plan().clone()).expect("a network");
+    }
+    assert!(differs, "no packet takes another way");
+    (main, texts.into_values().collect())
 }
 
-#[test]
-fn every_executor_does_what_the_embedded_network_does() {
-    for (name, plan) in plans() {
+fn on_every_executor(plans: Vec<(&'static str, CheckedPlan)>, fail: bool) {
+    for (name, plan) in plans {
         let folder = tempfile::tempdir().expect("a folder");
-        let (program, cases) = cases(plan, folder.path());
+        let failed = if fail {
+            failures(plan.topology())
+        } else {
+            Vec::new()
+        };
+        let (program, cases) = cases(plan, &failed, Status::Known, folder.path());
         for (number, case) in cases.iter().enumerate() {
             let report = super::ours::play_text(case, &program, &Options::on_disk());
             let first: Vec<&str> = report.lines().take(4).collect();
@@ -209,21 +324,54 @@ fn every_executor_does_what_the_embedded_network_does() {
     }
 }
 
-#[test]
-fn bmv2_does_what_the_embedded_network_does() {
+/// What BMv2 does otherwise.
+fn bmv2_differs(plans: Vec<(&'static str, CheckedPlan)>, fail: bool) -> String {
+    let mut report = String::new();
     if let Some(tool) = missing_tool() {
-        return println!("skipped: {tool} is not installed");
+        println!("skipped: {tool} is not installed");
+        return report;
     }
-    for (name, plan) in plans() {
+    for (name, plan) in plans {
         let folder = tempfile::tempdir().expect("a folder");
-        let (program, cases) = cases(plan, folder.path());
-        let program = bmv2::Program::compile(&program, &Options::on_disk(), folder.path());
-        let program = program.unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
-        for (number, case) in cases.iter().enumerate() {
-            let case = stf::parse(case).expect("a case");
-            if let Err(trouble) = bmv2::play(&program, &case) {
-                panic!("{name}, switch {number}: {trouble}");
+        let failed = if fail {
+            failures(plan.topology())
+        } else {
+            Vec::new()
+        };
+        let (main, cases) = cases(plan, &failed, Status::Told, folder.path());
+        for compiler in Compiler::here() {
+            let options = Options::on_disk();
+            let program = bmv2::Program::compile(&main, compiler, &options, folder.path());
+            for (number, case) in cases.iter().enumerate() {
+                let case = stf::parse(case).expect("a case");
+                let trouble = match program.as_ref().map(|p| bmv2::play(p, &case)) {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(trouble)) => trouble.to_string(),
+                    Err(trouble) => trouble.to_string(),
+                };
+                let _ = writeln!(report, "{name}, by {compiler}, switch {number}: {trouble}");
             }
         }
     }
+    report
+}
+
+#[test]
+fn every_executor_does_what_the_embedded_network_does() {
+    on_every_executor(routed(), false);
+}
+
+#[test]
+fn bmv2_does_what_the_embedded_network_does() {
+    assert_eq!(bmv2_differs(routed(), false), "");
+}
+
+#[test]
+fn every_executor_keeps_failover_lossless_as_the_embedded_network_does() {
+    on_every_executor(lossless_failover_plans(), true);
+}
+
+#[test]
+fn bmv2_keeps_failover_lossless_as_the_embedded_network_does() {
+    assert_eq!(bmv2_differs(lossless_failover_plans(), true), "");
 }

@@ -1,8 +1,8 @@
 //! The solutions of p4lang/tutorials with their own runtime files: `TUTORIALS=/path/to/tutorials cargo test -p switchwright-p4test --test cases tutorials`.
 //!
 //! Every program of a `solution` folder is compiled, every `sX-runtime.json` of its exercise is loaded, and packets drawn
-//! from the parser and the entries go through both executors, which must agree. Where p4c and BMv2 are installed, the same
-//! entries and packets go to `simple_switch`, and what comes out there must be the same, but for bytes that tell the time:
+//! from the parser and the entries go through both executors, which must agree. Where BMv2 is installed, the same
+//! entries and packets go to `simple_switch`, on what our compiler and p4c (where it is installed) make, and what comes out there must be the same, but for bytes that tell the time:
 //! those that change when the same packets go through our executor at other times.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use p4runtime::P4InfoIndex;
 use p4test::{ProgramError, build};
 use packetgen::{Choices, PacketMaker, Pool, TrafficSpec, traffic};
 use quantities::{Nanos, PortId};
-use stf::bmv2::{self, missing_tool, observe};
+use stf::bmv2::{self, Compiler, missing_tool, observe};
 
 /// Packets of a run that the entries forward, and packets that may be anything.
 const AIMED: usize = 24;
@@ -179,9 +179,16 @@ impl Run<'_> {
         sent
     }
 
-    /// What BMv2 does otherwise.
-    fn judge(&self, folder: &Path, packets: &Packets, ours: [&Sent; 2]) -> Option<String> {
-        let program = bmv2::Program::compile(&self.compiled.path, &Options::on_disk(), folder);
+    /// What BMv2 does otherwise, on what a compiler makes of the program.
+    fn judge(
+        &self,
+        compiler: Compiler,
+        folder: &Path,
+        packets: &Packets,
+        ours: [&Sent; 2],
+    ) -> Option<String> {
+        let path = &self.compiled.path;
+        let program = bmv2::Program::compile(path, compiler, &Options::on_disk(), folder);
         let program = match program {
             Ok(program) => program,
             Err(trouble) => return Some(trouble.to_string()),
@@ -246,8 +253,10 @@ fn the_solutions_run_with_their_entries() {
         count += 1;
         if judge.is_none() {
             let folder = tempfile::tempdir().expect("a folder");
-            let found = run.judge(folder.path(), &packets, [&early, &late]);
-            wrong.extend(found.map(|why| format!("{}: {why}", run.name)));
+            for compiler in Compiler::here() {
+                let found = run.judge(compiler, folder.path(), &packets, [&early, &late]);
+                wrong.extend(found.map(|why| format!("{}, by {compiler}: {why}", run.name)));
+            }
         }
     }
     println!(

@@ -5,9 +5,12 @@
 #![allow(clippy::print_stdout, reason = "says what was compared")]
 
 use p4test::statements::{Judges, Tally, one};
+use stf::bmv2::missing_tool;
 
 /// Programs of this test.
 const PROGRAMS: u64 = 300;
+/// Those that `simple_switch` runs too.
+const JUDGED: u64 = 40;
 
 #[test]
 fn random_programs_do_what_the_language_says() {
@@ -22,4 +25,24 @@ fn random_programs_do_what_the_language_says() {
     assert_eq!(all.programs, PROGRAMS);
     // Most of what is made means something.
     assert!(all.undefined * 3 < all.packets, "{all:?}");
+}
+
+#[test]
+fn simple_switch_does_the_same_with_our_json() {
+    if let Some(tool) = missing_tool() {
+        return println!("skipped: {tool} is not installed");
+    }
+    let judges = Judges {
+        p4c: false,
+        simple_switch: true,
+    };
+    let mut all = Tally::default();
+    for seed in 0..JUDGED {
+        match one(seed, judges) {
+            Ok(tally) => all += tally,
+            Err(found) => panic!("seed {seed}:\n{found}"),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.ours.simple_switch * 2 > JUDGED, "{all:?}");
 }

@@ -1,14 +1,14 @@
-//! The third executor: p4c and BMv2's `simple_switch`, where they are installed.
+//! The third executor: BMv2's `simple_switch`, where it is installed, on what a [`Compiler`] makes of a program.
 //!
-//! [`play`] compiles the program with `p4c-bm2-ss`, starts a `simple_switch` on it, turns the
-//! statements of a case into commands of `simple_switch_CLI` and packets in pcap files, and compares
-//! what comes out. What BMv2's command line cannot say (weights, watched ports) is
-//! [`Trouble::Inexpressible`], not a failure.
+//! [`play`] starts a `simple_switch` on a compiled program, turns the statements of a case into commands of
+//! `simple_switch_CLI` and packets in pcap files, and compares what comes out. What BMv2's command line cannot say
+//! (weights, watched ports) is [`Trouble::Inexpressible`], not a failure.
 
 mod commands;
 mod switch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use p4exec::RuntimeState;
 use p4front::Options;
+use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use thiserror::Error;
 
@@ -27,7 +28,9 @@ use commands::Commands;
 use switch::Switch;
 
 /// What has to be on PATH.
-const TOOLS: [&str; 3] = ["p4c-bm2-ss", "simple_switch", "simple_switch_CLI"];
+const TOOLS: [&str; 2] = ["simple_switch", "simple_switch_CLI"];
+/// p4c's compiler for `simple_switch`.
+const P4C: &str = "p4c-bm2-ss";
 
 /// Why BMv2 did not agree with a case, or was not asked.
 #[derive(Debug, Error)]
@@ -43,10 +46,10 @@ pub enum Trouble {
         /// What it asks.
         what: String,
     },
-    /// p4c refuses the program.
-    #[error("p4c-bm2-ss: {0}")]
-    Compile(String),
-    /// `simple_switch` does not take what p4c made of the program.
+    /// The compiler refuses the program.
+    #[error("{0}: {1}")]
+    Compile(Compiler, String),
+    /// `simple_switch` does not take what the compiler made of the program.
     #[error("simple_switch does not start: {0}")]
     NotStarted(String),
     /// A tool is not installed, or did not start or answer.
@@ -70,6 +73,44 @@ pub fn is_installed(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
+/// Who writes the JSON that `simple_switch` loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Compiler {
+    /// `p4c-bm2-ss`, from PATH.
+    P4c,
+    /// Our front end and `bmv2json::write`.
+    Ours,
+}
+
+impl fmt::Display for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::P4c => P4C,
+            Self::Ours => "our compiler",
+        })
+    }
+}
+
+impl Compiler {
+    /// Those that can be asked here: ours, and p4c where it is installed.
+    #[must_use]
+    pub fn here() -> Vec<Self> {
+        let mut all = vec![Self::Ours];
+        all.extend(is_installed(P4C).then_some(Self::P4c));
+        all
+    }
+
+    /// p4c where it is installed, ours elsewhere.
+    #[must_use]
+    pub fn preferred() -> Self {
+        if is_installed(P4C) {
+            Self::P4c
+        } else {
+            Self::Ours
+        }
+    }
+}
+
 /// A program as BMv2 loads it.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -83,35 +124,58 @@ impl Program {
     ///
     /// # Errors
     /// [`Trouble::Compile`], [`Trouble::Tool`].
-    pub fn compile(path: &Path, options: &Options, folder: &Path) -> Result<Self, Trouble> {
-        let tool = |e: &dyn std::fmt::Display| Trouble::Tool(format!("{}: {e}", path.display()));
+    pub fn compile(
+        path: &Path,
+        compiler: Compiler,
+        options: &Options,
+        folder: &Path,
+    ) -> Result<Self, Trouble> {
+        let tool = |e: &dyn fmt::Display| Trouble::Tool(format!("{}: {e}", path.display()));
+        let made = folder.join("program.json");
         let json = if path.extension().is_some_and(|e| e == "json") {
             fs::canonicalize(path).map_err(|e| tool(&e))?
+        } else if compiler == Compiler::P4c {
+            by_p4c(path, options, &made)?;
+            made
         } else {
-            compile(path, options, folder)?
+            let text = by_us(path, options).map_err(|why| Trouble::Compile(compiler, why))?;
+            fs::write(&made, text).map_err(|e| tool(&e))?;
+            made
         };
         let text = fs::read_to_string(&json).map_err(|e| tool(&e))?;
         let program = bmv2json::read(&text)
-            .map_err(|e| Trouble::Compile(format!("its JSON is not understood: {e}")))?;
+            .map_err(|e| Trouble::Compile(compiler, format!("its JSON is not understood: {e}")))?;
         let state = RuntimeState::new(Arc::new(program)).map_err(|e| tool(&e))?;
         Ok(Self {
             json,
             state: Arc::new(state),
         })
     }
-}
 
-impl Program {
-    /// What our reader makes of p4c's JSON.
+    /// The file that BMv2 loads.
+    #[must_use]
+    pub fn json(&self) -> &Path {
+        &self.json
+    }
+
+    /// What our reader makes of the JSON.
     #[must_use]
     pub fn ir(&self) -> &Arc<ValidProgram> {
         self.state.program()
     }
 }
 
-fn compile(path: &Path, options: &Options, folder: &Path) -> Result<PathBuf, Trouble> {
-    let json = folder.join("program.json");
-    let mut p4c = Command::new("p4c-bm2-ss");
+/// The JSON that our own front end and writer make of a program.
+fn by_us(path: &Path, options: &Options) -> Result<String, String> {
+    let mut map = SourceMap::new();
+    let main = map.load(path).map_err(|e| e.to_string())?;
+    let compiled = p4front::compile(&mut map, main, options);
+    let compiled = compiled.map_err(|found| found.render(&map))?;
+    bmv2json::write(&compiled.ir, &path.to_string_lossy()).map_err(|e| e.to_string())
+}
+
+fn by_p4c(path: &Path, options: &Options, json: &Path) -> Result<(), Trouble> {
+    let mut p4c = Command::new(P4C);
     for include in &options.include_paths {
         p4c.arg("-I").arg(include);
     }
@@ -120,17 +184,17 @@ fn compile(path: &Path, options: &Options, folder: &Path) -> Result<PathBuf, Tro
     }
     let output = p4c
         .arg("-o")
-        .arg(&json)
+        .arg(json)
         .arg(path)
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| Trouble::Tool(format!("p4c-bm2-ss: {e}")))?;
+        .map_err(|e| Trouble::Tool(format!("{P4C}: {e}")))?;
     if output.status.success() {
-        return Ok(json);
+        return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
     let errors: Vec<&str> = words.lines().filter(|l| l.contains("error")).collect();
-    Err(Trouble::Compile(errors.join("\n")))
+    Err(Trouble::Compile(Compiler::P4c, errors.join("\n")))
 }
 
 /// Starts a switch on a program, and waits until it listens. `packets` are all that will come in.
