@@ -5,24 +5,6 @@ use std::collections::BTreeSet;
 use super::item::{Effort, Paper, Said};
 use super::{Recorded, Run, Verdict, catalogue, page};
 
-/// Entries that no run has recorded yet, of networks of 1024 hosts under many failures: they take hours in a development build.
-const NOT_RECORDED: &[(&str, &[&str])] = &[
-    (
-        "Stephens15",
-        &[
-            "figure-4.1",
-            "figure-4.2",
-            "figure-4.3",
-            "figure-4.4",
-            "table-4.13",
-            "table-4.14",
-            "table-4.15",
-            "figure-4.17",
-        ],
-    ),
-    ("FC23", &["figure-14"]),
-];
-
 #[test]
 fn every_entry_is_named_once_and_every_number_has_its_row() {
     let mut names = BTreeSet::new();
@@ -77,18 +59,6 @@ fn tables_are_whole() {
 fn no_recorded_row_is_without_a_verdict() {
     let recorded = Recorded::read().unwrap();
     for item in catalogue() {
-        let of_paper = |(paper, names): &&(&str, &[&str])| {
-            *paper == item.paper.key() && names.contains(&item.name)
-        };
-        if NOT_RECORDED.iter().any(|list| of_paper(&list)) {
-            let found = recorded.of(&item);
-            assert!(
-                found.is_none(),
-                "{} is recorded: it leaves the list",
-                item.name
-            );
-            continue;
-        }
         let found = recorded.of(&item);
         let found = found.unwrap_or_else(|| panic!("{} is not recorded", item.name));
         for row in (item.rows)() {
