@@ -49,8 +49,7 @@ pub(super) const ALONE: &str = "B to A";
 pub(super) const TOGETHER: &str = "H1 to A";
 
 /// Why B's flow gets another share than the others.
-const BURSTS: &str = "packets of flows that share a link come into the queue one after the other, B's beside them in bursts, which meet it full or marking more often the more they are; and hosts of \
-                      the testbed differ by more than the jitter of ours";
+const BURSTS: &str = "packets of flows that share a link come into the queue one after the other, B's beside them in bursts, which meet it full or marking more often the more they are";
 
 /// Figure 3.2: roughly fair.
 pub(super) fn fair() -> Vec<Row> {
