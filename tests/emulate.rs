@@ -84,12 +84,17 @@ fn built(clos: &[&str], scenario: &str) -> TempDir {
 
 /// A build directory, `build`, of a Clos by a scheme.
 fn build(clos: &[&str], scheme: &[&str], scenario: &str) -> TempDir {
+    build_for("v1model", clos, scheme, scenario)
+}
+
+/// The same for a target.
+fn build_for(target: &str, clos: &[&str], scheme: &[&str], scenario: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let done = |arguments: &[&str]| assert_eq!(run(at, arguments).0, 0);
     done(&[&["topo", "clos", "-o", "topo.json"], clos].concat());
     done(&[&["plan", "topo.json", "-o", "plan.json"], scheme].concat());
-    done(&["build", "plan.json", "--target", "v1model", "-o", "build"]);
+    done(&["build", "plan.json", "--target", target, "-o", "build"]);
     std::fs::write(at.join("scenario.yaml"), scenario).unwrap();
     folder
 }
@@ -142,12 +147,14 @@ fn a_deadlock_forms_without_tags_and_not_with_them() {
     }
 }
 
-/// The same on eight switches.
+/// The same on eight switches, which run SONiC's pipeline, filled from their `config_db.json`: with maps that know no tags, and
+/// with ours.
 #[test]
 fn a_deadlock_forms_among_eight_switches_without_tags_and_not_with_them() {
     if here() {
         let clos = ["--leaves", "6", "--spines", "2", "--hosts", "1"];
-        let folder = built(&clos, LEAF_SPINE);
+        let scheme = ["--scheme", "tagger", "--bounces", "1"];
+        let folder = build_for("sonic", &clos, &scheme, LEAF_SPINE);
         deadlocks_without_tags(&folder, ["leaf2", "leaf3", "spine1", "spine2"]);
     }
 }

@@ -2,6 +2,8 @@
 
 mod page;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::Args;
 use plan::Tables;
 use quantities::Bytes;
@@ -10,7 +12,7 @@ use serde::Serialize;
 use sonic::audit::{AuditReport, Fabric, Routing, audit};
 use sonic::{ConfigDb, ConfigError};
 use topology::Topology;
-use topology::import::{self, ImportOptions};
+use topology::import::{self, ImportOptions, Imported};
 use topology::routes::{RoutePolicy, parse_routes};
 
 use super::fault::{Context, Fault, Status};
@@ -54,34 +56,38 @@ struct Figures<'a> {
 impl Audit {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let files = folder::json_files(&self.folder)?;
-        let imported = import::import_fabric(&files, &ImportOptions::default());
-        let imported = imported.input(&self.folder)?;
-        for note in &imported.notes {
-            terminal.note(format!("note: {note}"));
+        let parts = import::import_fabric_parts(&files, &ImportOptions::default());
+        let parts = parts.input(&self.folder)?;
+        if parts.len() > 1 {
+            let what = "parts that name no cable between them: each is audited by itself";
+            terminal.note(format!("note: the fabric is in {} {what}", parts.len()));
         }
-        let topology = imported.topology;
-        let configs = self.configs(&topology, &files)?;
-        let policy = self.policy(&topology, given)?;
-        let said = policy
-            .as_ref()
-            .map_or_else(|| "any way".to_owned(), ToString::to_string);
-        let turns = policy
-            .map(|policy| self.turns(&topology, &policy))
-            .transpose()?;
-        let fabric = Fabric {
-            topology: &topology,
-            configs: &configs,
-            mtu: Bytes::new(self.mtu),
-        };
-        let routing = match &turns {
-            None => Routing::Any,
-            Some(tables) => Routing::Turns(&tables.tagging.rules),
-        };
+        let listed = self.listed(given)?;
         let bar = terminal.progress("following every DSCP");
-        let (report, seconds) = timed(|| audit(&fabric, routing));
+        let mut reports = Vec::new();
+        let mut ways = BTreeSet::new();
+        let mut seconds = 0.0;
+        let owners = import::configurations(&files);
+        for (number, part) in parts.iter().enumerate() {
+            for note in &part.notes {
+                terminal.note(format!("note: {note}"));
+            }
+            let configs = self.configs(&part.topology, &files, &owners)?;
+            let listed = listed
+                .as_deref()
+                .map(|routes| of_part(routes, &parts, number));
+            let policy = self.policy(&part.topology, listed, given)?;
+            ways.insert(policy.as_ref().map_or_else(any_way, ToString::to_string));
+            let (report, took) = timed(|| self.audit(&part.topology, &configs, policy.as_ref()));
+            reports.push(report?);
+            seconds += took;
+        }
         bar.finish_and_clear();
+        let report = AuditReport::of_parts(reports);
+        let said = ways.into_iter().collect::<Vec<_>>().join("; ");
         if let Some(path) = &self.output {
-            let page = page::render(&self.folder, &said, &report, &topology);
+            let topologies: Vec<&Topology> = parts.iter().map(|part| &part.topology).collect();
+            let page = page::render(&self.folder, &said, &report, &topologies);
             terminal::write(path, &page.map_err(Fault::input)?)?;
         }
         let figures = Figures {
@@ -102,8 +108,8 @@ impl Audit {
         &self,
         topology: &Topology,
         files: &[import::NamedText],
+        owners: &BTreeMap<String, usize>,
     ) -> Result<Vec<ConfigDb>, Fault> {
-        let owners = import::configurations(files);
         let mut configs = Vec::new();
         let mut faults = Vec::new();
         for switch in topology.switches() {
@@ -122,25 +128,66 @@ impl Audit {
         }
     }
 
-    /// The ways that were asked for; none for any way.
-    fn policy(&self, topology: &Topology, given: &Given) -> Result<Option<RoutePolicy>, Fault> {
-        let bounces = self.bounces;
-        let up_down = RoutePolicy::UpDown { bounces };
+    /// The audit of one part.
+    fn audit(
+        &self,
+        topology: &Topology,
+        configs: &[ConfigDb],
+        policy: Option<&RoutePolicy>,
+    ) -> Result<AuditReport, Fault> {
+        let turns = policy.map(|policy| self.turns(topology, policy));
+        let turns = turns.transpose()?;
+        let fabric = Fabric {
+            topology,
+            configs,
+            mtu: Bytes::new(self.mtu),
+        };
+        let routing = match &turns {
+            None => Routing::Any,
+            Some(tables) => Routing::Turns(&tables.tagging.rules),
+        };
+        Ok(audit(&fabric, routing))
+    }
+
+    /// The routes of the file that `--routes` names; none if it names none.
+    fn listed(&self, given: &Given) -> Result<Option<Vec<String>>, Fault> {
+        let Some(path) = self.routes.as_deref() else {
+            return Ok(None);
+        };
+        if path != "up-down" {
+            given.refuse_all(&["bounces"], "without up-down routes: others do not bounce")?;
+        }
+        if ["up-down", "shortest", "any"].contains(&path) {
+            return Ok(None);
+        }
+        let text = terminal::read(path).map_err(|fault| {
+            fault.help("--routes takes any, up-down, shortest, or a file of routes")
+        })?;
+        let routes = parse_routes(&text).input(path)?;
+        match routes.is_empty() {
+            true => Err(Fault::input(format!("{path}: there is no route in it"))),
+            false => Ok(Some(routes)),
+        }
+    }
+
+    /// The ways that packets take in a part; none for any way.
+    fn policy(
+        &self,
+        topology: &Topology,
+        listed: Option<Vec<String>>,
+        given: &Given,
+    ) -> Result<Option<RoutePolicy>, Fault> {
+        let up_down = RoutePolicy::UpDown {
+            bounces: self.bounces,
+        };
+        if let Some(routes) = listed {
+            return Ok(Some(RoutePolicy::Explicit { routes }));
+        }
         let policy = match self.routes.as_deref() {
-            None if topology.is_layered() => Some(up_down),
-            None | Some("shortest") => Some(RoutePolicy::Shortest),
-            Some("up-down") => Some(up_down),
             Some("any") => None,
-            Some(path) => {
-                let text = terminal::read(path).map_err(|fault| {
-                    fault.help("--routes takes any, up-down, shortest, or a file of routes")
-                })?;
-                let routes = parse_routes(&text).input(path)?;
-                if routes.is_empty() {
-                    return Err(Fault::input(format!("{path}: there is no route in it")));
-                }
-                Some(RoutePolicy::Explicit { routes })
-            }
+            Some("up-down") => Some(up_down),
+            None if topology.is_layered() => Some(up_down),
+            _ => Some(RoutePolicy::Shortest),
         };
         if !matches!(policy, Some(RoutePolicy::UpDown { .. })) {
             given.refuse_all(&["bounces"], "without up-down routes: others do not bounce")?;
@@ -153,6 +200,26 @@ impl Audit {
         let tables = schemes::one_tag(topology, "audit", policy, &TaggerOptions::default());
         tables.input(&self.folder)
     }
+}
+
+/// The routes that start in a part; those that start nowhere stay with the first, which tells what is wrong with them.
+fn of_part(routes: &[String], parts: &[Imported], number: usize) -> Vec<String> {
+    let start = |route: &String| {
+        let word = route.split_whitespace().next().unwrap_or_default();
+        let name = word.split(':').next().unwrap_or_default();
+        let home = parts.iter().position(|part| {
+            let hosts = part.topology.hosts().iter();
+            hosts.map(|host| &host.name).any(|host| host == name)
+        });
+        home.unwrap_or(0)
+    };
+    let own = routes.iter().filter(|route| start(route) == number);
+    own.cloned().collect()
+}
+
+/// How routes are said that may go anywhere.
+fn any_way() -> String {
+    "any way".to_owned()
 }
 
 /// The report for people.

@@ -102,6 +102,42 @@ fn a_fabric_is_built_imported_and_audited() {
 }
 
 #[test]
+fn a_fabric_in_parts_is_audited_part_by_part() {
+    let folder = fabric(1);
+    let at = folder.path();
+    let lonely = json!({
+        "DEVICE_METADATA": {"localhost": {"hostname": "lonely"}},
+        "PORT": {"Ethernet0": {"speed": "100000"}},
+    });
+    fs::create_dir(at.join("fabric/lonely")).unwrap();
+    fs::write(at.join("fabric/lonely/config_db.json"), lonely.to_string()).unwrap();
+    let output = run(at, "audit fabric --json -o audit.html");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success() && words.contains("in 2 parts"),
+        "{words}"
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["switches"], &report["cbd_free"]),
+        (&json!(7), &json!(true))
+    );
+    let page = fs::read_to_string(at.join("audit.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    // Routes are those of the part in which they start; one that starts nowhere is told.
+    fs::write(at.join("routes.txt"), "h1 leaf1 spine1 leaf4 h8\n").unwrap();
+    done(at, "audit fabric --routes routes.txt");
+    fs::write(at.join("routes.txt"), "h99 leaf1 spine1 leaf4 h8\n").unwrap();
+    let output = run(at, "audit fabric --routes routes.txt");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("h99"));
+    // A topology is one network.
+    let output = run(at, "topo import fabric -o imported.json");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!at.join("imported.json").exists());
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_need_and_limit() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();

@@ -10,8 +10,8 @@ use crate::assign::{self, Shortage, SwitchMaps, assign};
 use crate::interfaces::{LANES, first_lane, interface};
 use crate::platform::{HIGHEST_DSCP, HIGHEST_PG, Platform};
 use crate::tables::{
-    AclRule, ConfigDb, MapKind, NeighborRow, NumberMap, PoolRow, PortQosRow, PortRow, ProfileRow,
-    WatchdogRow,
+    AclRule, ConfigDb, MapKind, NeighborRow, NumberMap, PoolRow, PoolSide, PortQosRow, PortRow,
+    ProfileRow, WatchdogRow,
 };
 use crate::write::{Names, acl_key};
 
@@ -296,17 +296,17 @@ impl Build<'_> {
     }
 
     fn pools(&mut self, buffer: Bytes, shared: Bytes) {
-        let pool = |ingress, dynamic, size: Bytes| PoolRow {
-            ingress,
+        let pool = |side, dynamic, size: Bytes| PoolRow {
+            side,
             dynamic,
             size: Some(size.get()),
             xoff: 0,
         };
         let pools = [
-            (LOSSLESS_POOL, pool(true, true, shared)),
+            (LOSSLESS_POOL, pool(PoolSide::Ingress, true, shared)),
             // Egress never drops what ingress accounts: its limit is the whole buffer.
-            (EGRESS_LOSSLESS_POOL, pool(false, false, buffer)),
-            (EGRESS_LOSSY_POOL, pool(false, true, shared)),
+            (EGRESS_LOSSLESS_POOL, pool(PoolSide::Egress, false, buffer)),
+            (EGRESS_LOSSY_POOL, pool(PoolSide::Egress, true, shared)),
         ];
         let pools = pools.into_iter().map(|(name, row)| (name.to_owned(), row));
         self.config.pools = pools.collect();

@@ -10,8 +10,8 @@ use crate::fault::{ConfigError, ConfigFault};
 use crate::platform::{HIGHEST_DSCP, HIGHEST_PG, HIGHEST_QUEUE, HIGHEST_TC};
 use crate::references;
 use crate::tables::{
-    AclRule, ConfigDb, MapKind, NeighborRow, NumberMap, PoolRow, PortQosRow, PortRow, ProfileRow,
-    WatchdogRow,
+    AclRule, ConfigDb, MapKind, NeighborRow, NumberMap, PoolRow, PoolSide, PortQosRow, PortRow,
+    ProfileRow, WatchdogRow,
 };
 
 /// The largest file that is read, in bytes.
@@ -46,6 +46,7 @@ pub fn read(file: &str, text: &str) -> Result<ConfigDb, ConfigError> {
     let mut reader = Reader {
         file,
         root: &root,
+        host: None,
         faults: Vec::new(),
     };
     let config = reader.config();
@@ -65,6 +66,8 @@ type Row = Map<String, Value>;
 struct Reader<'a> {
     file: &'a str,
     root: &'a Row,
+    /// The name of the device, if it is said.
+    host: Option<String>,
     faults: Vec<ConfigFault>,
 }
 
@@ -76,7 +79,11 @@ impl<'a> Reader<'a> {
             .into_iter()
             .find(|(key, _)| *key == "localhost");
         if let Some((key, row)) = local {
-            config.hostname = self.text("DEVICE_METADATA", key, row, "hostname");
+            let table = "DEVICE_METADATA";
+            config.hostname = self.text(table, key, row, "hostname");
+            let model = self.text(table, key, row, "buffer_model");
+            config.dynamic_buffers = model.as_deref() == Some("dynamic");
+            self.host.clone_from(&config.hostname);
         }
         self.ports(&mut config);
         self.cable_lengths(&mut config);
@@ -88,6 +95,7 @@ impl<'a> Reader<'a> {
         self.buffers(&mut config);
         self.watchdog(&mut config);
         self.acl(&mut config);
+        self.unfollowed(&mut config);
         config
     }
 
@@ -253,8 +261,26 @@ impl<'a> Reader<'a> {
                 config.global_dscp_to_tc = qos.maps.remove(&MapKind::DscpToTc);
                 continue;
             }
-            for port in key.split(',') {
+            for port in ports_of(key) {
                 config.port_qos.insert(port.to_owned(), qos.clone());
+            }
+        }
+    }
+
+    /// What decides about classes beside the maps that are read.
+    fn unfollowed(&mut self, config: &mut ConfigDb) {
+        for (key, row) in self.rows("PORT_QOS_MAP") {
+            let enabled = row.get("pfc_enable").and_then(Value::as_str);
+            let lossless = enabled.is_some_and(|list| !list.trim().is_empty());
+            if lossless && row.contains_key("dot1p_to_tc_map") {
+                let what = format!("`{key}` maps 802.1p priorities to traffic classes");
+                config.unfollowed.push(what);
+            }
+        }
+        for (key, row) in self.rows("TUNNEL") {
+            if row.keys().any(|field| field.ends_with("_map")) {
+                let what = format!("tunnel `{key}` has maps of its own");
+                config.unfollowed.push(what);
             }
         }
     }
@@ -263,7 +289,11 @@ impl<'a> Reader<'a> {
         let table = "BUFFER_POOL";
         for (key, row) in self.rows(table) {
             let pool = PoolRow {
-                ingress: self.text(table, key, row, "type").as_deref() != Some("egress"),
+                side: match self.text(table, key, row, "type").as_deref() {
+                    Some("egress") => PoolSide::Egress,
+                    Some("both") => PoolSide::Both,
+                    _ => PoolSide::Ingress,
+                },
                 dynamic: self.text(table, key, row, "mode").as_deref() == Some("dynamic"),
                 size: self.number(table, key, row, "size"),
                 xoff: self.number(table, key, row, "xoff").unwrap_or_default(),
@@ -306,10 +336,9 @@ impl<'a> Reader<'a> {
                 self.fault(table, key, "is no `PORT|NUMBER` or `PORT|FIRST-LAST`");
                 continue;
             };
-            if ports.contains('|') {
-                // A chassis names host and chip as well: another switch's ports.
+            let Some(ports) = self.own(ports) else {
                 continue;
-            }
+            };
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let first = self.bounded(table, key, first, what, most);
             let last = self.bounded(table, key, last, what, most);
@@ -321,7 +350,7 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let profile = Some(reference(&profile)).filter(|name| name != "NULL");
-            for port in ports.split(',') {
+            for port in ports_of(ports) {
                 for number in first..=last {
                     let place = (port.to_owned(), number);
                     let before = found.insert(place, profile.clone());
@@ -335,6 +364,17 @@ impl<'a> Reader<'a> {
             }
         }
         found
+    }
+
+    /// The ports of a key. A chassis names host and chip as well (`linecard1|asic0|Ethernet0`): none if it is another host.
+    fn own<'k>(&self, ports: &'k str) -> Option<&'k str> {
+        match ports.split_once('|') {
+            None => Some(ports),
+            Some((host, rest)) => {
+                let own = self.host.as_deref() == Some(host);
+                own.then(|| rest.rsplit('|').next().unwrap_or(rest))
+            }
+        }
     }
 
     fn watchdog(&mut self, config: &mut ConfigDb) {
@@ -390,6 +430,13 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// The ports that a key names: SONiC's templates write a key without any for a device without neighbours.
+fn ports_of(key: &str) -> impl Iterator<Item = &str> {
+    key.split(',')
+        .map(str::trim)
+        .filter(|port| !port.is_empty())
 }
 
 /// The name in a reference: `AZURE`, or `[DSCP_TO_TC_MAP|AZURE]` as older configurations have it.

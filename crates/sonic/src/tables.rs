@@ -119,11 +119,34 @@ pub struct PortQosRow {
     pub watchdog: BTreeSet<u8>,
 }
 
+/// What is accounted in a buffer pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolSide {
+    /// Priority groups of ingress ports.
+    Ingress,
+    /// Queues of egress ports.
+    Egress,
+    /// Both.
+    Both,
+}
+
+impl PoolSide {
+    /// Its name in `BUFFER_POOL`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Egress => "egress",
+            Self::Both => "both",
+        }
+    }
+}
+
 /// A row of `BUFFER_POOL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolRow {
-    /// Whether ingress is accounted in it, or else egress.
-    pub ingress: bool,
+    /// What is accounted in it.
+    pub side: PoolSide,
     /// Whether thresholds in it follow what is free.
     pub dynamic: bool,
     /// Bytes.
@@ -210,6 +233,10 @@ pub struct ConfigDb {
     pub watchdog_poll_ms: Option<u32>,
     /// The ACL rules that set traffic classes.
     pub acl: Vec<AclRule>,
+    /// Whether SONiC computes buffers by its dynamic model (`buffer_model` of `DEVICE_METADATA`).
+    pub dynamic_buffers: bool,
+    /// What else decides about classes and is not followed, a phrase each: 802.1p priorities, maps of tunnels.
+    pub unfollowed: Vec<String>,
 }
 
 impl ConfigDb {
@@ -231,6 +258,15 @@ impl ConfigDb {
                 _ => None,
             })?;
         self.map(kind, bound)
+    }
+
+    /// Whether SONiC itself gives the priority groups of a port's PFC priorities a profile, though no row of `BUFFER_PG` says
+    /// so: in its traditional model it does for ports with a speed and a cable (SonicBuffers).
+    #[must_use]
+    pub fn computes_headroom(&self, port: &str) -> bool {
+        let speed = self.ports.get(port).and_then(|row| row.speed);
+        let length = self.cable_length.get(port).copied().unwrap_or(0);
+        !self.dynamic_buffers && speed.is_some() && length > 0
     }
 
     /// The profile of a priority group, if it is lossless and not computed by the switch.

@@ -145,7 +145,7 @@ fn port_qos(config: &ConfigDb) -> Map<String, Value> {
 fn pools(config: &ConfigDb) -> Map<String, Value> {
     let each = config.pools.iter().map(|(name, pool)| {
         let (kind, mode) = (
-            if pool.ingress { "ingress" } else { "egress" },
+            pool.side.name(),
             if pool.dynamic { "dynamic" } else { "static" },
         );
         let fields = [

@@ -38,7 +38,7 @@ pub(super) fn render(
     folder: &str,
     routes: &str,
     report: &AuditReport,
-    topology: &Topology,
+    parts: &[&Topology],
 ) -> Result<String, askama::Error> {
     let kind = |kind: FindingKind| {
         let of = report.findings.iter().filter(|f| f.kind == kind);
@@ -64,8 +64,8 @@ pub(super) fn render(
             (report.findings.len(), "findings"),
         ],
         kinds: FindingKind::ALL.into_iter().filter_map(kind).collect(),
-        picture: match topology.switches().len() {
-            0..=PICTURE_SWITCHES_MAX => topology.to_svg(),
+        picture: match report.switches {
+            0..=PICTURE_SWITCHES_MAX => parts.iter().map(|part| part.to_svg()).collect(),
             _ => String::new(),
         },
     }

@@ -1,6 +1,6 @@
 //! Edge-disjoint trees in figures: the time of a packing, and how deep its trees are.
 
-use schemes::failover::{Forest, pack, shallow_pack};
+use schemes::failover::{Forest, Roots, pack, shallow_pack};
 use serde::Serialize;
 use topology::generate::{Cables, Jellyfish, JellyfishSize};
 use topology::{Fabric, SwitchId, Topology};
@@ -40,7 +40,7 @@ pub fn trees(topology: &Topology, count: u8) -> Result<TreesFigure, MeasureError
     let mut seconds = f64::INFINITY;
     let mut found = None;
     for _ in 0..3 {
-        let (trees, taken) = timed(|| shallow_pack(nodes, &edges, count, None, 1));
+        let (trees, taken) = timed(|| shallow_pack(nodes, &edges, count, Roots::Spread, 1));
         seconds = seconds.min(taken);
         found = trees;
     }

@@ -144,10 +144,11 @@ impl Watchdog {
         let Some(counters) = buffer.class_counters(port, class) else {
             return false;
         };
+        // It was looking before the first packet was sent: what was sent since counts as progress.
         let fresh = Watched {
             storm: false,
             left: self.detection,
-            sent: counters.sent,
+            sent: 0,
             pauses: 0,
         };
         let known = self.queues.entry(queue).or_insert(fresh);

@@ -82,6 +82,25 @@ fn a_watchdog_breaks_a_deadlock_and_drops_what_is_innocent() {
     assert_eq!(forwarding.dropped, 0);
 }
 
+/// The deadlock is there after 2.4 ms. At 4 ms queues that stand still have sent since the look before; at 8 ms they have not.
+#[test]
+fn a_watchdog_needs_two_looks() {
+    let time = Time(Nanos::new(4_000_000));
+    for (end, found) in [(7_000_000, false), (9_000_000, true)] {
+        let mut scenario = watched(WatchdogAction::Drop);
+        scenario.duration = Time(Nanos::new(end));
+        scenario.watchdog = Some(WatchdogSpec {
+            detection: Some(time),
+            restoration: Some(time),
+            poll: Some(time),
+            action: WatchdogAction::Drop,
+        });
+        let report = play(&its_network(&scenario), &scenario);
+        assert_eq!(report.deadlocks, 1);
+        assert_eq!(report.watchdog.unwrap().storms > 0, found, "{end}");
+    }
+}
+
 #[test]
 fn a_watchdog_that_polls_slower_than_it_detects_is_refused() {
     let text = "name: x\nduration: 1ms\nwatchdog: { detection: 1ms, poll: 2ms }\nflows: [{ from: a, to: b }]\n";

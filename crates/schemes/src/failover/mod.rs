@@ -33,6 +33,7 @@ mod packing;
 mod paths;
 mod placed;
 mod resilient;
+mod roots;
 mod sets;
 mod shallow;
 mod trees;
@@ -61,6 +62,7 @@ pub use lanes::{LaneCount, LaneRouting, count_lanes, virtual_lanes};
 pub use lossless::{Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
 pub use packing::{Packing, pack};
+pub use roots::Roots;
 pub use shallow::{Forest, shallow_pack};
 pub use trees::TreeSet;
 
@@ -427,13 +429,20 @@ impl<'a> Network<'a> {
             FailoverScheme::DfEdst => {
                 let channels = Channels::find(&self.fabric, options)?;
                 let home = |destination: &Destination| destination.homes(self.topology)[0];
-                let mut homes: Vec<SwitchId> = self.destinations.iter().map(home).collect();
-                homes.dedup();
-                failover.claim.failures = channels.guaranteed(&self.fabric, &homes)?;
+                let groups = self.destinations.chunk_by(|a, b| home(a) == home(b));
+                let homes: Vec<(SwitchId, u32, usize)> = groups
+                    .map(|group| (home(&group[0]), group[0].code, group.len()))
+                    .collect();
+                let switches: Vec<SwitchId> = homes.iter().map(|&(home, ..)| home).collect();
+                failover.claim.failures = channels.guaranteed(&self.fabric, &switches)?;
+                let beginnings = channels.beginnings(&self.fabric, &homes);
                 let block = !(self.stride() - 1);
                 self.gather(&mut failover.tables, |destination| {
+                    let group =
+                        homes.partition_point(|&(_, first, _)| first <= destination.code) - 1;
                     let codes = Ternary::new(destination.code, block);
-                    Ok(channels.rules(&self.fabric, destination, codes, home(destination)))
+                    let to = (home(destination), &beginnings[group]);
+                    Ok(channels.rules(&self.fabric, destination, codes, to))
                 })?;
             }
             FailoverScheme::Edst | FailoverScheme::Adst => {

@@ -11,6 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::packing::Packing;
+use super::roots::Roots;
 
 /// A spanning tree with its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +31,13 @@ const ROUNDS: usize = 40;
 /// A round that lowers the sum of depths by less than one in so many is the last.
 const WORTH: i64 = 20;
 
-/// Packs `count` edge-disjoint spanning trees that are shallow, all around `root` or, without one, each around a node of
-/// its own; `None` if the graph has fewer.
+/// Packs `count` edge-disjoint spanning trees that are shallow around their roots; `None` if the graph has fewer.
 #[must_use]
 pub fn shallow_pack(
     nodes: usize,
     edges: &[(u32, u32)],
     count: u8,
-    root: Option<u32>,
+    roots: Roots<'_>,
     seed: u64,
 ) -> Option<Vec<Forest>> {
     if nodes == 0 || count == 0 {
@@ -54,16 +54,15 @@ pub fn shallow_pack(
     let mut order: Vec<u32> = (0..u32::try_from(nodes).ok()?).collect();
     order.shuffle(&mut rng);
     at.iter_mut().for_each(|list| list.shuffle(&mut rng));
-    let roots: Vec<u32> = (0..usize::from(count))
-        .map(|tree| root.unwrap_or(order[tree % nodes]))
-        .collect();
+    let weights = roots.weights(nodes);
+    let roots = roots.choose(usize::from(count), &order, &at, &mut rng);
     let mut packing = Packing::new(nodes, edges, count);
     grow(&mut packing, &at, &roots);
     let packing = packing.complete();
     if !packing.spans() {
         return None;
     }
-    let mut trees = Trees::new(nodes, edges, &packing, &roots);
+    let mut trees = Trees::new(edges, &packing, &roots, &weights);
     for _ in 0..ROUNDS {
         let before = trees.sum_of_depths();
         for node in &order {
@@ -140,7 +139,9 @@ struct Tree {
     above: Vec<u32>,
     edge: Vec<u32>,
     depth: Vec<u32>,
-    /// Nodes below and including each.
+    /// How much the depth of each node counts.
+    weight: Vec<u32>,
+    /// The sum of the weights of the nodes below and including each.
     size: Vec<u32>,
     /// One node below each, and the others by `next` and `last` from there.
     below: Vec<u32>,
@@ -151,12 +152,14 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(nodes: usize, forest: Forest) -> Self {
+    fn new(weight: Vec<u32>, forest: Forest) -> Self {
+        let nodes = weight.len();
         let mut tree = Self {
             root: forest.root,
             above: forest.above,
             edge: forest.edge,
             depth: vec![0; nodes],
+            weight,
             size: vec![0; nodes],
             below: vec![NONE; nodes],
             next: vec![NONE; nodes],
@@ -170,7 +173,7 @@ impl Tree {
         }
         let order = tree.fathom(tree.root);
         for &node in order.iter().rev() {
-            tree.size[node as usize] += 1;
+            tree.size[node as usize] += tree.weight[node as usize];
             if node != tree.root {
                 tree.size[tree.above[node as usize] as usize] += tree.size[node as usize];
             }
@@ -213,7 +216,8 @@ impl Tree {
                 node if node == self.root => 0,
                 node => self.depth[self.above[node as usize] as usize] + 1,
             };
-            self.sum_of_depths += i64::from(depth) - i64::from(self.depth[node as usize]);
+            let deeper = i64::from(depth) - i64::from(self.depth[node as usize]);
+            self.sum_of_depths += deeper * i64::from(self.weight[node as usize]);
             self.depth[node as usize] = depth;
             let mut below = self.below[node as usize];
             while below != NONE {
@@ -269,7 +273,7 @@ impl Tree {
         (gain < 0 || !self.is_below(under, node)).then_some(gain)
     }
 
-    /// The nodes from `entry` up to `top`, each with the nodes that hang on it but not on the one before.
+    /// The nodes from `entry` up to `top`, each with the weight of the nodes that hang on it but not on the one before.
     fn way_up(&self, entry: u32, top: u32) -> Vec<(u32, u32)> {
         let mut way = vec![(entry, self.size[entry as usize])];
         let mut at = entry;
@@ -315,14 +319,15 @@ impl Tree {
 }
 
 impl Trees {
-    fn new(nodes: usize, edges: &[(u32, u32)], packing: &Packing, roots: &[u32]) -> Self {
+    fn new(edges: &[(u32, u32)], packing: &Packing, roots: &[u32], weights: &[u32]) -> Self {
+        let nodes = weights.len();
         let mut trees = Self {
             owner: vec![None; edges.len()],
             trees: Vec::new(),
         };
         for (forest, &root) in packing.forests().iter().zip(roots) {
             let forest = hang(nodes, edges, forest, root);
-            trees.trees.push(Tree::new(nodes, forest));
+            trees.trees.push(Tree::new(weights.to_vec(), forest));
         }
         for tree in 0..trees.trees.len() {
             for node in (0u32..).take(nodes) {
@@ -490,7 +495,7 @@ mod tests {
             .map(|_| (rng.random_range(0..nodes), rng.random_range(0..nodes)))
             .filter(|(a, b)| a != b)
             .collect();
-        let trees = shallow_pack(60, &edges, 5, None, 1).expect("five trees");
+        let trees = shallow_pack(60, &edges, 5, Roots::Spread, 1).expect("five trees");
         let mut used = vec![false; edges.len()];
         for tree in &trees {
             for (node, &edge) in (0u32..).zip(&tree.edge) {
@@ -505,7 +510,7 @@ mod tests {
             let deepest = tree.depths().into_iter().max().unwrap_or(0);
             assert!(deepest <= 8, "{deepest}");
         }
-        assert!(shallow_pack(60, &edges, 10, None, 1).is_none());
+        assert!(shallow_pack(60, &edges, 10, Roots::Spread, 1).is_none());
     }
 
     #[test]
@@ -518,7 +523,7 @@ mod tests {
             .collect();
         // Deep trees, so that there is much to exchange.
         let packing = super::super::packing::pack(40, &edges, 3);
-        let mut trees = Trees::new(40, &edges, &packing, &[0, 1, 2]);
+        let mut trees = Trees::new(&edges, &packing, &[0, 1, 2], &[1; 40]);
         let mut around = vec![Vec::new(); 40];
         for (number, &(a, b)) in (0u32..).zip(&edges) {
             around[a as usize].push((b, number));

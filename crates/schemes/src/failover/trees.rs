@@ -15,6 +15,7 @@ use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
 use super::arborescences::arborescences;
 use super::paths::{Failures, Ways};
 use super::resilient::byte;
+use super::roots::Roots;
 use super::shallow::shallow_pack;
 use super::{FailoverError, FailoverOptions, FailoverScheme, PathPolicy, Placed};
 
@@ -239,7 +240,7 @@ fn edge_disjoint(
     let pack = |count: usize, root: SwitchId| {
         let count = u8::try_from(count).unwrap_or(u8::MAX);
         let own = seed.wrapping_add(root.index() as u64);
-        shallow_pack(nodes, &edges, count, Some(number_of(root)), own)
+        shallow_pack(nodes, &edges, count, Roots::At(number_of(root)), own)
     };
     let around = |root: SwitchId| {
         if fabric.attachments(root).is_empty() {

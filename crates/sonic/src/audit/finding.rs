@@ -16,6 +16,10 @@ pub enum FindingKind {
     PfcPriorities,
     /// A lossless priority group has no headroom, or too little.
     Headroom,
+    /// A queue that PFC stops has no buffer, or that of lossy queues.
+    QueueBuffer,
+    /// A buffer pool is of the wrong side, or too small for the headroom that it has to give.
+    BufferPool,
     /// Packets are lossless on one side of a cable and lossy on the other.
     ClassChanges,
     /// A PAUSE stops another queue than the one in which the packets wait that it is for.
@@ -26,11 +30,13 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::CyclicBuffers,
         Self::PfcOneEnd,
         Self::PfcPriorities,
         Self::Headroom,
+        Self::QueueBuffer,
+        Self::BufferPool,
         Self::ClassChanges,
         Self::PauseMisses,
         Self::NoMaps,
@@ -44,6 +50,8 @@ impl FindingKind {
             Self::PfcOneEnd => "PFC at one end only",
             Self::PfcPriorities => "PFC for other priorities at the other end",
             Self::Headroom => "missing headroom",
+            Self::QueueBuffer => "no lossless buffer for a queue",
+            Self::BufferPool => "buffer pool",
             Self::ClassChanges => "class changes on the way",
             Self::PauseMisses => "PAUSE stops another queue",
             Self::NoMaps => "no maps",
@@ -62,6 +70,12 @@ impl FindingKind {
             }
             Self::Headroom => {
                 "give the priority group a lossless profile in BUFFER_PG whose `xoff` is large enough"
+            }
+            Self::QueueBuffer => {
+                "give the queue a profile in BUFFER_QUEUE that lossy queues do not have, as `egress_lossless_profile`"
+            }
+            Self::BufferPool => {
+                "let profiles of BUFFER_PG use pools of type ingress and those of BUFFER_QUEUE egress, and let pools hold what is set aside in them"
             }
             Self::ClassChanges => {
                 "map the DSCP to a lossless traffic class on both switches, or on none"

@@ -46,16 +46,9 @@ impl Followed {
 /// A kind of fault at a cable: from, to, kind, what is said of it.
 type Fault = (String, FindingKind, String);
 
+/// Follows packets from every host until nothing new is reached. What `known` tells of a cable is not told again.
 pub(super) fn follow(view: &View<'_>, known: &[Finding]) -> Followed {
-    let topology = view.fabric.topology;
-    let mut stack: Vec<State> = Vec::new();
-    for switch in topology.switch_ids() {
-        for (port, peer) in topology.peers(switch) {
-            if matches!(peer.end.node, NodeId::Host(_)) {
-                stack.extend((0..DSCPS).map(|dscp| State { switch, port, dscp }));
-            }
-        }
-    }
+    let mut stack = starts(view);
     let mut seen: BTreeSet<State> = stack.iter().copied().collect();
     let mut followed = Followed {
         states: BTreeMap::new(),
@@ -64,77 +57,102 @@ pub(super) fn follow(view: &View<'_>, known: &[Finding]) -> Followed {
     };
     let mut faults: BTreeMap<Fault, BTreeSet<u8>> = BTreeMap::new();
     while let Some(state) = stack.pop() {
-        let Some(index) = view.index(state.switch, state.port) else {
+        let Some((group, steps)) = go_on(view, state, &mut faults) else {
             continue;
         };
-        let pipeline = &view.pipelines[state.switch.index()];
-        let mut steps = Vec::new();
-        let mut group = pipeline.arrival(index, state.dscp);
-        for out in view.outs(state.switch, state.port) {
-            let Some(leaving) = view.index(state.switch, out) else {
-                continue;
-            };
-            let treated = pipeline.treat(index, state.dscp, leaving);
-            if view.pfc(state.switch, state.port, treated.priority_group) {
-                // With ACL rules the group may depend on the egress port; a lossless one counts.
-                group = treated.priority_group;
-            }
-            let pausing: Vec<u8> = view.pausing(state.switch, out, treated.queue).collect();
-            let next = topology.peer(state.switch, out).and_then(|peer| {
-                let NodeId::Switch(switch) = peer.end.node else {
-                    return None;
-                };
-                Some(State {
-                    switch,
-                    port: peer.end.port,
-                    dscp: treated.dscp,
-                })
-            });
-            let step = Step {
-                out,
-                lossless: !pausing.is_empty(),
-                next,
-            };
-            if let Some(next) = next {
-                let fault = cable(view, state, &step, next, &pausing, treated.queue);
-                if let Some(fault) = fault {
-                    faults.entry(fault).or_default().insert(state.dscp);
-                }
-                if seen.insert(next) {
-                    stack.push(next);
-                }
-            }
-            steps.push(step);
-        }
+        let reached = steps.iter().filter_map(|step| step.next);
+        stack.extend(reached.filter(|next| seen.insert(*next)));
         if view.pfc(state.switch, state.port, group) {
             followed.lossless.insert(state);
         }
         followed.states.insert(state, (group, steps));
     }
-    let told: BTreeSet<&str> = known
-        .iter()
-        .filter(|f| {
-            matches!(
-                f.kind,
-                FindingKind::PfcOneEnd | FindingKind::PfcPriorities | FindingKind::NoMaps
-            )
-        })
-        .map(|finding| finding.place.as_str())
-        .collect();
-    for ((place, kind, problem), dscps) in faults {
-        // Where PFC differs at both ends, classes do: that is told already.
-        let far = problem.rsplit(' ').next().unwrap_or_default();
-        if told.contains(place.as_str()) || told.contains(far) {
-            continue;
-        }
-        let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
-        followed.findings.push(Finding {
-            kind,
-            place,
-            problem: format!("DSCP {}: {problem}", dscps.join(", ")),
-        });
-    }
+    followed.findings = told(faults, known);
     followed
+}
+
+/// Every DSCP at every port that a host is at.
+fn starts(view: &View<'_>) -> Vec<State> {
+    let topology = view.fabric.topology;
+    let mut starts: Vec<State> = Vec::new();
+    for switch in topology.switch_ids() {
+        for (port, peer) in topology.peers(switch) {
+            if matches!(peer.end.node, NodeId::Host(_)) {
+                starts.extend((0..DSCPS).map(|dscp| State { switch, port, dscp }));
+            }
+        }
+    }
+    starts
+}
+
+/// The priority group of packets, and what becomes of them by every port; none if the port has no maps.
+fn go_on(
+    view: &View<'_>,
+    state: State,
+    faults: &mut BTreeMap<Fault, BTreeSet<u8>>,
+) -> Option<(u8, Vec<Step>)> {
+    let topology = view.fabric.topology;
+    let index = view.index(state.switch, state.port)?;
+    let pipeline = &view.pipelines[state.switch.index()];
+    let mut steps = Vec::new();
+    let mut group = pipeline.arrival(index, state.dscp);
+    for out in view.outs(state.switch, state.port) {
+        let Some(leaving) = view.index(state.switch, out) else {
+            continue;
+        };
+        let treated = pipeline.treat(index, state.dscp, leaving);
+        if view.pfc(state.switch, state.port, treated.priority_group) {
+            // With ACL rules the group may depend on the egress port; a lossless one counts.
+            group = treated.priority_group;
+        }
+        let pausing: Vec<u8> = view.pausing(state.switch, out, treated.queue).collect();
+        let next = topology.peer(state.switch, out).and_then(|peer| {
+            let NodeId::Switch(switch) = peer.end.node else {
+                return None;
+            };
+            Some(State {
+                switch,
+                port: peer.end.port,
+                dscp: treated.dscp,
+            })
+        });
+        let step = Step {
+            out,
+            lossless: !pausing.is_empty(),
+            next,
+        };
+        let fault = next.and_then(|next| cable(view, state, &step, next, &pausing, treated.queue));
+        if let Some(fault) = fault {
+            faults.entry(fault).or_default().insert(state.dscp);
+        }
+        steps.push(step);
+    }
+    Some((group, steps))
+}
+
+/// The faults at cables as findings, without those that follow from PFC or maps that differ, which `known` tells.
+fn told(faults: BTreeMap<Fault, BTreeSet<u8>>, known: &[Finding]) -> Vec<Finding> {
+    let known = known.iter().filter(|finding| {
+        matches!(
+            finding.kind,
+            FindingKind::PfcOneEnd | FindingKind::PfcPriorities | FindingKind::NoMaps
+        )
+    });
+    let known: BTreeSet<&str> = known.map(|finding| finding.place.as_str()).collect();
+    let fresh = faults.into_iter().filter(|((place, _, problem), _)| {
+        let far = problem.rsplit(' ').next().unwrap_or_default();
+        !known.contains(place.as_str()) && !known.contains(far)
+    });
+    fresh
+        .map(|((place, kind, problem), dscps)| {
+            let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
+            Finding {
+                kind,
+                place,
+                problem: format!("DSCP {}: {problem}", dscps.join(", ")),
+            }
+        })
+        .collect()
 }
 
 /// Whether both ends of a cable take packets for the same class.

@@ -3,14 +3,18 @@
 //!
 //! | module | looks at |
 //! |---|---|
-//! | [`links`] | PFC at both ends of cables, headroom |
+//! | [`links`] | PFC at both ends of cables |
+//! | [`buffers`] | headroom, profiles of queues, pools |
 //! | [`follow`] | every DSCP from every host on, hop by hop |
 //! | [`proof`] | buffers that wait for each other: the maps as tag tables, proven by [`plan::check()`] |
 
+mod buffers;
 mod finding;
 mod follow;
 mod links;
 mod proof;
+
+use std::collections::BTreeSet;
 
 use plan::{TagRule, check::Cycle};
 use quantities::{Bytes, PortId};
@@ -101,6 +105,17 @@ impl View<'_> {
         }
     }
 
+    fn config(&self, switch: SwitchId) -> &ConfigDb {
+        &self.fabric.configs[switch.index()]
+    }
+
+    /// The priorities with PFC of a port.
+    fn enabled(&self, switch: SwitchId, port: PortId) -> BTreeSet<u8> {
+        let name = interface(self.fabric.topology, switch, port);
+        let row = self.config(switch).port_qos.get(&name);
+        row.map(|row| row.pfc_enable.clone()).unwrap_or_default()
+    }
+
     fn index(&self, switch: SwitchId, port: PortId) -> Option<PortIndex> {
         let plugs = self.plugs.get(switch.index())?;
         (*plugs.get(usize::from(port.get()))?)?.index
@@ -157,6 +172,7 @@ impl View<'_> {
 pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
     let view = View::new(fabric, routing);
     let mut findings = links::findings(&view);
+    findings.extend(buffers::findings(&view));
     let followed = follow::follow(&view, &findings);
     findings.extend(followed.findings.iter().cloned());
     let proof = proof::prove(&view, &followed);
@@ -168,7 +184,7 @@ pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
         .iter()
         .flat_map(|config| config.port_qos.values());
     let priorities = priorities.flat_map(|row| row.pfc_enable.iter().copied());
-    let priorities: std::collections::BTreeSet<u8> = priorities.collect();
+    let priorities: BTreeSet<u8> = priorities.collect();
     AuditReport {
         switches: fabric.topology.switches().len(),
         links: fabric.topology.links().len(),
@@ -177,6 +193,49 @@ pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
         cbd_free: proof.cbd_free,
         cbd_free_unknown: proof.unknown,
         findings,
+    }
+}
+
+impl AuditReport {
+    /// One report of the parts of a fabric that are not connected, each audited by itself. Nothing waits for anything across
+    /// them: there is no cycle if there is none in any. Where nothing is connected at all, nothing is shown.
+    #[must_use]
+    pub fn of_parts(parts: Vec<Self>) -> Self {
+        let mut whole = Self {
+            switches: 0,
+            links: 0,
+            lossless_dscps: Vec::new(),
+            lossless_priorities: Vec::new(),
+            cbd_free: Some(true),
+            cbd_free_unknown: None,
+            findings: Vec::new(),
+        };
+        for part in parts {
+            whole.switches += part.switches;
+            whole.links += part.links;
+            whole.lossless_dscps.extend(part.lossless_dscps);
+            whole.lossless_priorities.extend(part.lossless_priorities);
+            whole.findings.extend(part.findings);
+            whole.cbd_free = match (whole.cbd_free, part.cbd_free) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+            whole.cbd_free_unknown = whole.cbd_free_unknown.or(part.cbd_free_unknown);
+        }
+        if whole.links == 0 {
+            let why = "no switch names a neighbour, in DEVICE_NEIGHBOR or by LLDP";
+            whole.cbd_free = None;
+            whole.cbd_free_unknown = Some(why.to_owned());
+        } else if whole.cbd_free.is_some() {
+            whole.cbd_free_unknown = None;
+        }
+        for numbers in [&mut whole.lossless_dscps, &mut whole.lossless_priorities] {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        whole.findings.sort();
+        whole
     }
 }
 

@@ -34,14 +34,14 @@ pub(super) struct Proof {
 type ClassRules = Vec<Vec<TagRule>>;
 
 pub(super) fn prove(view: &View<'_>, followed: &Followed) -> Proof {
-    let mut unknown = None;
+    let mut unknown = unfollowed(view);
     let mut kinds: BTreeSet<Vec<Vec<RuleKey>>> = BTreeSet::new();
     for dscps in classes(followed) {
         match rules(view, followed, &dscps) {
             Ok(rules) => {
                 kinds.insert(rules);
             }
-            Err(why) => unknown = Some(why),
+            Err(why) => unknown = unknown.or(Some(why)),
         }
     }
     let misses = followed.findings.iter().any(|finding| {
@@ -99,6 +99,16 @@ pub(super) fn prove(view: &View<'_>, followed: &Followed) -> Proof {
         cbd_free,
         cycle,
     }
+}
+
+/// What decides about classes and is not followed, if there is anything.
+fn unfollowed(view: &View<'_>) -> Option<String> {
+    let topology = view.fabric.topology;
+    topology.switch_ids().find_map(|switch| {
+        let what = view.config(switch).unfollowed.first()?;
+        let name = &topology.switch(switch).name;
+        Some(format!("on {name} {what}, which is not followed"))
+    })
 }
 
 /// The DSCPs that belong together: each with what it is rewritten to while it stays lossless.

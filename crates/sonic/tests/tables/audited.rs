@@ -8,6 +8,7 @@ use sonic::platform::GENERIC_8TC;
 use sonic::{ConfigDb, configure, without_tags};
 use topology::Topology;
 use topology::generate::{Cables, FatTree};
+use topology::import::{ImportOptions, NamedText, configurations, import_fabric_parts};
 use topology::routes::RoutePolicy;
 
 use super::written::{bounces, clos, options};
@@ -32,6 +33,43 @@ pub(crate) fn up_down(topology: &Topology, configs: &[ConfigDb], bounces: u8) ->
         },
         Routing::Turns(&turns.tagging.rules),
     )
+}
+
+/// The ways that packets take in a folder of configurations.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    Any,
+    Shortest,
+}
+
+/// The audit of a folder of configurations, as the command does it: each connected part by itself.
+pub(crate) fn audit_folder(files: &[NamedText], way: Way) -> AuditReport {
+    let parts = import_fabric_parts(files, &ImportOptions::default());
+    let parts = parts.unwrap_or_else(|e| panic!("{e}"));
+    let owners = configurations(files);
+    let reports = parts.iter().map(|part| {
+        let topology = &part.topology;
+        let configs: Vec<ConfigDb> = topology
+            .switches()
+            .iter()
+            .map(|switch| &files[owners[&switch.name]])
+            .map(|file| sonic::read(&file.name, &file.text).unwrap_or_else(|e| panic!("{e}")))
+            .collect();
+        let fabric = Fabric {
+            topology,
+            configs: &configs,
+            mtu: Bytes::new(1500),
+        };
+        match way {
+            Way::Any => audit(&fabric, Routing::Any),
+            Way::Shortest => {
+                let routes = RoutePolicy::Shortest;
+                let turns = one_tag(topology, "audit", &routes, &TaggerOptions::default()).unwrap();
+                audit(&fabric, Routing::Turns(&turns.tagging.rules))
+            }
+        }
+    });
+    AuditReport::of_parts(reports.collect())
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Against SONiC's own repository, where a checkout of it is there: `SONIC_BUILDIMAGE=/path/to/sonic-buildimage`. With
-//! `SONIC_PYTHON`, a Python that has yangson and pyang, what is written is validated against its YANG models.
+//! `SONIC_PYTHON`, a Python that has yangson and pyang, what is written is validated against its YANG models; with one that has
+//! lxml, jinja2, netaddr, natsort and PyYAML, SONiC's sample devices are made and audited.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,8 +10,9 @@ use sonic::audit::FindingKind;
 use sonic::platform::{GENERIC_8TC, GENERIC_16TC};
 use sonic::tables::PortQosRow;
 use sonic::{ConfigDb, ConfigFault, Options, Watchdog, configure};
+use topology::import::NamedText;
 
-use super::audited::{configs, up_down};
+use super::audited::{Way, audit_folder, configs, up_down};
 use super::written::{bounces, clos};
 
 /// The checkout, or a line that says what is left out without it.
@@ -19,6 +22,15 @@ fn checkout(what: &str) -> Option<PathBuf> {
         println!(
             "skipped {what}: SONIC_BUILDIMAGE names no checkout of sonic-net/sonic-buildimage"
         );
+    }
+    found
+}
+
+/// A Python with what is needed, or a line that says what is left out without it.
+fn python(what: &str, with: &str) -> Option<OsString> {
+    let found = std::env::var_os("SONIC_PYTHON");
+    if found.is_none() {
+        println!("skipped {what}: SONIC_PYTHON names no Python with {with}");
     }
     found
 }
@@ -71,6 +83,84 @@ fn sonics_own_samples_are_read() {
     );
 }
 
+/// The sample devices of SONiC's configuration engine, made into whole configurations by SONiC's own tools, as `config
+/// load_minigraph` does. Some have PFC on ports whose cables they call 0 m long, for which SONiC makes no headroom; the audit
+/// finds these and nothing else.
+#[test]
+fn sonics_sample_devices_are_audited() {
+    let what = "sample devices of SONiC";
+    let Some(root) = checkout(what) else { return };
+    let Some(python) = python(what, "lxml, jinja2, netaddr, natsort and PyYAML") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(python)
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/minigraph/generate.py"
+        ))
+        .args([&root, folder.path()])
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let whole = words.matches("made: device, qos, buffers").count();
+    assert!(whole > 50, "{words}");
+    let (mut lossless, mut links, mut unknown) = (0, 0, Vec::new());
+    let (mut findings, mut bad, mut alone) = (0, 0, 0);
+    for name in words.lines().filter_map(|line| line.split_once(": made: ")) {
+        let path = folder.path().join(name.0).join("config_db.json");
+        let file = NamedText {
+            name: format!("{}/config_db.json", name.0),
+            text: std::fs::read_to_string(path).unwrap(),
+        };
+        let want = without_headroom(&file.text);
+        let report = audit_folder(&[file], Way::Any);
+        let kinds = report.findings.iter().map(|finding| finding.kind);
+        assert!(
+            kinds.clone().all(|kind| kind == FindingKind::Headroom),
+            "{report:?}"
+        );
+        assert_eq!(kinds.count(), want, "{}: {:?}", name.0, report.findings);
+        findings += want;
+        bad += usize::from(want > 0);
+        lossless += usize::from(!report.lossless_priorities.is_empty());
+        links += report.links;
+        match report.cbd_free {
+            Some(free) => assert!(free, "{}", name.0),
+            None if report.links == 0 => alone += 1,
+            None => unknown.push((name.0, report.cbd_free_unknown)),
+        }
+    }
+    println!(
+        "{} devices, {alone} without neighbours, {whole} with QoS and buffers, {lossless} with PFC; {links} cables; {findings} \
+         findings on {bad}; not known: {unknown:?}",
+        words.matches(": made: ").count()
+    );
+    assert!(lossless > 40 && links > 1000 && unknown.len() < 10);
+}
+
+/// How many priorities have PFC on ports that lead somewhere and whose cables are 0 m long.
+fn without_headroom(text: &str) -> usize {
+    let config: serde_json::Value = serde_json::from_str(text).unwrap();
+    let lengths = config["CABLE_LENGTH"].as_object().into_iter().flatten();
+    let mut zero = std::collections::BTreeSet::new();
+    for (port, length) in lengths.flat_map(|(_, row)| row.as_object().unwrap()) {
+        if length == "0m" && !config["DEVICE_NEIGHBOR"][port].is_null() {
+            zero.insert(port);
+        }
+    }
+    let enabled = zero.into_iter().filter_map(|port| {
+        let list = config["PORT_QOS_MAP"][port]["pfc_enable"].as_str()?;
+        Some(list.split(',').filter(|item| !item.is_empty()).count())
+    });
+    enabled.sum()
+}
+
 /// SONiC's default maps on every port of a Clos: free of cycles until packets bounce.
 #[test]
 fn sonics_default_maps_deadlock_when_packets_bounce() {
@@ -96,11 +186,8 @@ fn sonics_default_maps_deadlock_when_packets_bounce() {
                 .map(|port| (port.clone(), row.clone()))
                 .collect(),
             // SONiC computes the profiles.
-            priority_groups: config
-                .ports
-                .keys()
-                .flat_map(|port| [3, 4].map(|group| ((port.clone(), group), None)))
-                .collect(),
+            priority_groups: std::collections::BTreeMap::new(),
+            queues: std::collections::BTreeMap::new(),
             ..config
         })
         .collect();
@@ -122,8 +209,7 @@ fn sonics_default_maps_deadlock_when_packets_bounce() {
 fn what_is_written_validates_against_sonics_yang_models() {
     let what = "SONiC's YANG models";
     let Some(root) = checkout(what) else { return };
-    let Some(python) = std::env::var_os("SONIC_PYTHON") else {
-        println!("skipped {what}: SONIC_PYTHON names no Python with yangson and pyang");
+    let Some(python) = python(what, "yangson and pyang") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

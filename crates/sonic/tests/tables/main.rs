@@ -4,6 +4,7 @@
 mod audited;
 mod buildimage;
 mod faults;
+mod mgmt;
 mod mutated;
 mod schema;
 mod written;

@@ -1,4 +1,4 @@
-//! 500 configurations, each with a fault planted: the audit finds it.
+//! 500 configurations, each with a fault planted: the audit finds it. What is changed and no fault raises no alarm.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use quantities::PortId;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sonic::audit::{AuditReport, FindingKind};
-use sonic::tables::{MapKind, NumberMap};
+use sonic::tables::{MapKind, NumberMap, PoolSide, PortRow};
 use sonic::{ConfigDb, interface};
 use topology::{NodeId, SwitchId};
 
@@ -15,6 +15,8 @@ use super::audited::{configs, up_down};
 use super::written::{bounces, clos};
 
 const MUTATIONS: u64 = 500;
+/// The kinds of fault that are planted.
+const KINDS: u64 = 16;
 
 /// Changes a copy of a map of one port, which gets it for its own.
 fn remap(config: &mut ConfigDb, port: &str, kind: MapKind, change: impl FnOnce(&mut NumberMap)) {
@@ -81,7 +83,7 @@ impl Planter<'_> {
         let (at, port, places) = self.cable();
         let priority = 1;
         let dscp = self.first_dscp();
-        let kind = match number % 10 {
+        let kind = match number % KINDS {
             0 => {
                 let row = self.configs[at].port_qos.get_mut(&port).unwrap();
                 row.pfc_enable.clear();
@@ -95,7 +97,13 @@ impl Planter<'_> {
             }
             2 => {
                 let key = (port, priority);
-                assert!(self.configs[at].priority_groups.remove(&key).is_some());
+                let config = &mut self.configs[at];
+                assert!(config.priority_groups.remove(&key).is_some());
+                // SONiC computes a profile for groups without a row, where it knows the cable.
+                match self.chance.random_bool(0.5) {
+                    true => assert!(config.cable_length.remove(&key.0).is_some()),
+                    false => config.dynamic_buffers = true,
+                }
                 FindingKind::Headroom
             }
             3 => {
@@ -138,7 +146,68 @@ impl Planter<'_> {
                 self.configs[at].priority_groups.insert(key, Some(lossy));
                 FindingKind::Headroom
             }
+            9..=13 => return self.plant_in_buffers(number % KINDS, at, port, places),
             _ => return self.plant_cycle(),
+        };
+        Planted { kind, places }
+    }
+
+    /// Faults of queues and pools.
+    fn plant_in_buffers(
+        &mut self,
+        which: u64,
+        at: usize,
+        port: String,
+        places: Vec<String>,
+    ) -> Planted {
+        let priority = self.pick(&[1, 2]);
+        let key = (port, priority);
+        let config = &mut self.configs[at];
+        let kind = match which {
+            9 => {
+                assert!(config.queues.remove(&key).is_some());
+                FindingKind::QueueBuffer
+            }
+            10 => {
+                config.queues.insert(key, "egress_lossy_profile".to_owned());
+                FindingKind::QueueBuffer
+            }
+            11 => {
+                // The profile of one queue, or of one priority group, moves to a pool of the other side.
+                let (profile, pool) = match self.chance.random_bool(0.5) {
+                    true => (config.queues[&key].clone(), "ingress_lossless_pool"),
+                    false => {
+                        let profile = config.priority_groups[&key].clone();
+                        (profile.unwrap(), "egress_lossless_pool")
+                    }
+                };
+                config.profiles.get_mut(&profile).unwrap().pool = pool.to_owned();
+                FindingKind::BufferPool
+            }
+            12 => {
+                // Half of what the priority groups set aside.
+                let aside = config.priority_groups.keys();
+                let aside = aside.filter_map(|(port, group)| config.lossless_profile(port, *group));
+                let aside: u64 = aside.map(|profile| profile.size).sum();
+                for pool in config.pools.values_mut() {
+                    pool.size = Some(aside / 2);
+                }
+                FindingKind::BufferPool
+            }
+            _ => {
+                // Shared headroom that is smaller than that of one priority group.
+                let profile = config.priority_groups[&key].clone().unwrap();
+                let profile = config.profiles.get_mut(&profile).unwrap();
+                profile.size = profile.xon.unwrap();
+                let pool = config.pools.get_mut(&profile.pool).unwrap();
+                pool.xoff = profile.xoff.unwrap() - 1;
+                FindingKind::Headroom
+            }
+        };
+        let switch = SwitchId::new(u32::try_from(at).unwrap());
+        let places = match kind {
+            FindingKind::BufferPool => vec![self.plan.topology().switch(switch).name.clone()],
+            _ => places,
         };
         Planted { kind, places }
     }
@@ -212,4 +281,57 @@ fn every_planted_fault_is_found() {
         kinds.insert(planted.kind);
     }
     assert_eq!(kinds.len(), FindingKind::ALL.len());
+}
+
+/// Changes that are no faults: SONiC computes headroom itself, pools are of both sides, headroom is shared, ports without a
+/// cable have nothing, queues that nobody uses have a lossless profile.
+#[test]
+fn what_is_no_fault_raises_no_alarm() {
+    let plan = bounces(&clos(), 1);
+    for number in 0..5 {
+        let mut changed = configs(&plan);
+        for config in &mut changed {
+            match number {
+                0 => config.priority_groups.retain(|(_, group), _| *group == 0),
+                1 => config
+                    .pools
+                    .values_mut()
+                    .for_each(|pool| pool.side = PoolSide::Both),
+                2 => {
+                    let xoffs = config.profiles.values().filter_map(|profile| profile.xoff);
+                    let most = xoffs.max().unwrap();
+                    for profile in config.profiles.values_mut().filter(|p| p.xoff.is_some()) {
+                        profile.size = profile.xon.unwrap();
+                    }
+                    for pool in config
+                        .pools
+                        .values_mut()
+                        .filter(|p| p.side == PoolSide::Ingress)
+                    {
+                        pool.xoff = most;
+                    }
+                }
+                3 => {
+                    config
+                        .ports
+                        .insert("Ethernet400".to_owned(), PortRow::default());
+                }
+                _ => {
+                    config
+                        .ports
+                        .insert("Ethernet400".to_owned(), PortRow::default());
+                    let lossless = "egress_lossless_profile".to_owned();
+                    config
+                        .queues
+                        .insert(("Ethernet400".to_owned(), 5), lossless);
+                }
+            }
+        }
+        let report = up_down(plan.topology(), &changed, 1);
+        assert_eq!(
+            (report.findings, report.cbd_free),
+            (vec![], Some(true)),
+            "{number}"
+        );
+    }
 }

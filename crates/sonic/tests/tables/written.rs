@@ -70,18 +70,18 @@ fn compare(plan: &CheckedPlan, switch: SwitchId, config: &ConfigDb) -> usize {
                 };
                 let code = carrier.code(class, new_tag).unwrap().get();
                 let queue = tagging.priority(new_tag).get();
-                let place = format!(
-                    "{}: DSCP {dscp}, {input} -> {output}: {got:?}",
-                    topology.switch(switch).name
-                );
-                assert_eq!(u16::from(got.dscp), code, "{place}");
-                assert_eq!(got.queue, queue, "{place}");
+                let place = || {
+                    let name = &topology.switch(switch).name;
+                    format!("{name}: DSCP {dscp}, {input} -> {output}: {got:?}")
+                };
+                assert_eq!(u16::from(got.dscp), code, "{}", place());
+                assert_eq!(got.queue, queue, "{}", place());
                 let group = tagging.priority(tag).get();
                 match new_tag {
-                    NewTag::Lossless(_) => assert_eq!(got.priority_group, group, "{place}"),
+                    NewTag::Lossless(_) => assert_eq!(got.priority_group, group, "{}", place()),
                     // The priority group is chosen before the egress port is known.
                     NewTag::Lossy => {
-                        assert!([0, group].contains(&got.priority_group), "{place}");
+                        assert!([0, group].contains(&got.priority_group), "{}", place());
                     }
                 }
                 keys += 1;
@@ -192,6 +192,14 @@ fn acl_rules_say_what_traffic_classes_cannot() {
     assert!(short.need > 1);
 }
 
+fn routed(routes: RoutePolicy, algorithm: Option<Algorithm>) -> TaggerOptions {
+    TaggerOptions {
+        routes: Some(routes),
+        algorithm,
+        ..TaggerOptions::default()
+    }
+}
+
 #[test]
 fn networks_that_are_no_clos() {
     let cables = Cables::default();
@@ -218,11 +226,6 @@ fn networks_that_are_no_clos() {
         cables,
     };
     let flat = flat.generate().unwrap();
-    let routed = |routes, algorithm| TaggerOptions {
-        routes: Some(routes),
-        algorithm,
-        ..TaggerOptions::default()
-    };
     let shortest = routed(RoutePolicy::Shortest, None);
     let digits = routed(RoutePolicy::BcubeRotations, Some(Algorithm::SingleValued));
     let ksp = routed(RoutePolicy::Ksp { k: 3 }, None);
@@ -263,5 +266,64 @@ fn the_patch_has_the_tables_and_not_the_device() {
         assert_eq!(operation["op"], "add");
         let table = operation["path"].as_str().unwrap().trim_start_matches('/');
         assert_eq!(operation["value"], tables[table]);
+    }
+}
+
+/// All kinds of network, as large as seconds allow: every switch, every DSCP, every pair of ports.
+#[test]
+fn larger_networks_are_compared_key_by_key() {
+    let cables = Cables::default();
+    let clos = Clos {
+        leaves: 32,
+        spines: 8,
+        hosts: 8,
+        parallel: 1,
+        cables,
+    };
+    let fat_tree = FatTree { k: 8, cables };
+    let jellyfish = Jellyfish {
+        size: JellyfishSize::Switches {
+            switches: 40,
+            fabric_ports: 6,
+        },
+        ports: 10,
+        seed: 1,
+        cables,
+    };
+    let bcube = Bcube { n: 4, k: 2, cables };
+    let flat = FlattenedClos {
+        switches: 48,
+        ports: 12,
+        fabric_ports: 8,
+        layers: Some(3),
+        split: None,
+        single_links: false,
+        optical: None,
+        seed: 1,
+        cables,
+    };
+    let up_down = TaggerOptions::default();
+    let shortest = routed(RoutePolicy::Shortest, None);
+    let digits = routed(RoutePolicy::BcubeRotations, Some(Algorithm::SingleValued));
+    let flat = flat.generate().unwrap();
+    let plans = [
+        ("clos", tagger(&clos.generate().unwrap(), &up_down)),
+        ("fat-tree", tagger(&fat_tree.generate().unwrap(), &up_down)),
+        (
+            "jellyfish",
+            tagger(&jellyfish.generate().unwrap(), &shortest),
+        ),
+        ("bcube", tagger(&bcube.generate().unwrap(), &digits)),
+        ("flattened clos", flattened_clos(&flat, 1, &up_down)),
+    ];
+    for (name, tables) in plans {
+        let plan = proven(tables.unwrap());
+        let switches = plan.topology().switches().len();
+        let (keys, rules) = compare_all(&plan, &GENERIC_16TC_ACL);
+        println!(
+            "{name}: {switches} switches, {} traffic classes without rules; {keys} keys alike, {rules} ACL rules",
+            most_classes(&plan)
+        );
+        assert!(keys > 100_000, "{name}: {keys}");
     }
 }

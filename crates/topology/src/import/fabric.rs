@@ -1,5 +1,5 @@
 //! A fabric that stands: a folder of its switches' configurations under SONiC (`config_db.json`), of what they hear by LLDP
-//! (`lldpcli -f json show neighbors`), or of both.
+//! (`lldpcli -f json show neighbors`, or `json0`), or of both.
 //!
 //! From a configuration come ports and their speeds (`PORT`), neighbours (`DEVICE_NEIGHBOR`) and lengths of cables
 //! (`CABLE_LENGTH`); from LLDP neighbours. A device that others name and that has no file is taken for a host. Ports are
@@ -83,11 +83,29 @@ enum Kind {
 /// Imports a fabric. Files of other kinds are passed over.
 ///
 /// # Errors
-/// [`ImportError`], which names file, table and key.
+/// [`ImportError`], which names file, table and key; also if the switches are not all connected.
 pub fn import_fabric(
     files: &[NamedText],
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
+    draft_of(files, options)?.finish()
+}
+
+/// Imports a fabric whose switches need not all be connected: a topology for each part that is, in the order of the names of
+/// their first switches. Notes about all of them stand with the first.
+///
+/// # Errors
+/// [`ImportError`], which names file, table and key.
+pub fn import_fabric_parts(
+    files: &[NamedText],
+    options: &ImportOptions,
+) -> Result<Vec<Imported>, ImportError> {
+    let parts = draft_of(files, options)?.split().into_iter();
+    parts.map(Draft::finish).collect()
+}
+
+/// What the files of a folder say together.
+fn draft_of(files: &[NamedText], options: &ImportOptions) -> Result<Draft, ImportError> {
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut read = BTreeMap::new();
     for file in files {
@@ -112,7 +130,7 @@ pub fn import_fabric(
                      `lldp`)";
         return Err(ImportError::Unknown(found.to_owned()));
     }
-    draft(devices, options)?.finish()
+    draft(devices, options)
 }
 
 /// What a device is called: as its configuration says; else as the file is called, or the folder that it is in.
@@ -198,7 +216,13 @@ fn config(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<
                 .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
             let port = device.ports.get_mut(name);
             let port = port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
-            port.length = Some(Metres::new(metres));
+            let metres = Metres::new(metres);
+            if let Some(known) = port.length.replace(metres)
+                && known != metres
+            {
+                let reason = format!("{metres} m, but another group says {known} m: keep one");
+                return Err(wrong(place, reason));
+            }
         }
     }
     for (name, row) in rows(file, root, "DEVICE_NEIGHBOR")? {
@@ -250,8 +274,26 @@ fn learn(
     }
 }
 
-fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
-    let interfaces = root.get("lldp").and_then(|lldp| lldp.get("interface"));
+/// A value, out of the list of one that `json0` puts everything in.
+fn one(value: &Value) -> &Value {
+    match value {
+        Value::Array(values) => values.first().unwrap_or(value),
+        other => other,
+    }
+}
+
+/// The text of `{"value": ...}`, of `[{"value": ...}]`, or of the value itself.
+fn said(value: Option<&Value>) -> Option<String> {
+    let value = one(value?);
+    text(value.get("value").or(Some(value)))
+}
+
+/// What was heard, by interface.
+type Heard<'a> = Vec<(String, &'a Map<String, Value>)>;
+
+/// What was heard on each interface. `json` keys an object by the interface's name, `json0` gives the name in a field.
+fn heard<'a>(file: &str, root: &'a Map<String, Value>) -> Result<Heard<'a>, ImportError> {
+    let interfaces = root.get("lldp").and_then(|lldp| one(lldp).get("interface"));
     let each: Vec<&Map<String, Value>> = match interfaces {
         None => Vec::new(),
         Some(Value::Object(one)) => vec![one],
@@ -262,28 +304,51 @@ fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<()
             return Err(wrong(format!("{file}: lldp.interface"), reason));
         }
     };
-    for (name, heard) in each.into_iter().flatten() {
+    let mut found = Vec::new();
+    for entry in each {
+        match entry.get("name").and_then(Value::as_str) {
+            Some(name) => found.push((name.to_owned(), entry)),
+            None => {
+                let named = entry.iter().filter_map(|(name, about)| {
+                    let about = about.as_object()?;
+                    Some((name.clone(), about))
+                });
+                found.extend(named);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
+    for (name, heard) in heard(file, root)? {
         let place = format!("{file}: lldp.interface, key `{name}`");
-        let chassis = heard.get("chassis").and_then(Value::as_object);
-        let named = chassis.and_then(|chassis| chassis.iter().next());
-        let Some((far, about)) = named.filter(|(_, about)| about.is_object()) else {
-            return Err(wrong(
-                place,
-                "has no chassis: write it with `lldpcli -f json show neighbors`, not json0",
-            ));
-        };
-        // A chassis without a system name stands there with its id alone.
-        let far = match (far.as_str(), about.get("value").and_then(Value::as_str)) {
-            ("id", Some(id)) => id.replace(':', "-"),
-            _ => far.clone(),
-        };
-        let port = heard.get("port");
-        let id = port.and_then(|port| text(port.get("id")?.get("value")));
-        let described = port.and_then(|port| text(port.get("descr")));
+        let chassis = heard.get("chassis").map(one);
+        let far = chassis.and_then(chassis_name).ok_or_else(|| {
+            let reason = "has no chassis: write it with `lldpcli -f json show neighbors`";
+            wrong(&place, reason)
+        })?;
+        let port = heard.get("port").map(one);
+        let id = port.and_then(|port| said(port.get("id")));
+        let described = port.and_then(|port| said(port.get("descr")));
         let ports = id.into_iter().chain(described).collect();
-        learn(device, name, far, ports, place)?;
+        learn(device, &name, far, ports, place)?;
     }
     Ok(())
+}
+
+/// What a chassis is called: its system name; without one its id.
+fn chassis_name(chassis: &Value) -> Option<String> {
+    let chassis = chassis.as_object()?;
+    if let Some(name) = said(chassis.get("name")) {
+        return Some(name);
+    }
+    let id = said(chassis.get("id")).map(|id| id.replace(':', "-"));
+    id.or_else(|| {
+        // `json` keys it by the name.
+        let (name, about) = chassis.iter().next()?;
+        about.is_object().then(|| name.clone())
+    })
 }
 
 /// The order of names such as `Ethernet4` and `Ethernet12`: by number where all before it is alike.

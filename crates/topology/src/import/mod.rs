@@ -11,7 +11,7 @@ mod mininet;
 #[cfg(test)]
 mod tests;
 
-pub use fabric::{NamedText, configurations, import_fabric};
+pub use fabric::{NamedText, configurations, import_fabric, import_fabric_parts};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -289,35 +289,52 @@ impl Draft {
         }
     }
 
-    /// Removes all nodes that are not in the part with the most nodes (of equal parts, the first).
-    fn keep_largest_part(&mut self) {
-        let hosts = self.hosts.iter().map(|host| &host.name);
-        let nodes: Vec<String> = self.switches.iter().chain(hosts).cloned().collect();
+    /// The connected parts: by node, the number of its part. Parts are numbered in the order of their first nodes, switches
+    /// before hosts.
+    fn parts(&self) -> BTreeMap<String, usize> {
         let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for link in &self.links {
             let [a, b] = &link.ends;
             neighbours.entry(&a.node).or_default().push(&b.node);
             neighbours.entry(&b.node).or_default().push(&a.node);
         }
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut largest: BTreeSet<&str> = BTreeSet::new();
-        for start in &nodes {
-            let mut part = BTreeSet::new();
+        let mut part_of = BTreeMap::new();
+        let mut next = 0;
+        let hosts = self.hosts.iter().map(|host| &host.name);
+        for start in self.switches.iter().chain(hosts) {
+            if part_of.contains_key(start) {
+                continue;
+            }
             let mut stack = vec![start.as_str()];
             while let Some(at) = stack.pop() {
-                if seen.insert(at) {
-                    part.insert(at);
+                if part_of.insert(at.to_owned(), next).is_none() {
                     stack.extend(neighbours.get(at).into_iter().flatten());
                 }
             }
-            if part.len() > largest.len() {
-                largest = part;
-            }
+            next += 1;
         }
-        let lost: Vec<&str> = nodes
+        part_of
+    }
+
+    /// Removes all nodes that are not in the part with the most nodes (of equal parts, the first).
+    fn keep_largest_part(&mut self) {
+        let part_of = self.parts();
+        let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+        for part in part_of.values() {
+            *sizes.entry(*part).or_default() += 1;
+        }
+        let largest = sizes
+            .into_iter()
+            .max_by_key(|(part, size)| (*size, std::cmp::Reverse(*part)));
+        let Some((largest, _)) = largest else { return };
+        let kept = |name: &String| part_of.get(name) == Some(&largest);
+        let hosts = self.hosts.iter().map(|host| &host.name);
+        let lost: Vec<&str> = self
+            .switches
             .iter()
+            .chain(hosts)
+            .filter(|name| !kept(name))
             .map(String::as_str)
-            .filter(|node| !largest.contains(node))
             .collect();
         if lost.is_empty() {
             return;
@@ -326,11 +343,43 @@ impl Draft {
             "not connected to the largest part and left out: {}",
             lost.join(", ")
         );
-        let kept: BTreeSet<String> = largest.into_iter().map(str::to_owned).collect();
         self.notes.push(note);
-        self.switches.retain(|name| kept.contains(name));
-        self.hosts.retain(|host| kept.contains(&host.name));
-        self.links.retain(|link| kept.contains(&link.ends[0].node));
+        self.switches.retain(kept);
+        self.hosts.retain(|host| kept(&host.name));
+        self.links.retain(|link| kept(&link.ends[0].node));
+    }
+
+    /// A draft for each connected part; the first has the notes.
+    fn split(mut self) -> Vec<Self> {
+        let part_of = self.parts();
+        let count = part_of.values().max().map_or(1, |last| last + 1);
+        let at = |name: &String| part_of.get(name).copied().unwrap_or(0);
+        let mut drafts: Vec<Self> = (0..count)
+            .map(|_| Self {
+                format: self.format,
+                name: self.name.clone(),
+                switches: Vec::new(),
+                hosts: Vec::new(),
+                links: Vec::new(),
+                interfaces: BTreeMap::new(),
+                cables: self.cables,
+                largest_part: false,
+                notes: std::mem::take(&mut self.notes),
+            })
+            .collect();
+        for switch in self.switches {
+            drafts[at(&switch)].switches.push(switch);
+        }
+        for host in self.hosts {
+            drafts[at(&host.name)].hosts.push(host);
+        }
+        for link in self.links {
+            drafts[at(&link.ends[0].node)].links.push(link);
+        }
+        for (switch, names) in self.interfaces {
+            drafts[at(&switch)].interfaces.insert(switch, names);
+        }
+        drafts
     }
 
     /// Numbers the ports, builds and validates the topology.

@@ -345,6 +345,44 @@ fn neighbours_come_from_lldp_too() {
 }
 
 #[test]
+fn neighbours_come_from_lldp_as_json0_too() {
+    let lldp = |name: &str, far: &str| NamedText {
+        name: format!("{name}.json"),
+        text: format!(
+            r#"{{"lldp": [{{"interface": [
+                 {{"name": "Ethernet0", "via": "LLDP", "chassis": [{{"id": [{{"type": "mac", "value": "02:00:00:00:00:0{far}"}}]}}],
+                   "port": [{{"id": [{{"type": "mac", "value": "02:00:00:00:00:02"}}]}}]}},
+                 {{"name": "Ethernet4", "via": "LLDP", "chassis": [{{"id": [{{"type": "mac", "value": "x"}}], "name": [{{"value": "{far}"}}]}}],
+                   "port": [{{"id": [{{"type": "local", "value": "etp2"}}], "descr": [{{"value": "Ethernet4"}}]}}]}}]}}]}}"#
+        ),
+    };
+    let topology = fabric(&[lldp("a", "b"), lldp("b", "a")]).unwrap().topology;
+    let hosts: Vec<&str> = topology.hosts().iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(hosts, ["02-00-00-00-00-0a", "02-00-00-00-00-0b"]);
+    assert_eq!((topology.switches().len(), topology.links().len()), (2, 3));
+}
+
+#[test]
+fn a_fabric_in_parts_is_refused_whole_and_read_part_by_part() {
+    let files = [
+        device("east", [("server1", "eth0"), ("far1", "Ethernet12")]),
+        device("left", [("server2", "eth0"), ("right", "Ethernet12")]),
+        device("right", [("server3", "eth0"), ("left", "Ethernet12")]),
+    ];
+    assert!(fabric(&files).unwrap_err().contains("is not connected"));
+    let parts = import_fabric_parts(&files, &ImportOptions::default()).unwrap();
+    let names = |imported: &Imported| -> Vec<String> {
+        let switches = imported.topology.switches().iter();
+        switches.map(|switch| switch.name.clone()).collect()
+    };
+    assert_eq!(
+        parts.iter().map(names).collect::<Vec<_>>(),
+        [vec!["east"], vec!["left", "right"]]
+    );
+    assert_eq!(parts[1].topology.hosts().len(), 2);
+}
+
+#[test]
 fn files_that_disagree_are_told_by_file_table_and_key() {
     let elsewhere = [
         device("left", [("server1", "eth0"), ("right", "Ethernet12")]),
@@ -359,12 +397,20 @@ fn files_that_disagree_are_told_by_file_table_and_key() {
         device("right", [("server2", "eth0"), ("left", "Ethernet12")]),
     ];
     unlike[1].text = unlike[1].text.replace("100000", "40000");
+    let mut twice = elsewhere.clone();
+    twice[0].text = twice[0]
+        .text
+        .replace("40m\"}", "40m\"}, \"OTHER\": {\"Ethernet12\": \"7m\"}");
     let mut long = unlike.clone();
     long[1].text = long[1].text.replace("40m", "40 feet");
     for (files, said) in [
         (&elsewhere, "correct one of them"),
         (&no_port, "`right` has no port `Ethernet99`"),
         (&unlike, "runs at 100000 Mb/s here and at 40000 Mb/s"),
+        (
+            &twice,
+            "key `OTHER.Ethernet12`: 7 m, but another group says 40 m",
+        ),
         (&long, "table CABLE_LENGTH, key `AZURE.Ethernet12`"),
     ] {
         let error = fabric(files).unwrap_err();

@@ -7,6 +7,7 @@
 //! switch gave it. An edge is in one tree of a channel, so the port by which a packet comes in tells its tree. With several channels
 //! the header tells the channel (it is the packet's lossless tag, too).
 
+mod begin;
 mod minimal;
 mod select;
 mod tags;
@@ -15,17 +16,18 @@ mod transitions;
 use plan::failover::{
     Action, Destination, Origin, PortMask, PortMatch, Rule, Target, Ternary, Write,
 };
-use rand::seq::IndexedRandom;
 use rayon::prelude::*;
-use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
+use topology::{ArcId, Fabric, SwitchId};
 
 pub use transitions::{TransitionKind, TreeOrder};
 
 use super::packing::pack;
 use super::resilient::byte;
+use super::roots::Roots;
 use super::shallow::{Forest, shallow_pack};
 use super::trees::{along, draw, edges, tree_hops};
 use super::{FailoverError, FailoverOptions, FailoverScheme, Placed};
+use begin::{Beginnings, Start};
 use minimal::Minimal;
 use select::Selection;
 use transitions::{MAX_TREES, TransitionGraph, places};
@@ -110,11 +112,15 @@ impl TransitionOptions {
     }
 }
 
+/// The random numbers by which trees are selected for a destination are none of those of [`Channels::rules`].
+const SELECTION: u64 = 1 << 32;
+
 /// As many channels as PFC has priorities.
 const MAX_CHANNELS: u8 = 8;
 
 /// One channel: its trees, each at its place in the transition graph.
 struct Channel {
+    number: u8,
     graph: TransitionGraph,
     /// By arc: the place of its tree; both arcs of an edge are in the same tree.
     owner: Vec<Option<u8>>,
@@ -135,13 +141,6 @@ struct Toward {
     next: Vec<Vec<Option<ArcId>>>,
     /// By place and switch: links to the destination.
     hops: Vec<Vec<u16>>,
-}
-
-/// A tree of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Start {
-    channel: usize,
-    place: usize,
 }
 
 impl Channels {
@@ -170,10 +169,15 @@ impl Channels {
             .initial
             .map_or_else(|| own.kind.most_initial(trees, failures), usize::from);
         let numbers: Vec<u8> = (0..own.channels).collect();
+        let with_hosts: Vec<bool> = fabric
+            .switch_ids()
+            .map(|switch| !fabric.attachments(switch).is_empty())
+            .collect();
         let channel = |&number: &u8| {
             let seed = options.seed.wrapping_add(u64::from(number));
             let count = u8::try_from(trees).unwrap_or(u8::MAX);
-            let mut forests = shallow_pack(nodes, &ends, count, None, seed).unwrap_or_default();
+            let mut forests = shallow_pack(nodes, &ends, count, Roots::Central(&with_hosts), seed)
+                .unwrap_or_default();
             forests.sort_by_key(|forest| length(fabric, forest));
             let mut owner = vec![None; fabric.arcs().len()];
             for (place, forest) in (0u8..).zip(&forests) {
@@ -190,7 +194,11 @@ impl Channels {
                 own.connected,
                 &mut rng,
             );
-            Channel { graph, owner }
+            Channel {
+                number,
+                graph,
+                owner,
+            }
         };
         Ok(Self {
             channels: numbers.par_iter().map(channel).collect(),
@@ -254,7 +262,9 @@ impl Channels {
                 .map(|source| u64::from(hops[source.index()]));
             sources.sum()
         });
-        let present = selection.choose(&lengths.collect::<Vec<u64>>());
+        let seed = self.options.seed.wrapping_add(u64::from(channel.number));
+        let mut rng = draw(seed, SELECTION + home.index() as u64);
+        let present = selection.choose(&lengths.collect::<Vec<u64>>(), &mut rng);
         Toward {
             home,
             present,
@@ -263,23 +273,19 @@ impl Channels {
         }
     }
 
-    /// The rules of all switches for a destination at `home`. Of the routings to a switch only the first brings the rules for packets
+    /// The rules of all switches for a destination at a switch, toward which packets begin as said. Of the routings to a switch only the first brings the rules for packets
     /// from other switches, which are for all of them: `codes`.
     pub(super) fn rules(
         &self,
         fabric: &Fabric,
         destination: &Destination,
         codes: Ternary,
-        home: SwitchId,
+        (home, beginnings): (SwitchId, &Beginnings),
     ) -> Placed {
-        let toward: Vec<Toward> = self
-            .channels
-            .iter()
-            .map(|channel| self.toward(fabric, channel, home))
-            .collect();
-        let least = fabric.distances(home);
+        let toward = self.all_toward(fabric, home);
+        let starts = beginnings.of(destination.code);
         let minimal = self.minimal(fabric, destination.code, home);
-        let mut rng = draw(self.options.seed, u64::from(destination.code));
+        let first = !matches!(destination.target, Target::Switch { path, .. } if path > 0);
         let mut rules = Placed::default();
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {
             let from_hosts = !fabric.attachments(switch).is_empty();
@@ -291,13 +297,11 @@ impl Channels {
                 passed.then(|| (Origin::Any, self.minimal_mark())),
             ];
             for (origin, mark) in origins.into_iter().flatten() {
-                let starts = self.starts(&toward, switch, least[switch.index()]);
-                let Some(&start) = starts.choose(&mut rng) else {
+                let Some(start) = starts.get(switch.index()).copied().flatten() else {
                     continue;
                 };
-                let codes = Ternary::exact(destination.code);
                 let from = Key {
-                    codes,
+                    codes: Ternary::exact(destination.code),
                     origin,
                     mark,
                 };
@@ -309,7 +313,6 @@ impl Channels {
                     &mut rules,
                 );
             }
-            let first = !matches!(destination.target, Target::Switch { path, .. } if path > 0);
             for number in (0..self.channels.len()).filter(|_| first) {
                 self.pass_on(fabric, &toward, switch, number, codes, &mut rules);
             }
@@ -317,30 +320,9 @@ impl Channels {
         rules
     }
 
-    /// The trees on which packets may begin at a switch, over all channels: those within 1.35 of the shortest way, at most eight; if
-    /// there are none, the shortest.
-    fn starts(&self, toward: &[Toward], switch: SwitchId, least: u16) -> Vec<Start> {
-        const MOST: usize = 8;
-        let own = |channel: usize| {
-            let initial = self.channels[channel]
-                .graph
-                .initial(toward[channel].present);
-            places(initial).map(move |place| Start { channel, place })
-        };
-        let hops = |start: &Start| toward[start.channel].hops[start.place][switch.index()];
-        let mut all: Vec<Start> = (0..self.channels.len()).flat_map(own).collect();
-        all.sort_by_key(hops);
-        let Some(best) = all.first().map(hops).filter(|&best| best != UNREACHABLE) else {
-            return Vec::new();
-        };
-        let near = |hops: u16| u32::from(hops) * 100 <= u32::from(least) * 135;
-        if near(best) {
-            all.retain(|start| near(hops(start)));
-            all.truncate(MOST);
-        } else {
-            all.retain(|start| hops(start) == best);
-        }
-        all
+    fn all_toward(&self, fabric: &Fabric, home: SwitchId) -> Vec<Toward> {
+        let toward = |channel| self.toward(fabric, channel, home);
+        self.channels.iter().map(toward).collect()
     }
 
     /// The rules of a switch for packets that are on no tree yet: the minimal way, if they begin on one, then the trees of a channel.
@@ -356,17 +338,24 @@ impl Channels {
         if let Some(out) = minimal.and_then(|ways| ways.next[switch.index()]) {
             rules.push(switch, key.rule(fabric, out, self.minimal_mark()));
             // Once this link is down, so is the tree that it is in.
-            let next = &toward[start.channel].next;
+            let next = &toward[start.channel()].next;
             order.retain(|&place| next[place][switch.index()] != Some(out));
         }
-        self.install(fabric, toward, switch, (key, start.channel), &order, rules);
+        self.install(
+            fabric,
+            toward,
+            switch,
+            (key, start.channel()),
+            &order,
+            rules,
+        );
     }
 
     /// The order in which a switch tries trees for packets that are on none yet: the one that they begin on, then all others by layers.
     fn order_of_host(&self, toward: &[Toward], start: Start, switch: SwitchId) -> Vec<usize> {
-        let others = toward[start.channel].present & !(1 << start.place);
-        let mut order = vec![start.place];
-        order.extend(self.by_layers(toward, start.channel, others, switch));
+        let others = toward[start.channel()].present & !(1 << start.place());
+        let mut order = vec![start.place()];
+        order.extend(self.by_layers(toward, start.channel(), others, switch));
         order
     }
 

@@ -1,5 +1,8 @@
 //! Which trees of a channel lead to a destination, where not all do (Stephens15 section 5.2.2, "Discussion").
 
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
 use super::super::FailoverOptions;
 use super::transitions::{TransitionGraph, TransitionKind, places};
 
@@ -11,13 +14,14 @@ pub(super) struct Selection<'a> {
 
 impl Selection<'_> {
     /// The places of the trees that lead to a destination, given how long its ways are on each: the shortest, but so that as many
-    /// failures as are asked for are survived.
-    pub(super) fn choose(&self, lengths: &[u64]) -> u32 {
+    /// failures as are asked for are survived. Of equals none is preferred.
+    pub(super) fn choose(&self, lengths: &[u64], rng: &mut ChaCha8Rng) -> u32 {
         let all = self.graph.all();
         let Some(count) = self.options.transitions.subset.map(usize::from) else {
             return all;
         };
         let mut order: Vec<usize> = places(all).collect();
+        order.shuffle(rng);
         order.sort_by_key(|&place| lengths[place]);
         let initial = self.graph.of_layer(all, 0);
         let later = |place: &usize| initial >> place & 1 == 0;
