@@ -156,9 +156,7 @@ impl Reproduce {
                 }
                 _ => (None, None, None),
             };
-            let reason = here
-                .and_then(|here| here.reason)
-                .or_else(|| item.blank(Effort::Quick).reason);
+            let reason = here.and_then(|here| here.reason);
             Listed {
                 paper: item.paper.key(),
                 item: item.name,

@@ -307,6 +307,7 @@ impl PacketBench {
             switches: switches(),
             watchdog: None,
             round_trip: None,
+            jitter: None,
             flows: flows.iter().enumerate().map(flow).collect(),
             workloads: Vec::new(),
             events: Vec::new(),

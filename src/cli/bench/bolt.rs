@@ -284,6 +284,7 @@ fn describe_head_of_line(rows: &[HeadOfLineRow]) -> String {
             format!("{:.2}", row.a_d),
             format!("{:.2}", row.others),
             format!("{:.2}", row.a_d_alone),
+            format!("{:.2}", row.others_alone),
             paper.unwrap_or_else(|| "-".to_owned()),
         ]
     };
@@ -294,9 +295,10 @@ fn describe_head_of_line(rows: &[HeadOfLineRow]) -> String {
         "A to D",
         "others to C",
         "A to D alone",
+        "others then",
         "Stephens15: A to C, A to D, alone",
     ];
-    terminal::table(&header, &[1, 2, 3, 4, 5], &rows)
+    terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
 }
 
 /// A value with its interval.

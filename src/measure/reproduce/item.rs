@@ -336,14 +336,8 @@ impl<T, E: std::fmt::Display> Told<T> for Result<T, E> {
     }
 }
 
-/// How ours are found.
-#[derive(Clone, Copy, Debug)]
-pub enum Work {
-    /// By this.
-    Measured(fn(&Run<'_>) -> Result<Vec<Value>, ItemError>),
-    /// Not at all, and why.
-    NotComputed(&'static str),
-}
+/// How ours are found: a value for the name of each row that the effort asks for, and others that are drawn only.
+pub type Work = fn(&Run<'_>) -> Result<Vec<Value>, ItemError>;
 
 /// The axes of an entry's plot: what they measure, and whether they are logarithmic.
 #[derive(Clone, Copy, Debug)]
@@ -382,6 +376,32 @@ pub struct Item {
 }
 
 impl Item {
+    /// An entry: its name, what it shows, the paper and the place in it, its networks with their sizes and what is drawn in them, the command
+    /// that measures the same by itself, the axes if it is drawn, and the paper's numbers with the work that finds ours.
+    pub(super) const fn measured(
+        name: &'static str,
+        title: &'static str,
+        (paper, place): (Paper, &'static str),
+        (topology, sizes, seeds): (&'static str, &'static str, &'static str),
+        command: &'static str,
+        axes: Option<Axes>,
+        (rows, work): (fn() -> Vec<Row>, Work),
+    ) -> Self {
+        Self {
+            paper,
+            name,
+            title,
+            topology,
+            sizes,
+            seeds,
+            place,
+            command,
+            axes,
+            rows,
+            work,
+        }
+    }
+
     /// The source: key of the paper and place in it.
     #[must_use]
     pub fn source(&self) -> String {

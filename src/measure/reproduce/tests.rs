@@ -2,40 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::item::{Effort, Paper, Said, Work};
+use super::item::{Effort, Paper, Said};
 use super::{Recorded, Run, Verdict, catalogue, page};
-
-/// Entries without verdicts, and why: TCP-Bolt's.
-const WITHOUT: &[(&str, &str)] = &[
-    ("figure-3.1", "not computed"),
-    ("figure-3.2", "not computed"),
-    ("figure-3.3", "not computed"),
-    ("figure-3.4", "not computed"),
-    ("figure-3.5", "not computed"),
-    ("figure-3.6", "not computed"),
-    ("figure-3.7", "not computed"),
-    ("figure-3.8", "not computed"),
-    ("figure-3.9", "not computed"),
-    ("section-3.3.1", "not computed"),
-];
-
-/// Entries that no run has recorded yet, of networks of 1024 hosts under many failures: they take hours in a development build.
-const NOT_RECORDED: &[(&str, &[&str])] = &[
-    (
-        "Stephens15",
-        &[
-            "figure-4.1",
-            "figure-4.2",
-            "figure-4.3",
-            "figure-4.4",
-            "table-4.13",
-            "table-4.14",
-            "table-4.15",
-            "figure-4.17",
-        ],
-    ),
-    ("FC23", &["figure-14"]),
-];
 
 #[test]
 fn every_entry_is_named_once_and_every_number_has_its_row() {
@@ -86,38 +54,11 @@ fn tables_are_whole() {
     }
 }
 
-#[test]
-fn what_is_not_computed_is_declared() {
-    let computed = |work: Work| matches!(work, Work::Measured(_));
-    let open: Vec<&str> = catalogue()
-        .iter()
-        .filter(|item| !computed(item.work))
-        .map(|item| item.name)
-        .collect();
-    let declared: Vec<&str> = WITHOUT.iter().map(|(name, _)| *name).collect();
-    assert_eq!(open, declared);
-}
-
 /// Every row that the recorded run was to compute has a verdict there, and every difference a reason, if only that none is known.
 #[test]
 fn no_recorded_row_is_without_a_verdict() {
     let recorded = Recorded::read().unwrap();
     for item in catalogue() {
-        if WITHOUT.iter().any(|(name, _)| *name == item.name) {
-            continue;
-        }
-        let of_paper = |(paper, names): &&(&str, &[&str])| {
-            *paper == item.paper.key() && names.contains(&item.name)
-        };
-        if NOT_RECORDED.iter().any(|list| of_paper(&list)) {
-            let found = recorded.of(&item);
-            assert!(
-                found.is_none(),
-                "{} is recorded: it leaves the list",
-                item.name
-            );
-            continue;
-        }
         let found = recorded.of(&item);
         let found = found.unwrap_or_else(|| panic!("{} is not recorded", item.name));
         for row in (item.rows)() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::estimate::{Estimate, rounded, short};
-use super::item::{Better, Effort, Item, Row, Run, Said, Tolerance, Value, Work};
+use super::item::{Better, Effort, Item, Row, Run, Said, Tolerance, Value};
 
 /// What came of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -162,22 +162,9 @@ impl Counts {
 }
 
 impl Item {
-    /// The entry without anything computed.
-    #[must_use]
-    pub fn blank(&self, effort: Effort) -> ItemReport {
-        let reason = match self.work {
-            Work::Measured(_) => None,
-            Work::NotComputed(why) => Some(why.to_owned()),
-        };
-        self.report(effort, &[], reason, 0.0)
-    }
-
     /// Computes ours.
     pub fn compute(&self, run: &Run<'_>) -> ItemReport {
-        let Work::Measured(work) = self.work else {
-            return self.blank(run.effort);
-        };
-        let (done, seconds) = super::super::machine::timed(|| work(run));
+        let (done, seconds) = super::super::machine::timed(|| (self.work)(run));
         match done {
             Ok(values) => self.report(run.effort, &values, None, seconds),
             Err(error) => self.report(run.effort, &[], Some(error.to_string()), seconds),

@@ -334,6 +334,7 @@ impl Mix {
             let own = incasts.iter().filter(|row| row.variant == variant);
             own.map(|row| row.p999).collect()
         };
+        let sprayed_background = background_of(Variant::PsDctcpNoSs);
         let ones = |values: &[f64]| vec![1.0; values.len()];
         let (bolt, bolt_incasts) = (
             background_of(Variant::TcpBolt),
@@ -341,7 +342,55 @@ impl Mix {
         );
         let (dctcp, sprayed) = (incasts_of(Variant::Dctcp), incasts_of(Variant::PsTcpBolt));
         let dcb = incasts_of(Variant::TcpDcb);
+        let of_any_size = sprayed_background
+            .iter()
+            .zip(&bolt)
+            .map(|(this, that)| this / that)
+            .reduce(f64::max);
         let all = [
+            (
+                "3.7",
+                "background, p99: DCTCP-DCB over DCTCP",
+                "the same",
+                ratio(
+                    &background_of(Variant::DctcpDcb),
+                    &background_of(Variant::Dctcp),
+                ),
+                0.8,
+                1.25,
+            ),
+            (
+                "3.8",
+                "incasts, p99.9: TCP-DCB over DCTCP",
+                "20",
+                ratio(&dcb, &dctcp),
+                15.0,
+                25.0,
+            ),
+            (
+                "3.8",
+                "incasts, p99.9: TCP-NoSS over TCP",
+                "the same",
+                ratio(&incasts_of(Variant::TcpNoSs), &incasts_of(Variant::Tcp)),
+                0.8,
+                1.25,
+            ),
+            (
+                "3.8",
+                "incasts, p99.9: DCTCP-NoSS over DCTCP",
+                "about 2",
+                ratio(&incasts_of(Variant::DctcpNoSs), &dctcp),
+                1.5,
+                2.5,
+            ),
+            (
+                "3.9",
+                "background, p99: PS-DCTCP-NoSS over TCP-Bolt, the size with most",
+                "more than 5",
+                of_any_size,
+                5.0,
+                f64::INFINITY,
+            ),
             (
                 "3.7",
                 "background, p99: DCTCP over TCP-Bolt",
@@ -408,11 +457,11 @@ impl Mix {
             ),
             (
                 "3.9",
-                "incasts, p99.9: PS-DCTCP-NoSS over PS-TCP-Bolt",
-                "1.2",
-                ratio(&incasts_of(Variant::PsDctcpNoSs), &sprayed),
-                1.1,
-                1.4,
+                "incasts, p99.9: PS-TCP-Bolt over PS-DCTCP-NoSS",
+                "0.8",
+                ratio(&sprayed, &incasts_of(Variant::PsDctcpNoSs)),
+                0.72,
+                0.88,
             ),
         ];
         all.into_iter()

@@ -5,7 +5,7 @@ use quantities::Progress;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::variant::{ROUND_TRIP, Variant};
+use super::variant::{JITTER, ROUND_TRIP, Variant};
 use super::{BoltError, BoltOptions, play};
 
 /// What flows got while so many of them competed.
@@ -38,6 +38,8 @@ pub struct HeadOfLineRow {
     pub others: f64,
     /// A's flow to D when the one to C has ended.
     pub a_d_alone: f64,
+    /// The three other flows then, on average.
+    pub others_alone: f64,
     /// The paper, where it says something: flows to C and to D, and D's alone.
     pub paper: Option<[f64; 3]>,
 }
@@ -164,7 +166,7 @@ pub(super) fn five_flows_scenario(variant: Variant, step: u64, seed: u64) -> Str
         flow("H4", 3, 4),
     ];
     format!(
-        "name: five flows, {}\nseed: {seed}\nround_trip: {ROUND_TRIP}\nduration: {}ms\nsample: {}us\nswitches: {switches}\n\
+        "name: five flows, {}\nseed: {seed}\nround_trip: {ROUND_TRIP}\njitter: {JITTER}\nduration: {}ms\nsample: {}us\nswitches: {switches}\n\
          network:\n  topology: {{ drawn: {{ switches: {{ left: [A, B], right: [H1, H2, H3, H4] }}, links: [[left, right]] }} }}\n  \
          cables: {{ host_rate: 10Gbps, fabric_rate: 10Gbps }}\nflows:\n{}",
         variant.name(),
@@ -230,7 +232,7 @@ fn two_bottlenecks(
         flow("H3-C", ("H3", "C"), 2),
     ];
     let text = format!(
-        "name: head of line, {}\nseed: {}\nround_trip: {ROUND_TRIP}\nduration: {}ms\nsample: {}us\nswitches: {switches}\n\
+        "name: head of line, {}\nseed: {}\nround_trip: {ROUND_TRIP}\njitter: {JITTER}\nduration: {}ms\nsample: {}us\nswitches: {switches}\n\
          network:\n  topology: {{ drawn: {{ switches: {{ left: [A], right: [H1, H2, H3], at_c: [C], at_d: [D] }}, \
          links: [[left, right], [right, at_c], [right, at_d]] }} }}\n  \
          cables: {{ host_rate: 40Gbps, fabric_rate: 10Gbps }}\nflows:\n{}",
@@ -252,6 +254,7 @@ fn two_bottlenecks(
         a_d: got(1, 0),
         others: (2..5).map(|flow| got(flow, 0)).sum::<f64>() / 3.0,
         a_d_alone: got(1, step),
+        others_alone: (2..5).map(|flow| got(flow, step)).sum::<f64>() / 3.0,
         paper: match variant {
             Variant::TcpDcb => Some([2.5, 2.5, 10.0]),
             // Half of the fair share over two bottlenecks, and all that it leaves; the paper's prose has the two the wrong way round.

@@ -138,6 +138,8 @@ pub(super) struct Flow {
     pub(super) last_packet: u32,
     /// Nanoseconds from when a frame of the flow has arrived at a host's card until the host acts on it.
     pub(super) host_delay: u64,
+    /// When the receiver acted on the last data frame, and the sender on the last answer: kept if hosts take their time by chance.
+    pub(super) acted: [u64; 2],
     /// Bits per second, at most.
     pub(super) rate: f64,
     pub(super) paced: bool,

@@ -5,6 +5,7 @@ use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
 use wire::pfc::{self, Quanta};
 
+use super::chance::Chance;
 use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender, checksum};
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
@@ -25,6 +26,9 @@ pub struct Hosts {
     pub(super) measure_from: u64,
     end: u64,
     spray: u64,
+    /// Nanoseconds that acting on a frame takes longer, at most, and what draws them.
+    jitter: u64,
+    chance: Chance,
     /// Data packets that arrived.
     pub delivered: u64,
     /// Frames that came to the wrong host, or to none of the flows.
@@ -84,6 +88,8 @@ impl Hosts {
             measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
             end: scenario.duration.0.get(),
             spray: scenario.seed | 1,
+            jitter: scenario.jitter.map_or(0, |t| t.0.get()),
+            chance: Chance::of(scenario.seed, u64::MAX),
             delivered: 0,
             strange: 0,
         };
@@ -186,12 +192,25 @@ impl Hosts {
     }
 
     /// How long a frame that has arrived at a card waits until its host acts on it.
-    pub(super) fn delay(&self, frame: &[u8]) -> u64 {
+    pub(super) fn delay(&mut self, now: u64, frame: &[u8]) -> u64 {
         if is_mac_control(frame) {
             return 0;
         }
-        let flow = Note::read(frame).and_then(|note| self.flows.get(note.flow as usize));
-        flow.map_or(0, |flow| flow.host_delay)
+        let Some(note) = Note::read(frame) else {
+            return 0;
+        };
+        let Some(flow) = self.flows.get_mut(note.flow as usize) else {
+            return 0;
+        };
+        if self.jitter == 0 {
+            return flow.host_delay;
+        }
+        let drawn = self.chance.below(self.jitter.saturating_add(1));
+        let acts = now.saturating_add(flow.host_delay).saturating_add(drawn);
+        // What arrived before is acted on before.
+        let last = &mut flow.acted[usize::from(matches!(note.kind, Kind::Ack | Kind::Notice))];
+        *last = acts.max(last.saturating_add(1));
+        *last - now
     }
 
     /// Answers a frame: acknowledges it to a sender with a window, notifies one with a rate.

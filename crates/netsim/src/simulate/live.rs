@@ -300,11 +300,12 @@ fn is_ours(head: &[u8]) -> bool {
 /// Refuses what only virtual time can play.
 ///
 /// # Errors
-/// [`SimulateError::Scenario`] for a scenario with workloads or a round-trip time.
+/// [`SimulateError::Scenario`] for a scenario with workloads, a round-trip time or jitter.
 pub fn refuse_simulated(scenario: &Scenario) -> Result<(), SimulateError> {
     let given = [
         ("workloads", !scenario.workloads.is_empty()),
         ("round_trip", scenario.round_trip.is_some()),
+        ("jitter", scenario.jitter.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),

@@ -48,6 +48,9 @@ pub struct Scenario {
     /// The round-trip time of a data frame and its answer between any two hosts in an empty network: hosts take as long to act on
     /// what has arrived as is missing. If absent, they act at once.
     pub round_trip: Option<Time>,
+    /// How much longer than that a host takes to act on a frame, at most: drawn for every frame, frames of a flow stay in order. If absent, all
+    /// take the same time.
+    pub jitter: Option<Time>,
     /// Who sends what.
     #[serde(default)]
     pub flows: Vec<FlowSpec>,

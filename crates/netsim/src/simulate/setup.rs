@@ -370,6 +370,7 @@ impl Maker<'_> {
             packet: packet.into(),
             last_packet,
             host_delay: delay,
+            acted: [0; 2],
             rate: rate as f64,
             paced: rate < line,
             spray: spec.spray,

@@ -253,6 +253,7 @@ impl Workloads {
             packet: workload.packet,
             last_packet,
             host_delay: self.between(from, to).host_delay,
+            acted: [0; 2],
             rate,
             paced: false,
             spray: workload.spray,

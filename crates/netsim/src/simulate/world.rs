@@ -366,7 +366,7 @@ impl World {
             return;
         }
         let frame = self.frames.get(event.frame, event.held.into());
-        match self.hosts.delay(frame) {
+        match self.hosts.delay(self.now, frame) {
             0 => self.in_host(event),
             delay => {
                 let later = Event {

@@ -48,6 +48,28 @@ flows:
     );
 }
 
+#[test]
+fn jitter_lengthens_round_trips_by_what_was_drawn_and_keeps_packets_in_order() {
+    let rest = "
+duration: 5ms
+jitter: 20us
+flows:
+  - { name: f, from: h5, to: h16, transport: tcp, bytes: 1MB, first_window: 200 }
+";
+    let report = run(rest);
+    let found = flow(&report, "f");
+    let measured = found.round_trip_us.unwrap();
+    // Two hosts draw, 10 us each on average.
+    assert!(measured.least >= 239.9, "{measured:?}");
+    assert!(measured.mean > measured.least + 0.1 && measured.most < 700.0);
+    // What overtakes would be answered three times over, and sent again.
+    assert_eq!((found.sent, found.arrived), (667, 667));
+    let again = run(rest);
+    assert_eq!(flow(&again, "f").completed_us, found.completed_us);
+    let without = run(&rest.replace("jitter: 20us", ""));
+    assert!(found.completed_us > flow(&without, "f").completed_us);
+}
+
 /// Packets that a window lets go in each round trip, by arithmetic alone: 1.2192 us a packet, 240 us a round.
 fn expected_us(first: u64, packets: u64) -> f64 {
     let (mut window, mut left, mut rounds) = (first, packets, 0.0);

@@ -7,9 +7,7 @@ mod state;
 mod stretch;
 mod throughput;
 
-use super::item::{Axes, Item, Paper, Row, Run, Value, Work};
-
-type Measured = fn(&Run<'_>) -> Result<Vec<Value>, super::item::ItemError>;
+use super::item::{Axes, Item, Paper};
 
 const EGFT: &str = "EGFT (B1), 64-port switches";
 const SETS: &str = "topology and ways: 1; failures and flows: quick 2 sets of each size, full 10; half of them of neighbours";
@@ -27,45 +25,21 @@ const RATIO: Axes = Axes {
     y: ("rules before over after", true),
 };
 
-const fn item(
-    name: &'static str,
-    title: &'static str,
-    place: &'static str,
-    (topology, sizes, seeds): (&'static str, &'static str, &'static str),
-    command: &'static str,
-    axes: Option<Axes>,
-    (rows, measure): (fn() -> Vec<Row>, Measured),
-) -> Item {
-    Item {
-        paper: Paper::Stephens15,
-        name,
-        title,
-        topology,
-        sizes,
-        seeds,
-        place,
-        command,
-        axes,
-        rows,
-        work: Work::Measured(measure),
-    }
-}
-
 /// The entries.
 pub(super) const ITEMS: &[Item] = &[
-    item(
+    Item::measured(
         "figure-4.1",
         "what failure-identifying schemes lose when links fail, and how near equation 4.2 is",
-        "Figure 4.1",
+        (Paper::Stephens15, "Figure 4.1"),
         (EGFT, "512 and 1024 hosts, t = 0 to 4", SETS),
         "switchwright bench failover --only \"failures plinko\"",
         Some(LOST),
         (expected::links_rows, expected::links),
     ),
-    item(
+    Item::measured(
         "figure-4.2",
         "what is lost when switches fail, and how near equations 4.3 and 4.4 are",
-        "Figure 4.2",
+        (Paper::Stephens15, "Figure 4.2"),
         (EGFT, "512 hosts, full: 1024 (the paper: 4096)", SETS),
         "switchwright bench failover --only switches",
         Some(Axes {
@@ -74,10 +48,10 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (expected::switches_rows, expected::switches),
     ),
-    item(
+    Item::measured(
         "figure-4.3",
         "how many sets of 64 failed links lose any flow",
-        "Figure 4.3",
+        (Paper::Stephens15, "Figure 4.3"),
         (
             EGFT,
             "1024 hosts, t = 0 and 4",
@@ -90,10 +64,10 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (expected::distribution_rows, expected::distribution),
     ),
-    item(
+    Item::measured(
         "figure-4.4",
         "failures of neighbouring links, and a network with six hosts per unit of bisection bandwidth",
-        "Figure 4.4",
+        (Paper::Stephens15, "Figure 4.4"),
         (
             "EGFT (B1 and B6), 64-port switches",
             "1024 hosts, t = 0 to 4",
@@ -103,19 +77,19 @@ pub(super) const ITEMS: &[Item] = &[
         Some(LOST),
         (expected::neighbours_rows, expected::neighbours),
     ),
-    item(
+    Item::measured(
         "figure-4.8",
         "TCAM of a switch for six failures, and what compression leaves of it",
-        "Figure 4.8",
+        (Paper::Stephens15, "Figure 4.8"),
         (EGFT, "512 hosts, full: 2048", "topology and ways: 1"),
         "switchwright bench failover --only \"state egft-b1\"",
         None,
         (state::six_rows, state::six),
     ),
-    item(
+    Item::measured(
         "figure-4.11",
         "what source routes, network virtualization and compression save",
-        "Figure 4.11",
+        (Paper::Stephens15, "Figure 4.11"),
         (
             "Jellyfish (B6), 64-port switches",
             "512 hosts, full: 1024; t = 2, full: 4",
@@ -125,10 +99,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (state::savings_rows, state::savings),
     ),
-    item(
+    Item::measured(
         "table-4.11",
         "compression ratios on fat-trees",
-        "Table 4.11",
+        (Paper::Stephens15, "Table 4.11"),
         (
             EGFT,
             "512 and 1024 hosts to t = 2, full: to 8192 and t = 6",
@@ -138,10 +112,10 @@ pub(super) const ITEMS: &[Item] = &[
         Some(RATIO),
         (compression::egft_rows, compression::egft),
     ),
-    item(
+    Item::measured(
         "table-4.12",
         "compression ratios on Jellyfish",
-        "Table 4.12",
+        (Paper::Stephens15, "Table 4.12"),
         (
             "Jellyfish (B1), 64-port switches",
             "512 and 1024 hosts to t = 2, full: to 8192 and t = 6",
@@ -151,10 +125,10 @@ pub(super) const ITEMS: &[Item] = &[
         Some(RATIO),
         (compression::jellyfish_rows, compression::jellyfish),
     ),
-    item(
+    Item::measured(
         "figure-4.12",
         "TCAM of a switch by scheme, Jellyfish",
-        "Figure 4.12",
+        (Paper::Stephens15, "Figure 4.12"),
         (
             "Jellyfish (B6), 64-port switches",
             "512 hosts, full: 1024 to 4096",
@@ -164,10 +138,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (state::jellyfish_rows, state::jellyfish),
     ),
-    item(
+    Item::measured(
         "figure-4.13",
         "TCAM of a switch by scheme, fat-tree",
-        "Figure 4.13",
+        (Paper::Stephens15, "Figure 4.13"),
         (
             EGFT,
             "512 hosts, full: 1024 and 2048",
@@ -177,10 +151,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (state::egft_rows, state::egft),
     ),
-    item(
+    Item::measured(
         "figure-4.14",
         "TCAM of a switch for disjoint trees, Jellyfish",
-        "Figure 4.14",
+        (Paper::Stephens15, "Figure 4.14"),
         (
             "Jellyfish (B6), 64-port switches",
             "512 hosts, full: 2048",
@@ -190,10 +164,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (state::trees_jellyfish_rows, state::trees_jellyfish),
     ),
-    item(
+    Item::measured(
         "figure-4.15",
         "TCAM of a switch for disjoint trees, fat-tree",
-        "Figure 4.15",
+        (Paper::Stephens15, "Figure 4.15"),
         (
             EGFT,
             "512 hosts, full: 2048 and 8192",
@@ -203,46 +177,46 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (state::trees_egft_rows, state::trees_egft),
     ),
-    item(
+    Item::measured(
         "section-4.9",
         "rules of disjoint trees with hardware that finds the first tree that has not failed",
-        "section 4.9",
+        (Paper::Stephens15, "section 4.9"),
         (EGFT, "512 hosts, t = 1 to 4", "topology and ways: 1"),
         "switchwright bench failover --only \"schemes egft-b1\"",
         None,
         (state::custom_rows, state::custom),
     ),
-    item(
+    Item::measured(
         "table-4.13",
         "stretch of failure-identifying schemes",
-        "Table 4.13",
+        (Paper::Stephens15, "Table 4.13"),
         (EGFT, "1024 hosts, t = 2, full: 4 and 6", SETS),
         "switchwright bench failover --only \"failures plinko\"",
         Some(STRETCH),
         (stretch::identifying_rows, stretch::identifying),
     ),
-    item(
+    Item::measured(
         "table-4.14",
         "stretch of arc-disjoint trees",
-        "Table 4.14",
+        (Paper::Stephens15, "Table 4.14"),
         (EGFT, "1024 hosts, t = 1, full: 2 and 4", SETS),
         "switchwright bench failover --only \"failures adst\"",
         Some(STRETCH),
         (stretch::adst_rows, stretch::adst),
     ),
-    item(
+    Item::measured(
         "table-4.15",
         "stretch of edge-disjoint trees",
-        "Table 4.15",
+        (Paper::Stephens15, "Table 4.15"),
         (EGFT, "1024 hosts, t = 1, full: 2 and 4", SETS),
         "switchwright bench failover --only \"failures edst\"",
         Some(STRETCH),
         (stretch::edst_rows, stretch::edst),
     ),
-    item(
+    Item::measured(
         "figure-4.16",
         "throughput of failure-identifying schemes, and with few routings to a switch",
-        "Figure 4.16",
+        (Paper::Stephens15, "Figure 4.16"),
         (EGFT, "1024 hosts, t = 1 and 1, 2, 4, 8 routings", SETS),
         "switchwright bench failover --only \"failures plinko\"",
         Some(Axes {
@@ -251,10 +225,10 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (throughput::routings_rows, throughput::routings),
     ),
-    item(
+    Item::measured(
         "figure-4.17",
         "throughput of disjoint trees",
-        "Figure 4.17",
+        (Paper::Stephens15, "Figure 4.17"),
         (EGFT, "1024 hosts, t = 1, full: 4", SETS),
         "switchwright bench failover --only \"failures edst\"",
         Some(Axes {
@@ -263,10 +237,10 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (throughput::trees_rows, throughput::trees),
     ),
-    item(
+    Item::measured(
         "figure-4.18",
         "what disjoint trees lose when links fail",
-        "Figure 4.18",
+        (Paper::Stephens15, "Figure 4.18"),
         (EGFT, "1024 hosts, t = 0, full: 4", SETS),
         "switchwright bench failover --only \"failures adst\"",
         Some(LOST),

@@ -5,9 +5,7 @@ mod paths;
 mod simulated;
 mod throughput;
 
-use super::item::{Axes, Item, Paper, Row, Run, Value, Work};
-
-type Measured = fn(&Run<'_>) -> Result<Vec<Value>, super::item::ItemError>;
+use super::item::{Axes, Item, Paper};
 
 const NETWORKS: &str = "topology: quick 1 and 2, full 1 to 5 (from 2000 switches on: 1)";
 const ONE: &str = "topology: 1";
@@ -21,40 +19,16 @@ const CARRIED: Axes = Axes {
     y: ("part of hosts' rates carried", true),
 };
 
-const fn item(
-    name: &'static str,
-    title: &'static str,
-    place: &'static str,
-    (topology, sizes, seeds): (&'static str, &'static str, &'static str),
-    command: &'static str,
-    axes: Option<Axes>,
-    (rows, measure): (fn() -> Vec<Row>, Measured),
-) -> Item {
-    Item {
-        paper: Paper::FC23,
-        name,
-        title,
-        topology,
-        sizes,
-        seeds,
-        place,
-        command,
-        axes,
-        rows,
-        work: Work::Measured(measure),
-    }
-}
-
 const FC_64: &str = "Flattened Clos, 64-port switches with 40 links";
 const FC_32: &str = "Flattened Clos, 32-port switches with 18 links";
 const FC_144: &str = "Flattened Clos of 144 switches, 32 ports, 24 links; its spanning trees; a Clos of 148 switches";
 
 /// The entries.
 pub(super) const ITEMS: &[Item] = &[
-    item(
+    Item::measured(
         "figure-3",
         "random graphs with a cycle of buffers under shortest paths",
-        "Figure 3",
+        (Paper::FC23, "Figure 3"),
         (
             "Jellyfish and Xpander, 5 links a switch",
             "6 to 60 switches",
@@ -67,19 +41,19 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (paths::cycles_rows, paths::cycles),
     ),
-    item(
+    Item::measured(
         "table-1",
         "disjoint paths by virtual layers",
-        "Table 1",
+        (Paper::FC23, "Table 1"),
         (FC_64, "500 switches, full: to 5000", NETWORKS),
         "switchwright bench flattened-clos --table 1",
         Some(PATHS),
         (paths::table_1_rows, paths::table_1),
     ),
-    item(
+    Item::measured(
         "figure-5",
         "the fewest virtual layers by the number of switches",
-        "Figure 5",
+        (Paper::FC23, "Figure 5"),
         (FC_64, "500 to 5000 switches", "nothing is drawn"),
         "switchwright topo flattened-clos --switches 500 --ports 64 --fabric-ports 40",
         Some(Axes {
@@ -88,10 +62,10 @@ pub(super) const ITEMS: &[Item] = &[
         }),
         (paths::layers_rows, paths::layers),
     ),
-    item(
+    Item::measured(
         "figure-7",
         "throughput beside trees and Clos, 32-port switches",
-        "Figure 7",
+        (Paper::FC23, "Figure 7"),
         (
             FC_32,
             "50 switches, full: 500",
@@ -101,19 +75,19 @@ pub(super) const ITEMS: &[Item] = &[
         Some(CARRIED),
         (throughput::figure_7_rows, throughput::figure_7),
     ),
-    item(
+    Item::measured(
         "table-2",
         "disjoint paths beside spanning trees, 32-port switches",
-        "Table 2",
+        (Paper::FC23, "Table 2"),
         (FC_32, "50 to 500 switches", NETWORKS),
         "switchwright bench flattened-clos --table 2",
         Some(PATHS),
         (paths::table_2_rows, paths::table_2),
     ),
-    item(
+    Item::measured(
         "table-3",
         "throughput, times of flows, cables and cost of three networks",
-        "Table 3",
+        (Paper::FC23, "Table 3"),
         (
             FC_144,
             "1152 hosts, 25 Gb/s, load 0.3",
@@ -123,10 +97,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (throughput::table_3_rows, throughput::table_3),
     ),
-    item(
+    Item::measured(
         "figure-8",
         "four switches: throughput of disjoint paths, trees and shortest paths",
-        "Figure 8",
+        (Paper::FC23, "Figure 8"),
         (
             "four switches in a ring of double links, 16 hosts",
             "192 flows, 50 Gb/s",
@@ -136,10 +110,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (simulated::testbed_rows, simulated::testbed),
     ),
-    item(
+    Item::measured(
         "section-6.2",
         "how a deadlock closes",
-        "section 6.2 and Figure 9",
+        (Paper::FC23, "section 6.2 and Figure 9"),
         (
             "four switches in a ring of double links, 16 hosts",
             "192 flows, 50 Gb/s",
@@ -149,10 +123,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (simulated::deadlock_rows, simulated::deadlock),
     ),
-    item(
+    Item::measured(
         "figure-10",
         "rerouting around a failed link without a bounce",
-        "Figure 10",
+        (Paper::FC23, "Figure 10"),
         (
             FC_32,
             "50 switches, 40 links one at a time, full: all 450",
@@ -162,10 +136,10 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (paths::rerouting_rows, paths::rerouting),
     ),
-    item(
+    Item::measured(
         "table-4",
         "cables and cost",
-        "Table 4",
+        (Paper::FC23, "Table 4"),
         (
             "Flattened Clos, 32-port switches, OCSs of 320 ports",
             "150 to 900 switches, full: to 9000",
@@ -175,46 +149,46 @@ pub(super) const ITEMS: &[Item] = &[
         None,
         (cables::table_4_rows, cables::table_4),
     ),
-    item(
+    Item::measured(
         "table-5",
         "prices",
-        "Table 5",
+        (Paper::FC23, "Table 5"),
         ("none", "one of each", "nothing is drawn"),
         "switchwright topo cable TOPO --prices fc23",
         None,
         (cables::prices_rows, cables::prices),
     ),
-    item(
+    Item::measured(
         "table-6",
         "disjoint paths where links run through optical circuit switches",
-        "Table 6",
+        (Paper::FC23, "Table 6"),
         (FC_64, "500 switches, full: to 5000", NETWORKS),
         "switchwright bench flattened-clos --table 6",
         Some(PATHS),
         (paths::table_6_rows, paths::table_6),
     ),
-    item(
+    Item::measured(
         "figure-13",
         "throughput beside trees and Clos, 64-port switches",
-        "Figure 13",
+        (Paper::FC23, "Figure 13"),
         (FC_64, "full: 144 switches", "topology and traffic: 1"),
         "switchwright bench flattened-clos --table 3",
         Some(CARRIED),
         (throughput::figure_13_rows, throughput::figure_13),
     ),
-    item(
+    Item::measured(
         "table-7",
         "disjoint paths beside spanning trees, 64-port switches",
-        "Table 7",
+        (Paper::FC23, "Table 7"),
         (FC_64, "500 switches, full: to 3000", NETWORKS),
         "switchwright bench flattened-clos --table 7",
         Some(PATHS),
         (paths::table_7_rows, paths::table_7),
     ),
-    item(
+    Item::measured(
         "figure-14",
         "times of flows, and no deadlock at a load of 0.7",
-        "Figure 14",
+        (Paper::FC23, "Figure 14"),
         (
             FC_144,
             "1152 hosts, 25 Gb/s, near-worst traffic",

@@ -1,42 +1,19 @@
-//! Stephens15 chapter 3: TCP-Bolt. The numbers stand here; the work that finds ours is not there yet.
-//!
-//! To fill an entry in, name in its `work` a function that returns a value for each name of its rows.
+//! Stephens15 chapter 3: TCP-Bolt.
 
+mod measured;
 mod numbers;
 
-use super::item::{Axes, Item, Paper, Row, Work};
+use super::item::{Axes, Item, Paper};
 
-/// Why there are no numbers of ours.
-pub(super) const NOT_COMPUTED: &str = "not computed";
-
-/// An entry of the chapter.
-const fn item(
-    name: &'static str,
-    title: &'static str,
-    place: &'static str,
-    (topology, sizes): (&'static str, &'static str),
-    axes: Option<Axes>,
-    rows: fn() -> Vec<Row>,
-) -> Item {
-    Item {
-        paper: Paper::Stephens15,
-        name,
-        title,
-        topology,
-        sizes,
-        seeds: "arrivals and destinations",
-        place,
-        command: "",
-        axes,
-        rows,
-        work: Work::NotComputed(NOT_COMPUTED),
-    }
-}
-
-const LINE: (&str, &str) = ("two switches, as in Figure 2.1 or 2.2", "10 Gb/s");
-const FAT_TREE: (&str, &str) = (
+const LINE: (&str, &str, &str) = (
+    "two switches, as in Figure 2.1 or 2.2",
+    "10 Gb/s, 225 KB a port; 20 ms for each of the paper's 2 s, 200 ms where windows have to find their shares, full: always",
+    "source ports, jitter of hosts: 1",
+);
+const FAT_TREE: (&str, &str, &str) = (
     "three-layer fat-tree",
-    "54 hosts, 10 Gb/s, 225 KB a port, marks at 22.5 KB",
+    "54 hosts, 10 Gb/s, 225 KB a port, marks at 22.5 KB; 30 ms and flows to 4 MB, full: 500 ms and to 32 MB",
+    "arrivals, sizes and destinations: quick 1 and 2, full 1 to 5",
 );
 
 const OVER_FLOWS: Option<Axes> = Some(Axes {
@@ -50,84 +27,98 @@ const OVER_BYTES: Option<Axes> = Some(Axes {
 
 /// The entries.
 pub(super) const ITEMS: &[Item] = &[
-    item(
+    Item::measured(
         "figure-3.1",
         "how much faster one flow ends with a first window of a bandwidth-delay product over DCB",
-        "Figure 3.1",
-        ("two hops", "flows of 100 KB to 10 MB, 10 Gb/s"),
+        (Paper::Stephens15, "Figure 3.1"),
+        (
+            "one switch",
+            "flows of 100 KB to 10 MB, 10 Gb/s",
+            "nothing is drawn",
+        ),
+        "switchwright bench tcp-bolt --figure 1",
         OVER_BYTES,
-        numbers::speedup,
+        (numbers::speedup, measured::speedup),
     ),
-    item(
+    Item::measured(
         "figure-3.2",
         "five flows into one host: TCP over Ethernet",
-        "Figure 3.2",
+        (Paper::Stephens15, "Figure 3.2"),
         LINE,
+        "switchwright bench tcp-bolt --figure 2",
         OVER_FLOWS,
-        numbers::fair,
+        (numbers::fair, measured::fair),
     ),
-    item(
+    Item::measured(
         "figure-3.3",
         "five flows into one host: TCP over DCB",
-        "Figure 3.3",
+        (Paper::Stephens15, "Figure 3.3"),
         LINE,
+        "switchwright bench tcp-bolt --figure 3",
         OVER_FLOWS,
-        numbers::per_port,
+        (numbers::per_port, measured::per_port),
     ),
-    item(
+    Item::measured(
         "figure-3.4",
         "head-of-line blocking: TCP over DCB",
-        "Figure 3.4",
+        (Paper::Stephens15, "Figure 3.4"),
         LINE,
+        "switchwright bench tcp-bolt --figure 4 --only TCP-DCB",
         None,
-        numbers::blocked,
+        (numbers::blocked, measured::blocked),
     ),
-    item(
+    Item::measured(
         "figure-3.5",
         "five flows into one host: TCP-Bolt",
-        "Figure 3.5",
+        (Paper::Stephens15, "Figure 3.5"),
         LINE,
+        "switchwright bench tcp-bolt --figure 5",
         OVER_FLOWS,
-        numbers::nearly_fair,
+        (numbers::nearly_fair, measured::nearly_fair),
     ),
-    item(
+    Item::measured(
         "figure-3.6",
         "no head-of-line blocking: TCP-Bolt",
-        "Figure 3.6",
+        (Paper::Stephens15, "Figure 3.6"),
         LINE,
+        "switchwright bench tcp-bolt --figure 6 --only TCP-Bolt",
         None,
-        numbers::unblocked,
+        (numbers::unblocked, measured::unblocked),
     ),
-    item(
+    Item::measured(
         "figure-3.7",
         "background flows, 99th percentile over the optimum, by transport",
-        "Figure 3.7",
+        (Paper::Stephens15, "Figure 3.7"),
         FAT_TREE,
-        None,
-        numbers::background,
+        "switchwright bench tcp-bolt --figure 7",
+        OVER_BYTES,
+        (numbers::background, measured::background),
     ),
-    item(
+    Item::measured(
         "figure-3.8",
         "incasts, 99.9th percentile over the optimum, by transport",
-        "Figure 3.8",
+        (Paper::Stephens15, "Figure 3.8"),
         FAT_TREE,
-        None,
-        numbers::incast,
+        "switchwright bench tcp-bolt --figure 8",
+        OVER_BYTES,
+        (numbers::incast, measured::incast),
     ),
-    item(
+    Item::measured(
         "figure-3.9",
         "incasts with and without DCB, packets sprayed",
-        "Figure 3.9",
+        (Paper::Stephens15, "Figure 3.9"),
         FAT_TREE,
-        None,
-        numbers::lossless,
+        "switchwright bench tcp-bolt --figure 9",
+        OVER_BYTES,
+        (numbers::lossless, measured::lossless),
     ),
-    item(
+    Item::measured(
         "section-3.3.1",
         "round trips under TCP over DCB",
-        "section 3.3.1",
+        (Paper::Stephens15, "section 3.3.1"),
         LINE,
+        "switchwright bench tcp-bolt",
         None,
-        numbers::round_trips,
+        (numbers::round_trips, measured::round_trips),
     ),
 ];
