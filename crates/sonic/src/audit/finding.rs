@@ -22,6 +22,8 @@ pub enum FindingKind {
     BufferPool,
     /// Packets are lossless on one side of a cable and lossy on the other.
     ClassChanges,
+    /// Lossy packets of one DSCP wait in another queue at the next switch.
+    QueueChanges,
     /// A PAUSE stops another queue than the one in which the packets wait that it is for.
     PauseMisses,
     /// A port that leads somewhere has no maps.
@@ -30,7 +32,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::CyclicBuffers,
         Self::PfcOneEnd,
         Self::PfcPriorities,
@@ -38,6 +40,7 @@ impl FindingKind {
         Self::QueueBuffer,
         Self::BufferPool,
         Self::ClassChanges,
+        Self::QueueChanges,
         Self::PauseMisses,
         Self::NoMaps,
     ];
@@ -53,6 +56,7 @@ impl FindingKind {
             Self::QueueBuffer => "no lossless buffer for a queue",
             Self::BufferPool => "buffer pool",
             Self::ClassChanges => "class changes on the way",
+            Self::QueueChanges => "queue changes on the way",
             Self::PauseMisses => "PAUSE stops another queue",
             Self::NoMaps => "no maps",
         }
@@ -79,6 +83,9 @@ impl FindingKind {
             }
             Self::ClassChanges => {
                 "map the DSCP to a lossless traffic class on both switches, or on none"
+            }
+            Self::QueueChanges => {
+                "let DSCP_TO_TC_MAP and TC_TO_QUEUE_MAP give the DSCP the same queue on both switches"
             }
             Self::PauseMisses => {
                 "let TC_TO_QUEUE_MAP, MAP_PFC_PRIORITY_TO_QUEUE and the far TC_TO_PRIORITY_GROUP_MAP agree"

@@ -192,6 +192,28 @@ fn cable(
                     .join(", ")
             ),
         )),
+        (false, false) if next.dscp == state.dscp => other_queue(view, next, queue)
+            .map(|problem| (place, FindingKind::QueueChanges, format!("{problem} {far}"))),
         _ => None,
     }
+}
+
+/// Where lossy packets that waited in a queue wait in others at the next switch, whatever way they take there: what is said of it,
+/// up to the name of that place.
+fn other_queue(view: &View<'_>, next: State, queue: u8) -> Option<String> {
+    let index = view.index(next.switch, next.port)?;
+    let pipeline = &view.pipelines[next.switch.index()];
+    let outs = view.outs(next.switch, next.port).into_iter();
+    let leaving = outs.filter_map(|out| view.index(next.switch, out));
+    let queues: BTreeSet<u8> = leaving
+        .map(|out| pipeline.treat(index, next.dscp, out).queue)
+        .collect();
+    let differs = !queues.is_empty() && !queues.contains(&queue);
+    differs.then(|| {
+        let queues: Vec<String> = queues.iter().map(u8::to_string).collect();
+        format!(
+            "lossy in queue {queue} here, in {} from",
+            queues.join(" or ")
+        )
+    })
 }

@@ -16,7 +16,7 @@ use super::written::{bounces, clos};
 
 const MUTATIONS: u64 = 500;
 /// The kinds of fault that are planted.
-const KINDS: u64 = 16;
+const KINDS: u64 = 17;
 
 /// Changes a copy of a map of one port, which gets it for its own.
 fn remap(config: &mut ConfigDb, port: &str, kind: MapKind, change: impl FnOnce(&mut NumberMap)) {
@@ -145,6 +145,13 @@ impl Planter<'_> {
                 let lossy = "ingress_lossy_profile".to_owned();
                 self.configs[at].priority_groups.insert(key, Some(lossy));
                 FindingKind::Headroom
+            }
+            14 => {
+                // Lossy packets that leave by this port only wait elsewhere than at all others.
+                remap(&mut self.configs[at], &port, MapKind::TcToQueue, |map| {
+                    map.insert(0, 7);
+                });
+                FindingKind::QueueChanges
             }
             9..=13 => return self.plant_in_buffers(number % KINDS, at, port, places),
             _ => return self.plant_cycle(),
