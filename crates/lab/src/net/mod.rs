@@ -7,6 +7,7 @@ mod entries;
 mod hosts;
 mod switches;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::SystemTime;
@@ -163,7 +164,7 @@ impl Net {
     }
 
     /// Where switches listen, by name.
-    pub fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
         self.switches.addresses()
     }
 

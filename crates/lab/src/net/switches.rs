@@ -1,7 +1,7 @@
 //! Switches: a process each, with a log.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const LAST_WORDS: usize = 2000;
 
 struct Running {
     name: String,
-    address: String,
+    address: SocketAddr,
     process: Process,
 }
 
@@ -49,7 +49,7 @@ impl Switches {
                     &format!("{}@{}", port.get(), interface(topology, end)),
                 ]);
             }
-            command.args(["--", "--grpc-server-addr", &address]);
+            command.args(["--", "--grpc-server-addr", &address.to_string()]);
             let log = File::create(options.logs.join(format!("{name}.log")))?;
             command
                 .stdin(Stdio::null())
@@ -100,12 +100,7 @@ impl Switches {
         up: bool,
     ) -> Result<(), NetLabError> {
         let running = &self.0[switch.index()];
-        let tcp_port = running
-            .address
-            .rsplit(':')
-            .next()
-            .and_then(|p| p.parse().ok());
-        let socket = admin::default_path(tcp_port.unwrap_or_default());
+        let socket = admin::default_path(running.address.port());
         let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Answer::Ports { ports } = admin::ask(&socket, &Request::Ports)?
@@ -137,7 +132,7 @@ impl Switches {
             command
                 .args([
                     "cli",
-                    &switch.address,
+                    &switch.address.to_string(),
                     "--device-id",
                     &(number + 1).to_string(),
                     "-f",
@@ -156,8 +151,8 @@ impl Switches {
         Ok(())
     }
 
-    pub(super) fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|s| (s.name.as_str(), s.address.as_str()))
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
+        self.0.iter().map(|s| (s.name.as_str(), s.address))
     }
 
     /// Ends them all.
@@ -166,7 +161,6 @@ impl Switches {
     }
 }
 
-fn free_address() -> std::io::Result<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.to_string())
+fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
