@@ -20,7 +20,7 @@ use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use super::{fault, folder};
-use crate::measure::timed;
+use measure::timed;
 
 /// Arguments of `switchwright audit`.
 #[derive(Debug, Args)]

@@ -19,8 +19,8 @@ use serde::Serialize;
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
-use crate::measure::tcp_bolt::BoltOptions;
-use crate::measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
+use measure::tcp_bolt::BoltOptions;
+use measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
 
 /// Arguments of `switchwright bench`.
 #[derive(Debug, Args)]

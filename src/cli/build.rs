@@ -18,7 +18,7 @@ use super::fault::{Fault, Status};
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use crate::measure::timed;
+use measure::timed;
 
 /// Arguments of `switchwright build`.
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use super::topo;
 use super::words::counted;
-use crate::measure::timed;
+use measure::timed;
 
 const FAILOVER: &str = "Failover tables";
 

@@ -17,7 +17,7 @@ use topology::{LinkId, Topology};
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::{build, check, plan, trace};
-use crate::measure::timed;
+use measure::timed;
 
 /// Arguments of `switchwright demo`.
 #[derive(Debug, Args)]

@@ -10,11 +10,11 @@ use super::check;
 use super::fault::Fault;
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
-use crate::measure::failover::{
+use measure::failover::{
     FailureFigure, SetTally, Sets, failure_plots, figures_of_sets, plan_under_failures,
     share_under_failures,
 };
-use crate::measure::timed;
+use measure::timed;
 
 /// Arguments of `switchwright measure`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use super::check;
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use super::trace::refuse;
-use crate::measure::{PathsFigure, measure_paths};
+use measure::{PathsFigure, measure_paths};
 
 /// Arguments of `switchwright measure-paths`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use super::given::Given;
 use super::shard::{self, Found, Work};
 use super::terminal::Terminal;
 use super::{check, measure};
-use crate::measure::failover::SetTally;
+use ::measure::failover::SetTally;
 
 /// Arguments of `switchwright merge`.
 #[derive(Debug, Args)]

@@ -26,7 +26,7 @@ use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use super::{check, topo};
-use crate::measure::timed;
+use measure::timed;
 use transitions::TransitionArgs;
 
 /// The routes that have a name.

@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use crate::measure::timed;
+use measure::timed;
 
 /// Above this many switches only those that changed are listed.
 const LISTED_MAX: usize = 48;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
-use crate::measure::reproduce::{
+use measure::reproduce::{
     Counts, Effort, Item, ItemReport, Paper, Recorded, Run, Verdict, catalogue, page, told,
 };
 
@@ -266,7 +266,7 @@ fn describe(items: &[ItemReport]) -> String {
             item.source,
             told(item.verdict),
             item.counts.words(),
-            crate::measure::reproduce::short(item.seconds)
+            measure::reproduce::short(item.seconds)
         );
         if let Some(reason) = &item.reason {
             text += &format!("  {reason}\n");

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
-use crate::measure::failover::SetTally;
+use measure::failover::SetTally;
 
 const SHARES: &str = "Several machines";
 

@@ -16,7 +16,7 @@ use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use crate::measure::timed;
+use measure::timed;
 
 /// What `-o` makes.
 const REPORT: &str = "simulation report";

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
-use crate::measure::Machine;
-use crate::measure::tcp_bolt::{
+use measure::Machine;
+use measure::tcp_bolt::{
     self, BackgroundRow, BoltClaim, BoltOptions, HeadOfLineRow, IncastRow, Mix, MixRun,
     RoundTripRow, ShareRow, SharesRun, SpeedupRow, Variant,
 };

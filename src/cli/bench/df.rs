@@ -4,10 +4,8 @@ use serde::Serialize;
 
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
-use crate::measure::Machine;
-use crate::measure::failover::{
-    PriorityEnd, PriorityFigure, priorities, priority_cases, priority_ends,
-};
+use measure::Machine;
+use measure::failover::{PriorityEnd, PriorityFigure, priorities, priority_cases, priority_ends};
 
 #[derive(Serialize)]
 struct ChannelsReport {

@@ -15,14 +15,14 @@ use serde::Serialize;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
-use crate::measure::failover::{
+use measure::failover::{
     CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
     SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure, custom_hardware,
     failure_cases, failure_plots, loss_cases, loss_plots, losses, proof, proof_cases,
     reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
     under_failures, under_switch_failures, variants, within_reach,
 };
-use crate::measure::{Machine, TreesPeer, sage_trees};
+use measure::{Machine, TreesPeer, sage_trees};
 
 pub(in crate::cli) use tables::failure_table;
 
@@ -137,7 +137,7 @@ impl Run<'_> {
     fn one<T>(
         &self,
         name: &str,
-        work: impl FnOnce() -> Result<T, crate::measure::MeasureError>,
+        work: impl FnOnce() -> Result<T, measure::MeasureError>,
     ) -> Result<Option<T>, Fault> {
         if !self.wanted(name) {
             return Ok(None);

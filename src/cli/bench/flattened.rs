@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
-use crate::measure::{
+use measure::{
     CablingCase, CablingFigure, ComparedNetwork, CyclicFigure, FlattenedCase, FlattenedFigure,
     FlattenedTable, Machine, PacketBench, PacketCase, PacketFigure, PaperThroughput, PaperTimes,
     ReroutingFigure, THROUGHPUT_CASES, TRAFFIC, Throughput, ThroughputCase, ThroughputFigure,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::fault::{Context, Fault};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
-use crate::measure::{LANES_CASES, LanesFigure, Machine};
+use measure::{LANES_CASES, LanesFigure, Machine};
 
 #[derive(Serialize)]
 struct LanesReport {
@@ -21,7 +21,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
     let cases = LANES_CASES
         .iter()
         .flat_map(|case| LaneRouting::ALL.map(|routing| (case, routing)));
-    let name = |(case, routing): &(&crate::measure::LanesCase, LaneRouting)| {
+    let name = |(case, routing): &(&measure::LanesCase, LaneRouting)| {
         format!("{}, {}", case.name, routing.name())
     };
     let all: Vec<_> = cases.collect();
@@ -47,7 +47,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
 
 fn describe(report: &LanesReport) -> String {
     let row = |f: &LanesFigure| {
-        let beside = |read: fn(&crate::measure::OpenSm) -> String| {
+        let beside = |read: fn(&measure::OpenSm) -> String| {
             f.open_sm.as_ref().map_or_else(|| "-".to_owned(), read)
         };
         let ratio = f.open_sm.map_or_else(

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
-use crate::measure::{self, Machine, RuntimeFigure};
+use measure::{self, Machine, RuntimeFigure};
 
 #[derive(Serialize)]
 struct P4RuntimeReport {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
-use crate::measure::{self, LinkFigure, Machine, PortFigure, PortsError};
+use measure::{self, LinkFigure, Machine, PortFigure, PortsError};
 
 #[derive(Serialize)]
 struct PortsReport {

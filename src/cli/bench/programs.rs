@@ -22,7 +22,7 @@ use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
-use crate::measure::{Budget, ForwardingFigure, LargeTable, Machine, forward};
+use measure::{Budget, ForwardingFigure, LargeTable, Machine, forward};
 
 /// Different packets of a case.
 const FLOWS: usize = 1024;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
-use crate::measure::{Machine, PUBLISHED, SimulationBench, SimulationFigure};
+use measure::{Machine, PUBLISHED, SimulationBench, SimulationFigure};
 
 /// Packets of a run that measures speed, and how many such runs there are; the quickest counts.
 const PACKETS: u64 = 1_000_000;

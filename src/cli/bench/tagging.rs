@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::fault::Fault;
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
-use crate::measure::{TaggingFigure, tagging_cases};
+use measure::{TaggingFigure, tagging_cases};
 
 #[derive(Serialize)]
 struct TagsReport {

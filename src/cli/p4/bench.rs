@@ -11,7 +11,7 @@ use super::capture::{Inputs, PortFile};
 use super::subject::{Control, Source, Subject, Which, of_build};
 use crate::cli::fault::{Context, Fault};
 use crate::cli::terminal::{self, Terminal};
-use crate::measure::{Budget, ForwardingFigure, Machine, forward};
+use measure::{Budget, ForwardingFigure, Machine, forward};
 
 /// Packets of a capture file that are used.
 const MAX_CAPTURED: usize = 65_536;

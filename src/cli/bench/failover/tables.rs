@@ -1,7 +1,7 @@
 //! The tables of `switchwright bench failover` and `switchwright measure`.
 
 use super::super::super::terminal;
-use crate::measure::failover::{
+use measure::failover::{
     CustomHardware, FailureFigure, LossFigure, ProofFigure, SchemeState, StateFigure,
     SwitchFailureFigure,
 };
