@@ -1,5 +1,6 @@
 //! `switchwright bench`: the project's own benchmarks, side by side with peers found here.
 
+mod all;
 mod bolt;
 mod df;
 pub(super) mod failover;
@@ -96,6 +97,8 @@ pub(super) struct Bench {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Area {
+    /// The benches of speed (plan, p4, ports, p4runtime, simulate, lanes), each briefly, and one table of ratios to the peers found.
+    All,
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
     /// Packets per second of the executors, in memory on one core: the generated program, and large tables; the peer is
@@ -129,12 +132,13 @@ impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
+            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
             TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
-            "no_peer" => &[Plan, P4, Ports, P4runtime, Failover, Lanes],
+            "no_peer" => &[All, Plan, P4, Ports, P4runtime, Failover, Lanes],
             "only" => &[
+                All,
                 Plan,
                 P4,
                 Failover,
@@ -191,6 +195,7 @@ impl Bench {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         given.refuse(|option| self.area.idle(option))?;
         match self.area {
+            Area::All => all::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Plan => self.plan(terminal),
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),

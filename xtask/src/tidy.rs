@@ -168,9 +168,16 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     ] {
         walk(&root.join(top), &mut found);
     }
+    // What the protos give (`generated/` of a crate) is written by no one who could keep the house's habits.
+    let ours = |path: &PathBuf| {
+        !path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("generated"))
+    };
     let mut files: Vec<PathBuf> = found
         .into_iter()
         .filter_map(|p| p.strip_prefix(root).ok().map(Path::to_path_buf))
+        .filter(ours)
         .collect();
     files.sort();
     files

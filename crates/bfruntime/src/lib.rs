@@ -1,10 +1,11 @@
 //! BF Runtime, the control plane of Tofino over gRPC: as much of the protocol as filling tables takes. Messages and the
-//! service are compiled from `proto/bfruntime.proto`, which says what of the protocol it has and why.
+//! service come from `proto/bfruntime.proto`, which says what of the protocol it has and why.
 //!
 //! P4Runtime's library has the same shape; only names differ: here tables, keys, actions and data have ids that a device
 //! tells with its program (`GetForwardingPipelineConfig`), values are as wide as their fields, and of two ternary entries
 //! the one with the smaller `$MATCH_PRIORITY` wins.
 
+/// The messages, as the protocol names them.
 #[allow(
     missing_docs,
     unreachable_pub,
@@ -12,12 +13,9 @@
     clippy::pedantic,
     clippy::nursery
 )]
-mod messages {
-    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+pub mod proto {
+    include!("../generated/bfrt_proto.rs");
 }
-
-/// The messages, as the protocol names them.
-pub use messages::bfrt_proto as proto;
 
 /// The port that BF Runtime's server listens on unless it is told another.
 pub const DEFAULT_PORT: u16 = 50052;

@@ -1,7 +1,7 @@
 //! P4Runtime as data: the messages of the standard (version 1.5, with the two additions of
 //! 1.6.0), canonical byte strings, the text format, and look-up of P4Info objects by name.
 //!
-//! The protos under `proto/` are compiled at build time; nothing outside Rust is needed. The
+//! What the protos under `proto/` give is kept in `generated/`, and a test makes it anew (`tests/generated.rs`). The
 //! descriptors stay in the binary, as [`FILE_DESCRIPTOR_SET`] and [`descriptor_pool`], so that
 //! messages can be printed and parsed by name ([`text`]) and served by reflection.
 
@@ -26,7 +26,7 @@ pub use text::{TextError, from_text, to_text};
     rustdoc::all
 )]
 mod messages {
-    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+    include!("../generated/messages.rs");
 }
 
 /// Package `google`.
@@ -44,14 +44,12 @@ pub mod p4 {
 }
 
 /// The serialised `google.protobuf.FileDescriptorSet` of all protos, imports included.
-pub static FILE_DESCRIPTOR_SET: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+pub static FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("../generated/descriptors.bin");
 
 /// Descriptors of all messages, for reflection.
 #[must_use]
 pub fn descriptor_pool() -> &'static DescriptorPool {
-    static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-        DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the build script checked these")
-    });
+    static POOL: LazyLock<DescriptorPool> =
+        LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("a test makes these"));
     &POOL
 }

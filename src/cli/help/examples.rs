@@ -259,6 +259,7 @@ const ALL: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
+            "switchwright bench all",
             "switchwright bench plan --only fat-tree --no-peer",
             "switchwright bench p4runtime --entries 100000",
         ],
