@@ -12,13 +12,15 @@ use plan::check::{Share, WalkedShare};
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Context, Fault};
+use super::seeds::SeedRun;
+use super::simulate;
 use super::terminal::{self, Terminal};
 use crate::measure::failover::SetTally;
 
 const SHARES: &str = "Several machines";
 
 /// The most shares that work is divided into.
-const MOST_SHARES: u32 = 100_000;
+pub(super) const MOST_SHARES: u32 = 100_000;
 
 /// Which share to do, and where what it finds goes.
 #[derive(Debug, Args)]
@@ -29,6 +31,23 @@ pub(super) struct Sharding {
     /// The folder of all shares. A share that is there already is not done again.
     #[arg(short = 'o', long, value_name = "DIR", requires = "shard", help_heading = SHARES)]
     shards: Option<String>,
+}
+
+/// The same for a command whose `-o` is the folder of something else.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct LongSharding {
+    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine would have.
+    #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
+    shard: Option<Number>,
+    /// The folder of all shares. A share that is there already is not done again.
+    #[arg(long, value_name = "DIR", requires = "shard", help_heading = SHARES)]
+    shards: Option<String>,
+}
+
+impl From<LongSharding> for Sharding {
+    fn from(LongSharding { shard, shards }: LongSharding) -> Self {
+        Self { shard, shards }
+    }
 }
 
 /// One of so many shares: `I/N`.
@@ -89,9 +108,9 @@ impl Input {
     fn of(path: &str) -> Result<Self, Fault> {
         if path == "-" {
             return Err(Fault::input(
-                "`--shard` with a plan from standard input: the shares and `merge` must read the same file",
+                "`--shard` with standard input: the shares and `merge` must read the same file",
             )
-            .help("write the plan to a file"));
+            .help("write what is read to a file"));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -101,7 +120,11 @@ impl Input {
 
     /// That the file still is what the shares read.
     fn hold(&self) -> Result<(), Fault> {
-        if Self::of(&self.path)?.digest == self.digest {
+        self.same(&Self::of(&self.path)?)
+    }
+
+    fn same(&self, now: &Self) -> Result<(), Fault> {
+        if now.digest == self.digest {
             return Ok(());
         }
         Err(
@@ -132,6 +155,23 @@ pub(super) enum Work {
         sets: u32,
         seed: u64,
     },
+    /// `simulate --seeds`.
+    Simulate {
+        scenario: Input,
+        /// The manifest of the build directory, which has the digests of all its files.
+        directory: Option<Input>,
+        seed: Option<u64>,
+        seeds: u32,
+        without_tags: bool,
+        transport: Option<String>,
+        watchdog: Option<String>,
+    },
+    /// `reproduce`.
+    Reproduce {
+        paper: String,
+        item: Option<String>,
+        full: bool,
+    },
 }
 
 impl Work {
@@ -143,12 +183,38 @@ impl Work {
         Input::of(path)
     }
 
-    fn inputs(&self) -> impl Iterator<Item = &Input> {
-        let (plan, against) = match self {
-            Self::Check { plan, against, .. } => (plan, against.as_ref()),
-            Self::Measure { plan, .. } => (plan, None),
-        };
-        std::iter::once(plan).chain(against)
+    /// Digests a scenario: a file, or one that comes along.
+    ///
+    /// # Errors
+    /// A name that is neither.
+    pub(super) fn scenario(name: &str) -> Result<Input, Fault> {
+        if name == "-" {
+            return Input::of(name);
+        }
+        Ok(Input {
+            path: name.to_owned(),
+            digest: Digest::of(simulate::text(name)?.as_bytes()),
+        })
+    }
+
+    /// That all files still are what the shares read.
+    fn hold(&self) -> Result<(), Fault> {
+        match self {
+            Self::Check { plan, against, .. } => {
+                against.iter().try_for_each(Input::hold)?;
+                plan.hold()
+            }
+            Self::Measure { plan, .. } => plan.hold(),
+            Self::Simulate {
+                scenario,
+                directory,
+                ..
+            } => {
+                directory.iter().try_for_each(Input::hold)?;
+                scenario.same(&Self::scenario(&scenario.path)?)
+            }
+            Self::Reproduce { .. } => Ok(()),
+        }
     }
 }
 
@@ -160,6 +226,10 @@ pub(super) enum Found {
     Check(WalkedShare),
     /// `measure`.
     Measure(Vec<SetTally>),
+    /// `simulate --seeds`.
+    Simulate(Vec<SeedRun>),
+    /// `reproduce`: what its files hold, to the last digit.
+    Reproduce(Vec<String>),
 }
 
 const FORMAT: &str = "switchwright-shard";
@@ -287,7 +357,7 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
     let numbers = numbers(folder)?;
     let Some(&Number { of, .. }) = numbers.first() else {
         return Err(Fault::input(format!("{folder}: no shares are there"))
-            .help("shares come from `switchwright check` or `measure` with `--shard I/N -o DIR`"));
+            .help("shares come from `switchwright check`, `measure`, `simulate --seeds` or `reproduce` with `--shard I/N`"));
     };
     if let Some(other) = numbers.iter().find(|number| number.of != of) {
         return Err(Fault::input(format!(
@@ -322,7 +392,7 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
         take(&mut shares, file, &path)?;
     }
     let shares = shares.ok_or_else(|| Fault::input(format!("{folder}: no shares are there")))?;
-    shares.work.inputs().try_for_each(Input::hold)?;
+    shares.work.hold()?;
     Ok(shares)
 }
 

@@ -1,0 +1,2 @@
+//! Exports hold what the network has.
+#![allow(clippy::unwrap_used)]
