@@ -9,7 +9,7 @@ use super::given::Given;
 use super::seeds::SeedRun;
 use super::shard::{self, Found, Work};
 use super::terminal::Terminal;
-use super::{check, measure, reproduce, seeds};
+use super::{bench, check, measure, reproduce, seeds};
 use crate::measure::failover::SetTally;
 
 /// Arguments of `switchwright merge`.
@@ -17,7 +17,7 @@ use crate::measure::failover::SetTally;
 pub(super) struct Merge {
     /// The folder of the shares.
     folder: String,
-    /// The folder for the figures of `measure` or the page of `reproduce`.
+    /// The folder for the figures of `measure` and `bench failover`, or the page of `reproduce`.
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
 }
@@ -69,6 +69,14 @@ impl Merge {
                 };
                 let items: Option<Vec<Vec<String>>> = all.map(own).collect();
                 reproduce::merged(&in_turn(items.ok_or_else(foreign)?), out, terminal)
+            }
+            Work::BenchFailover { .. } => {
+                let own = |found| match found {
+                    Found::BenchFailover(cases) => Some(*cases),
+                    _ => None,
+                };
+                let cases: Option<Vec<_>> = all.map(own).collect();
+                bench::failover::merged(cases.ok_or_else(foreign)?, out, terminal)
             }
         }
     }

@@ -11,6 +11,7 @@ use p4gen::build::Digest;
 use plan::check::{Share, WalkedShare};
 use serde::{Deserialize, Serialize};
 
+use super::bench::failover::Cases;
 use super::fault::{Context, Fault};
 use super::seeds::SeedRun;
 use super::simulate;
@@ -172,6 +173,12 @@ pub(super) enum Work {
         item: Option<String>,
         full: bool,
     },
+    /// `bench failover`.
+    BenchFailover {
+        only: Option<String>,
+        python: Option<String>,
+        sets: u32,
+    },
 }
 
 impl Work {
@@ -213,7 +220,7 @@ impl Work {
                 directory.iter().try_for_each(Input::hold)?;
                 scenario.same(&Self::scenario(&scenario.path)?)
             }
-            Self::Reproduce { .. } => Ok(()),
+            Self::Reproduce { .. } | Self::BenchFailover { .. } => Ok(()),
         }
     }
 }
@@ -230,6 +237,8 @@ pub(super) enum Found {
     Simulate(Vec<SeedRun>),
     /// `reproduce`: what its files hold, to the last digit.
     Reproduce(Vec<String>),
+    /// `bench failover`.
+    BenchFailover(Box<Cases>),
 }
 
 const FORMAT: &str = "switchwright-shard";
@@ -357,7 +366,7 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
     let numbers = numbers(folder)?;
     let Some(&Number { of, .. }) = numbers.first() else {
         return Err(Fault::input(format!("{folder}: no shares are there"))
-            .help("shares come from `switchwright check`, `measure`, `simulate --seeds` or `reproduce` with `--shard I/N`"));
+            .help("shares come from `switchwright check`, `measure`, `simulate --seeds`, `reproduce` or `bench failover` with `--shard I/N`"));
     };
     if let Some(other) = numbers.iter().find(|number| number.of != of) {
         return Err(Fault::input(format!(

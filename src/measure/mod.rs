@@ -21,6 +21,7 @@ mod ports;
 pub mod reproduce;
 mod rerouting;
 mod simulation;
+mod switches;
 mod tagging;
 pub mod tcp_bolt;
 mod throughput;
@@ -51,6 +52,7 @@ pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use switches::{SwitchFigure, SwitchesError, measure_switches};
 pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{
     ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,

@@ -169,6 +169,45 @@ fn entries_in_shares_are_the_entries_of_one_machine() {
 }
 
 #[test]
+fn cases_in_shares_are_the_cases_of_one_machine() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let run = |more: &[&str]| {
+        let only = [
+            "bench",
+            "failover",
+            "--no-peer",
+            "--only",
+            "egft-b1 512 t2 edst",
+        ];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+        command
+            .args(only)
+            .args(more)
+            .current_dir(at)
+            .stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{more:?}: {words}");
+        output.stdout
+    };
+    let whole = run(&["--json", "--out", "whole"]);
+    let value: Value = serde_json::from_slice(&whole).unwrap();
+    let count = |list: &str| value[list].as_array().unwrap().len();
+    assert_eq!([count("schemes"), count("custom")], [2, 1]);
+    for number in ["2/2", "1/2"] {
+        run(&["--shard", number, "--shards", "cases"]);
+    }
+    let merged = self::run(at, "merge cases --json --out merged");
+    assert_eq!(merged.stdout, whole);
+    for entry in fs::read_dir(at.join("whole")).unwrap() {
+        let name = entry.unwrap().file_name();
+        let read = |folder: &str| fs::read(at.join(folder).join(&name)).unwrap();
+        assert_eq!(read("whole"), read("merged"), "{name:?}");
+    }
+}
+
+#[test]
 fn a_share_that_was_killed_is_done_again_and_no_other() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();

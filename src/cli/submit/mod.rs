@@ -214,7 +214,13 @@ fn shared_out(words: &[String]) -> Result<bool, Fault> {
         let first = first.strip_prefix("error: ").unwrap_or(first);
         Fault::input(format!("`{said}`: {first}"))
     })?;
-    Ok(at.get_name() == "measure")
+    if at.get_name() == "bench" && words.get(1).is_none_or(|area| area != "failover") {
+        return Err(Fault::input(format!(
+            "`{said}`: of the benchmarks only `bench failover` is shared out"
+        ))
+        .help("write `bench failover`, its options after that"));
+    }
+    Ok(["bench", "measure", "reproduce"].contains(&at.get_name()))
 }
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
@@ -294,6 +300,7 @@ mod tests {
             ("check plan.json --shard 1/2 -o x", "says itself"),
             ("check plan.json -o x", "--shards"),
             ("measure plan.json --out x", "cannot be used with"),
+            ("bench plan", "only `bench failover`"),
         ] {
             let refused = shared_out(&words(line)).unwrap_err();
             assert!(refused.to_string().contains(why), "{line}: {refused}");

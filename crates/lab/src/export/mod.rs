@@ -23,6 +23,9 @@ pub use kne::kne;
 pub const GRPC_PORT: u16 = 9559;
 /// Where the build directory is found in containers that have it.
 pub const BUILD: &str = "/build";
+/// How frames come from interfaces. A mapped ring takes 4 MiB of every port: in a network of hundreds of switches on a machine memory
+/// counts, not the rate (`bench switches`).
+const DRIVER: &str = "packet";
 /// The file of devices, for `push`.
 pub const DEVICES: &str = "devices.yaml";
 
@@ -141,7 +144,7 @@ impl Source<'_> {
             _ => String::new(),
         };
         format!(
-            "{wait}exec switchwright switch --no-p4 --device-id {}{lossless} --grpc-server-addr 0.0.0.0:{GRPC_PORT} {}",
+            "{wait}exec switchwright switch --no-p4 --driver {DRIVER} --device-id {}{lossless} --grpc-server-addr 0.0.0.0:{GRPC_PORT} {}",
             id.index(),
             ports.join(" ")
         )
