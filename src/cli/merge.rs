@@ -6,10 +6,10 @@ use plan::check::WalkedShare;
 
 use super::fault::Fault;
 use super::given::Given;
-use super::seeds::SeedRun;
 use super::shard::{self, Found, Work};
 use super::terminal::Terminal;
-use super::{bench, check, measure, reproduce, seeds};
+use super::{bench, check, measure, reproduce, simulate};
+use crate::measure::SeedRun;
 use crate::measure::failover::SetTally;
 
 /// Arguments of `switchwright merge`.
@@ -60,7 +60,7 @@ impl Merge {
                 };
                 let runs: Option<Vec<Vec<SeedRun>>> = all.map(own).collect();
                 let runs = in_turn(runs.ok_or_else(foreign)?);
-                seeds::merged(&work, runs, seconds, terminal)
+                simulate::merged(&work, runs, seconds, terminal)
             }
             Work::Reproduce { .. } => {
                 let own = |found| match found {

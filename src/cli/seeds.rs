@@ -3,48 +3,15 @@
 use std::sync::Arc;
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, SimulationReport, simulate_telling};
+use netsim::simulate::{Scenario, simulate_telling};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::fault::{Context, Fault};
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use crate::measure::timed;
-
-/// What a run from one seed came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SeedRun {
-    seed: u64,
-    deadlocks: usize,
-    /// When the first deadlock closed, in microseconds.
-    closed_us: Option<f64>,
-    stuck_queues: usize,
-    lossless_drops: u64,
-    /// All packets that were lost, whatever the cause.
-    lost: u64,
-    gbps: f64,
-    simulated_us: f64,
-    packets: u64,
-    packet_hops: u64,
-    events: u64,
-    workloads: Vec<SeedWorkload>,
-}
-
-/// What the jobs of a workload took, those of one size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SeedWorkload {
-    name: String,
-    bytes: u64,
-    jobs: usize,
-    unfinished: usize,
-    p50_us: f64,
-    p99_us: f64,
-    p999_us: f64,
-}
+use crate::measure::{SeedRun, timed};
 
 /// What `simulate --seeds --json` prints.
 #[derive(Serialize)]
@@ -66,38 +33,6 @@ struct Spread {
     mean: f64,
     least: f64,
     most: f64,
-}
-
-impl SeedRun {
-    fn new(seed: u64, report: &SimulationReport) -> Self {
-        let first = |a: f64, b: f64| if a < b { a } else { b };
-        let losses = report.losses;
-        let workloads = report.workloads.iter().flat_map(|workload| {
-            workload.completions.iter().map(|found| SeedWorkload {
-                name: workload.name.clone(),
-                bytes: found.bytes,
-                jobs: found.jobs,
-                unfinished: found.unfinished,
-                p50_us: found.times_us.p50,
-                p99_us: found.times_us.p99,
-                p999_us: found.times_us.p999,
-            })
-        });
-        Self {
-            seed,
-            deadlocks: report.deadlocks,
-            closed_us: report.deadlock.iter().map(|d| d.closed_us).reduce(first),
-            stuck_queues: report.stuck_queues,
-            lossless_drops: report.lossless_drops,
-            lost: losses.lossless + losses.lossy + losses.program + losses.link_down,
-            gbps: report.gbps,
-            simulated_us: report.simulated_us,
-            packets: report.packets,
-            packet_hops: report.packet_hops,
-            events: report.events,
-            workloads: workloads.collect(),
-        }
-    }
 }
 
 /// A scenario on its network, from `count` seeds.
@@ -152,24 +87,16 @@ impl Seeds<'_> {
     }
 }
 
-/// What shares have found.
+/// Tells of runs.
 ///
 /// # Errors
-/// Shares of something else.
-pub(super) fn merged(
-    work: &Work,
+/// A value that JSON cannot express.
+pub(super) fn tell(
+    name: &str,
     runs: Vec<SeedRun>,
     seconds: f64,
     terminal: &Terminal,
 ) -> Result<(), Fault> {
-    let Work::Simulate { scenario, .. } = work else {
-        return Err(Fault::input("these are no shares of `simulate`"));
-    };
-    let name = super::simulate::load(&scenario.path)?.name;
-    tell(&name, runs, seconds, terminal)
-}
-
-fn tell(name: &str, runs: Vec<SeedRun>, seconds: f64, terminal: &Terminal) -> Result<(), Fault> {
     let report = SeedsReport {
         scenario: name.to_owned(),
         seeds: runs.len(),

@@ -11,12 +11,10 @@ use p4gen::build::Digest;
 use plan::check::{Share, WalkedShare};
 use serde::{Deserialize, Serialize};
 
-use super::bench::failover::Cases;
 use super::fault::{Context, Fault};
-use super::seeds::SeedRun;
-use super::simulate;
 use super::terminal::{self, Terminal};
-use crate::measure::failover::SetTally;
+use crate::measure::SeedRun;
+use crate::measure::failover::{Cases, SetTally};
 
 const SHARES: &str = "Several machines";
 
@@ -121,11 +119,19 @@ impl Input {
 
     /// That the file still is what the shares read.
     fn hold(&self) -> Result<(), Fault> {
-        self.same(&Self::of(&self.path)?)
+        self.same(Self::of(&self.path)?.digest)
     }
 
-    fn same(&self, now: &Self) -> Result<(), Fault> {
-        if now.digest == self.digest {
+    /// That this is the text that the shares read.
+    ///
+    /// # Errors
+    /// Another text.
+    pub(super) fn hold_text(&self, text: &str) -> Result<(), Fault> {
+        self.same(Digest::of(text.as_bytes()))
+    }
+
+    fn same(&self, digest: Digest) -> Result<(), Fault> {
+        if digest == self.digest {
             return Ok(());
         }
         Err(
@@ -190,18 +196,12 @@ impl Work {
         Input::of(path)
     }
 
-    /// Digests a scenario: a file, or one that comes along.
-    ///
-    /// # Errors
-    /// A name that is neither.
-    pub(super) fn scenario(name: &str) -> Result<Input, Fault> {
-        if name == "-" {
-            return Input::of(name);
-        }
-        Ok(Input {
+    /// Digests what work reads by a name that need not be a file's; whoever merges holds it against [`Input::hold_text`].
+    pub(super) fn text(name: &str, text: &str) -> Input {
+        Input {
             path: name.to_owned(),
-            digest: Digest::of(simulate::text(name)?.as_bytes()),
-        })
+            digest: Digest::of(text.as_bytes()),
+        }
     }
 
     /// That all files still are what the shares read.
@@ -212,14 +212,7 @@ impl Work {
                 plan.hold()
             }
             Self::Measure { plan, .. } => plan.hold(),
-            Self::Simulate {
-                scenario,
-                directory,
-                ..
-            } => {
-                directory.iter().try_for_each(Input::hold)?;
-                scenario.same(&Self::scenario(&scenario.path)?)
-            }
+            Self::Simulate { directory, .. } => directory.iter().try_for_each(Input::hold),
             Self::Reproduce { .. } | Self::BenchFailover { .. } => Ok(()),
         }
     }

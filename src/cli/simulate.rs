@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::check;
 use super::fault::{Context, Fault};
 use super::given::Given;
-use super::seeds::Seeds;
+use super::seeds::{self, Seeds};
 use super::shard::{LongSharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use crate::measure::timed;
+use crate::measure::{SeedRun, timed};
 
 /// What `-o` makes.
 const REPORT: &str = "simulation report";
@@ -166,10 +166,16 @@ impl Simulate {
 impl Simulate {
     /// All that the runs of several seeds depend on.
     fn work(&self, scenario: &str, seeds: u32) -> Result<Work, Fault> {
+        if scenario == "-" {
+            return Err(Fault::input(
+                "`--shard` with a scenario from standard input: the shares and `merge` must read the same file",
+            )
+            .help("write the scenario to a file"));
+        }
         let manifest = |folder: &String| format!("{}/manifest.json", folder.trim_end_matches('/'));
         let directory = self.directory.as_ref().map(manifest);
         Ok(Work::Simulate {
-            scenario: Work::scenario(scenario)?,
+            scenario: Work::text(scenario, &text(scenario)?),
             directory: directory.as_deref().map(Work::input).transpose()?,
             seed: self.seed,
             seeds,
@@ -178,6 +184,23 @@ impl Simulate {
             watchdog: self.watchdog.and_then(name_of),
         })
     }
+}
+
+/// What shares of runs from several seeds have found.
+///
+/// # Errors
+/// Shares of something else, a scenario that is another one by now.
+pub(super) fn merged(
+    work: &Work,
+    runs: Vec<SeedRun>,
+    seconds: f64,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let Work::Simulate { scenario, .. } = work else {
+        return Err(Fault::input("these are no shares of `simulate`"));
+    };
+    scenario.hold_text(&text(&scenario.path)?)?;
+    seeds::tell(&load(&scenario.path)?.name, runs, seconds, terminal)
 }
 
 /// The name of a value on the command line.

@@ -11,14 +11,14 @@ use files::Scratch;
 use plan::check::Share;
 use plan::failover::Output;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::fault::{Context, Fault};
 use super::super::shard::{Found, Sharding, Work};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
 use crate::measure::failover::{
-    CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
+    Cases, CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
     SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure, custom_hardware,
     failure_cases, failure_plots, loss_cases, loss_plots, losses, proof, proof_cases,
     reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
@@ -46,49 +46,19 @@ struct FailoverBenchReport {
     trees_peer: Option<TreesPeer>,
 }
 
-/// What cases have given, each figure with the number of its case: all of them, or those of a share.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::cli) struct Cases {
-    state: Vec<(usize, StateFigure)>,
-    schemes: Vec<(usize, SchemeState)>,
-    custom: Vec<(usize, CustomHardware)>,
-    failures: Vec<(usize, FailureFigure)>,
-    losses: Vec<(usize, LossFigure)>,
-    switch_failures: Vec<(usize, SwitchFailureFigure)>,
-    proofs: Vec<(usize, ProofFigure)>,
-    trees: Option<TreesFigure>,
-    trees_peer: Option<TreesPeer>,
-}
-
-impl Cases {
-    /// Adds what another share has given.
-    fn add(&mut self, other: Self) {
-        self.state.extend(other.state);
-        self.schemes.extend(other.schemes);
-        self.custom.extend(other.custom);
-        self.failures.extend(other.failures);
-        self.losses.extend(other.losses);
-        self.switch_failures.extend(other.switch_failures);
-        self.proofs.extend(other.proofs);
-        self.trees = self.trees.take().or(other.trees);
-        self.trees_peer = self.trees_peer.take().or(other.trees_peer);
-    }
-
-    /// The figures, in the order of their cases.
-    fn report(self) -> FailoverBenchReport {
-        FailoverBenchReport {
-            machine: Machine::here(),
-            state: in_order(self.state),
-            schemes: in_order(self.schemes),
-            custom: in_order(self.custom),
-            failures: in_order(self.failures),
-            losses: in_order(self.losses),
-            switch_failures: in_order(self.switch_failures),
-            proofs: in_order(self.proofs),
-            trees: self.trees,
-            trees_peer: self.trees_peer,
-        }
+/// The figures, in the order of their cases.
+fn report(cases: Cases) -> FailoverBenchReport {
+    FailoverBenchReport {
+        machine: Machine::here(),
+        state: in_order(cases.state),
+        schemes: in_order(cases.schemes),
+        custom: in_order(cases.custom),
+        failures: in_order(cases.failures),
+        losses: in_order(cases.losses),
+        switch_failures: in_order(cases.switch_failures),
+        proofs: in_order(cases.proofs),
+        trees: cases.trees,
+        trees_peer: cases.trees_peer,
     }
 }
 
@@ -144,7 +114,7 @@ pub(in crate::cli) fn run(
     // As shares hold them: the same numbers, to the last digit.
     let text = serde_json::to_string(&cases).input("figures as JSON")?;
     let cases: Cases = serde_json::from_str(&text).input("figures as JSON")?;
-    tell(cases.report(), request.out, terminal)
+    tell(report(cases), request.out, terminal)
 }
 
 /// What shares have given.
@@ -160,7 +130,7 @@ pub(in crate::cli) fn merged(
     for share in shares {
         all.add(share);
     }
-    tell(all.report(), out, terminal)
+    tell(report(all), out, terminal)
 }
 
 /// Runs the cases of a share.

@@ -108,14 +108,14 @@ const ALL: &[(&str, &[&str])] = &[
         "submit slurm",
         &[
             "switchwright submit slurm -n 16 -o sweep -- check failover.json --failures 1",
-            "switchwright submit slurm -n 16 -o sweep --run -- measure failover.json --failures 1,2",
+            "switchwright submit slurm -n 4 -o out -- measure failover.json   # then: sh out/submit.sh",
         ],
     ),
     (
         "submit kubernetes",
         &[
             "switchwright submit kubernetes -n 16 -o jobs --claim work -- check failover.json",
-            "switchwright submit kubernetes -n 16 -o jobs --claim work --run -- measure failover.json",
+            "switchwright submit kubernetes -n 4 -o out --claim work -- measure failover.json",
         ],
     ),
     (
