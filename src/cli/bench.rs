@@ -10,6 +10,7 @@ mod p4runtime;
 mod ports;
 mod programs;
 mod simulate;
+mod switches;
 mod tagging;
 mod watchdog;
 
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 use super::fault::{Context, Fault};
 use super::given::Given;
+use super::shard::LongSharding;
 use super::terminal::{self, Terminal};
 use measure::tcp_bolt::BoltOptions;
 use measure::{self, Machine, PeerFigure, PlanningCase, PlanningFigure};
@@ -41,6 +43,9 @@ pub(super) struct Bench {
     /// Packets of the run that must lose nothing (simulate); 0 leaves it out.
     #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     packets: u64,
+    /// Switches that run at a time (switches).
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    processes: u32,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
@@ -48,8 +53,10 @@ pub(super) struct Bench {
     #[arg(long, default_value_t = 20, value_name = "N")]
     sets: u32,
     /// Failover: the folder for the figures as JSON, tables and plots.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "shard")]
     out: Option<String>,
+    #[command(flatten)]
+    sharding: LongSharding,
     /// Flattened Clos: which table of FC23.
     #[arg(
         long,
@@ -108,6 +115,8 @@ enum Area {
     Ports,
     /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
     P4runtime,
+    /// What a switch costs as a process: time until it is ready, memory of its own and shared (needs root).
+    Switches,
     /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
@@ -132,8 +141,8 @@ impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
-            TcpBolt, Watchdog,
+            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate,
+            Switches, Tags, TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[All, Plan, P4, Ports, P4runtime, Failover, Lanes],
@@ -156,7 +165,8 @@ impl Area {
             "quick" | "seeds" => &[TcpBolt],
             "entries" => &[P4runtime],
             "packets" => &[Simulate],
-            "python" | "sets" | "out" => &[Failover],
+            "processes" => &[Switches],
+            "python" | "sets" | "out" | "shard" | "shards" => &[Failover],
             _ => return None,
         };
         let name = |area: &Self| {
@@ -200,6 +210,7 @@ impl Bench {
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
+            Area::Switches => switches::run(terminal, self.processes),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
@@ -253,7 +264,7 @@ impl Bench {
                     sets: self.sets,
                     out: self.out.as_deref(),
                 };
-                failover::run(&request, terminal)
+                failover::run(&request, &self.sharding.into(), terminal)
             }
         }
     }

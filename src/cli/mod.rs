@@ -20,6 +20,7 @@ mod drift;
 mod drill;
 mod emulate;
 mod entries;
+mod export;
 mod folder;
 mod grade;
 mod lab;
@@ -32,9 +33,11 @@ mod p4;
 mod plan;
 mod push;
 mod reproduce;
+mod seeds;
 mod shard;
 mod simulate;
 mod status;
+mod submit;
 mod switch;
 mod targets;
 mod topo;
@@ -98,6 +101,8 @@ enum Command {
     MeasurePaths(measure_paths::MeasurePaths),
     /// Put together what the shares of a command found (`--shard I/N`).
     Merge(merge::Merge),
+    /// Give a command's shares and their merge to Slurm or Kubernetes, as jobs.
+    Submit(submit::Submit),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
     /// List what the switches of a build directory hold, as a table or CSV.
@@ -122,6 +127,8 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Run a build directory in real time, in network namespaces, under the same scenarios.
     Emulate(Box<emulate::Emulate>),
+    /// Write a build directory's network for engines that run many containers: containerlab, KNE.
+    Export(export::Export),
     /// Run any program on any topology: hosts and switches in network namespaces, and a prompt.
     Net(net::NetCommand),
     /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
@@ -225,6 +232,7 @@ pub fn main() -> ExitCode {
         Command::Measure(measure) => measure.run(&terminal),
         Command::MeasurePaths(paths) => paths.run(&terminal),
         Command::Merge(merge) => merge.run(&given, &terminal),
+        Command::Submit(submit) => submit.run(&terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),
@@ -237,6 +245,7 @@ pub fn main() -> ExitCode {
         Command::Trace(trace) => trace.run(&given, &terminal),
         Command::Simulate(simulate) => simulate.run(&given, &terminal),
         Command::Emulate(emulate) => emulate.run(&terminal),
+        Command::Export(export) => export.run(&terminal),
         Command::Net(net) => net.run(&terminal),
         Command::Status(status) => status.run(&terminal),
         Command::Switch(switch) => switch.run(&terminal),

@@ -7,10 +7,12 @@ use serde::Serialize;
 
 use super::fault::{Context, Fault};
 use super::given::Given;
+use super::shard::{Found, LongSharding, Sharding, Work};
 use super::terminal::{self, Terminal};
 use measure::reproduce::{
     Counts, Effort, Item, ItemReport, Paper, Recorded, Run, Verdict, catalogue, page, told,
 };
+use measure::timed;
 
 /// Arguments of `switchwright reproduce`.
 #[derive(Debug, Args)]
@@ -30,8 +32,10 @@ pub(super) struct Reproduce {
     #[arg(long)]
     full: bool,
     /// The folder for one page with every plot, and the numbers behind it. What it holds already is not computed again.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "shard")]
     out: Option<String>,
+    #[command(flatten)]
+    sharding: LongSharding,
 }
 
 /// What `--out` makes.
@@ -70,11 +74,11 @@ struct Report {
 }
 
 impl Reproduce {
-    pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+    pub(super) fn run(mut self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let chosen = self.chosen()?;
         if self.list {
             given.refuse_all(
-                &["quick", "full"],
+                &["quick", "full", "shard", "shards"],
                 "beside `--list`, which computes nothing",
             )?;
             return self.tell_list(&chosen, terminal);
@@ -84,6 +88,15 @@ impl Reproduce {
         } else {
             Effort::Quick
         };
+        let sharding: Sharding = std::mem::take(&mut self.sharding).into();
+        if sharding.wanted() {
+            return sharding.run(self.work(), terminal, |share| {
+                let own = chosen.iter().skip(share.index).step_by(share.of);
+                let texts = |item| json(&compute(item, effort, terminal));
+                let (texts, seconds) = timed(|| own.map(texts).collect::<Result<Vec<_>, _>>());
+                Ok((Found::Reproduce(texts?), seconds))
+            });
+        }
         if let Some(folder) = &self.out {
             terminal::claim(folder, FOLDER)?;
         }
@@ -91,14 +104,16 @@ impl Reproduce {
         for item in &chosen {
             reports.push(self.one(item, effort, terminal)?);
         }
-        if let Some(folder) = &self.out {
-            write_folder(folder)?;
+        tell(reports, self.out.as_deref(), terminal)
+    }
+
+    /// All that the outcome depends on.
+    fn work(&self) -> Work {
+        Work::Reproduce {
+            paper: self.paper.clone().unwrap_or_default(),
+            item: self.item.clone(),
+            full: self.full,
         }
-        let report = Report {
-            version: env!("CARGO_PKG_VERSION"),
-            items: reports,
-        };
-        terminal.result(&report, || describe(&report.items))
     }
 
     /// The entries that are asked for.
@@ -188,36 +203,88 @@ impl Reproduce {
         {
             return Ok(done);
         }
-        let watch = terminal.progress(&name);
-        let report = item.compute(&Run {
-            effort,
-            progress: &std::sync::Arc::default(),
-        });
-        watch.finish_and_clear();
-        if self.out.is_some() {
+        let report = compute(item, effort, terminal);
+        // What is written is what later runs and merges read: the same numbers, to the last digit.
+        let text = json(&report)?;
+        let report: ItemReport = serde_json::from_str(&text).input(&name)?;
+        if let Some(folder) = &self.out {
             let told = told(report.verdict);
             terminal.note(format!("{name}: {told} ({})", report.counts.words()));
+            let path = place(folder, &report.paper, &report.item);
+            terminal::write(&path.to_string_lossy(), &text)?;
         }
-        let Some(folder) = &self.out else {
-            return Ok(report);
-        };
-        let json = serde_json::to_string_pretty(&report).input("figures as JSON")?;
-        let path = place(folder, item);
-        terminal::write(&path.to_string_lossy(), &(json + "\n"))?;
-        // What was written is what later runs read: the same numbers, to the last digit.
-        Ok(read(folder, item).unwrap_or(report))
+        Ok(report)
     }
 }
 
+fn compute(item: &Item, effort: Effort, terminal: &Terminal) -> ItemReport {
+    let watch = terminal.progress(&format!("{} {}", item.paper.key(), item.name));
+    let report = item.compute(&Run {
+        effort,
+        progress: &std::sync::Arc::default(),
+    });
+    watch.finish_and_clear();
+    report
+}
+
+/// An entry as the folder and shares have it.
+fn json(report: &ItemReport) -> Result<String, Fault> {
+    Ok(serde_json::to_string_pretty(report).input("figures as JSON")? + "\n")
+}
+
+/// Tells of entries; with a folder, whose items are there, its page is written.
+fn tell(items: Vec<ItemReport>, folder: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
+    if let Some(folder) = folder {
+        write_folder(folder)?;
+    }
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        items,
+    };
+    terminal.result(&report, || describe(&report.items))
+}
+
+/// What shares have computed, in order.
+///
+/// # Errors
+/// What is no entry, a folder that cannot be written.
+pub(super) fn merged(
+    texts: &[String],
+    folder: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    if let Some(folder) = folder {
+        terminal::claim(folder, FOLDER)?;
+    }
+    let all = catalogue();
+    let mut items = Vec::new();
+    for text in texts {
+        let report: ItemReport = serde_json::from_str(text).input("an entry of a share")?;
+        let known = |item: &Item| item.paper.key() == report.paper && item.name == report.item;
+        if !all.iter().any(known) {
+            let (paper, item) = (&report.paper, &report.item);
+            return Err(Fault::input(format!(
+                "a share has `{paper} {item}`: there is no such entry"
+            )));
+        }
+        if let Some(folder) = folder {
+            let path = place(folder, &report.paper, &report.item);
+            terminal::write(&path.to_string_lossy(), text)?;
+        }
+        items.push(report);
+    }
+    tell(items, folder, terminal)
+}
+
 /// The file of an entry.
-fn place(folder: &str, item: &Item) -> PathBuf {
-    let name = format!("{}-{}.json", item.paper.key(), item.name);
+fn place(folder: &str, paper: &str, item: &str) -> PathBuf {
+    let name = format!("{paper}-{item}.json");
     Path::new(folder).join("items").join(name)
 }
 
 /// What a folder has of an entry; nothing if that cannot be read, for then it is computed again.
 fn read(folder: &str, item: &Item) -> Option<ItemReport> {
-    let text = std::fs::read_to_string(place(folder, item)).ok()?;
+    let text = std::fs::read_to_string(place(folder, item.paper.key(), item.name)).ok()?;
     serde_json::from_str(&text).ok()
 }
 

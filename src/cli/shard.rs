@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
-use measure::failover::SetTally;
+use measure::SeedRun;
+use measure::failover::{Cases, SetTally};
 
 const SHARES: &str = "Several machines";
 
 /// The most shares that work is divided into.
-const MOST_SHARES: u32 = 100_000;
+pub(super) const MOST_SHARES: u32 = 100_000;
 
 /// Which share to do, and where what it finds goes.
 #[derive(Debug, Args)]
@@ -29,6 +30,23 @@ pub(super) struct Sharding {
     /// The folder of all shares. A share that is there already is not done again.
     #[arg(short = 'o', long, value_name = "DIR", requires = "shard", help_heading = SHARES)]
     shards: Option<String>,
+}
+
+/// The same for a command whose `-o` is the folder of something else.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct LongSharding {
+    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine would have.
+    #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
+    shard: Option<Number>,
+    /// The folder of all shares. A share that is there already is not done again.
+    #[arg(long, value_name = "DIR", requires = "shard", help_heading = SHARES)]
+    shards: Option<String>,
+}
+
+impl From<LongSharding> for Sharding {
+    fn from(LongSharding { shard, shards }: LongSharding) -> Self {
+        Self { shard, shards }
+    }
 }
 
 /// One of so many shares: `I/N`.
@@ -89,9 +107,9 @@ impl Input {
     fn of(path: &str) -> Result<Self, Fault> {
         if path == "-" {
             return Err(Fault::input(
-                "`--shard` with a plan from standard input: the shares and `merge` must read the same file",
+                "`--shard` with standard input: the shares and `merge` must read the same file",
             )
-            .help("write the plan to a file"));
+            .help("write what is read to a file"));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -101,7 +119,19 @@ impl Input {
 
     /// That the file still is what the shares read.
     fn hold(&self) -> Result<(), Fault> {
-        if Self::of(&self.path)?.digest == self.digest {
+        self.same(Self::of(&self.path)?.digest)
+    }
+
+    /// That this is the text that the shares read.
+    ///
+    /// # Errors
+    /// Another text.
+    pub(super) fn hold_text(&self, text: &str) -> Result<(), Fault> {
+        self.same(Digest::of(text.as_bytes()))
+    }
+
+    fn same(&self, digest: Digest) -> Result<(), Fault> {
+        if digest == self.digest {
             return Ok(());
         }
         Err(
@@ -132,6 +162,29 @@ pub(super) enum Work {
         sets: u32,
         seed: u64,
     },
+    /// `simulate --seeds`.
+    Simulate {
+        scenario: Input,
+        /// The manifest of the build directory, which has the digests of all its files.
+        directory: Option<Input>,
+        seed: Option<u64>,
+        seeds: u32,
+        without_tags: bool,
+        transport: Option<String>,
+        watchdog: Option<String>,
+    },
+    /// `reproduce`.
+    Reproduce {
+        paper: String,
+        item: Option<String>,
+        full: bool,
+    },
+    /// `bench failover`.
+    BenchFailover {
+        only: Option<String>,
+        python: Option<String>,
+        sets: u32,
+    },
 }
 
 impl Work {
@@ -143,12 +196,25 @@ impl Work {
         Input::of(path)
     }
 
-    fn inputs(&self) -> impl Iterator<Item = &Input> {
-        let (plan, against) = match self {
-            Self::Check { plan, against, .. } => (plan, against.as_ref()),
-            Self::Measure { plan, .. } => (plan, None),
-        };
-        std::iter::once(plan).chain(against)
+    /// Digests what work reads by a name that need not be a file's; whoever merges holds it against [`Input::hold_text`].
+    pub(super) fn text(name: &str, text: &str) -> Input {
+        Input {
+            path: name.to_owned(),
+            digest: Digest::of(text.as_bytes()),
+        }
+    }
+
+    /// That all files still are what the shares read.
+    fn hold(&self) -> Result<(), Fault> {
+        match self {
+            Self::Check { plan, against, .. } => {
+                against.iter().try_for_each(Input::hold)?;
+                plan.hold()
+            }
+            Self::Measure { plan, .. } => plan.hold(),
+            Self::Simulate { directory, .. } => directory.iter().try_for_each(Input::hold),
+            Self::Reproduce { .. } | Self::BenchFailover { .. } => Ok(()),
+        }
     }
 }
 
@@ -160,6 +226,12 @@ pub(super) enum Found {
     Check(WalkedShare),
     /// `measure`.
     Measure(Vec<SetTally>),
+    /// `simulate --seeds`.
+    Simulate(Vec<SeedRun>),
+    /// `reproduce`: what its files hold, to the last digit.
+    Reproduce(Vec<String>),
+    /// `bench failover`.
+    BenchFailover(Box<Cases>),
 }
 
 const FORMAT: &str = "switchwright-shard";
@@ -287,7 +359,7 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
     let numbers = numbers(folder)?;
     let Some(&Number { of, .. }) = numbers.first() else {
         return Err(Fault::input(format!("{folder}: no shares are there"))
-            .help("shares come from `switchwright check` or `measure` with `--shard I/N -o DIR`"));
+            .help("shares come from `switchwright check`, `measure`, `simulate --seeds`, `reproduce` or `bench failover` with `--shard I/N`"));
     };
     if let Some(other) = numbers.iter().find(|number| number.of != of) {
         return Err(Fault::input(format!(
@@ -322,7 +394,7 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
         take(&mut shares, file, &path)?;
     }
     let shares = shares.ok_or_else(|| Fault::input(format!("{folder}: no shares are there")))?;
-    shares.work.inputs().try_for_each(Input::hold)?;
+    shares.work.hold()?;
     Ok(shares)
 }
 

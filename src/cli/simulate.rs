@@ -14,9 +14,11 @@ use serde::Serialize;
 use super::check;
 use super::fault::{Context, Fault};
 use super::given::Given;
+use super::seeds::{self, Seeds};
+use super::shard::{LongSharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use measure::timed;
+use measure::{SeedRun, timed};
 
 /// What `-o` makes.
 const REPORT: &str = "simulation report";
@@ -35,6 +37,9 @@ pub(super) struct Simulate {
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
     seed: Option<u64>,
+    /// Run from so many seeds, one after the other from the first: a line for each, instead of the flows of one.
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "output", "show"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    seeds: Option<u32>,
     /// Never change a packet's tag, whatever the scenario says: plain PFC.
     #[arg(long)]
     without_tags: bool,
@@ -52,6 +57,8 @@ pub(super) struct Simulate {
     /// Flows that the table lists; the JSON has all.
     #[arg(long, default_value_t = 24, value_name = "N")]
     show: usize,
+    #[command(flatten)]
+    sharding: LongSharding,
 }
 
 /// What becomes of a queue that PFC has stopped for too long.
@@ -104,6 +111,10 @@ impl From<Transport> for TransportSpec {
 
 impl Simulate {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        if self.seeds.is_none() {
+            let reason = "without `--seeds`: runs of several seeds are shared out";
+            given.refuse_all(&["shard", "shards"], reason)?;
+        }
         if terminal.json {
             given.refuse_all(&["show"], "with `--json`, which has all flows")?;
         }
@@ -123,6 +134,16 @@ impl Simulate {
             });
         }
         let network = network(&scenario, self.directory.as_deref(), name, terminal)?;
+        if let Some(count) = self.seeds {
+            let seeds = Seeds {
+                name,
+                scenario: &scenario,
+                network: &network,
+                count,
+            };
+            let work = || self.work(name, count);
+            return seeds.run(work, &self.sharding.clone().into(), terminal);
+        }
         if let Some(folder) = &self.output {
             terminal::claim(folder, REPORT)?;
         }
@@ -140,6 +161,51 @@ impl Simulate {
         }
         terminal.result(&report, || describe(&report, self.show))
     }
+}
+
+impl Simulate {
+    /// All that the runs of several seeds depend on.
+    fn work(&self, scenario: &str, seeds: u32) -> Result<Work, Fault> {
+        if scenario == "-" {
+            return Err(Fault::input(
+                "`--shard` with a scenario from standard input: the shares and `merge` must read the same file",
+            )
+            .help("write the scenario to a file"));
+        }
+        let manifest = |folder: &String| format!("{}/manifest.json", folder.trim_end_matches('/'));
+        let directory = self.directory.as_ref().map(manifest);
+        Ok(Work::Simulate {
+            scenario: Work::text(scenario, &text(scenario)?),
+            directory: directory.as_deref().map(Work::input).transpose()?,
+            seed: self.seed,
+            seeds,
+            without_tags: self.without_tags,
+            transport: self.transport.and_then(name_of),
+            watchdog: self.watchdog.and_then(name_of),
+        })
+    }
+}
+
+/// What shares of runs from several seeds have found.
+///
+/// # Errors
+/// Shares of something else, a scenario that is another one by now.
+pub(super) fn merged(
+    work: &Work,
+    runs: Vec<SeedRun>,
+    seconds: f64,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let Work::Simulate { scenario, .. } = work else {
+        return Err(Fault::input("these are no shares of `simulate`"));
+    };
+    scenario.hold_text(&text(&scenario.path)?)?;
+    seeds::tell(&load(&scenario.path)?.name, runs, seconds, terminal)
+}
+
+/// The name of a value on the command line.
+fn name_of(value: impl ValueEnum) -> Option<String> {
+    Some(value.to_possible_value()?.get_name().to_owned())
 }
 
 /// A bundled scenario, for people and for `--json`.
@@ -185,12 +251,19 @@ fn first_sentence(text: &str) -> String {
 /// # Errors
 /// A name that is neither, or a file that is no scenario.
 pub(super) fn load(name: &str) -> Result<Scenario, Fault> {
-    let text = match bundled(name) {
-        Some(text) if !Path::new(name).exists() => text.to_owned(),
+    Scenario::from_yaml(&text(name)?).input(name)
+}
+
+/// The text of a scenario.
+///
+/// # Errors
+/// A name that is neither a file nor a scenario that comes along.
+pub(super) fn text(name: &str) -> Result<String, Fault> {
+    match bundled(name) {
+        Some(text) if !Path::new(name).exists() => Ok(text.to_owned()),
         _ => terminal::read(name)
-            .map_err(|fault| fault.help("`simulate --list` names the scenarios that come along"))?,
-    };
-    Scenario::from_yaml(&text).input(name)
+            .map_err(|fault| fault.help("`simulate --list` names the scenarios that come along")),
+    }
 }
 
 /// The network that a scenario is played on: a build directory if there is one, else what it asks for itself.

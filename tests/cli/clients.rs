@@ -34,7 +34,7 @@ fn descriptors() -> Option<(&'static str, OsString)> {
 }
 
 /// A Python that can do something; `None`, said aloud, if there is none.
-fn python_with(what: &str, line: &str) -> Option<PathBuf> {
+pub(super) fn python_with(what: &str, line: &str) -> Option<PathBuf> {
     let named = std::env::var_os("P4RUNTIME_CLIENTS").map(PathBuf::from);
     let python = named.clone().unwrap_or_else(|| "python3".into());
     let tried = Command::new(&python)

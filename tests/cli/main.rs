@@ -17,4 +17,5 @@ mod output;
 mod p4_tools;
 mod shards;
 mod sonic;
+mod submit;
 mod verdicts;

@@ -4,6 +4,7 @@
 mod bfrt;
 mod compose;
 mod drill;
+mod export;
 mod leftovers;
 mod net;
 mod push;

@@ -1,5 +1,7 @@
-//! Networks of real switches on this machine: scenarios in namespaces, drills of running switches, and networks of a student's own.
+//! Networks of real switches: scenarios in namespaces of this machine, drills of running switches, networks of a student's own, and
+//! files for engines that run containers.
 
 pub mod drill;
 pub mod emulate;
+pub mod export;
 pub mod net;

@@ -20,7 +20,9 @@ mod planning;
 mod ports;
 pub mod reproduce;
 mod rerouting;
+mod seeds;
 mod simulation;
+mod switches;
 mod tagging;
 pub mod tcp_bolt;
 mod throughput;
@@ -50,7 +52,9 @@ pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
+pub use seeds::{SeedRun, SeedWorkload};
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use switches::{SwitchFigure, SwitchesError, measure_switches};
 pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{
     ClosSize, PaperThroughput, THROUGHPUT_CASES, Throughput, ThroughputCase, ThroughputFigure,

@@ -82,6 +82,16 @@ pub(super) fn resident_memory_of(process: u32) -> Option<Bytes> {
     kibibytes(&format!("/proc/{process}/status"), "VmRSS")
 }
 
+/// What another process has in memory: all, its share of that (what it shares with others counts in equal parts), and what no other
+/// has, where the kernel tells (Linux).
+#[must_use]
+pub(super) fn memory_parts(process: u32) -> Option<[Bytes; 3]> {
+    let file = format!("/proc/{process}/smaps_rollup");
+    let field = |name: &str| kibibytes(&file, name);
+    let own = field("Private_Clean")?.get() + field("Private_Dirty")?.get();
+    Some([field("Rss")?, field("Pss")?, Bytes::new(own)])
+}
+
 /// Starts [`peak_memory`] anew, where the kernel lets us (Linux: `/proc/self/clear_refs`).
 pub fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");

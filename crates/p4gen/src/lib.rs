@@ -4,6 +4,7 @@ pub mod build;
 pub mod capabilities;
 pub mod entries;
 pub mod family;
+pub mod hosts;
 pub mod layout;
 pub mod program;
 pub mod targets;

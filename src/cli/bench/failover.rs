@@ -8,21 +8,23 @@ use std::path::Path;
 
 use askama::Template;
 use files::Scratch;
+use plan::check::Share;
 use plan::failover::Output;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
 
 use super::super::fault::{Context, Fault};
+use super::super::shard::{Found, Sharding, Work};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
 use measure::failover::{
-    CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
+    Cases, CustomHardware, FailureFigure, FailurePlan, LossFigure, Named, ProofFigure, RATIOS,
     SchemeState, Sets, Shape, StateFigure, SwitchFailureFigure, TreesFigure, custom_hardware,
     failure_cases, failure_plots, loss_cases, loss_plots, losses, proof, proof_cases,
     reactive_routing, regular_graph, scheme_state, state, state_plots, switch_plots, trees,
     under_failures, under_switch_failures, variants, within_reach,
 };
-use measure::{Machine, TreesPeer, sage_trees};
+use measure::{Machine, TreesPeer, sage_trees, timed};
 
 pub(in crate::cli) use tables::failure_table;
 
@@ -42,6 +44,28 @@ struct FailoverBenchReport {
     proofs: Vec<ProofFigure>,
     trees: Option<TreesFigure>,
     trees_peer: Option<TreesPeer>,
+}
+
+/// The figures, in the order of their cases.
+fn report(cases: Cases) -> FailoverBenchReport {
+    FailoverBenchReport {
+        machine: Machine::here(),
+        state: in_order(cases.state),
+        schemes: in_order(cases.schemes),
+        custom: in_order(cases.custom),
+        failures: in_order(cases.failures),
+        losses: in_order(cases.losses),
+        switch_failures: in_order(cases.switch_failures),
+        proofs: in_order(cases.proofs),
+        trees: cases.trees,
+        trees_peer: cases.trees_peer,
+    }
+}
+
+/// Figures in the order of their cases; those of one case stay in their own.
+fn in_order<T>(mut figures: Vec<(usize, T)>) -> Vec<T> {
+    figures.sort_by_key(|(case, _)| *case);
+    figures.into_iter().map(|(_, figure)| figure).collect()
 }
 
 /// What to run, and where plots go.
@@ -70,43 +94,76 @@ const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,
 /// `failures plinko t4`, `losses egft-b1 edst t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
-pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<(), Fault> {
-    let mut report = FailoverBenchReport {
-        machine: Machine::here(),
-        state: Vec::new(),
-        schemes: Vec::new(),
-        custom: Vec::new(),
-        failures: Vec::new(),
-        losses: Vec::new(),
-        switch_failures: Vec::new(),
-        proofs: Vec::new(),
-        trees: None,
-        trees_peer: None,
-    };
+pub(in crate::cli) fn run(
+    request: &Request<'_>,
+    sharding: &Sharding,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    if sharding.wanted() {
+        let work = Work::BenchFailover {
+            only: request.only.map(str::to_owned),
+            python: request.python.map(str::to_owned),
+            sets: request.sets,
+        };
+        return sharding.run(work, terminal, |share| {
+            let (cases, seconds) = timed(|| cases(request, share, terminal));
+            Ok((Found::BenchFailover(Box::new(cases?)), seconds))
+        });
+    }
+    let cases = cases(request, Share { index: 0, of: 1 }, terminal)?;
+    // As shares hold them: the same numbers, to the last digit.
+    let text = serde_json::to_string(&cases).input("figures as JSON")?;
+    let cases: Cases = serde_json::from_str(&text).input("figures as JSON")?;
+    tell(report(cases), request.out, terminal)
+}
+
+/// What shares have given.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub(in crate::cli) fn merged(
+    shares: Vec<Cases>,
+    out: Option<&str>,
+    terminal: &Terminal,
+) -> Result<(), Fault> {
+    let mut all = Cases::default();
+    for share in shares {
+        all.add(share);
+    }
+    tell(report(all), out, terminal)
+}
+
+/// Runs the cases of a share.
+fn cases(request: &Request<'_>, share: Share, terminal: &Terminal) -> Result<Cases, Fault> {
+    let mut cases = Cases::default();
     let run = Run {
         request,
         terminal,
+        share,
         names: RefCell::default(),
-        ran: Cell::new(false),
+        ran: Cell::new(0),
     };
-    run.state(&mut report)?;
-    run.schemes(&mut report)?;
-    run.failures(&mut report)?;
-    run.losses(&mut report)?;
+    run.state(&mut cases)?;
+    run.schemes(&mut cases)?;
+    run.failures(&mut cases)?;
+    run.losses(&mut cases)?;
     for case in proof_cases() {
-        report
-            .proofs
-            .extend(run.one(&format!("proof {}", case.name), || proof(&case))?);
+        let name = format!("proof {}", case.name);
+        cases.proofs.extend(run.one(&name, || proof(&case))?);
     }
-    if run.wanted("trees") {
-        pack(&mut report, request.python)?;
+    if run.wanted("trees").is_some() {
+        pack(&mut cases, request.python)?;
     }
-    if !run.ran.get() {
+    if run.ran.get() == 0 {
         let names = run.names.take();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(none_matches(request.only, &names));
     }
-    if let Some(folder) = request.out {
+    Ok(cases)
+}
+
+fn tell(report: FailoverBenchReport, out: Option<&str>, terminal: &Terminal) -> Result<(), Fault> {
+    if let Some(folder) = out {
         let mut plots = state_plots(&report.state, &report.schemes);
         plots.extend(failure_plots(&report.failures));
         plots.extend(loss_plots(&report.losses));
@@ -121,34 +178,51 @@ pub(in crate::cli) fn run(request: &Request<'_>, terminal: &Terminal) -> Result<
 struct Run<'a> {
     request: &'a Request<'a>,
     terminal: &'a Terminal,
-    /// What could be run, and whether anything was.
+    /// Whose cases are run, of those that are wanted.
+    share: Share,
+    /// What could be run, and how much of that is wanted.
     names: RefCell<Vec<String>>,
-    ran: Cell<bool>,
+    ran: Cell<usize>,
 }
 
 impl Run<'_> {
-    fn wanted(&self, name: &str) -> bool {
-        let wanted = self.request.only.is_none_or(|text| name.contains(text));
+    /// The number of a case among those that are wanted, if this share runs it.
+    fn wanted(&self, name: &str) -> Option<usize> {
         self.names.borrow_mut().push(name.to_owned());
-        self.ran.set(self.ran.get() || wanted);
-        wanted
+        if self.request.only.is_some_and(|text| !name.contains(text)) {
+            return None;
+        }
+        let case = self.ran.get();
+        self.ran.set(case + 1);
+        (case % self.share.of == self.share.index).then_some(case)
     }
 
     fn one<T>(
         &self,
         name: &str,
         work: impl FnOnce() -> Result<T, measure::MeasureError>,
-    ) -> Result<Option<T>, Fault> {
-        if !self.wanted(name) {
+    ) -> Result<Option<(usize, T)>, Fault> {
+        let Some(case) = self.wanted(name) else {
             return Ok(None);
-        }
+        };
         let bar = self.terminal.progress(name);
         let value = work().map_err(Fault::input);
         bar.finish_and_clear();
-        value.map(Some)
+        Ok(Some((case, value?)))
     }
 
-    fn state(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
+    /// A case of several figures.
+    fn many<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<Vec<T>, measure::MeasureError>,
+    ) -> Result<Vec<(usize, T)>, Fault> {
+        let found = self.one(name, work)?;
+        let each = |(case, figures): (usize, Vec<T>)| figures.into_iter().map(move |f| (case, f));
+        Ok(found.into_iter().flat_map(each).collect())
+    }
+
+    fn state(&self, report: &mut Cases) -> Result<(), Fault> {
         for cell in RATIOS.iter().filter(|cell| within_reach(cell)) {
             for (output, word) in [
                 (Output::SourceRoutes, "source-routes"),
@@ -170,7 +244,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn schemes(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
+    fn schemes(&self, report: &mut Cases) -> Result<(), Fault> {
         for (shape, oversubscription) in GROUNDS {
             let place = shape.name_at(oversubscription);
             for hosts in [512, 1024] {
@@ -198,7 +272,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn failures(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
+    fn failures(&self, report: &mut Cases) -> Result<(), Fault> {
         let mut sets = Sets {
             count: self.request.sets,
             ..Sets::default()
@@ -217,26 +291,24 @@ impl Run<'_> {
                     ..case
                 };
                 let name = format!("failures {}", case.name);
-                let figures = self.one(&name, || {
+                let figures = self.many(&name, || {
                     under_failures(&case, HOSTS, oversubscription, &sets)
                 })?;
-                report.failures.extend(figures.into_iter().flatten());
+                report.failures.extend(figures);
             }
         }
-        let shortest = self.one("failures shortest", || reactive_routing(HOSTS, &sets))?;
-        report.failures.extend(shortest.into_iter().flatten());
+        let shortest = self.many("failures shortest", || reactive_routing(HOSTS, &sets))?;
+        report.failures.extend(shortest);
         let sets = Sets {
             sizes: FAILED_SWITCHES.to_vec(),
             ..sets
         };
-        let switches = self.one("switches", || under_switch_failures(HOSTS, &sets))?;
-        report
-            .switch_failures
-            .extend(switches.into_iter().flatten());
+        let switches = self.many("switches", || under_switch_failures(HOSTS, &sets))?;
+        report.switch_failures.extend(switches);
         Ok(())
     }
 
-    fn losses(&self, report: &mut FailoverBenchReport) -> Result<(), Fault> {
+    fn losses(&self, report: &mut Cases) -> Result<(), Fault> {
         let sets = Sets {
             count: self.request.sets,
             ..Sets::default()
@@ -244,8 +316,8 @@ impl Run<'_> {
         for shape in [Shape::Egft, Shape::Jellyfish] {
             for case in loss_cases() {
                 let name = format!("losses {} {}", shape.name(), case.name);
-                let figures = self.one(&name, || losses(&case, shape, HOSTS, &sets))?;
-                report.losses.extend(figures.into_iter().flatten());
+                let figures = self.many(&name, || losses(&case, shape, HOSTS, &sets))?;
+                report.losses.extend(figures);
             }
         }
         Ok(())
@@ -304,7 +376,7 @@ struct FiguresPage<'a> {
     version: &'static str,
 }
 
-fn pack(report: &mut FailoverBenchReport, python: Option<&str>) -> Result<(), Fault> {
+fn pack(report: &mut Cases, python: Option<&str>) -> Result<(), Fault> {
     let graph = regular_graph(500, 16).map_err(Fault::input)?;
     report.trees = Some(trees(&graph, 8).map_err(Fault::input)?);
     if let Some(python) = python {

@@ -105,6 +105,20 @@ const ALL: &[(&str, &[&str])] = &[
     ),
     ("merge", &["switchwright merge shares"]),
     (
+        "submit slurm",
+        &[
+            "switchwright submit slurm -n 16 -o sweep -- check failover.json --failures 1",
+            "switchwright submit slurm -n 4 -o out -- measure failover.json   # then: sh out/submit.sh",
+        ],
+    ),
+    (
+        "submit kubernetes",
+        &[
+            "switchwright submit kubernetes -n 16 -o jobs --claim work -- check failover.json",
+            "switchwright submit kubernetes -n 4 -o out --claim work -- measure failover.json",
+        ],
+    ),
+    (
         "build",
         &[
             "switchwright build plan.json -o build",
@@ -184,6 +198,17 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright emulate --scenario bounce --rate 10Mbps   # as root",
             "switchwright emulate build --mininet --script mininet",
         ],
+    ),
+    (
+        "export containerlab",
+        &[
+            "switchwright export containerlab build -o lab   # then: containerlab deploy -t lab/lab.clab.yml",
+            "switchwright export containerlab build -o labs --machines 10.0.0.1,10.0.0.2",
+        ],
+    ),
+    (
+        "export kne",
+        &["switchwright export kne build -o kne   # then: kne create kne/topology.pb.txt"],
     ),
     (
         "switch",

@@ -22,6 +22,14 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "grade --suite",
         "it wants a checkout of somebody else's course",
     ),
+    (
+        "submit slurm --run",
+        "it is for a cluster, which a machine may have",
+    ),
+    (
+        "submit kubernetes --run",
+        "it is for a cluster, which a machine may have",
+    ),
     ("buffers --format", "the value `lossless` writes one switch"),
 ];
 
@@ -43,6 +51,10 @@ const COMMANDS: &[&str] = &[
     "check",
     "measure",
     "merge",
+    "submit slurm",
+    "submit kubernetes",
+    "export containerlab",
+    "export kne",
     "build",
     "audit",
     "entries",

@@ -41,7 +41,7 @@ impl Default for Sets {
 }
 
 /// What becomes of traffic under failures of links.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FailureFigure {
     /// The scheme and what matters of its options.
     pub subject: String,
@@ -72,7 +72,7 @@ pub struct FailureFigure {
 }
 
 /// What becomes of traffic under failures of switches.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct SwitchFailureFigure {
     /// The scheme and what matters of its options.
     pub subject: String,

@@ -4,7 +4,7 @@
 use plan::check::resilience::Survey;
 use plan::failover::{Element, LabelKind};
 use schemes::failover::{FailoverOptions, FailoverScheme};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use topology::Fabric;
 
 use super::super::planning::MeasureError;
@@ -13,10 +13,10 @@ use super::failures::{FailurePlan, Sets};
 use super::{Shape, tables};
 
 /// What part of all flows is lost.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct LossFigure {
     /// The shape of the topology.
-    pub topology: &'static str,
+    pub topology: String,
     /// The scheme and what matters of its options.
     pub subject: String,
     /// Links that fail at once, drawn uniformly.
@@ -93,7 +93,7 @@ pub fn losses(
         let identifying = failover.label != LabelKind::FailedTrees;
         let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
         LossFigure {
-            topology: shape.name(),
+            topology: shape.name().to_owned(),
             subject: case.name.clone(),
             failures,
             sets: u32::try_from(lost.len()).unwrap_or(u32::MAX),

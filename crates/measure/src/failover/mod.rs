@@ -1,6 +1,7 @@
 //! The failover schemes in figures: time, state and compression; stretch, losses and throughput under failures;
 //! trees; the proof. Stephens15's figures stand beside ours where it has them.
 
+mod cases;
 mod deadlock;
 mod equations;
 mod failures;
@@ -20,6 +21,7 @@ use topology::generate::{Cables, Egft, EgftSize, Jellyfish, JellyfishSize};
 
 use super::planning::MeasureError;
 
+pub use cases::Cases;
 pub use deadlock::{
     PriorityCase, PriorityEnd, PriorityFigure, open_priority_cells, priorities, priority_cases,
     priority_ends,

@@ -191,12 +191,17 @@ pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
 #[must_use]
 pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named> {
     let mut plots = Vec::new();
-    for topology in distinct(ratios.iter().map(|f| f.topology)) {
-        for (output, shared) in distinct(ratios.iter().map(|f| (f.output, f.shared_backup_ways))) {
+    for topology in distinct(ratios.iter().map(|f| f.topology.as_str())) {
+        for (output, shared) in distinct(
+            ratios
+                .iter()
+                .map(|f| (f.output.as_str(), f.shared_backup_ways)),
+        ) {
             let own: Vec<&StateFigure> = ratios
                 .iter()
                 .filter(|f| {
-                    (f.topology, f.output, f.shared_backup_ways) == (topology, output, shared)
+                    (f.topology.as_str(), f.output.as_str(), f.shared_backup_ways)
+                        == (topology, output, shared)
                 })
                 .collect();
             let ways = if shared { "" } else { "-common-only" };

@@ -4,7 +4,7 @@ use plan::check::FailureOptions;
 use plan::check::resilience::resilience;
 use plan::failover::Output;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize};
 use topology::{Fabric, Topology};
 
@@ -31,10 +31,10 @@ enum GroundName {
 }
 
 /// What a proof took.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ProofFigure {
     /// The plan.
-    pub name: &'static str,
+    pub name: String,
     /// Links that may fail.
     pub links: usize,
     /// Pairs of a switch with hosts and a destination.
@@ -163,7 +163,7 @@ pub fn proof(case: &ProofCase) -> Result<ProofFigure, MeasureError> {
         .map(|d| sources.saturating_sub(d.homes(&topology).len() as u64))
         .sum();
     Ok(ProofFigure {
-        name: case.name,
+        name: case.name.to_owned(),
         links: fabric.arcs().len() / 2,
         pairs,
         failures: case.failures,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plan::failover::{Output, StateCounts};
 use quantities::Bytes;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use topology::Topology;
 
 use super::super::machine::{peak_memory, reset_peak_memory, timed};
@@ -14,16 +14,16 @@ use super::paper::RatioCell;
 use super::tables;
 
 /// What one table of Plinko takes, before and after compression.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct StateFigure {
     /// `egft-b1` or `jellyfish-b1`.
-    pub topology: &'static str,
+    pub topology: String,
     /// Hosts.
     pub hosts: u32,
     /// Resilience.
     pub t: u8,
     /// `source-routes` or `hop-by-hop`.
-    pub output: &'static str,
+    pub output: String,
     /// Whether the hosts of a switch share backup ways, which Stephens15's do not.
     pub shared_backup_ways: bool,
     /// Switches.
@@ -96,10 +96,10 @@ pub fn state(
     let rules_max = most(&after, |c| c.rules);
     let plain_rules_max = most(&before, |c| c.rules);
     Ok(StateFigure {
-        topology: shape.name(),
+        topology: shape.name().to_owned(),
         hosts,
         t,
-        output: output_name(output),
+        output: output_name(output).to_owned(),
         shared_backup_ways: paths == PathPolicy::Common,
         switches: topology.switches().len(),
         plain_rules: before.iter().map(|c| c.rules).sum(),
@@ -129,7 +129,7 @@ const fn output_name(output: Output) -> &'static str {
 }
 
 /// What the tables of one scheme take on the switch that needs most.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct SchemeState {
     /// `egft-b1`, `jellyfish-b6` and so on.
     pub topology: String,
@@ -249,12 +249,12 @@ pub fn scheme_state(
 
 /// What disjoint trees take of a switch whose hardware finds the first tree that has not failed by itself: a rule for every destination and
 /// tree, not for every pair of trees (Stephens15 section 4.9).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct CustomHardware {
     /// `egft-b1` or `jellyfish-b1`.
     pub topology: String,
     /// The scheme.
-    pub scheme: &'static str,
+    pub scheme: String,
     /// Resilience.
     pub t: u8,
     /// Destinations.
@@ -290,7 +290,7 @@ pub fn custom_hardware(
     let rules_max = outputs.max().unwrap_or(0);
     Ok(CustomHardware {
         topology: topology.name().to_owned(),
-        scheme: options.scheme.name(),
+        scheme: options.scheme.name().to_owned(),
         t: options.resilience,
         destinations: failover.destinations.len(),
         rules_max,

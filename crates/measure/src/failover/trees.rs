@@ -1,7 +1,7 @@
 //! Edge-disjoint trees in figures: the time of a packing, and how deep its trees are.
 
 use schemes::failover::{Forest, Roots, pack, shallow_pack};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use topology::generate::{Cables, Jellyfish, JellyfishSize};
 use topology::{Fabric, SwitchId, Topology};
 
@@ -9,7 +9,7 @@ use super::super::machine::timed;
 use super::super::planning::MeasureError;
 
 /// Edge-disjoint trees in figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TreesFigure {
     /// Nodes.
     pub nodes: usize,

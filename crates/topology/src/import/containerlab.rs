@@ -5,12 +5,18 @@
 //! the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node, its interfaces are
 //! numbered in order. Nodes without a link (collectors and the like) are left out. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to
 //! the outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
+//!
+//! A lab that Switchwright exported says in `config.vars` of its nodes and `vars` of its links what a topology file says of them, so
+//! that it gives the same topology again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
+use super::super::file::{FORMAT, VERSION};
+use super::super::model::Topology;
 use super::{
     Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
     trailing_number,
@@ -40,6 +46,14 @@ struct NodeSpec {
     group: Option<String>,
     #[serde(default)]
     exec: Vec<String>,
+    config: Option<ConfigSpec>,
+}
+
+/// What a lab keeps for those who configure nodes.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct ConfigSpec {
+    #[serde(default)]
+    vars: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,6 +62,8 @@ struct LinkSpec {
     kind: Option<String>,
     #[serde(default)]
     endpoints: Vec<EndSpec>,
+    #[serde(default)]
+    vars: Map<String, Value>,
 }
 
 /// `"node:interface"`, or the same in two fields.
@@ -61,18 +77,82 @@ enum EndSpec {
 /// Names that brief endpoints use for what is not a node.
 const OUTSIDE: [&str; 4] = ["host", "mgmt-net", "macvlan", "dummy"];
 
-pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportError> {
+/// What a lab gives.
+pub(super) enum Found {
+    /// One that we exported: the topology, whole.
+    Topology(Topology),
+    /// Another.
+    Draft(Draft),
+}
+
+pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Found, ImportError> {
     let format = ImportFormat::Containerlab;
     let lab: Lab = serde_saphyr::from_str(text).map_err(|error| ImportError::Syntax {
         format,
         reason: error.to_string(),
     })?;
+    if let Some(file) = exported(&lab) {
+        return Ok(Found::Topology(Topology::from_json(&file.to_string())?));
+    }
+    draft(&lab, options).map(Found::Draft)
+}
+
+/// The topology file of a lab that we exported whole: every node says which it is, every link joins two of them.
+fn exported(lab: &Lab) -> Option<Value> {
+    let named = |name: &str, rest: &Map<String, Value>| {
+        let mut entry = rest.clone();
+        entry.insert("name".to_owned(), json!(name));
+        Value::Object(entry)
+    };
+    let (mut switches, mut hosts) = (Vec::new(), Vec::new());
+    let mut is_host = BTreeMap::new();
+    for (name, spec) in &lab.topology.nodes {
+        let vars = &spec.as_ref()?.config.as_ref()?.vars;
+        match (vars.get("switch"), vars.get("host")) {
+            (Some(Value::Object(rest)), None) => switches.push(named(name, rest)),
+            (None, Some(Value::Object(rest))) => hosts.push(named(name, rest)),
+            _ => return None,
+        }
+        is_host.insert(name.as_str(), vars.contains_key("host"));
+    }
+    let mut links = Vec::new();
+    for link in &lab.topology.links {
+        let [a, b] = &link.endpoints[..] else {
+            return None;
+        };
+        let end = |end: &EndSpec| {
+            let (node, interface) = match end {
+                EndSpec::Full { node, interface } => (node.as_str(), interface.as_str()),
+                EndSpec::Brief(text) => text.split_once(':')?,
+            };
+            let number = interface.strip_prefix("eth")?.parse::<u16>().ok()?;
+            // `eth0` is the container's own, and hosts count their ports from 0.
+            let port = number.checked_sub(u16::from(*is_host.get(node)?))?;
+            Some(format!("{node}:{port}"))
+        };
+        let mut entry = link.vars.clone();
+        entry.insert("a".to_owned(), json!(end(a)?));
+        entry.insert("b".to_owned(), json!(end(b)?));
+        links.push(Value::Object(entry));
+    }
+    Some(json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "name": lab.name,
+        "switches": switches,
+        "hosts": hosts,
+        "links": links,
+    }))
+}
+
+fn draft(lab: &Lab, options: &ImportOptions) -> Result<Draft, ImportError> {
+    let format = ImportFormat::Containerlab;
     let mut draft = Draft::new(format, options);
     if let Some(name) = &lab.name {
         draft.name.clone_from(name);
     }
-    let links = links(&mut draft, &lab)?;
-    let hosts = hosts(&lab, &links);
+    let links = links(&mut draft, lab)?;
+    let hosts = hosts(lab, &links);
     let linked: BTreeSet<&String> = links
         .iter()
         .flat_map(|(_, ends)| ends)

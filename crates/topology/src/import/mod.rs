@@ -167,7 +167,16 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Imported, ImportErr
     } else if csv::is_table(start) {
         csv::read(start, options)?
     } else if has_key(text, "topology") {
-        containerlab::read(text, options)?
+        match containerlab::read(text, options)? {
+            containerlab::Found::Draft(draft) => draft,
+            containerlab::Found::Topology(topology) => {
+                return Ok(Imported {
+                    topology,
+                    format: ImportFormat::Containerlab,
+                    notes: Vec::new(),
+                });
+            }
+        }
     } else {
         return Err(ImportError::Unknown(match start.is_empty() {
             true => "it is empty".to_owned(),

@@ -5,24 +5,16 @@
 //! ARP at host ports, so the static entries only save the first exchange. Paths are relative to the build
 //! directory: start there.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::{Value, json};
-use topology::{Endpoint, HostId, NodeId, Subnet, SwitchId, Topology};
+use topology::{Endpoint, HostId, NodeId, SwitchId, Topology};
 
+use crate::hosts::{HostSetUp, Reach, format_mac as mac, prefix_length};
 use crate::targets::BuiltSwitch;
 
-/// A gateway that is reachable on any link, whatever the host's own address: hosts whose switch has no
-/// subnet use it.
-const LINK_LOCAL_GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
-/// The same for IPv6; a link-local next hop needs no subnet there.
-const LINK_LOCAL_GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 /// The highest rate that Mininet's traffic control takes, in bits per second.
 const MININET_RATE_MAX: u64 = 1_000_000_000;
-/// The MTU of Mininet's links: what the fabric adds to a packet, hosts must leave free.
-const MININET_MTU: u16 = 1500;
 /// Metres per microsecond in copper (TaggerDraft section 3.3: 500 ns per 100 m).
 const METRES_PER_MICROSECOND: u32 = 200;
 
@@ -225,15 +217,6 @@ pub(super) fn p4app_json(
     Ok(bytes)
 }
 
-/// How hosts reach each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// By their switch, which routes.
-    Gateway,
-    /// As on one Ethernet: they ask for each other's address, and the switch answers.
-    Direct,
-}
-
 /// The contents of `topology.json`.
 pub(super) fn topology_json(
     topology: &Topology,
@@ -287,6 +270,9 @@ pub(super) fn topology_json(
     Ok(bytes)
 }
 
+/// The interface of Mininet's hosts.
+const HOST_INTERFACE: &str = "eth0";
+
 fn host(
     topology: &Topology,
     id: HostId,
@@ -294,88 +280,12 @@ fn host(
     carrier_bytes: u16,
     reach: Reach,
 ) -> Host {
-    let host = topology.host(id);
-    if reach == Reach::Direct {
-        let mtu = MININET_MTU - carrier_bytes;
-        return Host {
-            own_name,
-            ip: format!("{}/32", host.ipv4),
-            mac: mac(host.mac),
-            commands: vec![
-                format!("ip link set dev eth0 mtu {mtu}"),
-                "ip route replace default dev eth0 scope link".to_owned(),
-            ],
-        };
-    }
-    let uplink = topology.uplinks(id).first().map(|(_, peer)| peer.end);
-    let gateway_mac = match uplink.map(|end| (end.node, end.port)) {
-        Some((NodeId::Switch(switch), port)) => mac(topology.port_mac(switch, port)),
-        _ => mac(host.mac),
-    };
-    let (length, mut commands) = ipv4_commands(subnet_of(topology, id), &gateway_mac);
-    if carrier_bytes > 0 {
-        let mtu = MININET_MTU - carrier_bytes;
-        commands.insert(0, format!("ip link set dev eth0 mtu {mtu}"));
-    }
-    commands.push(format!("ip -6 addr add {}/128 dev eth0", host.ipv6));
-    commands.push(format!(
-        "ip -6 neigh replace {LINK_LOCAL_GATEWAY_6} lladdr {gateway_mac} dev eth0"
-    ));
-    commands.push(format!(
-        "ip -6 route replace default via {LINK_LOCAL_GATEWAY_6} dev eth0"
-    ));
+    let set_up = HostSetUp::new(topology, id, reach, carrier_bytes, HOST_INTERFACE);
+    let (address, length) = set_up.ipv4;
     Host {
         own_name,
-        ip: format!("{}/{length}", host.ipv4),
-        mac: mac(host.mac),
-        commands,
+        ip: format!("{address}/{length}"),
+        mac: mac(set_up.mac),
+        commands: set_up.commands,
     }
-}
-
-/// The subnet of the host's switch, if the host's address lies in it.
-fn subnet_of(topology: &Topology, id: HostId) -> Option<Subnet> {
-    let (_, uplink) = topology.uplinks(id).first()?;
-    let NodeId::Switch(switch) = uplink.end.node else {
-        return None;
-    };
-    let subnet = topology.switch(switch).subnet;
-    subnet.filter(|s| s.ipv4.contains(topology.host(id).ipv4))
-}
-
-/// The prefix length of the host's address, and how it reaches the rest.
-fn ipv4_commands(subnet: Option<Subnet>, gateway_mac: &str) -> (u8, Vec<String>) {
-    let Some(subnet) = subnet else {
-        return (
-            32,
-            vec![
-                format!("ip route replace {LINK_LOCAL_GATEWAY} dev eth0 scope link"),
-                format!("ip neigh replace {LINK_LOCAL_GATEWAY} lladdr {gateway_mac} dev eth0"),
-                format!("ip route replace default via {LINK_LOCAL_GATEWAY} dev eth0"),
-            ],
-        );
-    };
-    let gateway = switch_address(subnet);
-    (
-        subnet.ipv4.length(),
-        vec![
-            format!("ip neigh replace {gateway} lladdr {gateway_mac} dev eth0"),
-            format!("ip route replace default via {gateway} dev eth0"),
-        ],
-    )
-}
-
-/// The switch's own address: the last of the subnet but one (the last is the broadcast address).
-fn switch_address(subnet: Subnet) -> Ipv4Addr {
-    let size = 1u64 << (32 - u32::from(subnet.ipv4.length().min(32)));
-    let offset = u32::try_from(size.saturating_sub(2)).unwrap_or(0);
-    Ipv4Addr::from(u32::from(subnet.ipv4.address()).wrapping_add(offset))
-}
-
-/// The prefix length of a host's address.
-fn prefix_length(topology: &Topology, id: HostId) -> u8 {
-    subnet_of(topology, id).map_or(32, |subnet| subnet.ipv4.length())
-}
-
-fn mac(bytes: [u8; 6]) -> String {
-    bytes.map(|b| format!("{b:02x}")).join(":")
 }

@@ -8,6 +8,7 @@ use plan::failover::MAX_HOPS;
 use super::{Build, BuiltSwitch, File, SwitchFiles, Target, TargetError};
 use crate::capabilities::{Api, Architecture, Atomicity, Capabilities};
 use crate::entries::{SwitchEntries, commands, runtime_json, write_request};
+use crate::hosts::Reach;
 use crate::layout;
 use crate::program::Program;
 use crate::program::p4info::{self, P4InfoError};
@@ -100,11 +101,7 @@ impl Target for V1model {
         let queues = self.capabilities.priorities;
         let (topology, source) = (build.plan.topology(), &build.files.main);
         let features = build.program.features;
-        let reach = if features.routes() {
-            mininet::Reach::Gateway
-        } else {
-            mininet::Reach::Direct
-        };
+        let reach = Reach::of(&features);
         let files =
             mininet::topology_json(topology, queues, features.carrier_bytes(), reach, switches)?;
         let p4app = mininet::p4app_json(topology, queues, source, switches)?;
