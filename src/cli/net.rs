@@ -9,6 +9,7 @@ use topology::Topology;
 use topology::import::{self, ImportOptions};
 
 use super::fault::{Context, Fault, Status, chain};
+use super::own;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 
@@ -65,7 +66,7 @@ impl NetCommand {
             program: self.p4,
             entries: self.entries,
             logs: self.logs.clone(),
-            executable: std::env::current_exe().input("this program's own path")?,
+            executable: own::file()?,
         };
         let bar = terminal.progress("starting switches");
         let net = Net::start(topology, options);

@@ -4,6 +4,7 @@ use netsim::embedded::Network;
 use plan::check::{Options, check};
 use plan::{CheckFailure, CheckedPlan, Tables};
 
+use crate::limits::Trust;
 use crate::request::NetworkRequest;
 use crate::{Refusal, topologies};
 
@@ -16,6 +17,7 @@ pub(crate) type Proof = Result<CheckedPlan, Box<CheckFailure>>;
 /// See the module documentation. The newest is the last.
 #[derive(Default)]
 pub(crate) struct Networks {
+    trust: Trust,
     proofs: Vec<(String, (Tables, Proof))>,
     /// With the failures and the program that they run.
     networks: Vec<(String, Network)>,
@@ -28,6 +30,19 @@ fn key(asked: &NetworkRequest) -> String {
 }
 
 impl Networks {
+    /// With nothing remembered.
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self {
+            trust,
+            ..Self::default()
+        }
+    }
+
+    /// Whose requests these are.
+    pub(crate) const fn trust(&self) -> Trust {
+        self.trust
+    }
+
     /// The tables of a request and their proof.
     ///
     /// # Errors
@@ -35,8 +50,7 @@ impl Networks {
     pub(crate) fn proof(&mut self, asked: &NetworkRequest) -> Result<&(Tables, Proof), Refusal> {
         let key = key(asked);
         if !to_the_end(&mut self.proofs, &key) {
-            let (topology, _) = topologies::make(&asked.topology)?;
-            let mut tables = asked.plan.tables(&topology).map_err(Refusal::wrong)?;
+            let mut tables = tables(asked, self.trust)?;
             if asked.without_tags {
                 let plain = schemes::without_tags(&tables);
                 let none = "this plan has no lossless class, so there are no tags to be left out";
@@ -73,6 +87,25 @@ impl Networks {
         let last = self.networks.last_mut();
         last.map(|(_, network)| network)
             .ok_or_else(|| Refusal::wrong("there is no network"))
+    }
+}
+
+/// The tables of a request: those of a plan file, or computed.
+fn tables(asked: &NetworkRequest, trust: Trust) -> Result<Tables, Refusal> {
+    match (&asked.topology, &asked.file) {
+        (Some(given), None) => {
+            let (topology, _) = topologies::make(given, trust)?;
+            let plan = asked.plan.clone().unwrap_or_default();
+            plan.tables(&topology).map_err(Refusal::wrong)
+        }
+        (None, Some(file)) if asked.plan.is_none() => {
+            let tables = Tables::from_json(file).map_err(Refusal::wrong)?;
+            topologies::small_enough(&tables.topology, trust)?;
+            Ok(tables)
+        }
+        _ => Err(Refusal::wrong(
+            "a network is either a `topology` with what is to be planned for it (`plan`), or the `file` of a plan",
+        )),
     }
 }
 

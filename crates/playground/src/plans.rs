@@ -20,12 +20,15 @@ impl Networks {
             .map(|(tag, priority)| json!({ "tag": tag, "priority": priority }))
             .collect();
         let file = tables.to_json();
+        let (scheme, name) = (tables.provenance.scheme.clone(), tables.topology.name().to_owned());
         let mut answer = match proof {
             Ok(plan) => proven(plan)?,
             Err(failure) => refused(failure, &tables.topology)?,
         };
         answer["tags"] = value(tags)?;
         answer["file"] = value(file)?;
+        answer["scheme"] = value(scheme)?;
+        answer["topology"] = value(name)?;
         Ok(answer)
     }
 
