@@ -20,7 +20,10 @@ impl Networks {
             .map(|(tag, priority)| json!({ "tag": tag, "priority": priority }))
             .collect();
         let file = tables.to_json();
-        let (scheme, name) = (tables.provenance.scheme.clone(), tables.topology.name().to_owned());
+        let (scheme, name) = (
+            tables.provenance.scheme.clone(),
+            tables.topology.name().to_owned(),
+        );
         let mut answer = match proof {
             Ok(plan) => proven(plan)?,
             Err(failure) => refused(failure, &tables.topology)?,

@@ -66,7 +66,9 @@ impl Source {
                 map.load(path).map_err(Refusal::wrong)?
             }
             (None, Some(_)) => {
-                return Err(Refusal::wrong("this engine reads no files: give the program's `text`"));
+                return Err(Refusal::wrong(
+                    "this engine reads no files: give the program's `text`",
+                ));
             }
             _ => {
                 let problem = "a program is either a `text` with its `files`, or a `path`";

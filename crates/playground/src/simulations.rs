@@ -77,7 +77,8 @@ impl Simulations {
         let network = Network::of(plan).map_err(Refusal::wrong)?;
         let session = Session::new(&network, &scenario, true).map_err(Refusal::wrong)?;
         let flows: Vec<&str> = session.flows().collect();
-        self.trust.at_most("the number of flows", MAX_FLOWS, flows.len())?;
+        self.trust
+            .at_most("the number of flows", MAX_FLOWS, flows.len())?;
         let ends = scenario.flows.iter().filter_map(|flow| {
             let name = flow.name.as_ref()?;
             Some(json!({ "name": name, "from": flow.from, "to": flow.to, "path": flow.path }))
@@ -112,7 +113,8 @@ impl Simulations {
     /// Answers `run`: how things are after the slice, and whether its time was reached.
     pub(crate) fn run(&mut self, asked: &RunRequest) -> Result<Value, Refusal> {
         let events = asked.events.unwrap_or(MAX_EVENTS);
-        self.trust.at_most("the number of events of a slice", MAX_EVENTS, events)?;
+        self.trust
+            .at_most("the number of events of a slice", MAX_EVENTS, events)?;
         let running = self.running(asked.simulation)?;
         let until = (asked.until_us.max(0.0) * 1e3) as u64;
         let reached = running.session.run(until, events).map_err(Refusal::wrong)?;

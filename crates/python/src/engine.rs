@@ -10,7 +10,7 @@ use p4gen::build::{BuildError, BuildFault, BuildOptions, build_with};
 use p4gen::targets;
 use playground::Engine as Answering;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
-use pyo3::prelude::*;
+use pyo3::{PyErr, PyResult, Python};
 
 /// The stack on which requests are answered: as the page's engine has it. Threads of Python may have less.
 const STACK: usize = 32 << 20;
@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 type Shared = Arc<Mutex<Answering>>;
 
 /// The engine. It has no limits, and it reads the files that requests name.
-#[pyclass(frozen, module = "switchwright._engine")]
 pub(crate) struct Engine {
     /// Another one takes its place when a request is interrupted, for the first still has it.
     current: Mutex<Shared>,
@@ -33,11 +32,9 @@ fn new() -> Shared {
     Arc::new(Mutex::new(Answering::of_owner()))
 }
 
-#[pymethods]
 impl Engine {
     /// An engine that remembers nothing.
-    #[new]
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             current: Mutex::new(new()),
         }
@@ -45,12 +42,12 @@ impl Engine {
 
     /// Answers a request: JSON in, JSON out. Other threads of Python run meanwhile. An interrupted request goes on without anybody
     /// who waits for it; the next one finds an engine that remembers nothing.
-    fn call(&self, py: Python<'_>, request: String) -> PyResult<String> {
+    pub(crate) fn call(&self, py: Python<'_>, request: String) -> PyResult<String> {
         self.work(py, move |engine| engine.call(&request))
     }
 
     /// Writes the build directory of a network's plan, and returns the build's report as JSON.
-    fn build(
+    pub(crate) fn build(
         &self,
         py: Python<'_>,
         network: String,
@@ -61,7 +58,10 @@ impl Engine {
         self.work(py, move |engine| {
             let plan = engine.proven(&network).map_err(PyValueError::new_err)?;
             let known = targets::named(&target).ok_or_else(|| {
-                let names: Vec<&str> = targets::ALL.iter().map(|t| t.capabilities().target).collect();
+                let names: Vec<&str> = targets::ALL
+                    .iter()
+                    .map(|t| t.capabilities().target)
+                    .collect();
                 let names = names.join(", ");
                 PyValueError::new_err(format!("there is no target `{target}`; there are {names}"))
             })?;
@@ -96,7 +96,9 @@ impl Engine {
             Arc::clone(&current)
         };
         let (tell, mut told) = mpsc::channel();
-        let answering = thread::Builder::new().name("engine".to_owned()).stack_size(STACK);
+        let answering = thread::Builder::new()
+            .name("engine".to_owned())
+            .stack_size(STACK);
         answering
             .spawn(move || {
                 let mut engine = shared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,9 +7,7 @@ use plan::Tables;
 use quantities::{BitRate, Metres};
 use serde::Deserialize;
 use topology::Topology;
-use topology::generate::{
-    Bcube, Cables, Clos, FatTree, Line, Ring, ThreeLayerClos, ThreeNode,
-};
+use topology::generate::{Bcube, Cables, Clos, FatTree, Line, Ring, ThreeLayerClos, ThreeNode};
 
 use super::error::ScenarioError;
 use super::generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};

@@ -5,10 +5,6 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from . import _engine
 
-engine = _engine.Engine()
-"""The engine of this process. It remembers the last few networks; a request that is interrupted leaves another in its place."""
-
-
 class Error(ValueError):
     """What was asked for is wrong, does not fit together, or cannot be had; the message says what, where and how to mend it."""
 
@@ -27,7 +23,7 @@ def ask(call: str, **request: Any) -> Any:
     >>> ask("about")["executor"]
     'compiled'
     """
-    answer = json.loads(engine.call(json.dumps({"call": call, **request})))
+    answer = json.loads(_engine.call(json.dumps({"call": call, **request})))
     if "error" in answer:
         raise Error(answer["error"]["message"])
     return answer["ok"]

@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Sequence, Union
 
-from . import _ask
+from . import _engine
 from ._ask import Error, NotProven, ask, given, table
 from ._program import P4Program
 from ._simulation import Scenario, Simulation, start
@@ -190,7 +190,7 @@ class Plan:
         """
         network = json.dumps(self._made_of())
         try:
-            report = _ask.engine.build(network, target, os.fspath(directory), plan_version)
+            report = _engine.build(network, target, os.fspath(directory), plan_version)
         except ValueError as error:
             raise Error(str(error)) from None
         return dict(json.loads(report))
