@@ -10,6 +10,7 @@
 //! much memory it may have is up to whoever runs the engine, for there are plans that take hours by nature. An engine of
 //! [`Engine::of_owner`] has no limits and reads files of the machine: whoever asks it runs the process.
 
+mod colours;
 mod headers;
 pub mod limits;
 mod network;
@@ -121,6 +122,7 @@ impl Engine {
             Request::Topology(asked) => topologies::topology(&asked, trust),
             Request::Draw(asked) => topologies::draw(&asked, trust),
             Request::Plan(asked) => self.networks.plan(&asked),
+            Request::Load(asked) => self.networks.load(&asked),
             Request::Entries(asked) => self.networks.entries(&asked),
             Request::Build(asked) => self.networks.build(&asked),
             Request::Trace(asked) => self.networks.trace(&asked),

@@ -7,7 +7,7 @@ use p4gen::targets::V1MODEL;
 use plan::ClassId;
 use quantities::PortId;
 use serde_json::{Value, json};
-use topology::{LinkId, NodeId, SwitchId};
+use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use crate::headers::headers;
 use crate::limits::{MAX_PACKET_BYTES, Trust};
@@ -51,16 +51,24 @@ fn after(network: Network, fail: &[String], routing: Routing) -> Result<Network,
     if fail.is_empty() {
         return Ok(network);
     }
-    let links = fail.iter().map(|name| {
-        let link = network.topology().link_named(name);
-        link.map_err(Refusal::wrong)
-    });
-    let links: Vec<LinkId> = links.collect::<Result<_, _>>()?;
-    let reroute = match routing {
+    let links = failed_links(network.topology(), fail)?;
+    network
+        .after_failures(&links, reacting(routing))
+        .map_err(refuse)
+}
+
+/// Links by name.
+pub(crate) fn failed_links(topology: &Topology, names: &[String]) -> Result<Vec<LinkId>, Refusal> {
+    let links = names.iter().map(|name| topology.link_named(name));
+    links.map(|link| link.map_err(Refusal::wrong)).collect()
+}
+
+/// Who has reacted.
+pub(crate) const fn reacting(routing: Routing) -> Reroute {
+    match routing {
         Routing::Converged => Reroute::Converged,
         Routing::Local => Reroute::Local,
-    };
-    network.after_failures(&links, reroute).map_err(refuse)
+    }
 }
 
 /// What is sent: by whom, the bytes, and where they come in.

@@ -20,6 +20,8 @@ pub(crate) enum Request {
     Draw(TopologyRequest),
     /// A plan and its proof.
     Plan(NetworkRequest),
+    /// How full links are.
+    Load(LoadRequest),
     /// What switches hold.
     Entries(EntriesRequest),
     /// The program of a plan for a target, with figures.
@@ -91,6 +93,18 @@ pub(crate) struct NetworkRequest {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct LoadRequest {
+    #[serde(flatten)]
+    pub(crate) network: NetworkRequest,
+    /// Links that have failed.
+    #[serde(default)]
+    pub(crate) fail: Vec<String>,
+    /// Who has reacted.
+    #[serde(default)]
+    pub(crate) routing: Routing,
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct EntriesRequest {
     #[serde(flatten)]
     pub(crate) network: NetworkRequest,
@@ -105,6 +119,9 @@ pub(crate) struct BuildRequest {
     pub(crate) network: NetworkRequest,
     /// `v1model`, `tna`, `tna2`.
     pub(crate) target: String,
+    /// All files of the build directory, too.
+    #[serde(default)]
+    pub(crate) directory: bool,
 }
 
 /// Who reacts to failures.

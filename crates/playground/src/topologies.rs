@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netsim::simulate::{NetworkSpec, PlanSpec, TargetSpec, TopologySpec};
 use serde_json::{Value, json};
 use topology::import::{ImportOptions, import};
-use topology::{Endpoint, NodeId, Role, Topology};
+use topology::{Endpoint, NodeId, Role, SwitchId, Topology};
 
 use crate::limits::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Trust};
 use crate::request::{Given, TopologyRequest};
@@ -106,15 +106,54 @@ pub(crate) fn topology(asked: &TopologyRequest, trust: Trust) -> Result<Value, R
     Ok(view)
 }
 
+/// By switch, the number of its pod: what hangs together below the highest layer, where that is more than one part of several switches.
+fn pods(topology: &Topology) -> Vec<Option<usize>> {
+    let count = topology.switches().len();
+    let top = topology.switches().iter().filter_map(|s| s.layer).max();
+    let Some(top) = top.filter(|_| topology.is_layered()) else {
+        return vec![None; count];
+    };
+    let below = |id: SwitchId| topology.switch(id).layer.is_some_and(|layer| layer < top);
+    let mut pods: Vec<Option<usize>> = vec![None; count];
+    let mut sizes: Vec<usize> = Vec::new();
+    for start in topology.switch_ids() {
+        if !below(start) || pods[start.index()].is_some() {
+            continue;
+        }
+        let number = sizes.len();
+        sizes.push(0);
+        let mut open = vec![start];
+        pods[start.index()] = Some(number);
+        while let Some(at) = open.pop() {
+            sizes[number] += 1;
+            for (_, peer) in topology.peers(at) {
+                let NodeId::Switch(next) = peer.end.node else {
+                    continue;
+                };
+                if below(next) && pods[next.index()].is_none() {
+                    pods[next.index()] = Some(number);
+                    open.push(next);
+                }
+            }
+        }
+    }
+    match sizes.len() > 1 && sizes.iter().all(|&size| size > 1) {
+        true => pods,
+        false => vec![None; count],
+    }
+}
+
 /// A topology as a page draws it. Nodes are named by number in the lists.
 pub(crate) fn view(topology: &Topology) -> Result<Value, Refusal> {
     let places = topology.positions();
     let round = |at: f64| (at * 10.0).round() / 10.0;
     let switches = topology.switches().iter().zip(&places.switches);
+    let pods = pods(topology);
     let switches: Vec<Value> = switches
-        .map(|(switch, (x, y))| {
+        .zip(&pods)
+        .map(|((switch, (x, y)), pod)| {
             json!({
-                "name": switch.name, "ports": switch.ports, "layer": switch.layer, "up": switch.up,
+                "pod": pod, "name": switch.name, "ports": switch.ports, "layer": switch.layer, "up": switch.up,
                 "server": switch.role == Role::Server, "x": round(*x), "y": round(*y),
             })
         })
