@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyTuple};
-use pyo3::{IntoPyObject, ffi};
+use pyo3::{BoundObject, IntoPyObject, ffi};
 use switchwright::cli::{self, Program};
 
 use crate::engine::Engine;
