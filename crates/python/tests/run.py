@@ -117,7 +117,7 @@ class Python(unittest.TestCase):
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        fish = switchwright.Topology.jellyfish(switches=100, ports=24, fabric_ports=12)
+        fish = switchwright.Topology.jellyfish(switches=200, ports=24, fabric_ports=12)
         before = signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, 0.5)
         try:
@@ -136,7 +136,7 @@ class Python(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaises(switchwright.NotProven) as refused:
                 plain.build(folder + "/clos")
-            self.assertEqual(len(refused.exception.proof.cycle), 4)
+            self.assertEqual(len(refused.exception.proof.cycle), 2)
             self.assertEqual(os.listdir(folder), [])
 
     def test_a_build_is_that_of_the_command(self):
@@ -157,7 +157,7 @@ class Python(unittest.TestCase):
             manifest = json.loads(Path(folder, "built/manifest.json").read_text(encoding="utf-8"))
             program = switchwright.P4Program(folder + "/built/" + manifest["program"]["main"])
             self.assertEqual(program.check(), [])
-            switch = Path(folder, "built", manifest["switches"][0].get("directory", "switches/s1"))
+            switch = Path(folder, "built", manifest["switches"][0]["directory"])
             frame = bytes.fromhex("ffffffffffff000000000001") + b"\x08\x00" + bytes(46)
             files = sorted(path for path in switch.rglob("*") if path.name in ("entries.txtpb", "runtime.json", "commands.txt"))
             self.assertEqual(len(files), 3)

@@ -21,7 +21,7 @@ class Proof:
     True
     >>> proof = clos.plan(bounces=1, without_tags=True).check()
     >>> [buffer["switch"] for buffer in proof.cycle]
-    ['leaf1', 'spine1', 'leaf2', 'spine2']
+    ['leaf1', 'spine1']
     """
 
     def __init__(self, answer: Dict[str, Any]) -> None:
@@ -51,7 +51,7 @@ class Trace:
     >>> plan = Topology.clos(leaves=4, spines=2, hosts=2).plan(bounces=1)
     >>> trace = plan.trace("h1", "h8", fail=["leaf1-spine1", "leaf4-spine2"])
     >>> trace.end, trace.switches
-    ('delivered', ['leaf1', 'spine2', 'leaf2', 'spine1', 'leaf4'])
+    ('delivered', ['leaf1', 'spine2', 'leaf3', 'spine1', 'leaf4'])
     """
 
     def __init__(self, answer: Dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Trace:
 
     def table(self) -> Any:
         """A row per switch. A DataFrame where pandas is installed."""
-        columns = ("switch", "in_port", "out_port", "tag_before", "tag_after", "dropped")
+        columns = ("switch", "in_port", "out_port", "tag_before", "tag_after", "ing_prio", "eg_prio")
         return table([{name: hop.get(name) for name in columns} for hop in self.hops])
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class Plan:
     >>> from switchwright import Topology
     >>> plan = Topology.clos(leaves=4, spines=2, hosts=2).plan(bounces=1)
     >>> plan
-    <Plan tagger of clos-4-2: proven>
+    <Plan tagger of clos-4x2: proven>
     >>> plan.figures["rules_total"]
     20
     """
@@ -184,7 +184,7 @@ class Plan:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     report = Topology.ring(6).plan().build(os.path.join(folder, "ring"))
         ...     sorted(os.listdir(os.path.join(folder, "ring")))[:3]
-        ['manifest.json', 'p4', 'plan.json']
+        ['Makefile', 'manifest.json', 'p4']
         >>> report["entries_total"] > 30
         True
         """

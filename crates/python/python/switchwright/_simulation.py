@@ -47,8 +47,8 @@ class Simulation:
     250.0
     >>> begun.run().ended
     True
-    >>> begun.deadlocks()[0]["switches"][:2]
-    ['L1', 'S1']
+    >>> begun.deadlocks()[0]["switches"]
+    ['p1a2', 'spine1', 'p2a1', 'spine2']
     """
 
     def __init__(self, begun: Dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ class Topology:
 
     >>> clos = Topology.clos(leaves=4, spines=2, hosts=2)
     >>> clos
-    <Topology clos-4-2: 6 switches, 8 hosts, 16 links>
+    <Topology clos-4x2: 6 switches, 8 hosts, 16 links>
     >>> clos.switches[:3]
     ['leaf1', 'leaf2', 'leaf3']
 
@@ -81,7 +81,7 @@ class Topology:
         """Leaf-spine, or with `pods` and `aggregations` (per pod) a Clos of three layers. `hosts` are per leaf.
 
         >>> Topology.clos(pods=2, leaves=2, aggregations=2, spines=4)
-        <Topology clos-2-2-2-4: 12 switches, 4 hosts, 28 links>
+        <Topology clos-2x2x2x4: 12 switches, 4 hosts, 28 links>
         """
         clos = given({"leaves": leaves, "spines": spines, "hosts": hosts, "pods": pods, "aggregations": aggregations})
         if planes:
@@ -132,7 +132,7 @@ class Topology:
         so many hosts take. The same seed gives the same graph.
 
         >>> Topology.jellyfish(switches=20, ports=8, fabric_ports=4, seed=7)
-        <Topology jellyfish-20-8-4: 20 switches, 80 hosts, 120 links>
+        <Topology jellyfish-20x8: 20 switches, 80 hosts, 120 links>
         """
         fish = given(
             {
@@ -194,7 +194,7 @@ class Topology:
     def from_text(cls, text: str, *, hosts_per_node: int = 0, name: Optional[str] = None) -> "Topology":
         """What a file says, in any format that `switchwright topo import` knows. `hosts_per_node` is for formats without hosts.
 
-        >>> Topology.from_text("a,b\\nb,c\\nc,a\\n", hosts_per_node=1, name="triangle")
+        >>> Topology.from_text("a,b\\ns1,s2\\ns2,s3\\ns3,s1\\n", hosts_per_node=1, name="triangle")
         <Topology triangle: 3 switches, 3 hosts, 6 links>
         """
         return cls._of({"text": given({"text": text, "hosts_per_node": hosts_per_node, "name": name})})
