@@ -37,7 +37,7 @@ pub(crate) fn tags(tables: &Tables) -> Vec<Vec<Tag>> {
     found.into_iter().map(Vec::from_iter).collect()
 }
 
-/// The switches that send to one switch, and how much: every host as much as any other, to every host the same.
+/// What goes to the hosts of one switch at a time: every host sends as much as any other, to every host the same.
 struct Toward<'a> {
     topology: &'a Topology,
     forwarding: &'a Forwarding,
@@ -170,6 +170,16 @@ fn loads(
             *sum = [sum[0] + more[0], sum[1] + more[1]];
         }
     }
+    // A host sends to all others and hears of all others.
+    let all = hosts.iter().map(Vec::len).sum::<usize>() as f64;
+    let others = (all - 1.0).max(0.0);
+    for host in topology.host_ids() {
+        if let Some((_, peer)) = topology.uplinks(host).first()
+            && topology.is_live(peer.link)
+        {
+            load[peer.link.index()] = [others; 2];
+        }
+    }
     let ids = topology.link_ids();
     let carried = ids.zip(&load).map(|(id, [out, back])| {
         let gbps = topology.link(id).rate.get() as f64 / 1e9;
@@ -181,8 +191,7 @@ fn loads(
         true => (carried / fullest * 1e4).round() / 1e4,
         false => 0.0,
     };
-    let all: f64 = hosts.iter().map(Vec::len).sum::<usize>() as f64;
-    let sent = (all * all).max(1.0);
+    let sent = (all * others).max(1.0);
     let links = carried.into_iter().map(share).collect();
     Ok((links, (lost / sent * 1e4).round() / 1e4))
 }
