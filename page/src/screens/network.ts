@@ -125,7 +125,7 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     const word = what === "tags" ? "tag" : "priority";
     const seen = [...new Set(highest)].sort((a, b) => a - b);
     app.view.setLegend([
-      ...seen.map((one): [string, string] => [ofTag(one), one === 0 ? "lossy alone" : seen.length > 1 && one > 1 ? `up to ${word} ${one}` : `${word} ${one}`]),
+      ...seen.map((one): [string, string] => [ofTag(one), one === 0 ? "lossy alone" : one > 1 ? `up to ${word} ${one}` : `${word} ${one}`]),
       ["var(--bad)", "failed link"],
     ]);
   }
