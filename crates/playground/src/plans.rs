@@ -31,6 +31,7 @@ impl Networks {
             Err(failure) => refused(failure, &tables.topology)?,
         };
         answer["tags"] = value(tags)?;
+        self.told_as(&file);
         answer["file"] = value(file)?;
         answer["link_tags"] = value(link_tags)?;
         answer["scheme"] = value(scheme)?;
