@@ -1,10 +1,14 @@
 // What all screens share: the state, the engine, the network of the state, and who is told when it changes.
 import { connect, type Engine } from "./engine.ts";
 import { NetworkView } from "./draw.ts";
+import { MANY, count } from "./pods.ts";
 import { pack, usual, type State } from "./state.ts";
 import type { PlanAnswer, Topology } from "./types.ts";
 
 type Listener = () => void;
+
+/** Moves of the search for fewer tags: some seconds in WebAssembly. */
+const SEARCH = 2_000_000;
 
 /** What takes longer can be stopped, in milliseconds. */
 const SLOW = 1200;
@@ -16,6 +20,9 @@ const KINDS: Record<string, { label: string; numbers: Record<string, [string, nu
     numbers: { pods: ["Pods", 2, 1, 64], leaves: ["Leaves per pod", 2, 1, 64], aggregations: ["Aggregations per pod", 2, 1, 64], spines: ["Spines", 2, 1, 128], hosts: ["Hosts per leaf", 2, 1, 64] },
   },
   "fat-tree": { label: "Fat-tree", numbers: { k: ["Ports k", 4, 2, 32] } },
+  "flattened-clos": { label: "Flattened Clos", numbers: { switches: ["Switches", 16, 4, 2000], ports: ["Ports", 12, 2, 64], fabric_ports: ["To switches", 8, 2, 62], seed: ["Seed", 1, 0, 1e6] } },
+  xpander: { label: "Xpander", numbers: { switches: ["Switches", 10, 3, 2000], ports: ["Ports", 6, 2, 64], fabric_ports: ["To switches", 4, 2, 63], seed: ["Seed", 1, 0, 1e6] } },
+  egft: { label: "EGFT, sized for hosts", numbers: { hosts: ["Hosts", 32, 1, 20000], ports: ["Ports", 8, 2, 128] } },
   jellyfish: { label: "Jellyfish", numbers: { switches: ["Switches", 12, 3, 2000], ports: ["Ports", 6, 2, 64], fabric_ports: ["To switches", 4, 2, 63], seed: ["Seed", 1, 0, 1e6] } },
   bcube: { label: "BCube", numbers: { n: ["Ports n", 4, 2, 16], k: ["Levels k", 1, 0, 3] } },
   ring: { label: "Ring", numbers: { switches: ["Switches", 5, 3, 200], hosts: ["Hosts per switch", 1, 0, 20] } },
@@ -38,6 +45,12 @@ export class App {
 
   constructor() {
     this.view = new NetworkView("The network", {
+      pod: (pod) => {
+        const opened = new Set(this.state.opened);
+        if (!opened.delete(pod)) opened.add(pod);
+        this.state.opened = [...opened].sort((a, b) => a - b);
+        this.group();
+      },
       link: (link) => this.toggleLink(link),
       moved: (name, at) => {
         this.state.moved[name] = at;
@@ -64,6 +77,7 @@ export class App {
     for (const [name, value] of Object.entries(this.state.options)) {
       if (value === "") continue;
       if (name === "routes") spec.routes = value === "shortest" ? { policy: "shortest" } : value === "ksp" ? { policy: "ksp", k: 4 } : { policy: "up-down", bounces: Number(this.state.options.bounces || 1) };
+      else if (name === "algorithm" && value === "optimal") Object.assign(spec, { algorithm: value, search_moves: SEARCH });
       else if (/^\d+$/.test(value)) spec[name] = Number(value);
       else spec[name] = value;
     }
@@ -106,9 +120,27 @@ export class App {
     const packet = this.state.packet;
     if (!hosts.includes(packet.from)) packet.from = hosts[0] ?? "";
     if (!hosts.includes(packet.to)) packet.to = hosts[hosts.length - 1] ?? "";
-    this.view.set(topology, this.state.moved);
+    this.view.set(topology, this.state.moved, this.pods());
     this.view.setFailed(this.failedNumbers());
     this.say(topology.notes?.join(" ") ?? "");
+    this.listeners.forEach((listener) => listener());
+    this.remember();
+  }
+
+  /** Whether pods are boxes. */
+  grouped(): boolean {
+    return count(this.topology) > 0 && (this.state.grouped ?? (this.topology?.switches.length ?? 0) > MANY);
+  }
+
+  private pods(): Set<number> | null {
+    return this.grouped() ? new Set(this.state.opened) : null;
+  }
+
+  /** Draws the network anew, by pod or not. */
+  group(): void {
+    if (!this.topology) return;
+    this.view.set(this.topology, this.state.moved, this.pods());
+    this.view.setFailed(this.failedNumbers());
     this.listeners.forEach((listener) => listener());
     this.remember();
   }

@@ -62,8 +62,8 @@ export function button(text: string, press: () => void, more: Attributes = {}): 
   return el("button", { type: "button", click: press, ...more }, text);
 }
 
-export function save(name: string, kind: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: kind }));
+export function save(name: string, kind: string, content: string | Uint8Array<ArrayBuffer>): void {
+  const address = URL.createObjectURL(new Blob([content], { type: kind }));
   const link = el("a", { href: address, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);

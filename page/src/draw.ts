@@ -5,9 +5,8 @@ import { zoom, zoomIdentity, type ZoomBehavior, type ZoomTransform } from "d3-zo
 
 import { svg } from "./dom.ts";
 import * as colours from "./colours.ts";
+import { arrange, podOf, type Pod, type Point } from "./pods.ts";
 import type { CycleBuffer, End, Hop, QueueState, Topology } from "./types.ts";
-
-type Point = [number, number];
 
 const LAYERS = 4;
 /** A queue of so many bytes fills its bar. */
@@ -18,6 +17,7 @@ export interface Handlers {
   link?: (link: number) => void;
   node?: (name: string) => void;
   moved?: (name: string, at: Point) => void;
+  pod?: (pod: number) => void;
 }
 
 /** Picture of one network. */
@@ -25,13 +25,15 @@ export class NetworkView {
   readonly element: HTMLElement;
   private readonly root: SVGSVGElement;
   private readonly inner: SVGGElement;
-  private readonly groups: Record<"links" | "marks" | "hosts" | "switches" | "queues", SVGGElement>;
+  private readonly groups: Record<"pods" | "links" | "marks" | "hosts" | "switches" | "queues", SVGGElement>;
   private readonly title: HTMLElement;
   private readonly legend: HTMLElement;
   private readonly zoomer: ZoomBehavior<SVGSVGElement, unknown>;
   private topology: Topology | null = null;
   private switches: Point[] = [];
   private hosts: (Point | null)[] = [];
+  /** None where the network is not drawn by pod. */
+  private pods: Pod[] = [];
   private lines: SVGGElement[] = [];
   private bends: number[] = [];
   private nodes = new Map<string, SVGGElement>();
@@ -60,7 +62,7 @@ export class NetworkView {
       return made;
     };
     this.groups = {
-      links: group("links"), marks: group("marks"), hosts: group("hosts"), switches: group("switches"), queues: group("queues"),
+      pods: group("pods"), links: group("links"), marks: group("marks"), hosts: group("hosts"), switches: group("switches"), queues: group("queues"),
     };
     this.root.append(this.inner);
     const tools = document.createElement("div");
@@ -106,6 +108,7 @@ export class NetworkView {
     const { clientWidth: width, clientHeight: height } = this.root;
     if (!this.topology || !width || !height) return;
     const all = [...this.switches, ...this.hosts.filter((at): at is Point => at !== null)];
+    for (const { at, half } of this.pods) all.push([at[0] - half[0], at[1] - half[1]], [at[0] + half[0], at[1] + half[1]]);
     const xs = all.map((at) => at[0]);
     const ys = all.map((at) => at[1]);
     const [left, top] = [Math.min(...xs), Math.min(...ys)];
@@ -136,23 +139,31 @@ export class NetworkView {
     );
   }
 
-  set(topology: Topology, moved: Record<string, Point> = {}): void {
+  /** Draws a topology, with its pods as boxes but for those that are open; null draws none. */
+  set(topology: Topology, moved: Record<string, Point> = {}, opened: Set<number> | null = null): void {
     this.topology = topology;
-    this.switches = topology.switches.map((one) => moved[one.name] ?? [one.x, one.y]);
-    this.hosts = topology.hosts.map((one) => (one.at ? moved[one.name] ?? one.at : null));
+    const places = opened ? {} : moved;
+    this.switches = topology.switches.map((one) => [...(places[one.name] ?? [one.x, one.y])]);
+    this.hosts = topology.hosts.map((one) => (one.at ? [...(places[one.name] ?? one.at)] : null));
+    this.pods = opened ? arrange(topology, this.switches, this.hosts, opened) : [];
     this.failed = new Set();
     for (const group of Object.values(this.groups)) group.replaceChildren();
     this.nodes.clear();
     this.ports.clear();
     this.bars.clear();
-    this.inner.classList.toggle("many", topology.switches.length > 150);
+    const closed = (pod: number | null | undefined) => pod !== null && pod !== undefined && this.pods[pod]?.open === false;
+    const drawn = topology.switches.filter((one) => !closed(one.pod)).length;
+    this.inner.classList.toggle("many", drawn > 150);
+    this.pods.forEach((pod) => this.drawPod(pod));
     this.bends = bends(topology);
     this.lines = topology.links.map((link, number) => {
       for (const end of [link.a, link.b]) if (end.switch !== undefined) this.ports.set(`${end.switch}:${end.port}`, number);
       return this.drawLink(number);
     });
-    topology.switches.forEach((one, number) => this.drawNode(one.name, "switch", number));
-    topology.hosts.forEach((one, number) => this.hosts[number] && this.drawNode(one.name, "host", number));
+    topology.switches.forEach((one, number) => closed(one.pod) || this.drawNode(one.name, "switch", number));
+    topology.hosts.forEach((one, number) => {
+      if (this.hosts[number] && !closed(topology.switches[one.switch ?? -1]?.pod)) this.drawNode(one.name, "host", number);
+    });
     this.place();
     this.fit();
     this.paint("layer");
@@ -160,6 +171,32 @@ export class NetworkView {
 
   private at(end: End): Point | null {
     return end.switch !== undefined ? this.switches[end.switch] : this.hosts[end.host ?? -1] ?? null;
+  }
+
+  private drawPod(pod: Pod): void {
+    const [[x, y], [across, down]] = [pod.at, pod.half];
+    const group = svg("g", { class: pod.open ? "pod open" : "pod", transform: `translate(${x},${y})` });
+    group.append(svg("rect", { x: -across, y: -down, width: 2 * across, height: 2 * down, rx: 8 }));
+    const text = svg("text", { class: "name" });
+    text.textContent = `pod ${pod.number + 1}`;
+    const title = svg("title");
+    title.textContent = `pod ${pod.number + 1}: ${pod.switches.length} switches, ${pod.hosts.length} hosts; click ${pod.open ? "closes" : "opens"} it`;
+    if (pod.open) text.setAttribute("y", String(-down));
+    group.append(text, title);
+    group.addEventListener("click", () => this.handlers.pod?.(pod.number));
+    this.groups.pods.append(group);
+  }
+
+  /** As a click on a pod. */
+  pressPod(pod: number): void {
+    this.handlers.pod?.(pod);
+  }
+
+  /** Whether a link is seen: not within a closed pod. */
+  private seen(number: number): boolean {
+    const link = this.topology!.links[number];
+    const [a, b] = [podOf(this.topology!, link.a), podOf(this.topology!, link.b)];
+    return a === null || a !== b || this.pods[a]?.open !== false;
   }
 
   private drawLink(number: number): SVGGElement {
@@ -199,7 +236,7 @@ export class NetworkView {
         })
         .on("end", () => {
           const at = places[number];
-          if (at && event_moved(at, this.topology!, kind, number)) this.handlers.moved?.(name, [Math.round(at[0]), Math.round(at[1])]);
+          if (at && !this.pods.length && event_moved(at, this.topology!, kind, number)) this.handlers.moved?.(name, [Math.round(at[0]), Math.round(at[1])]);
         }),
     );
     group.addEventListener("click", () => this.handlers.node?.(name));
@@ -212,7 +249,7 @@ export class NetworkView {
     topology.links.forEach((link, number) => {
       const [a, b] = [this.at(link.a), this.at(link.b)];
       const group = this.lines[number];
-      group.style.display = a && b ? "" : "none";
+      group.style.display = a && b && this.seen(number) ? "" : "none";
       if (!a || !b) return;
       const path = curve(a, b, this.bends[number]);
       for (const line of group.querySelectorAll("path")) line.setAttribute("d", path);
@@ -272,6 +309,16 @@ export class NetworkView {
     });
   }
 
+  /** Colours links, by number of link; null leaves one as it is. */
+  colourLinks(of: (string | null)[] | null): void {
+    this.lines.forEach((group, number) => {
+      const colour = of?.[number] ?? null;
+      if (colour === null) group.style.removeProperty("--link-colour");
+      else group.style.setProperty("--link-colour", colour);
+      group.classList.toggle("coloured", colour !== null);
+    });
+  }
+
   clearMarks(): void {
     this.repaint = null;
     this.groups.marks.replaceChildren();
@@ -279,6 +326,8 @@ export class NetworkView {
   }
 
   private arrow(from: Point, to: Point, bend: number, colour: string, kind: string): void {
+    // Within a closed pod there is nothing to see.
+    if (from[0] === to[0] && from[1] === to[1]) return;
     // It ends where the node begins, so that its head is seen.
     const along = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
     const short = Math.min(18, along / 3);
@@ -360,7 +409,7 @@ export class NetworkView {
       if (!link) continue;
       const near = link.a.switch === queue.switch && link.a.port === queue.port ? link.a : link.b;
       const [here, there] = [this.at(near), this.at(near === link.a ? link.b : link.a)];
-      if (!here || !there) continue;
+      if (!here || !there || (here[0] === there[0] && here[1] === there[1])) continue;
       seen.add(key);
       const shown = this.bars.get(key) ?? this.drawBar(key);
       const angle = (Math.atan2(there[1] - here[1], there[0] - here[0]) * 180) / Math.PI;

@@ -3,7 +3,7 @@ import "./style.css";
 import { App } from "./app.ts";
 import { unpack, type Screen } from "./state.ts";
 import { networkScreen } from "./screens/network.ts";
-import { packetsScreen } from "./screens/packets.ts";
+import { editorMeter, packetsScreen } from "./screens/packets.ts";
 import { planScreen } from "./screens/plan.ts";
 import { timeScreen } from "./screens/time.ts";
 
@@ -24,7 +24,7 @@ async function start(): Promise<void> {
     time,
   };
   // For tests that measure how it plays.
-  Object.assign(window, { switchwright: { meter: time.meter } });
+  Object.assign(window, { switchwright: { meter: time.meter, editor: editorMeter } });
   let now: Screen | null = null;
 
   function open(screen: Screen, focus = false): void {

@@ -34,13 +34,20 @@ export interface TimeChoice {
   speed: number;
 }
 
+/** What colours of the network tell. */
+export type Colour = "layer" | "rules" | "tags" | "priorities" | "load";
+
 export interface State {
   screen: Screen;
   topology: TopologyChoice;
   /** Where nodes were dragged to, by name. */
   moved: Record<string, [number, number]>;
   failed: string[];
-  colour: "layer" | "rules";
+  colour: Colour;
+  /** Whether pods are boxes; null where their number says so. */
+  grouped: boolean | null;
+  /** Pods that are open all the same. */
+  opened: number[];
   scheme: string;
   options: Record<string, string>;
   without: boolean;
@@ -48,6 +55,8 @@ export interface State {
   packet: PacketChoice;
   /** The edited main file of the program. */
   program: string | null;
+  /** A case that the program is played on. */
+  case: string;
   time: TimeChoice;
 }
 
@@ -58,6 +67,8 @@ export function usual(): State {
     moved: {},
     failed: [],
     colour: "layer",
+    grouped: null,
+    opened: [],
     scheme: "tagger",
     options: { bounces: "1" },
     without: false,
@@ -66,6 +77,7 @@ export function usual(): State {
       mode: "hosts", from: "h1", to: "h8", class: 0, lossy: false, flow: 49152, ipv6: false, switch: "", port: 1, bytes: "",
     },
     program: null,
+    case: "",
     time: { scenario: "bounce", text: "", here: false, beside: true, speed: 500 },
   };
 }

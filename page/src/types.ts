@@ -19,6 +19,8 @@ export interface SwitchView {
   ports: number;
   layer: number | null;
   server: boolean;
+  /** What hangs together below the highest layer. */
+  pod: number | null;
   up: boolean;
   x: number;
   y: number;
@@ -62,6 +64,8 @@ export interface PlanAnswer {
   cycle: { buffers: CycleBuffer[]; causes: string[] } | null;
   lost: { nodes: string[]; tags: number[]; switch: string; text: string } | null;
   tags: { tag: number; priority: number }[];
+  /** By link, the lossless tags that packets may have on it. */
+  link_tags: number[][];
   file: string;
 }
 
@@ -140,6 +144,26 @@ export interface CompileAnswer {
   findings: Finding[];
   tables: string[];
   actions: string[];
+}
+
+export interface LoadAnswer {
+  /** By link, a share of the fullest; null where packets do not follow routes. */
+  links: number[] | null;
+  /** The share of what hosts send that has no way. */
+  lost: number | null;
+}
+
+export interface BuildAnswer {
+  program: string;
+  files: SourceFile[];
+  entries: number[];
+  directory: Record<string, string>;
+}
+
+export interface StfAnswer {
+  passed: boolean;
+  statements: number;
+  failures: { line: number; message: string }[];
 }
 
 export interface ScenarioView {

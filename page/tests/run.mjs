@@ -127,6 +127,22 @@ async function measured(context, place, address) {
     await close(page);
   });
 
+  await test(`${place}: what is wrong with a program, as one types`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-packets");
+    await READY.packets(page);
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("\ncontrol c() { apply { } }");
+    await says(page, "#panel-packets .program p", "Compiles");
+    const times = await page.evaluate(() => window.switchwright.editor.diagnosed.toSorted((a, b) => a - b));
+    const [middle, most] = [times[Math.floor(times.length / 2)], times[times.length - 1]];
+    assert.ok(times.length > 1);
+    swift(`${place}: diagnostics after a key, the longest of ${times.length}`, most, most < 50, "ms");
+    swift(`${place}: diagnostics after a key, the median`, middle, middle < 50, "ms");
+    await close(page);
+  });
+
   await test(`${place}: a deadlock closes and is named, and not with tags`, async () => {
     const page = await open(context, address);
     await page.click("#tab-time");
@@ -195,6 +211,99 @@ async function does(context, place, address) {
     await page.locator(".cm-lint-marker-error").first().waitFor();
     await page.click('button:text-is("Undo edits")');
     await says(page, "#panel-packets .program p", "Compiles");
+    await close(page);
+  });
+
+  await test(`${place}: a case is played on the program`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-packets");
+    await READY.packets(page);
+    await page.click(".case summary");
+    await page.fill(".case textarea", "packet 1 ffff\nno_packet\n");
+    await page.click('button:text-is("Run the case")');
+    await says(page, ".case .verdict", "Passed: 2 statements");
+    await page.fill(".case textarea", "packet 1 ffff\nexpect 2 ffff\n");
+    await page.click('button:text-is("Run the case")');
+    await says(page, ".case .verdict", "Failed: 1 of 2");
+    await says(page, ".case li", "line 2");
+    await accessible(page, `${place}: a case`);
+    await page.fill(".case textarea", "nonsense");
+    await page.click('button:text-is("Run the case")');
+    await says(page, "#message", "line 1");
+    await close(page);
+  });
+
+  await test(`${place}: links have the colours of tags, priorities and load`, async () => {
+    const page = await open(context, address);
+    const colours = page.getByLabel("Colours");
+    for (const [what, said] of [["tags", "up to tag 2"], ["priorities", "up to priority 2"]]) {
+      await colours.selectOption(what);
+      await says(page, ".legend", said);
+      assert.equal(await page.locator(".link.coloured").count(), 16);
+      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-${what}.png` });
+      await accessible(page, `${place}: ${what}`);
+    }
+    await colours.selectOption("load");
+    await says(page, ".legend", "the fullest");
+    assert.equal(await page.locator(".link.coloured").count(), 0);
+    const loads = () => page.evaluate(() => [...document.querySelectorAll(".link.loaded")].map((one) => one.style.getPropertyValue("--load-share")));
+    await page.waitForFunction(() => document.querySelectorAll(".link.loaded").length === 16);
+    const before = await loads();
+    await page.click('button:text-is("Fail leaf1-spine1")');
+    // What went over it goes over the other spine, whose links are the fullest now.
+    await page.waitForFunction(() => document.querySelectorAll(".link.loaded").length === 15);
+    assert.notDeepEqual(await loads(), before);
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-load.png` });
+    await close(page);
+  });
+
+  await test(`${place}: pods are boxes that open`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "fat-tree");
+    assert.equal(await page.locator(".network .pod").count(), 0);
+    await page.getByLabel("Ports k").fill("8");
+    await page.getByLabel("Ports k").press("Tab");
+    await says(page, "#panel-network dl", "80");
+    const count = (what) => page.locator(`.network ${what}`).count();
+    assert.deepEqual([await count(".pod"), await count(".switch"), await count(".host")], [8, 16, 0]);
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-pods.png` });
+    await page.locator(".network .pod").nth(2).click();
+    await page.locator(".network .pod.open").waitFor();
+    assert.deepEqual([await count(".switch"), await count(".host")], [24, 16]);
+    await page.getByLabel("Colours").selectOption("load");
+    await page.waitForFunction(() => document.querySelectorAll(".link.loaded").length > 100);
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-pod-open.png` });
+    await accessible(page, `${place}: pods`);
+    await page.click("#tab-packets");
+    await says(page, "#panel-packets .verdict", "Delivered to");
+    await page.click("#tab-network");
+    await page.getByLabel("Open pods").selectOption("2");
+    await page.locator(".network .pod.open").waitFor({ state: "detached" });
+    await page.getByLabel("One box for each pod").uncheck();
+    await page.locator(".network .pod").first().waitFor({ state: "detached" });
+    assert.equal(await count(".switch"), 80);
+    await close(page);
+  });
+
+  await test(`${place}: schemes of expanders, trees and few tags; the build in one file`, async () => {
+    const page = await open(context, address);
+    const proves = async (kind, scheme, option) => {
+      await page.click("#tab-network");
+      await page.selectOption("#panel-network select >> nth=0", kind);
+      await page.waitForFunction((kind) => document.querySelector("#panel-network dd").textContent.includes(kind), kind.slice(0, 4));
+      await page.click("#tab-plan");
+      await page.selectOption("#panel-plan select >> nth=0", scheme);
+      if (option) await page.getByLabel(option[0], { exact: true }).selectOption(option[1]);
+      await says(page, "#panel-plan dl", option?.[2] ?? scheme);
+      await page.locator("#panel-plan .verdict.good").waitFor();
+    };
+    await proves("flattened-clos", "flattened-clos");
+    await proves("jellyfish", "df-edst");
+    await proves("ring", "tagger", ["Algorithm", "optimal", "tagger optimal"]);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click('#panel-plan button:text-is("Save the build")')]);
+    const zip = await readFile(await download.path());
+    assert.equal(zip.subarray(0, 2).toString(), "PK");
+    for (const name of ["build/manifest.json", "build/switches/s1/entries.txtpb", "build/report.html"]) assert.ok(zip.includes(name), name);
     await close(page);
   });
 

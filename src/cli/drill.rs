@@ -13,7 +13,7 @@ use p4gen::build::BuildDirectory;
 use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use super::{check, push};
+use super::{check, own, push};
 
 const RUNNING: &str = "Switches that run already";
 const LIMITS: &str = "What is too much (exit status 1)";
@@ -182,7 +182,7 @@ impl Drill {
         possible(kind).map_err(|missing| Fault::with(Status::Target, missing))?;
         Ok(Fabric::Own {
             kind,
-            executable: std::env::current_exe().input("this program's own path")?,
+            executable: own::file()?,
         })
     }
 }

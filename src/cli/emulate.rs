@@ -15,6 +15,7 @@ use netsim::simulate::{Scenario, Speed};
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
+use super::own;
 use super::simulate::{describe, load, network};
 use super::terminal::{self, Terminal};
 use super::words::counted;
@@ -183,7 +184,7 @@ impl Emulate {
         if terminal.quiet {
             command.arg("--quiet");
         }
-        let own = std::env::current_exe().input("this program's own path")?;
+        let own = own::file()?;
         command.env("SWITCHWRIGHT", own);
         if terminal.json {
             // The script's words are for people.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use course::{CaseResult, Grade, Lab, LabError, Tools, tutorials};
 
 use super::fault::{Fault, Status, chain};
+use super::own;
 use super::terminal::Terminal;
 
 /// Arguments of `switchwright grade`.
@@ -58,9 +59,8 @@ impl GradeCommand {
 /// The programs that judges start: this one, and the Python that clients of P4Runtime are installed for.
 fn tools() -> Result<Tools, Fault> {
     let python = std::env::var_os("P4RUNTIME_CLIENTS").unwrap_or_else(|| "python3".into());
-    let switchwright = std::env::current_exe();
     Ok(Tools {
-        switchwright: switchwright.map_err(|e| Fault::with(Status::Target, e))?,
+        switchwright: own::file()?,
         python: Path::new(&python).to_owned(),
     })
 }

@@ -29,6 +29,7 @@ mod measure;
 mod measure_paths;
 mod merge;
 mod net;
+mod own;
 mod p4;
 mod plan;
 mod push;
@@ -53,6 +54,7 @@ use tracing_subscriber::prelude::*;
 
 use self::fault::{Fault, Status};
 use self::given::Given;
+pub use self::own::Program;
 use self::terminal::Terminal;
 
 /// From a data-center topology and a policy to proven P4 data planes that run.
@@ -170,7 +172,11 @@ enum CalledBy {
 }
 
 fn called_by() -> CalledBy {
-    match std::env::args_os().next().as_deref().and_then(tool) {
+    match own::arguments()
+        .first()
+        .map(OsString::as_os_str)
+        .and_then(tool)
+    {
         Some("simple_switch" | "simple_switch_grpc") => CalledBy::Bmv2,
         _ => CalledBy::Own,
     }
@@ -188,25 +194,32 @@ fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Runs the command line and tells the exit status.
+/// Runs the command line of this process and tells the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    // What a switch starts to build programs that clients push: order on standard input, answer on standard output. It is no
-    // command, for nobody types it.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == switch::BUILD)
-    {
-        return switchd::server::build::child::main();
+    ExitCode::from(run(std::env::args_os().collect(), None))
+}
+
+/// Runs a command line, the program's name first, and tells the exit status. `program` says what runs the command again where the
+/// file of this process does not: commands start themselves to serve, to build and to limit what strangers ask for.
+///
+/// It is the command of its process: signals, standard input and output are its own, and a command that is to run until it is ended
+/// does not return.
+#[must_use]
+pub fn run(arguments: Vec<OsString>, program: Option<Program>) -> u8 {
+    own::remember(&arguments, program);
+    match arguments.get(1) {
+        // What a switch starts to build programs that clients push: order on standard input, answer on standard output. It is no
+        // command, for nobody types it.
+        Some(first) if first == switch::BUILD => switchd::server::build::child::run(),
+        // What the page's server starts to answer requests with, of which none shall hang or crash it.
+        Some(first) if first == lab::child::ENGINE => lab::child::run(),
+        _ => command(arguments),
     }
-    // What the page's server starts to answer requests with, of which none shall hang or crash it.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == lab::child::ENGINE)
-    {
-        return lab::child::main();
-    }
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+}
+
+/// Runs what is no child of another command.
+fn command(arguments: Vec<OsString>) -> u8 {
     let name = arguments.first().map(OsString::as_os_str).and_then(tool);
     if let Some(name @ ("p4c" | "p4c-bm2-ss")) = name {
         let driver = name == "p4c";
@@ -270,22 +283,22 @@ fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
 }
 
 /// Prints an error, if there is one, and tells the exit status.
-fn status_of(done: Result<(), Fault>, json: bool) -> ExitCode {
+fn status_of(done: Result<(), Fault>, json: bool) -> u8 {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(fault) => {
             let status = fault.status() as u8;
             if json && !terminal::has_emitted() {
                 terminal::emit(&fault.to_json());
             }
             fault.print();
-            ExitCode::from(status)
+            status
         }
     }
 }
 
 /// What the parser of arguments has to tell: an error, help, or the version.
-fn tell(told: &clap::Error) -> ExitCode {
+fn tell(told: &clap::Error) -> u8 {
     use std::io::{ErrorKind, Write};
     let printed = told.print().and_then(|()| std::io::stdout().flush());
     match printed {
@@ -293,12 +306,12 @@ fn tell(told: &clap::Error) -> ExitCode {
             let message = format!("standard output: {error}");
             status_of(Err(Fault::with(Status::Target, message)), false)
         }
-        _ if told.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+        _ if told.use_stderr() && own::arguments().iter().any(|argument| argument == "--json") => {
             let message = told.to_string();
             terminal::emit(&Fault::input(message.trim_end()).to_json());
-            ExitCode::from(Status::Input as u8)
+            Status::Input as u8
         }
-        _ => ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(Status::Input as u8)),
+        _ => u8::try_from(told.exit_code()).unwrap_or(Status::Input as u8),
     }
 }
 

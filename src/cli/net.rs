@@ -4,11 +4,12 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::net::{Net, NetLabError, NetOptions};
+use lab::net::{Net, NetLabError, NetOptions, Unfit};
 use topology::Topology;
 use topology::import::{self, ImportOptions};
 
 use super::fault::{Context, Fault, Status, chain};
+use super::own;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 
@@ -65,7 +66,7 @@ impl NetCommand {
             program: self.p4,
             entries: self.entries,
             logs: self.logs.clone(),
-            executable: std::env::current_exe().input("this program's own path")?,
+            executable: own::file()?,
         };
         let bar = terminal.progress("starting switches");
         let net = Net::start(topology, options);
@@ -166,8 +167,11 @@ fn obey(net: &mut Net, line: &str, terminal: &Terminal) -> Result<Outcome, NetLa
         ["exit" | "quit"] => return Ok(Outcome::Exit),
         ["help"] => terminal::emit(HELP),
         ["reload"] => {
-            net.reload()?;
+            let unfit = net.reload()?;
             terminal.note("all switches run the program anew");
+            if !unfit.is_empty() {
+                return Ok(Outcome::Failed(left_out(&unfit)));
+            }
         }
         ["net"] => terminal::emit(&nodes(net)),
         ["pingall"] => return ping_all(net),
@@ -201,11 +205,26 @@ fn obey(net: &mut Net, line: &str, terminal: &Terminal) -> Result<Outcome, NetLa
 /// A program that was saved takes over; if it has errors the one before runs on.
 fn reload(net: &mut Net, terminal: &Terminal) {
     match net.reload() {
-        Ok(()) => terminal.note("the program was saved: all switches run it anew"),
+        Ok(unfit) => {
+            terminal.note("the program was saved: all switches run it anew");
+            if !unfit.is_empty() {
+                terminal.finding(left_out(&unfit));
+            }
+        }
         Err(error) => terminal.finding(format!(
             "the program was saved, and is not taken over:\n{error}"
         )),
     }
+}
+
+/// Says which entries switches run without.
+fn left_out(unfit: &[Unfit]) -> String {
+    let mut text =
+        "not all entries fit the program; switches run without those that do not:".to_owned();
+    for Unfit { place, why } in unfit {
+        text += &format!("\n{place}: {why}");
+    }
+    text
 }
 
 fn nodes(net: &Net) -> String {

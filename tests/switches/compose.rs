@@ -1,5 +1,5 @@
 //! `docker-compose.yml` without Docker: its services run one after the other as their `depends_on` say, in a network
-//! namespace, with BMv2 from PATH, and p4c or our compiler, in the place of p4lang's images.
+//! namespace, with BMv2 from PATH in the place of p4lang's image.
 //!
 //! What Docker itself does with the file (images, volumes) is not tried here.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
@@ -50,8 +50,6 @@ struct Services<'a> {
     compose: &'a Compose,
     /// The volume `work`.
     work: PathBuf,
-    /// Behind PATH: our compiler by the name of p4c's, for where p4c is not installed.
-    stand_ins: TempDir,
     running: BTreeMap<String, Child>,
     ended: BTreeSet<String>,
 }
@@ -81,11 +79,7 @@ impl Services<'_> {
             .current_dir(&self.work)
             .env(
                 "PATH",
-                format!(
-                    "{}:{path}:{}",
-                    ours.parent().unwrap().display(),
-                    self.stand_ins.path().display()
-                ),
+                format!("{}:{path}", ours.parent().unwrap().display()),
             );
         command
     }
@@ -156,13 +150,6 @@ impl Services<'_> {
     }
 }
 
-fn stand_ins() -> TempDir {
-    let folder = TempDir::new().unwrap();
-    let link = folder.path().join("p4c-bm2-ss");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_switchwright"), link).unwrap();
-    folder
-}
-
 #[test]
 fn the_compose_file_brings_up_four_switches_and_drills_them() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docker-compose.yml"));
@@ -172,11 +159,7 @@ fn the_compose_file_brings_up_four_switches_and_drills_them() {
         .values()
         .map(|s| s.image.as_str())
         .collect();
-    let wanted = [
-        "p4lang/behavioral-model:latest",
-        "p4lang/p4c:latest",
-        "switchwright",
-    ];
+    let wanted = ["p4lang/behavioral-model:latest", "switchwright"];
     assert_eq!(images, BTreeSet::from(wanted));
     if let Err(missing) = possible(SwitchKind::Bmv2) {
         println!("skipped: {missing}");
@@ -189,7 +172,6 @@ fn the_compose_file_brings_up_four_switches_and_drills_them() {
             let mut services = Services {
                 compose: &compose,
                 work: work.path().to_owned(),
-                stand_ins: stand_ins(),
                 running: BTreeMap::new(),
                 ended: BTreeSet::new(),
             };

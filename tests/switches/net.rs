@@ -104,3 +104,51 @@ fn what_does_not_fit_is_named() {
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("router.p4:1"), "{said}");
 }
+
+#[test]
+fn a_program_that_is_saved_takes_over_and_what_does_not_fit_it_is_told() {
+    if !possible() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    prepare(at);
+    let other = ROUTER.replace("ttl - 1", "ttl - 2");
+    assert_ne!(other, ROUTER, "the lab counts the TTL down elsewhere now");
+    fs::write(at.join("other.p4"), &other).unwrap();
+    fs::write(
+        at.join("broken.p4"),
+        ROUTER.replacen("control", "contrl", 1),
+    )
+    .unwrap();
+    // One of the two routes of a switch leads to an action that there is no more.
+    fs::write(at.join("fewer.p4"), ROUTER.replace("forward", "pass_on")).unwrap();
+    let lines = "pingall\nh1 cp other.p4 router.p4\npingall\nh1 cp broken.p4 router.p4\npingall\n";
+    let (status, said) = net(at, lines);
+    assert_eq!(status, Some(0), "{said}");
+    let taken = "the program was saved: all switches run it anew";
+    assert_eq!(said.matches(taken).count(), 1, "{said}");
+    assert_eq!(said.matches("is not taken over").count(), 1, "{said}");
+    assert!(said.contains("router.p4:"), "{said}");
+    assert_eq!(said.matches("0 of 2 lost").count(), 3, "{said}");
+    prepare(at);
+    let (status, said) = net(at, "h1 cp fewer.p4 router.p4\npingall\n");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains(taken) && said.contains("not all entries fit"),
+        "{said}"
+    );
+    for file in ["s1-commands.txt", "s2-commands.txt"] {
+        assert!(said.contains(file), "{said}");
+    }
+    // Every line is told, not the first alone.
+    assert_eq!(said.matches("error: table_add").count(), 4, "{said}");
+    assert!(said.contains("2 of 2 lost"), "{said}");
+    prepare(at);
+    let (status, said) = net(at, "h1 cp fewer.p4 router.p4\nreload\n");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("line 2: `reload`: not all entries fit"),
+        "{said}"
+    );
+}

@@ -5,6 +5,8 @@
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm); with `--release` for others to visit.
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
+//! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
+//!   there; with `--release` as it is for use.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
@@ -20,6 +22,7 @@ mod references;
 mod skipped;
 mod tidy;
 mod wasm;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
+        "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
                 &root,
@@ -43,7 +47,7 @@ fn main() -> ExitCode {
         "figures" => figures::write(&root, std::env::args().nth(2).as_deref()),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, bless, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, bless, figures, fuzz, differ"
         )),
     };
     match done {
@@ -88,7 +92,8 @@ fn test(root: &Path) -> Result<(), String> {
         }
     }
     skipped::run(root)?;
-    page::build_and_test(root)
+    page::build_and_test(root)?;
+    wheel::test(root)
 }
 
 /// Runs a tool of `p4test`, optimised, with the rest of the command line.

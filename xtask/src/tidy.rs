@@ -235,10 +235,12 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
 fn check_unsafe(path: &str, at: &str, code: &str, findings: &mut Vec<String>) {
     let opens =
         code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl");
-    let allowed = path.starts_with("crates/netlab/") || path == "crates/p4exec/src/compile/jit.rs";
+    let allowed = path.starts_with("crates/netlab/")
+        || path == "crates/p4exec/src/compile/jit.rs"
+        || path == "crates/python/src/module.rs";
     if opens && !allowed {
         findings.push(format!(
-            "{at}: `unsafe` lives in netlab (and the JIT, in one file; and the names of three functions) only (invariant 9)"
+            "{at}: `unsafe` lives in netlab (and the JIT, in one file; the wheel's module, in one; and the names of three functions) only (invariant 9)"
         ));
     }
 }

@@ -7,8 +7,10 @@
 //! crate is compiled to WebAssembly, where the interpreter runs the switches, and into the command line, where machine code does.
 //!
 //! What is asked for may be hostile. Sizes and steps have limits ([`limits`]) that errors name; how long a call may take and how
-//! much memory it may have is up to whoever runs the engine, for there are plans that take hours by nature.
+//! much memory it may have is up to whoever runs the engine, for there are plans that take hours by nature. An engine of
+//! [`Engine::of_owner`] has no limits and reads files of the machine: whoever asks it runs the process.
 
+mod colours;
 mod headers;
 pub mod limits;
 mod network;
@@ -24,8 +26,10 @@ pub mod wasm;
 use serde_json::{Value, json};
 
 pub use limits::MAX_REQUEST_BYTES;
+use limits::Trust;
 use network::Networks;
-use request::Request;
+use plan::CheckedPlan;
+use request::{NetworkRequest, Request};
 use simulations::Simulations;
 
 /// Why there is no answer.
@@ -64,15 +68,26 @@ impl Refusal {
 /// The engine: see the crate documentation.
 #[derive(Default)]
 pub struct Engine {
+    trust: Trust,
     networks: Networks,
     simulations: Simulations,
 }
 
 impl Engine {
-    /// An engine that remembers nothing.
+    /// An engine that remembers nothing, for requests of anybody.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An engine that remembers nothing, for requests of whoever runs the process.
+    #[must_use]
+    pub fn of_owner() -> Self {
+        Self {
+            trust: Trust::Owner,
+            networks: Networks::new(Trust::Owner),
+            simulations: Simulations::new(Trust::Owner),
+        }
     }
 
     /// Answers a request: `{"ok": ...}`, or `{"error": {"kind", "message"}}` where there is no answer.
@@ -86,34 +101,49 @@ impl Engine {
         answer.to_string()
     }
 
+    /// The proven plan of a network, spelled as in requests, for what takes the plan itself.
+    ///
+    /// # Errors
+    /// What a request about it would be refused for, or why it is not proven.
+    pub fn proven(&mut self, network: &str) -> Result<CheckedPlan, String> {
+        let asked = serde_json::from_str::<NetworkRequest>(network)
+            .map_err(|e| format!("the network cannot be read: {e}"))?;
+        self.networks.plan_of(&asked).map_err(|e| e.to_string())
+    }
+
     fn answer(&mut self, request: &str) -> Result<Value, Refusal> {
-        limits::at_most("a request in bytes", MAX_REQUEST_BYTES, request.len())?;
+        let trust = self.trust;
+        trust.at_most("a request in bytes", MAX_REQUEST_BYTES, request.len())?;
         let request: Request = serde_json::from_str(request)
             .map_err(|e| Refusal::Wrong(format!("the request cannot be read: {e}")))?;
         match request {
-            Request::About => Ok(about()),
+            Request::About => Ok(about(trust)),
             Request::Scenarios => Ok(simulations::bundled()),
-            Request::Topology(asked) => topologies::topology(&asked),
+            Request::Topology(asked) => topologies::topology(&asked, trust),
+            Request::Draw(asked) => topologies::draw(&asked, trust),
             Request::Plan(asked) => self.networks.plan(&asked),
+            Request::Load(asked) => self.networks.load(&asked),
             Request::Entries(asked) => self.networks.entries(&asked),
             Request::Build(asked) => self.networks.build(&asked),
             Request::Trace(asked) => self.networks.trace(&asked),
-            Request::Compile(asked) => programs::compile(&asked),
-            Request::Stf(asked) => programs::stf(&asked),
+            Request::Compile(asked) => programs::compile(&asked, trust),
+            Request::Stf(asked) => programs::stf(&asked, trust),
+            Request::Packets(asked) => programs::packets(&asked, trust),
             Request::Simulate(asked) => self.simulations.start(&mut self.networks, &asked),
             Request::Run(asked) => self.simulations.run(&asked),
             Request::Change(asked) => self.simulations.change(&asked),
             Request::Report(asked) => self.simulations.report(&asked),
+            Request::Plots(asked) => self.simulations.plots(&asked),
             Request::End(asked) => self.simulations.end(&asked),
         }
     }
 }
 
-fn about() -> Value {
+fn about(trust: Trust) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "executor": if cfg!(feature = "jit") { "compiled" } else { "interpreter" },
-        "limits": limits::all(),
+        "limits": limits::all(trust),
     })
 }
 

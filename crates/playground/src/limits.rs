@@ -23,22 +23,40 @@ pub const MAX_SIMULATIONS: usize = 4;
 /// Bytes of a packet.
 pub const MAX_PACKET_BYTES: usize = 9_216;
 
-/// Refuses what is more than a limit.
-pub(crate) fn at_most<N, M>(what: &'static str, most: M, given: N) -> Result<(), Refusal>
-where
-    N: TryInto<u64>,
-    M: TryInto<u64>,
-{
-    let most = most.try_into().unwrap_or(u64::MAX);
-    let given = given.try_into().unwrap_or(u64::MAX);
-    if given <= most {
-        return Ok(());
-    }
-    Err(Refusal::Limit { what, most, given })
+/// Packets that a program is given at a time.
+pub const MAX_PACKETS: usize = 10_000;
+
+/// Who asks, and so what is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Anybody: sizes and steps are limited, and no file of the machine is read.
+    #[default]
+    Anybody,
+    /// Whoever runs the process, and could do all of it without the engine.
+    Owner,
 }
 
-/// All limits, for a page to tell.
-pub(crate) fn all() -> Value {
+impl Trust {
+    /// Refuses what is more than a limit.
+    pub(crate) fn at_most<N, M>(self, what: &'static str, most: M, given: N) -> Result<(), Refusal>
+    where
+        N: TryInto<u64>,
+        M: TryInto<u64>,
+    {
+        let most = most.try_into().unwrap_or(u64::MAX);
+        let given = given.try_into().unwrap_or(u64::MAX);
+        if given <= most || self == Self::Owner {
+            return Ok(());
+        }
+        Err(Refusal::Limit { what, most, given })
+    }
+}
+
+/// All limits, for a page to tell; nothing where there are none.
+pub(crate) fn all(trust: Trust) -> Value {
+    if trust == Trust::Owner {
+        return Value::Null;
+    }
     json!({
         "request_bytes": MAX_REQUEST_BYTES,
         "switches": MAX_SWITCHES,
@@ -49,5 +67,6 @@ pub(crate) fn all() -> Value {
         "events_per_slice": MAX_EVENTS,
         "simulations": MAX_SIMULATIONS,
         "packet_bytes": MAX_PACKET_BYTES,
+        "packets": MAX_PACKETS,
     })
 }

@@ -4,6 +4,7 @@ use netsim::embedded::Network;
 use plan::check::{Options, check};
 use plan::{CheckFailure, CheckedPlan, Tables};
 
+use crate::limits::Trust;
 use crate::request::NetworkRequest;
 use crate::{Refusal, topologies};
 
@@ -13,12 +14,56 @@ const REMEMBERED: usize = 6;
 /// What the proof said.
 pub(crate) type Proof = Result<CheckedPlan, Box<CheckFailure>>;
 
-/// See the module documentation. The newest is the last.
+/// See the module documentation.
 #[derive(Default)]
 pub(crate) struct Networks {
-    proofs: Vec<(String, (Tables, Proof))>,
+    trust: Trust,
+    proofs: Remembered<(Tables, Proof)>,
     /// With the failures and the program that they run.
-    networks: Vec<(String, Network)>,
+    networks: Remembered<Network>,
+}
+
+/// The last few of something, each with the keys that it is known by. The newest is the last.
+struct Remembered<T>(Vec<(Vec<String>, T)>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Remembered<T> {
+    /// Makes what is known by a key the newest; whether there is any.
+    fn has(&mut self, key: &str) -> bool {
+        let mut keys = self.0.iter().map(|(keys, _)| keys);
+        let Some(at) = keys.position(|keys| keys.iter().any(|known| known == key)) else {
+            return false;
+        };
+        let found = self.0.remove(at);
+        self.0.push(found);
+        true
+    }
+
+    fn add(&mut self, key: String, what: T) {
+        if self.0.len() == REMEMBERED {
+            self.0.remove(0);
+        }
+        self.0.push((vec![key], what));
+    }
+
+    /// Lets the newest be known by another key, too.
+    fn also(&mut self, key: String) {
+        if let Some((keys, _)) = self.0.last_mut()
+            && !keys.contains(&key)
+        {
+            keys.push(key);
+        }
+    }
+
+    fn newest(&mut self) -> Result<&mut T, Refusal> {
+        let last = self.0.last_mut().map(|(_, found)| found);
+        last.ok_or_else(|| Refusal::wrong("nothing is remembered"))
+    }
 }
 
 /// What tells a request's network from others.
@@ -28,24 +73,47 @@ fn key(asked: &NetworkRequest) -> String {
 }
 
 impl Networks {
+    /// With nothing remembered.
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self {
+            trust,
+            ..Self::default()
+        }
+    }
+
+    /// Whose requests these are.
+    pub(crate) const fn trust(&self) -> Trust {
+        self.trust
+    }
+
     /// The tables of a request and their proof.
     ///
     /// # Errors
     /// The topology is wrong, or the scheme refuses it.
     pub(crate) fn proof(&mut self, asked: &NetworkRequest) -> Result<&(Tables, Proof), Refusal> {
         let key = key(asked);
-        if !to_the_end(&mut self.proofs, &key) {
-            let (topology, _) = topologies::make(&asked.topology)?;
-            let mut tables = asked.plan.tables(&topology).map_err(Refusal::wrong)?;
+        if !self.proofs.has(&key) {
+            let mut tables = tables(asked, self.trust)?;
             if asked.without_tags {
                 let plain = schemes::without_tags(&tables);
                 let none = "this plan has no lossless class, so there are no tags to be left out";
                 tables = plain.ok_or_else(|| Refusal::wrong(none))?;
             }
             let proof = check(tables.clone(), &Options::default());
-            remember(&mut self.proofs, key, (tables, proof));
+            self.proofs.add(key, (tables, proof));
         }
-        newest(&self.proofs)
+        self.proofs.newest().map(|found| &*found)
+    }
+
+    /// Lets the newest proof be found by the plan file that it was told as, too.
+    pub(crate) fn told_as(&mut self, file: &str) {
+        let asked = NetworkRequest {
+            topology: None,
+            plan: None,
+            file: Some(file.to_owned()),
+            without_tags: false,
+        };
+        self.proofs.also(key(&asked));
     }
 
     /// The plan of a request.
@@ -67,33 +135,28 @@ impl Networks {
         key: String,
         make: impl FnOnce() -> Result<Network, Refusal>,
     ) -> Result<&mut Network, Refusal> {
-        if !to_the_end(&mut self.networks, &key) {
-            remember(&mut self.networks, key, make()?);
+        if !self.networks.has(&key) {
+            self.networks.add(key, make()?);
         }
-        let last = self.networks.last_mut();
-        last.map(|(_, network)| network)
-            .ok_or_else(|| Refusal::wrong("there is no network"))
+        self.networks.newest()
     }
 }
 
-/// Moves what is remembered under a key to the end; whether it is remembered.
-fn to_the_end<T>(all: &mut Vec<(String, T)>, key: &str) -> bool {
-    let Some(at) = all.iter().position(|(known, _)| known == key) else {
-        return false;
-    };
-    let found = all.remove(at);
-    all.push(found);
-    true
-}
-
-fn remember<T>(all: &mut Vec<(String, T)>, key: String, what: T) {
-    if all.len() == REMEMBERED {
-        all.remove(0);
+/// The tables of a request: those of a plan file, or computed.
+fn tables(asked: &NetworkRequest, trust: Trust) -> Result<Tables, Refusal> {
+    match (&asked.topology, &asked.file) {
+        (Some(given), None) => {
+            let (topology, _) = topologies::make(given, trust)?;
+            let plan = asked.plan.clone().unwrap_or_default();
+            plan.tables(&topology).map_err(Refusal::wrong)
+        }
+        (None, Some(file)) if asked.plan.is_none() => {
+            let tables = Tables::from_json(file).map_err(Refusal::wrong)?;
+            topologies::small_enough(&tables.topology, trust)?;
+            Ok(tables)
+        }
+        _ => Err(Refusal::wrong(
+            "a network is either a `topology` with what is to be planned for it (`plan`), or the `file` of a plan",
+        )),
     }
-    all.push((key, what));
-}
-
-fn newest<T>(all: &[(String, T)]) -> Result<&T, Refusal> {
-    let last = all.last().map(|(_, found)| found);
-    last.ok_or_else(|| Refusal::wrong("nothing is remembered"))
 }

@@ -7,10 +7,10 @@ use p4gen::targets::V1MODEL;
 use plan::ClassId;
 use quantities::PortId;
 use serde_json::{Value, json};
-use topology::{LinkId, NodeId, SwitchId};
+use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use crate::headers::headers;
-use crate::limits::{MAX_PACKET_BYTES, at_most};
+use crate::limits::{MAX_PACKET_BYTES, Trust};
 use crate::network::Networks;
 use crate::request::{PacketSpec, Routing, TraceRequest};
 use crate::{Refusal, value};
@@ -21,6 +21,7 @@ const USUAL_FLOW: u16 = 49_152;
 impl Networks {
     /// Answers `trace`.
     pub(crate) fn trace(&mut self, asked: &TraceRequest) -> Result<Value, Refusal> {
+        let trust = self.trust();
         let plan = self.plan_of(&asked.network)?;
         let features = ProgramFeatures::of(&plan);
         let generated = program::generate(features, &V1MODEL.capabilities);
@@ -35,7 +36,7 @@ impl Networks {
             let network = Network::with_program(plan, program).map_err(refuse)?;
             after(network, fail, routing)
         })?;
-        let (from, bytes, switch, port) = packet(network, &asked.packet)?;
+        let (from, bytes, switch, port) = packet(network, &asked.packet, trust)?;
         let walk = network.walk(&from, bytes, switch, port).map_err(refuse)?;
         answer(network, &generated, &walk)
     }
@@ -50,22 +51,31 @@ fn after(network: Network, fail: &[String], routing: Routing) -> Result<Network,
     if fail.is_empty() {
         return Ok(network);
     }
-    let links = fail.iter().map(|name| {
-        let link = network.topology().link_named(name);
-        link.map_err(Refusal::wrong)
-    });
-    let links: Vec<LinkId> = links.collect::<Result<_, _>>()?;
-    let reroute = match routing {
+    let links = failed_links(network.topology(), fail)?;
+    network
+        .after_failures(&links, reacting(routing))
+        .map_err(refuse)
+}
+
+/// Links by name.
+pub(crate) fn failed_links(topology: &Topology, names: &[String]) -> Result<Vec<LinkId>, Refusal> {
+    let links = names.iter().map(|name| topology.link_named(name));
+    links.map(|link| link.map_err(Refusal::wrong)).collect()
+}
+
+/// Who has reacted.
+pub(crate) const fn reacting(routing: Routing) -> Reroute {
+    match routing {
         Routing::Converged => Reroute::Converged,
         Routing::Local => Reroute::Local,
-    };
-    network.after_failures(&links, reroute).map_err(refuse)
+    }
 }
 
 /// What is sent: by whom, the bytes, and where they come in.
 fn packet(
     network: &Network,
     spec: &PacketSpec,
+    trust: Trust,
 ) -> Result<(String, Vec<u8>, SwitchId, PortId), Refusal> {
     let topology = network.topology();
     match spec {
@@ -102,14 +112,15 @@ fn packet(
                 NodeId::Host(host) => topology.host(host).name.clone(),
                 NodeId::Switch(other) => topology.switch(other).name.clone(),
             };
-            Ok((from, read_hex(bytes)?, id, port))
+            Ok((from, read_hex(bytes, trust)?, id, port))
         }
     }
 }
 
-fn read_hex(text: &str) -> Result<Vec<u8>, Refusal> {
+/// Reads the bytes of a packet.
+pub(crate) fn read_hex(text: &str, trust: Trust) -> Result<Vec<u8>, Refusal> {
     let digits: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
-    at_most("a packet in bytes", MAX_PACKET_BYTES, digits.len() / 2)?;
+    trust.at_most("a packet in bytes", MAX_PACKET_BYTES, digits.len() / 2)?;
     let wrong = |what: String| Refusal::Wrong(format!("the packet's bytes: {what}"));
     let digit = |c: &char| {
         let digit = c.to_digit(16);
@@ -145,7 +156,7 @@ fn answer(network: &Network, generated: &Program, walk: &Walk) -> Result<Value, 
 
 fn one_hop(hop: &Hop, names: &[String], topology: &topology::Topology) -> Result<Value, Refusal> {
     let shown = |text: &str| -> Result<Value, Refusal> {
-        let (headers, payload) = headers(&read_hex(text)?);
+        let (headers, payload) = headers(&read_hex(text, Trust::Owner)?);
         Ok(json!({ "headers": headers, "payload": payload }))
     };
     let switch = topology.switch_named(&hop.switch).map_err(Refusal::wrong)?;

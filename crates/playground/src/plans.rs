@@ -1,12 +1,13 @@
 //! Plans, their proofs, the entries and programs that are made of them.
 
-use p4gen::build::{BuildOptions, Made};
+use p4gen::build::{BuildOptions, Made, build_files};
 use p4gen::entries::{Row, rows};
 use plan::check::PlanError;
 use plan::{CheckFailure, CheckedPlan};
 use serde_json::{Value, json};
 use topology::Topology;
 
+use crate::colours;
 use crate::network::Networks;
 use crate::request::{BuildRequest, EntriesRequest, NetworkRequest};
 use crate::{Refusal, value};
@@ -20,12 +21,21 @@ impl Networks {
             .map(|(tag, priority)| json!({ "tag": tag, "priority": priority }))
             .collect();
         let file = tables.to_json();
+        let link_tags = colours::tags(tables);
+        let (scheme, name) = (
+            tables.provenance.scheme.clone(),
+            tables.topology.name().to_owned(),
+        );
         let mut answer = match proof {
             Ok(plan) => proven(plan)?,
             Err(failure) => refused(failure, &tables.topology)?,
         };
         answer["tags"] = value(tags)?;
+        self.told_as(&file);
         answer["file"] = value(file)?;
+        answer["link_tags"] = value(link_tags)?;
+        answer["scheme"] = value(scheme)?;
+        answer["topology"] = value(name)?;
         Ok(answer)
     }
 
@@ -65,7 +75,12 @@ impl Networks {
         let files: Vec<Value> = files
             .map(|file| json!({ "name": file.name, "text": file.text }))
             .collect();
-        Ok(json!({ "program": made.program.name(), "files": files, "entries": counts }))
+        let mut answer =
+            json!({ "program": made.program.name(), "files": files, "entries": counts });
+        if asked.directory {
+            answer["directory"] = directory(&plan, target, &options)?;
+        }
+        Ok(answer)
     }
 }
 
@@ -75,6 +90,21 @@ fn target(name: &str) -> Result<&'static dyn p4gen::targets::Target, Refusal> {
             "there is no target `{name}`; there are v1model, tna, tna2"
         ))
     })
+}
+
+/// The files of a build directory by path.
+fn directory(
+    plan: &CheckedPlan,
+    target: &'static dyn p4gen::targets::Target,
+    options: &BuildOptions,
+) -> Result<Value, Refusal> {
+    let (_, files) = build_files(plan, target, options, &|_| ()).map_err(Refusal::wrong)?;
+    let text = |(path, bytes): (String, Vec<u8>)| match String::from_utf8(bytes) {
+        Ok(text) => Ok((path, Value::from(text))),
+        Err(_) => Err(Refusal::Wrong(format!("`{path}` is no text"))),
+    };
+    let files = files.into_iter().map(text);
+    Ok(Value::Object(files.collect::<Result<_, _>>()?))
 }
 
 fn proven(plan: &CheckedPlan) -> Result<Value, Refusal> {

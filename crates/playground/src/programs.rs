@@ -1,42 +1,94 @@
-//! P4 programs by themselves: what the front end says, and whether they pass a case.
+//! P4 programs by themselves: what the front end says, whether they pass a case, and what becomes of packets.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use p4exec::Executor;
-use p4front::diag::Record;
+use netsim::embedded;
+use p4exec::trace::TraceEvent;
+use p4exec::{Executor, FastestExecutor, Outputs};
+use p4front::diag::{Diagnostics, Record};
 use p4front::source::{FileId, SourceMap};
-use p4front::{Files, Options};
+use p4front::{Compiled, Files, Options, P4Info};
+use p4gen::entries::read_named;
+use p4runtime::P4InfoIndex;
+use quantities::{Nanos, PortId};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::request::{CompileRequest, StfRequest};
+use crate::limits::{MAX_PACKETS, Trust};
+use crate::packets::read_hex;
+use crate::request::{EntriesFile, PacketsRequest, Source, StfRequest};
 use crate::{Refusal, value};
 
-/// What the main file is called in places.
+/// What the main file is called in places, where it has no file.
 const MAIN: &str = "main.p4";
 
-fn source<'a>(
-    text: &str,
-    files: impl IntoIterator<Item = (&'a String, &'a String)>,
-) -> Result<(SourceMap, FileId, Options), Refusal> {
-    let files = files.into_iter();
-    let files = files.map(|(name, text)| (PathBuf::from(name), text.clone()));
-    let options = Options {
-        files: Files::Memory(files.collect()),
-        ..Options::default()
-    };
-    let mut map = SourceMap::new();
-    let main = map.add(MAIN, text).map_err(Refusal::wrong)?;
-    Ok((map, main, options))
+/// The front end's view of a program.
+struct Read {
+    map: SourceMap,
+    main: FileId,
+    options: Options,
+}
+
+impl Read {
+    fn compile(&mut self) -> Result<Compiled, Diagnostics> {
+        p4front::compile(&mut self.map, self.main, &self.options)
+    }
+
+    /// A program that has to compile.
+    fn compiled(mut self) -> Result<Compiled, Refusal> {
+        self.compile().map_err(|found| {
+            let found = found.render(&self.map);
+            Refusal::Wrong(format!("the program does not compile:\n{found}"))
+        })
+    }
+}
+
+impl Source {
+    fn read(&self, trust: Trust) -> Result<Read, Refusal> {
+        let mut map = SourceMap::new();
+        let mut options = Options::default();
+        let main = match (&self.text, &self.path) {
+            (Some(text), None) => {
+                if !self.include.is_empty() {
+                    let problem = "`include` names folders of the disk, where only a program with a `path` is; give `files`";
+                    return Err(Refusal::wrong(problem));
+                }
+                let files = self.files.iter();
+                let files = files.map(|(name, text)| (PathBuf::from(name), text.clone()));
+                options.files = Files::Memory(files.collect());
+                map.add(MAIN, text).map_err(Refusal::wrong)?
+            }
+            (None, Some(path)) if trust == Trust::Owner => {
+                options = Options::on_disk();
+                options.include_paths.clone_from(&self.include);
+                map.load(path).map_err(Refusal::wrong)?
+            }
+            (None, Some(_)) => {
+                return Err(Refusal::wrong(
+                    "this engine reads no files: give the program's `text`",
+                ));
+            }
+            _ => {
+                let problem = "a program is either a `text` with its `files`, or a `path`";
+                return Err(Refusal::wrong(problem));
+            }
+        };
+        let macros = self.define.iter();
+        let macros = macros.map(|(name, value)| (name.clone(), value.clone()));
+        options.defines.extend(macros);
+        Ok(Read { map, main, options })
+    }
 }
 
 /// Answers `compile`.
-pub(crate) fn compile(asked: &CompileRequest) -> Result<Value, Refusal> {
-    let (mut map, main, options) = source(&asked.text, &asked.files)?;
-    match p4front::compile(&mut map, main, &options) {
+pub(crate) fn compile(asked: &Source, trust: Trust) -> Result<Value, Refusal> {
+    let mut read = asked.read(trust)?;
+    match read.compile() {
         Ok(compiled) => {
             let found = compiled.warnings.iter();
-            let found: Vec<Record> = found.map(|d| d.record(&map)).collect();
+            let found: Vec<Record> = found.map(|d| d.record(&read.map)).collect();
             let info = &compiled.p4info;
             let tables = info.tables.iter().filter_map(|t| t.preamble.as_ref());
             let actions = info.actions.iter().filter_map(|a| a.preamble.as_ref());
@@ -48,26 +100,20 @@ pub(crate) fn compile(asked: &CompileRequest) -> Result<Value, Refusal> {
             }))
         }
         Err(found) => {
-            let found: Vec<Record> = found.iter().map(|d| d.record(&map)).collect();
-            Ok(json!({ "compiled": false, "findings": found, "tables": [], "actions": [] }))
+            let text = found.render(&read.map);
+            let found: Vec<Record> = found.iter().map(|d| d.record(&read.map)).collect();
+            Ok(json!({
+                "compiled": false, "findings": found, "text": text, "tables": [], "actions": [],
+            }))
         }
     }
 }
 
 /// Answers `stf`.
-pub(crate) fn stf(asked: &StfRequest) -> Result<Value, Refusal> {
+pub(crate) fn stf(asked: &StfRequest, trust: Trust) -> Result<Value, Refusal> {
     let case = stf::parse(&asked.case).map_err(Refusal::wrong)?;
-    let (mut map, main, options) = source(&asked.text, &asked.files)?;
-    let compiled = match p4front::compile(&mut map, main, &options) {
-        Ok(compiled) => compiled,
-        Err(found) => {
-            return Err(Refusal::Wrong(format!(
-                "the program does not compile:\n{}",
-                found.render(&map)
-            )));
-        }
-    };
-    let executor = p4exec::FastestExecutor::new(Arc::new(compiled.ir));
+    let compiled = asked.program.read(trust)?.compiled()?;
+    let executor = FastestExecutor::new(Arc::new(compiled.ir));
     let mut executor = executor.map_err(Refusal::wrong)?;
     let failures = match stf::run(&case, &mut executor as &mut dyn Executor) {
         Ok(()) => Vec::new(),
@@ -80,4 +126,88 @@ pub(crate) fn stf(asked: &StfRequest) -> Result<Value, Refusal> {
         "statements": case.statements.len(),
         "failures": value(told.collect::<Vec<_>>())?,
     }))
+}
+
+/// A packet and what became of it.
+#[derive(Serialize)]
+struct Played {
+    port: u16,
+    sent: Vec<Sent>,
+    dropped: Vec<String>,
+    trace: Vec<String>,
+}
+
+/// A packet that left.
+#[derive(Serialize)]
+struct Sent {
+    port: u16,
+    queue: u32,
+    bytes: String,
+}
+
+/// Answers `packets`.
+pub(crate) fn packets(asked: &PacketsRequest, trust: Trust) -> Result<Value, Refusal> {
+    trust.at_most("the number of packets", MAX_PACKETS, asked.packets.len())?;
+    let compiled = asked.program.read(trust)?.compiled()?;
+    let executor = FastestExecutor::new(Arc::new(compiled.ir));
+    let mut executor = executor.map_err(Refusal::wrong)?;
+    install(&asked.entries, compiled.p4info, &mut executor)?;
+    let mut played = Vec::with_capacity(asked.packets.len());
+    let mut out = Outputs::default();
+    for (number, packet) in asked.packets.iter().enumerate() {
+        let bytes = read_hex(&packet.bytes, trust)?;
+        // A microsecond apart.
+        let now = Nanos::new(1000 * (number as u64 + 1));
+        let port = PortId::new(packet.port);
+        let mut events: Vec<TraceEvent> = Vec::new();
+        out.clear();
+        match asked.trace {
+            true => executor.process_traced(now, &bytes, port, &mut out, &mut events),
+            false => executor.process(now, &bytes, port, &mut out),
+        }
+        let sent = out.sent.iter().map(|output| Sent {
+            port: output.port.get(),
+            queue: output.metadata.queue.into(),
+            bytes: hex(&output.bytes),
+        });
+        played.push(Played {
+            port: packet.port,
+            sent: sent.collect(),
+            dropped: out.dropped.iter().map(ToString::to_string).collect(),
+            trace: events.iter().filter_map(TraceEvent::line).collect(),
+        });
+    }
+    let mut ports: BTreeMap<u16, u64> = BTreeMap::new();
+    for sent in played.iter().flat_map(|packet| &packet.sent) {
+        *ports.entry(sent.port).or_default() += 1;
+    }
+    Ok(json!({ "packets": value(played)?, "ports": value(ports)? }))
+}
+
+/// Puts entries into a program.
+fn install(
+    files: &[EntriesFile],
+    info: P4Info,
+    executor: &mut FastestExecutor,
+) -> Result<(), Refusal> {
+    let info = P4InfoIndex::new(info).map_err(Refusal::wrong)?;
+    for EntriesFile { name, text } in files {
+        let wrong = |why: String| Refusal::Wrong(format!("{name}: {why}"));
+        if name.ends_with(".stf") {
+            let case = stf::parse(text).map_err(|e| wrong(e.to_string()))?;
+            stf::run(&case, executor as &mut dyn Executor).map_err(|found| {
+                let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+                wrong(lines.join("; "))
+            })?;
+            continue;
+        }
+        let entries = read_named(name, text, &info).map_err(|e| wrong(e.to_string()))?;
+        let state = executor.state_mut();
+        embedded::install(state, &entries).map_err(|e| wrong(e.to_string()))?;
+    }
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

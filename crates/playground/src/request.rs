@@ -1,6 +1,7 @@
 //! What can be asked. Topologies, cables and plans are spelled as scenario files spell them (`docs/simulate.md`).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use netsim::simulate::{CablesSpec, PlanSpec, RerouteSpec, TopologySpec};
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,12 @@ pub(crate) enum Request {
     Scenarios,
     /// A topology and where its nodes stand.
     Topology(TopologyRequest),
+    /// A topology as a picture.
+    Draw(TopologyRequest),
     /// A plan and its proof.
     Plan(NetworkRequest),
+    /// How full links are.
+    Load(LoadRequest),
     /// What switches hold.
     Entries(EntriesRequest),
     /// The program of a plan for a target, with figures.
@@ -24,9 +29,11 @@ pub(crate) enum Request {
     /// A packet's way.
     Trace(TraceRequest),
     /// What the front end says of a program.
-    Compile(CompileRequest),
+    Compile(Source),
     /// Whether a program passes a case.
     Stf(StfRequest),
+    /// What becomes of packets that a program by itself is given.
+    Packets(PacketsRequest),
     /// A simulation in which nothing has happened yet.
     Simulate(SimulateRequest),
     /// A slice of a simulation.
@@ -35,6 +42,8 @@ pub(crate) enum Request {
     Change(ChangeRequest),
     /// A simulation's figures so far.
     Report(SessionRequest),
+    /// A simulation's pictures; it ends.
+    Plots(SessionRequest),
     /// A simulation is not wanted any more.
     End(SessionRequest),
 }
@@ -58,6 +67,8 @@ pub(crate) enum Given {
         /// For files that have no hosts: so many at every node.
         #[serde(default)]
         hosts_per_node: u16,
+        /// The topology's name, where the file has none.
+        name: Option<String>,
     },
 }
 
@@ -71,13 +82,26 @@ pub(crate) struct TopologyRequest {
 #[derive(Debug, Deserialize)]
 pub(crate) struct NetworkRequest {
     /// The topology.
-    pub(crate) topology: Given,
-    /// What is planned for it.
-    #[serde(default)]
-    pub(crate) plan: PlanSpec,
+    pub(crate) topology: Option<Given>,
+    /// What is planned for it; Tagger if absent.
+    pub(crate) plan: Option<PlanSpec>,
+    /// Instead of both: a plan file, whoever computed it.
+    pub(crate) file: Option<String>,
     /// Every switch lets packets keep their tag, whatever the plan.
     #[serde(default)]
     pub(crate) without_tags: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LoadRequest {
+    #[serde(flatten)]
+    pub(crate) network: NetworkRequest,
+    /// Links that have failed.
+    #[serde(default)]
+    pub(crate) fail: Vec<String>,
+    /// Who has reacted.
+    #[serde(default)]
+    pub(crate) routing: Routing,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +119,9 @@ pub(crate) struct BuildRequest {
     pub(crate) network: NetworkRequest,
     /// `v1model`, `tna`, `tna2`.
     pub(crate) target: String,
+    /// All files of the build directory, too.
+    #[serde(default)]
+    pub(crate) directory: bool,
 }
 
 /// Who reacts to failures.
@@ -149,24 +176,62 @@ pub(crate) enum PacketSpec {
     },
 }
 
+/// A program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CompileRequest {
+pub(crate) struct Source {
     /// The main file.
-    pub(crate) text: String,
+    pub(crate) text: Option<String>,
     /// What it may include, by name.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
+    /// Instead of both: the main file on this machine's disk, for engines of whoever runs them.
+    pub(crate) path: Option<PathBuf>,
+    /// With `path`: folders searched for included files.
+    #[serde(default)]
+    pub(crate) include: Vec<PathBuf>,
+    /// Macros.
+    #[serde(default)]
+    pub(crate) define: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StfRequest {
-    pub(crate) text: String,
-    #[serde(default)]
-    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) program: Source,
     /// The case.
     pub(crate) case: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PacketsRequest {
+    pub(crate) program: Source,
+    /// What the control plane puts into it first, in this order.
+    #[serde(default)]
+    pub(crate) entries: Vec<EntriesFile>,
+    /// In this order, a microsecond apart.
+    pub(crate) packets: Vec<PacketIn>,
+    /// Tell what happens on the way.
+    #[serde(default)]
+    pub(crate) trace: bool,
+}
+
+/// Entries: runtime.json, commands.txt, entries.txtpb or an STF file; the name tells which.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EntriesFile {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// A packet that comes in.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PacketIn {
+    pub(crate) port: u16,
+    /// In hexadecimal; spaces do not count.
+    pub(crate) bytes: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use topology::Topology;
 use topology::routes::forwarding::Reroute;
 
-use crate::limits::{MAX_DURATION, MAX_EVENTS, MAX_FLOWS, MAX_SIMULATIONS, at_most};
+use crate::limits::{MAX_DURATION, MAX_EVENTS, MAX_FLOWS, MAX_SIMULATIONS, Trust};
 use crate::network::Networks;
 use crate::request::{ChangeRequest, RunRequest, SessionRequest, SimulateRequest};
 use crate::{Refusal, topologies, value};
@@ -16,6 +16,7 @@ use crate::{Refusal, topologies, value};
 /// What runs, by number.
 #[derive(Default)]
 pub(crate) struct Simulations {
+    trust: Trust,
     last: u64,
     running: Vec<(u64, Running)>,
 }
@@ -40,13 +41,21 @@ pub(crate) fn bundled() -> Value {
 }
 
 impl Simulations {
+    /// With nothing that runs.
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self {
+            trust,
+            ..Self::default()
+        }
+    }
+
     /// Answers `simulate`: a number for the requests that follow, and the network that it is about.
     pub(crate) fn start(
         &mut self,
         networks: &mut Networks,
         asked: &SimulateRequest,
     ) -> Result<Value, Refusal> {
-        if self.running.len() >= MAX_SIMULATIONS {
+        if self.running.len() >= MAX_SIMULATIONS && self.trust == Trust::Anybody {
             // The oldest is what a page forgot.
             self.running.remove(0);
         }
@@ -55,10 +64,10 @@ impl Simulations {
         if let Some(tags) = asked.tags {
             scenario.tags = tags;
         }
-        affordable(&scenario)?;
+        affordable(&scenario, self.trust)?;
         let plan = match (&asked.network, &scenario.network) {
             (Some(network), _) => networks.plan_of(network)?,
-            (None, Some(spec)) => own_plan(spec)?,
+            (None, Some(spec)) => own_plan(spec, self.trust)?,
             (None, None) => {
                 let problem = "the scenario names no network: choose one";
                 return Err(Refusal::wrong(problem));
@@ -68,7 +77,8 @@ impl Simulations {
         let network = Network::of(plan).map_err(Refusal::wrong)?;
         let session = Session::new(&network, &scenario, true).map_err(Refusal::wrong)?;
         let flows: Vec<&str> = session.flows().collect();
-        at_most("the number of flows", MAX_FLOWS, flows.len())?;
+        self.trust
+            .at_most("the number of flows", MAX_FLOWS, flows.len())?;
         let ends = scenario.flows.iter().filter_map(|flow| {
             let name = flow.name.as_ref()?;
             Some(json!({ "name": name, "from": flow.from, "to": flow.to, "path": flow.path }))
@@ -103,7 +113,8 @@ impl Simulations {
     /// Answers `run`: how things are after the slice, and whether its time was reached.
     pub(crate) fn run(&mut self, asked: &RunRequest) -> Result<Value, Refusal> {
         let events = asked.events.unwrap_or(MAX_EVENTS);
-        at_most("the number of events of a slice", MAX_EVENTS, events)?;
+        self.trust
+            .at_most("the number of events of a slice", MAX_EVENTS, events)?;
         let running = self.running(asked.simulation)?;
         let until = (asked.until_us.max(0.0) * 1e3) as u64;
         let reached = running.session.run(until, events).map_err(Refusal::wrong)?;
@@ -133,6 +144,22 @@ impl Simulations {
         value(self.running(asked.simulation)?.session.report())
     }
 
+    /// Answers `plots`: pictures by name, as SVG. The simulation ends.
+    pub(crate) fn plots(&mut self, asked: &SessionRequest) -> Result<Value, Refusal> {
+        self.running(asked.simulation)?;
+        let mut all = self.running.iter();
+        let at = all.position(|(number, _)| *number == asked.simulation);
+        let at = at.ok_or_else(|| Refusal::wrong("there is no such simulation"))?;
+        let (_, running) = self.running.remove(at);
+        let Some(plots) = running.session.finish(true).plots else {
+            return Ok(Value::Null);
+        };
+        Ok(json!({
+            "throughput": plots.throughput, "queues": plots.queues, "buffers": plots.buffers,
+            "pauses": plots.pauses, "deadlock": plots.deadlock, "completions": plots.completions,
+        }))
+    }
+
     /// Answers `end`.
     pub(crate) fn end(&mut self, asked: &SessionRequest) -> Result<Value, Refusal> {
         self.running(asked.simulation)?;
@@ -143,21 +170,21 @@ impl Simulations {
 }
 
 /// Refuses scenarios that are too long or too full.
-fn affordable(scenario: &Scenario) -> Result<(), Refusal> {
+fn affordable(scenario: &Scenario, trust: Trust) -> Result<(), Refusal> {
     let duration = scenario.duration.0.get();
-    at_most("simulated time in nanoseconds", MAX_DURATION, duration)?;
+    trust.at_most("simulated time in nanoseconds", MAX_DURATION, duration)?;
     let times = scenario.flows.iter().map(|flow| flow.times.unwrap_or(1));
     let flows = times.map(u64::from).fold(0, u64::saturating_add);
-    at_most("the number of flows", MAX_FLOWS, flows)
+    trust.at_most("the number of flows", MAX_FLOWS, flows)
 }
 
 /// The plan that a scenario asks for.
-fn own_plan(spec: &NetworkSpec) -> Result<CheckedPlan, Refusal> {
+fn own_plan(spec: &NetworkSpec, trust: Trust) -> Result<CheckedPlan, Refusal> {
     let given = crate::request::Given::Make {
         topology: spec.topology.clone(),
         cables: spec.cables.clone(),
     };
-    let (topology, _) = topologies::make(&given)?;
+    let (topology, _) = topologies::make(&given, trust)?;
     let tables = spec.plan.tables(&topology).map_err(Refusal::wrong)?;
     check(tables, &Options::default()).map_err(Refusal::wrong)
 }

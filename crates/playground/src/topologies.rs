@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use netsim::simulate::{NetworkSpec, PlanSpec, TargetSpec, TopologySpec};
 use serde_json::{Value, json};
 use topology::import::{ImportOptions, import};
-use topology::{Endpoint, NodeId, Role, Topology};
+use topology::{Endpoint, NodeId, Role, SwitchId, Topology};
 
-use crate::limits::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, at_most};
+use crate::limits::{MAX_HOSTS, MAX_LINKS, MAX_SWITCHES, Trust};
 use crate::request::{Given, TopologyRequest};
 use crate::{Refusal, value};
 
@@ -15,10 +15,10 @@ use crate::{Refusal, value};
 ///
 /// # Errors
 /// The generator or importer refuses it, or it is too large.
-pub(crate) fn make(given: &Given) -> Result<(Topology, Vec<String>), Refusal> {
+pub(crate) fn make(given: &Given, trust: Trust) -> Result<(Topology, Vec<String>), Refusal> {
     let made = match given {
         Given::Make { topology, cables } => {
-            affordable(topology)?;
+            affordable(topology, trust)?;
             let spec = NetworkSpec {
                 topology: topology.clone(),
                 cables: cables.clone(),
@@ -30,29 +30,34 @@ pub(crate) fn make(given: &Given) -> Result<(Topology, Vec<String>), Refusal> {
         Given::Text {
             text,
             hosts_per_node,
+            name,
         } => {
+            let usual = ImportOptions::default();
             let options = ImportOptions {
                 hosts_per_node: *hosts_per_node,
+                name: name.clone().unwrap_or(usual.name),
                 ..ImportOptions::default()
             };
-            at_most("hosts at every node", 1_000, *hosts_per_node)?;
+            trust.at_most("hosts at every node", 1_000, *hosts_per_node)?;
             let imported = import(text, &options).map_err(Refusal::wrong)?;
             let notes = imported.notes;
             (imported.topology, notes)
         }
     };
-    at_most(
-        "the number of switches",
-        MAX_SWITCHES,
-        made.0.switches().len(),
-    )?;
-    at_most("the number of hosts", MAX_HOSTS, made.0.hosts().len())?;
-    at_most("the number of links", MAX_LINKS, made.0.links().len())?;
+    small_enough(&made.0, trust)?;
     Ok(made)
 }
 
+/// Refuses a topology that is too large.
+pub(crate) fn small_enough(topology: &Topology, trust: Trust) -> Result<(), Refusal> {
+    let switches = topology.switches().len();
+    trust.at_most("the number of switches", MAX_SWITCHES, switches)?;
+    trust.at_most("the number of hosts", MAX_HOSTS, topology.hosts().len())?;
+    trust.at_most("the number of links", MAX_LINKS, topology.links().len())
+}
+
 /// Refuses what would be too large before it is made.
-fn affordable(spec: &TopologySpec) -> Result<(), Refusal> {
+fn affordable(spec: &TopologySpec, trust: Trust) -> Result<(), Refusal> {
     let power = |n: u16, k: u32| u64::from(n).saturating_pow(k);
     let (switches, hosts) = match spec {
         TopologySpec::ThreeNode | TopologySpec::Drawn(_) => (0, 0),
@@ -72,24 +77,70 @@ fn affordable(spec: &TopologySpec) -> Result<(), Refusal> {
             let servers = power(*n, u32::from(*k).saturating_add(1));
             (servers, servers)
         }
-        TopologySpec::Jellyfish {
-            switches, ports, ..
-        } => {
-            let hosts = u64::from(*switches).saturating_mul((*ports).into());
-            (u64::from(*switches), hosts.min(MAX_HOSTS))
-        }
+        // The fewest switches for so many hosts are no more than the hosts.
+        TopologySpec::Egft(tree) => (0, tree.hosts.into()),
+        TopologySpec::Jellyfish(fish) => (
+            fish.switches.unwrap_or(0).into(),
+            fish.hosts.unwrap_or(0).into(),
+        ),
+        TopologySpec::FlattenedClos(clos) => (clos.switches.into(), 0),
+        TopologySpec::Xpander(xpander) => (xpander.switches.into(), 0),
     };
-    at_most("the number of switches", MAX_SWITCHES, switches)?;
-    at_most("the number of hosts", MAX_HOSTS, hosts)
+    trust.at_most("the number of switches", MAX_SWITCHES, switches)?;
+    trust.at_most("the number of hosts", MAX_HOSTS, hosts)
+}
+
+/// Answers `draw`.
+pub(crate) fn draw(asked: &TopologyRequest, trust: Trust) -> Result<Value, Refusal> {
+    let (topology, _) = make(&asked.topology, trust)?;
+    Ok(json!({ "svg": topology.to_svg() }))
 }
 
 /// Answers `topology`.
-pub(crate) fn topology(asked: &TopologyRequest) -> Result<Value, Refusal> {
-    let (topology, notes) = make(&asked.topology)?;
+pub(crate) fn topology(asked: &TopologyRequest, trust: Trust) -> Result<Value, Refusal> {
+    let (topology, notes) = make(&asked.topology, trust)?;
     let mut view = view(&topology)?;
     view["notes"] = value(notes)?;
     view["file"] = value(topology.to_json())?;
+    view["summary"] = value(topology.summary())?;
     Ok(view)
+}
+
+/// By switch, the number of its pod: what hangs together below the highest layer, where that is more than one part of several switches.
+fn pods(topology: &Topology) -> Vec<Option<usize>> {
+    let count = topology.switches().len();
+    let top = topology.switches().iter().filter_map(|s| s.layer).max();
+    let Some(top) = top.filter(|_| topology.is_layered()) else {
+        return vec![None; count];
+    };
+    let below = |id: SwitchId| topology.switch(id).layer.is_some_and(|layer| layer < top);
+    let mut pods: Vec<Option<usize>> = vec![None; count];
+    let mut sizes: Vec<usize> = Vec::new();
+    for start in topology.switch_ids() {
+        if !below(start) || pods[start.index()].is_some() {
+            continue;
+        }
+        let number = sizes.len();
+        sizes.push(0);
+        let mut open = vec![start];
+        pods[start.index()] = Some(number);
+        while let Some(at) = open.pop() {
+            sizes[number] += 1;
+            for (_, peer) in topology.peers(at) {
+                let NodeId::Switch(next) = peer.end.node else {
+                    continue;
+                };
+                if below(next) && pods[next.index()].is_none() {
+                    pods[next.index()] = Some(number);
+                    open.push(next);
+                }
+            }
+        }
+    }
+    match sizes.len() > 1 && sizes.iter().all(|&size| size > 1) {
+        true => pods,
+        false => vec![None; count],
+    }
 }
 
 /// A topology as a page draws it. Nodes are named by number in the lists.
@@ -97,10 +148,12 @@ pub(crate) fn view(topology: &Topology) -> Result<Value, Refusal> {
     let places = topology.positions();
     let round = |at: f64| (at * 10.0).round() / 10.0;
     let switches = topology.switches().iter().zip(&places.switches);
+    let pods = pods(topology);
     let switches: Vec<Value> = switches
-        .map(|(switch, (x, y))| {
+        .zip(&pods)
+        .map(|((switch, (x, y)), pod)| {
             json!({
-                "name": switch.name, "ports": switch.ports, "layer": switch.layer, "up": switch.up,
+                "pod": pod, "name": switch.name, "ports": switch.ports, "layer": switch.layer, "up": switch.up,
                 "server": switch.role == Role::Server, "x": round(*x), "y": round(*y),
             })
         })

@@ -192,7 +192,8 @@ fn programs_are_compiled_with_places_and_played_on_cases() {
     let program = json!({ "call": "compile", "text": files[0]["text"], "files": includes });
     let fine = ask(&mut engine, &program);
     assert_eq!(fine["compiled"], true, "{fine}");
-    let case = |case: &str| json!({ "call": "stf", "text": files[0]["text"], "files": includes, "case": case });
+    let program = json!({ "text": files[0]["text"], "files": includes });
+    let case = |case: &str| json!({ "call": "stf", "program": program, "case": case });
     let passed = ask(&mut engine, &case("packet 1 ffff\nno_packet\n"));
     assert_eq!(passed["passed"], true, "{passed}");
     let failed = ask(&mut engine, &case("packet 1 ffff\nexpect 2 ffff\n"));
@@ -200,6 +201,266 @@ fn programs_are_compiled_with_places_and_played_on_cases() {
         (&failed["passed"], &failed["failures"][0]["line"]),
         (&json!(false), &json!(2))
     );
+}
+
+const REFLECTS: &str = "
+#include <core.p4>
+#include <v1model.p4>
+header byte_t { bit<8> value; }
+struct headers_t { byte_t first; }
+struct metadata_t {}
+parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    state start { p.extract(h.first); transition accept; }
+}
+control V(inout headers_t h, inout metadata_t m) { apply {} }
+control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    action to(bit<9> port) { s.egress_spec = port; }
+    table out { key = { h.first.value: exact; } actions = { to; NoAction; } default_action = NoAction(); }
+    apply { s.egress_spec = 511; out.apply(); }
+}
+control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply {} }
+control C(inout headers_t h, inout metadata_t m) { apply {} }
+control D(packet_out p, in headers_t h) { apply { p.emit(h.first); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+";
+
+#[test]
+fn packets_go_through_a_program_with_entries_of_any_format() {
+    let mut engine = Engine::new();
+    let ask_with = |name: &str, text: &str, trace: bool| {
+        json!({
+            "call": "packets", "program": { "text": REFLECTS }, "trace": trace,
+            "entries": [{ "name": name, "text": text }],
+            "packets": [{ "port": 1, "bytes": "07 ff" }, { "port": 1, "bytes": "08" }],
+        })
+    };
+    let commands = ask_with("commands.txt", "table_add I.out I.to 7 => 3", false);
+    let played = ask(&mut engine, &commands);
+    let packets = &played["packets"];
+    let sent = json!([{ "port": 3, "queue": 0, "bytes": "07ff" }]);
+    assert_eq!(packets[0]["sent"], sent, "{played}");
+    assert_eq!(packets[1]["sent"], json!([]));
+    assert_eq!(packets[1]["dropped"].as_array().unwrap().len(), 1);
+    assert_eq!(played["ports"], json!({ "3": 1 }));
+    assert_eq!(packets[0]["trace"], json!([]));
+    let stf = ask_with("case.stf", "add I.out h.first.value:7 I.to(port:3)", true);
+    let traced = ask(&mut engine, &stf);
+    assert_eq!(traced["packets"][0]["sent"], sent);
+    let lines = traced["packets"][0]["trace"].as_array().unwrap();
+    assert!(lines.iter().any(|l| l.as_str().unwrap().contains("I.out")));
+    let wrong = ask_with("commands.txt", "table_add I.in I.to 7 => 3", false);
+    let (kind, message) = refused(&mut engine, &wrong);
+    assert!(
+        kind == "wrong" && message.starts_with("commands.txt"),
+        "{message}"
+    );
+}
+
+#[test]
+fn files_of_the_machine_are_for_its_owner() {
+    let folder = std::env::temp_dir().join(format!("switchwright-engine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("reflects.p4");
+    std::fs::write(&path, REFLECTS).unwrap();
+    let asked = json!({ "call": "compile", "path": path });
+    let (_, message) = refused(&mut Engine::new(), &asked);
+    assert!(message.contains("reads no files"), "{message}");
+    let compiled = ask(&mut Engine::of_owner(), &asked);
+    assert_eq!(compiled["compiled"], true);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let both = json!({ "call": "compile", "path": path, "text": REFLECTS });
+    refused(&mut Engine::of_owner(), &both);
+    refused(&mut Engine::new(), &json!({ "call": "compile" }));
+    let long = json!({ "make": { "topology": { "line": { "switches": 3_100, "hosts": 0 } } } });
+    let long = json!({ "call": "topology", "topology": long });
+    assert_eq!(refused(&mut Engine::new(), &long).0, "limit");
+    let made = ask(&mut Engine::of_owner(), &long);
+    assert_eq!(made["switches"].as_array().unwrap().len(), 3_100);
+    let about = ask(&mut Engine::of_owner(), &json!({ "call": "about" }));
+    assert!(about["limits"].is_null());
+}
+
+#[test]
+fn a_plan_file_is_a_network_whoever_computed_it() {
+    let mut engine = Engine::new();
+    let plan = ask(&mut engine, &about("plan", &json!({})));
+    let file = &plan["file"];
+    let by_file = json!({ "call": "plan", "file": file });
+    // Whoever made it, and whoever has never seen it.
+    assert_eq!(ask(&mut engine, &by_file), plan);
+    assert_eq!(ask(&mut Engine::new(), &by_file), plan);
+    let plain = json!({ "call": "plan", "file": file, "without_tags": true });
+    assert_eq!(ask(&mut engine, &plain)["proven"], false);
+    let entries = json!({ "call": "entries", "file": file, "switches": ["leaf1"] });
+    let of_topology = about("entries", &json!({ "switches": ["leaf1"] }));
+    assert_eq!(ask(&mut engine, &entries), ask(&mut engine, &of_topology));
+    let both = about("plan", &json!({ "file": file }));
+    let (_, message) = refused(&mut engine, &both);
+    assert!(message.contains("or the `file` of a plan"), "{message}");
+    let network = json!({ "file": file }).to_string();
+    assert_eq!(
+        engine.proven(&network).unwrap().topology().links().len(),
+        16
+    );
+    let plain = json!({ "file": file, "without_tags": true }).to_string();
+    assert!(engine.proven(&plain).unwrap_err().contains("not proven"));
+}
+
+#[test]
+fn links_have_tags_by_the_rules_and_load_by_the_routes() {
+    let mut engine = Engine::new();
+    let plan = ask(&mut engine, &about("plan", &json!({})));
+    let links = ask(&mut engine, &about("topology", &json!({})))["links"].clone();
+    for (link, tags) in links
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(plan["link_tags"].as_array().unwrap())
+    {
+        // Packets go to hosts and down with either tag, and up with the first alone unless they bounced below.
+        assert_eq!(tags[0], 1, "{link}");
+        assert_eq!(tags.as_array().unwrap().len(), 2, "{link}");
+    }
+    let load = |engine: &mut Engine, fail: &[&str]| {
+        let answer = ask(engine, &about("load", &json!({ "fail": fail })));
+        let links = answer["links"].as_array().unwrap().iter();
+        let links: Vec<f64> = links.map(|share| share.as_f64().unwrap()).collect();
+        (links, answer["lost"].as_f64().unwrap())
+    };
+    // Two spines share what 2 hosts of a leaf send to the 6 of others: 6 each, and as much down. A host sends to 7.
+    let (shares, lost) = load(&mut engine, &[]);
+    assert_eq!(lost, 0.0);
+    let of = |name: &str, shares: &[f64]| {
+        let names = links.as_array().unwrap().iter();
+        let at = names.map(|link| &link["name"]).position(|n| n == name);
+        shares[at.unwrap()]
+    };
+    assert_eq!(of("leaf1-spine1", &shares), of("leaf4-spine2", &shares));
+    assert_eq!(of("leaf1-spine1", &shares), 0.8571);
+    assert_eq!(of("leaf1-h1", &shares), 1.0);
+    let (after, lost) = load(&mut engine, &["leaf1-spine1"]);
+    assert_eq!((lost, of("leaf1-spine1", &after)), (0.0, 0.0));
+    assert_eq!(of("leaf1-spine2", &after), 1.0);
+    let cut = ["leaf1-spine1", "leaf1-spine2"];
+    let (_, lost) = load(&mut engine, &cut);
+    // From leaf1 to the others, and from them to it: 2 times 2 times 6 of 8 times 7 pairs.
+    assert_eq!(lost, 0.4286);
+    let plinko = json!({ "plan": { "scheme": "plinko" } });
+    let answer = ask(&mut engine, &about("load", &plinko));
+    assert!(answer["links"].is_null() && answer["lost"].is_null());
+}
+
+#[test]
+fn pods_are_what_hangs_together_below_the_top() {
+    let mut engine = Engine::new();
+    let pods = |engine: &mut Engine, topology: Value| -> Vec<Value> {
+        let asked = json!({ "call": "topology", "topology": { "make": { "topology": topology } } });
+        let made = ask(engine, &asked);
+        let switches = made["switches"].as_array().unwrap().iter();
+        switches.map(|switch| switch["pod"].clone()).collect()
+    };
+    let tree = pods(&mut engine, json!({ "fat-tree": { "k": 4 } }));
+    let of = |number: usize| tree.iter().filter(|pod| **pod == json!(number)).count();
+    assert_eq!((0..5).map(of).collect::<Vec<_>>(), [4, 4, 4, 4, 0]);
+    assert_eq!(tree.iter().filter(|pod| pod.is_null()).count(), 4);
+    for flat in [
+        json!({ "clos": { "leaves": 4, "spines": 2 } }),
+        json!({ "ring": { "switches": 4 } }),
+    ] {
+        assert!(pods(&mut engine, flat).iter().all(Value::is_null));
+    }
+}
+
+#[test]
+fn a_build_comes_whole_and_pictures_are_drawn() {
+    let mut engine = Engine::new();
+    let whole = json!({ "target": "v1model", "directory": true });
+    let built = ask(&mut engine, &about("build", &whole));
+    let files = built["directory"].as_object().unwrap();
+    let manifest: Value = serde_json::from_str(files["manifest.json"].as_str().unwrap()).unwrap();
+    assert_eq!(manifest["switches"].as_array().unwrap().len(), 6);
+    assert!(files.contains_key("switches/leaf1/entries.txtpb"));
+    assert!(files["report.html"].as_str().unwrap().contains("<html"));
+    let drawn = ask(&mut engine, &about("draw", &json!({})));
+    assert!(drawn["svg"].as_str().unwrap().starts_with("<svg"));
+    let started = json!({ "call": "simulate", "scenario": "bounce", "tags": false });
+    let number = ask(&mut engine, &started)["simulation"].clone();
+    let run = json!({ "call": "run", "simulation": number, "until_us": 1e9 });
+    ask(&mut engine, &run);
+    let plots = json!({ "call": "plots", "simulation": number });
+    let drawn = ask(&mut engine, &plots);
+    assert!(drawn["deadlock"].as_str().unwrap().starts_with("<svg"));
+    assert!(drawn["completions"].is_null());
+    let (_, message) = refused(&mut engine, &plots);
+    assert!(message.contains("no simulation"), "{message}");
+}
+
+#[test]
+fn every_scheme_of_the_page_plans_and_options_of_others_are_refused() {
+    let mut engine = Engine::new();
+    let on = |topology: &Value, plan: &Value| json!({ "call": "plan", "topology": { "make": { "topology": topology } }, "plan": plan });
+    let flat = json!({ "flattened-clos": { "switches": 16, "ports": 12, "fabric_ports": 8 } });
+    let fish = json!({ "jellyfish": { "switches": 12, "ports": 6, "fabric_ports": 4 } });
+    let ring = json!({ "ring": { "switches": 5 } });
+    for (topology, plan) in [
+        (&flat, json!({ "scheme": "flattened-clos" })),
+        (&fish, json!({ "scheme": "df-edst" })),
+        (&fish, json!({ "scheme": "df-edst", "ttg": "line" })),
+        (&fish, json!({ "scheme": "df-fi", "channels": 2 })),
+        (&fish, json!({ "scheme": "edst", "trees": 2 })),
+        (
+            &ring,
+            json!({ "algorithm": "optimal", "search_moves": 10_000, "seed": 3 }),
+        ),
+    ] {
+        let answer = ask(&mut engine, &on(topology, &plan));
+        assert_eq!(answer["proven"], true, "{plan}: {}", answer["errors"]);
+    }
+    for (plan, word) in [
+        (json!({ "ttg": "t" }), "`ttg` is for scheme df-edst"),
+        (json!({ "seed": 3 }), "`seed` is for failover schemes and"),
+        (
+            json!({ "search_moves": 3 }),
+            "`search_moves` is for `algorithm: optimal`",
+        ),
+        (
+            json!({ "scheme": "plinko", "trees": 2 }),
+            "`trees` is for schemes edst",
+        ),
+        (
+            json!({ "scheme": "plinko", "channels": 2 }),
+            "`channels` is for schemes df-fi",
+        ),
+        (
+            json!({ "scheme": "df-edst", "lossless": "rising" }),
+            "`lossless` is for failover schemes other",
+        ),
+        (
+            json!({ "scheme": "df-fi", "channels": 2, "lossless": "rising" }),
+            "takes the place of channels",
+        ),
+        (
+            json!({ "scheme": "flattened-clos", "hops": 3 }),
+            "`hops` is for schemes tagger",
+        ),
+        (
+            json!({ "scheme": "ecmp", "bounces": 1 }),
+            "`bounces` is for schemes tagger, ttl and flattened-clos",
+        ),
+    ] {
+        let (_, message) = refused(&mut engine, &on(&fish, &plan));
+        assert!(message.contains(word), "{plan}: {message}");
+    }
+    let sized = json!({ "call": "topology", "topology": { "make": { "topology": { "jellyfish": { "hosts": 30, "ports": 8 } } } } });
+    assert!(ask(&mut engine, &sized)["hosts"].as_array().unwrap().len() >= 30);
+    for wrong in [
+        json!({ "jellyfish": { "hosts": 30, "ports": 8, "switches": 12 } }),
+        json!({ "jellyfish": { "ports": 8 } }),
+        json!({ "clos": { "leaves": 4, "spines": 2, "planes": true } }),
+    ] {
+        let asked = json!({ "call": "topology", "topology": { "make": { "topology": wrong } } });
+        refused(&mut engine, &asked);
+    }
 }
 
 /// Runs a simulation in slices of so many microseconds; its last state and its figures.
@@ -268,6 +529,10 @@ fn hostile_requests_are_refused_with_the_limit_that_they_exceed() {
         json!({ "ring": { "switches": 4_000_000_000_u32, "hosts": 60_000 } }),
         json!({ "clos": { "leaves": 4_000_000_000_u32, "spines": 2, "hosts": 60_000, "pods": 4_000_000_000_u32, "aggregations": 2 } }),
         json!({ "jellyfish": { "switches": 1_000_000, "ports": 48, "fabric_ports": 24 } }),
+        json!({ "jellyfish": { "hosts": 4_000_000_000_u32, "ports": 48 } }),
+        json!({ "egft": { "hosts": 4_000_000_000_u32, "ports": 48 } }),
+        json!({ "flattened-clos": { "switches": 4_000_000_000_u32, "ports": 48, "fabric_ports": 24 } }),
+        json!({ "xpander": { "switches": 4_000_000_000_u32, "ports": 48, "fabric_ports": 24 } }),
     ] {
         let asked = json!({ "call": "topology", "topology": { "make": { "topology": topology } } });
         let (kind, message) = refused(&mut engine, &asked);

@@ -1,7 +1,15 @@
 // Make, import, drag; links fail and are mended; colours.
 import { KINDS, type App } from "../app.ts";
-import { button, el, labelled, number, save, select } from "../dom.ts";
+import { ofTag } from "../colours.ts";
+import { button, check, el, labelled, number, save, select } from "../dom.ts";
+import { count } from "../pods.ts";
+import type { Colour } from "../state.ts";
 import { facts, filtered } from "../table.ts";
+import type { LoadAnswer, PlanAnswer } from "../types.ts";
+
+const COLOURS: [Colour, string][] = [
+  ["layer", "Layer"], ["rules", "Rules per switch"], ["tags", "Tags on links"], ["priorities", "Priorities on links"], ["load", "Load of links"],
+];
 
 export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
   const fields = el("div", { class: "row" });
@@ -24,6 +32,8 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     state.moved = {};
     state.failed = [];
     state.program = null;
+    state.grouped = null;
+    state.opened = [];
   }
 
   function drawFields(): void {
@@ -63,8 +73,8 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     );
   }
 
-  const colour = select([["layer", "Layer"], ["rules", "Rules per switch"]], state.colour === "rules" ? "rules" : "layer", (value) => {
-    state.colour = value as "layer" | "rules";
+  const colour = select(COLOURS, COLOURS.some(([key]) => key === state.colour) ? state.colour : "layer", (value) => {
+    state.colour = value as Colour;
     void paint();
     app.remember();
   });
@@ -73,7 +83,17 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     return 1 + Math.max(0, ...(app.topology?.switches ?? []).map((one) => one.layer ?? 0));
   }
 
+  let asked = 0;
   async function paint(): Promise<void> {
+    const number = ++asked;
+    app.view.colourLinks(null);
+    app.view.paintLinks(null);
+    if (state.colour === "tags" || state.colour === "priorities" || state.colour === "load") {
+      app.view.paint("layer");
+      app.view.setLegend([]);
+      await (state.colour === "load" ? paintLoad(number) : paintTags(number, state.colour));
+      return;
+    }
     if (state.colour !== "rules") {
       app.view.paint("layer");
       app.view.setLegend([
@@ -82,12 +102,45 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
       ]);
       return;
     }
-    app.plan ??= await app.ask({ call: "plan", ...app.network() });
-    const rules = app.plan?.rules;
-    if (!rules) return;
+    const rules = (await plan())?.rules;
+    if (!rules || number !== asked) return;
     const most = Math.max(1, ...rules);
     app.view.paint(rules.map((count) => count / most));
     app.view.setLegend([["var(--share-low)", "no rule"], ["var(--share-high)", `${most} rules`]]);
+  }
+
+  async function plan(): Promise<PlanAnswer | null> {
+    app.plan ??= await app.ask<PlanAnswer>({ call: "plan", ...app.network() });
+    return app.plan;
+  }
+
+  /** Every link in the colour of the highest tag that packets may have on it, or of that tag's priority. */
+  async function paintTags(number: number, what: "tags" | "priorities"): Promise<void> {
+    const answer = await plan();
+    if (!answer || number !== asked) return;
+    const priorities = new Map(answer.tags.map((tag) => [tag.tag, tag.priority]));
+    const of = (tag: number) => (what === "tags" ? tag : priorities.get(tag) ?? 0);
+    const highest = answer.link_tags.map((tags) => Math.max(0, ...tags.map(of)));
+    app.view.colourLinks(highest.map((one) => ofTag(one)));
+    const word = what === "tags" ? "tag" : "priority";
+    const seen = [...new Set(highest)].sort((a, b) => a - b);
+    app.view.setLegend([
+      ...seen.map((one): [string, string] => [ofTag(one), one === 0 ? "lossy alone" : one > 1 ? `up to ${word} ${one}` : `${word} ${one}`]),
+      ["var(--bad)", "failed link"],
+    ]);
+  }
+
+  /** Every link by its share of the load of the fullest, where all hosts send to all. */
+  async function paintLoad(number: number): Promise<void> {
+    const answer = await app.ask<LoadAnswer>({ call: "load", ...app.network(), without_tags: false, fail: state.failed, routing: state.routing });
+    if (!answer || number !== asked) return;
+    if (!answer.links) {
+      app.view.setLegend([["var(--edge)", "this scheme's packets follow no routes: its load is not computed"]]);
+      return;
+    }
+    app.view.paintLinks(new Map(answer.links.map((share, link) => [link, share])));
+    const lost = answer.lost ? `; ${(answer.lost * 100).toFixed(1)} % has no way` : "";
+    app.view.setLegend([["var(--edge)", "idle"], ["var(--load)", `the fullest, if all hosts send to all${lost}`], ["var(--bad)", "failed link"]]);
   }
 
   function changed(): void {
@@ -100,12 +153,30 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
       ["Hosts", String(topology.hosts.length)],
       ["Links", `${topology.links.length}${state.failed.length ? `, ${state.failed.length} failed` : ""}`],
     ]));
+    const pods = count(topology);
+    grouping.hidden = pods === 0;
+    box.checked = app.grouped();
+    opening.parentElement!.hidden = !app.grouped();
+    opening.replaceChildren(
+      el("option", { value: "" }, state.opened.length ? `${state.opened.length} open` : "none"),
+      ...Array.from({ length: pods }, (_, pod) => el("option", { value: pod }, `${state.opened.includes(pod) ? "close" : "open"} pod ${pod + 1}`)),
+    );
     const failed = new Set(state.failed);
     const shown = topology.links.map((link, at): [string, number] => [link.name, at]).filter(([name]) => !search || name.includes(search));
     list.replaceChildren(...shown.slice(0, 200).map(([name, at]) =>
       el("li", {}, button(failed.has(name) ? `Mend ${name}` : `Fail ${name}`, () => app.toggleLink(at), { class: failed.has(name) ? "failed" : "", "aria-pressed": String(failed.has(name)) }))));
     more.textContent = shown.length > 200 ? `${shown.length - 200} more: search by name` : "";
   }
+
+  const podBox = check("One box for each pod", false, (value) => {
+    state.grouped = value;
+    app.group();
+  });
+  const box = podBox.querySelector("input")!;
+  const opening = select([["", "none"]], "", (value) => {
+    if (value !== "") app.view.pressPod(Number(value));
+  });
+  const grouping = el("div", { class: "row" }, podBox, labelled("Open pods", opening));
 
   let search = "";
   const list = el("ul", { class: "links" });
@@ -128,15 +199,12 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
   panel.append(
     el("h2", {}, "Network"),
     el("div", { class: "row" }, labelled("Kind", kind), labelled("Colours", colour)),
-    fields, counts,
+    fields, grouping, counts,
     el("div", { class: "row" },
       button("Save as file", () => app.topology?.file && save(`${app.topology.name}.json`, "application/json", app.topology.file)),
       button("Undo dragging", () => {
         state.moved = {};
-        if (app.topology) app.view.set(app.topology);
-        app.view.setFailed(app.failedNumbers());
-        void paint();
-        app.remember();
+        app.group();
       })),
     links,
     el("details", {}, el("summary", {}, "Hosts"), el("div", { id: "hosts" })),
@@ -153,7 +221,6 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
   return {
     shown() {
       app.view.clearMarks();
-      app.view.paintLinks(null);
       kind.value = state.topology.kind;
       drawFields();
       changed();

@@ -3,7 +3,11 @@ import type { App } from "../app.ts";
 import { ofTag } from "../colours.ts";
 import { button, check, el, fill, labelled, number, select } from "../dom.ts";
 import { Editor } from "../editor.ts";
-import type { CompileAnswer, Hop, Shown, SourceFile, Walk } from "../types.ts";
+import type { CompileAnswer, Hop, Shown, SourceFile, StfAnswer, Walk } from "../types.ts";
+
+/** How long the editor's findings took to come, for tests. */
+const meter: { diagnosed: number[] } = { diagnosed: [] };
+export { meter as editorMeter };
 
 export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
   const state = app.state;
@@ -27,9 +31,31 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     state.program = text;
     if (first) showFile();
     app.remember();
+    void diagnose();
+    // Packets run when one has stopped typing.
     clearTimeout(typing);
-    typing = window.setTimeout(() => void compile(true), 250);
+    typing = window.setTimeout(() => {
+      if (errors === 0) void trace();
+    }, 250);
   });
+
+  let diagnosing = false;
+  let stale = false;
+  let errors = 0;
+
+  /** What is wrong with what stands there: at once, and again where it has changed meanwhile. */
+  async function diagnose(): Promise<void> {
+    stale = true;
+    if (diagnosing) return;
+    diagnosing = true;
+    while (stale) {
+      stale = false;
+      const start = performance.now();
+      await compile();
+      meter.diagnosed.push(performance.now() - start);
+    }
+    diagnosing = false;
+  }
 
   const names = el("datalist", { id: "host-names" });
   function text(value: string, change: (value: string) => void, more: Record<string, string> = {}): HTMLInputElement {
@@ -97,7 +123,7 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     if (!answer) {
       outcome.textContent = "No packet was sent: see above.";
       outcome.className = "verdict bad";
-      if (state.program !== null) void compile(false);
+      if (state.program !== null) void compile();
       return;
     }
     app.say("");
@@ -130,7 +156,7 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     if (!walk.files.some((one) => one.name === file)) file = walk.files[0]?.name ?? "";
     showFile();
     choose(chosen);
-    void compile(false);
+    void compile();
   }
 
   function choose(at: number): void {
@@ -169,20 +195,53 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     editor.ran(lines.filter(([name]) => name === file).map(([, line]) => line));
   }
 
-  async function compile(run: boolean): Promise<void> {
-    if (!walk) return;
+  /** The program that switches run, and what it includes. */
+  function source(): { text: string; files: Record<string, string> } | null {
+    if (!walk) return null;
     const [main, ...includes] = walk.files;
-    const text = state.program ?? main.text;
-    const answer = await app.ask<CompileAnswer>({ call: "compile", text, files: Object.fromEntries(includes.map((one) => [one.name, one.text])) });
-    if (!answer) return;
-    const errors = answer.findings.filter((one) => one.severity === "error").length;
+    return { text: state.program ?? main.text, files: Object.fromEntries(includes.map((one) => [one.name, one.text])) };
+  }
+
+  async function compile(): Promise<void> {
+    const program = source();
+    const answer = program && (await app.ask<CompileAnswer>({ call: "compile", ...program }));
+    // What came meanwhile is asked for already.
+    if (!answer || !walk || program.text !== source()?.text) return;
+    errors = answer.findings.filter((one) => one.severity === "error").length;
     findings.textContent = errors
       ? `${errors} ${errors === 1 ? "error" : "errors"}: ${answer.findings.find((one) => one.severity === "error")?.message}`
       : `Compiles: ${answer.tables.length} tables, ${answer.actions.length} actions${state.program === null ? "" : "; the switches run what stands here"}.`;
     findings.className = errors ? "bad" : "quiet";
-    if (file === main.name) editor.findings(answer.findings, "main.p4");
-    if (run && !errors) void trace();
+    if (file === walk.files[0]?.name) editor.findings(answer.findings, "main.p4");
   }
+
+  const verdict = el("div", { role: "status", "aria-live": "polite" });
+  const area = el("textarea", { rows: 6, spellcheck: "false", placeholder: "packet 1 ffff ffffffff\nno_packet", change: () => {
+    state.case = area.value;
+    app.remember();
+  } });
+  area.value = state.case;
+
+  /** Plays the case on the program, on a switch of its own without entries but the case's. */
+  async function judge(): Promise<void> {
+    const program = source();
+    const answer = program && (await app.ask<StfAnswer>({ call: "stf", program, case: area.value }));
+    if (!answer) {
+      verdict.replaceChildren();
+      return;
+    }
+    app.say("");
+    const one = (failure: { line: number; message: string }) => el("li", {}, `line ${failure.line}: ${failure.message}`);
+    verdict.replaceChildren(
+      el("p", { class: `verdict ${answer.passed ? "good" : "bad"}` }, answer.passed ? `Passed: ${answer.statements} statements.` : `Failed: ${answer.failures.length} of ${answer.statements} statements.`),
+      el("ul", {}, ...answer.failures.slice(0, 50).map(one)),
+    );
+  }
+
+  const cases = el("details", { class: "case" },
+    el("summary", {}, "A test case (STF)"),
+    el("p", { class: "quiet" }, "Lines of p4c's Simple Test Framework: `packet PORT HEX`, `expect PORT HEX`, `no_packet`, `add TABLE KEY:VALUE ACTION(...)`. The program above plays it on a switch of its own, which has no entries but those of the case."),
+    labelled("Case", area), el("div", { class: "row" }, button("Run the case", () => void judge())), verdict);
 
   function steps(hop: Hop): HTMLElement {
     return el("div", {},
@@ -211,7 +270,7 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
       el("details", {}, el("summary", {}, "Bytes"), el("p", { class: "bytes" }, `in  ${hop.bytes_before}`), hop.bytes_after && el("p", { class: "bytes" }, `out ${hop.bytes_after}`)));
   }
 
-  const filesAndCode = el("div", { class: "program" }, el("h3", {}, "Program"), el("p", { class: "quiet" }, "Marked lines ran at the chosen switch. Edit the first file: the switches run it as soon as it compiles."), files, findings, code);
+  const filesAndCode = el("div", { class: "program" }, el("h3", {}, "Program"), el("p", { class: "quiet" }, "Marked lines ran at the chosen switch. Edit the first file: the switches run it as soon as it compiles."), files, findings, code, cases);
   panel.append(el("h2", {}, "Packets"), names, fields, outcome, hops, detail, filesAndCode);
   let visible = false;
   const refresh = () => {
@@ -226,6 +285,7 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
       visible = true;
       app.view.paint("layer");
       app.view.paintLinks(null);
+      app.view.colourLinks(null);
       refresh();
     },
   };

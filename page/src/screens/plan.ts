@@ -1,9 +1,11 @@
 // Scheme and options; the proof, or its counterexample drawn in the network; what switches hold.
+import { zipSync } from "fflate";
+
 import type { App } from "../app.ts";
 import { ofTag } from "../colours.ts";
 import { button, check, el, fill, labelled, save, select } from "../dom.ts";
 import { facts, filtered } from "../table.ts";
-import type { PlanAnswer } from "../types.ts";
+import type { BuildAnswer, PlanAnswer } from "../types.ts";
 
 type Option = { name: string; label: string; values: [string, string][] };
 
@@ -12,6 +14,8 @@ const LIST = (...values: (string | number)[]): [string, string][] => values.map(
 const BOUNCES: Option = { name: "bounces", label: "Bounces", values: [["", "usual"], ...LIST(0, 1, 2, 3)] };
 const RESILIENCE: Option = { name: "resilience", label: "Failures", values: [["", "1"], ...LIST(0, 2, 3)] };
 const LOSSLESS: Option = { name: "lossless", label: "Lossless", values: [["", "no"], ["rising", "rising tags"]] };
+const CHANNELS: Option = { name: "channels", label: "Channels", values: [["", "1"], ...LIST(2, 3)] };
+const CARRIER: Option = { name: "carrier", label: "Carrier", values: [["", "dscp"], ...LIST("vlan-pcp", "vlan-vid", "shim")] };
 const MULTIPATH: Option = { name: "multipath", label: "Routings", values: [["", "per host"], ...LIST(1, 2, 4)] };
 
 const SCHEMES: Record<string, { label: string; options: Option[] }> = {
@@ -19,13 +23,14 @@ const SCHEMES: Record<string, { label: string; options: Option[] }> = {
     label: "Tagger",
     options: [
       BOUNCES,
-      { name: "algorithm", label: "Algorithm", values: [["", "as suits"], ...LIST("brute-force", "greedy", "single-valued", "clos")] },
+      { name: "algorithm", label: "Algorithm", values: [["", "as suits"], ...LIST("brute-force", "greedy", "single-valued", "optimal", "clos")] },
       { name: "routes", label: "Routes", values: [["", "as suit"], ...LIST("shortest", "ksp", "up-down")] },
       { name: "classes", label: "Classes", values: [["", "1"], ...LIST(2, 3)] },
-      { name: "carrier", label: "Carrier", values: [["", "dscp"], ...LIST("vlan-pcp", "vlan-vid", "shim")] },
+      CARRIER,
     ],
   },
   ttl: { label: "TTL", options: [{ name: "hops", label: "Hops", values: [["", "usual"], ...LIST(3, 4, 5, 6)] }] },
+  "flattened-clos": { label: "Flattened Clos", options: [{ name: "bounces", label: "Other turns", values: [["", "0"], ...LIST(1, 2, 3)] }, CARRIER] },
   ecmp: { label: "ECMP, one tag", options: [] },
   ksp: { label: "k shortest, one tag", options: [{ name: "k", label: "Paths", values: [["", "8"], ...LIST(2, 4)] }] },
   plinko: { label: "Plinko", options: [RESILIENCE, LOSSLESS, MULTIPATH] },
@@ -33,7 +38,14 @@ const SCHEMES: Record<string, { label: string; options: Option[] }> = {
   "mpls-frr": { label: "MPLS-FRR", options: [RESILIENCE, LOSSLESS, MULTIPATH] },
   edst: { label: "EDST", options: [RESILIENCE, LOSSLESS] },
   adst: { label: "ADST", options: [RESILIENCE, LOSSLESS] },
-  "df-fi": { label: "DF-FI", options: [RESILIENCE, MULTIPATH] },
+  "df-fi": { label: "DF-FI", options: [RESILIENCE, MULTIPATH, CHANNELS] },
+  "df-edst": {
+    label: "DF-EDST",
+    options: [
+      RESILIENCE, CHANNELS,
+      { name: "ttg", label: "Transitions", values: [["", "t"], ...LIST("no-res", "line", "a-layer", "m-layer", "rand", "max")] },
+    ],
+  },
 };
 
 export function planScreen(app: App, panel: HTMLElement): { shown(): void } {
@@ -108,7 +120,11 @@ export function planScreen(app: App, panel: HTMLElement): { shown(): void } {
       }), el("span", { class: "chip" }, "all else → lossy, 0")),
       answer.errors.length > 1 && el("details", {}, el("summary", {}, `All ${answer.errors.length} errors`), el("ul", {}, ...answer.errors.slice(0, 50).map((error) => el("li", {}, error)))),
       counterexample(answer),
-      button("Save the plan file", () => save("plan.json", "application/json", answer.file)),
+      el("div", { class: "row" },
+        button("Save the plan file", () => save("plan.json", "application/json", answer.file)),
+        answer.proven && target,
+        answer.proven && button("Save the build", () => void build()),
+      ),
     );
     app.view.clearMarks();
     if (answer.cycle) app.view.showCycle(answer.cycle.buffers);
@@ -116,6 +132,20 @@ export function planScreen(app: App, panel: HTMLElement): { shown(): void } {
     app.view.setLegend(answer.cycle ? [["var(--bad)", "each buffer waits for the next"]] : answer.tags.map((tag) => [ofTag(tag.tag), `tag ${tag.tag}`]));
     if (answer.proven) void entries();
     else held.replaceChildren();
+  }
+
+  const target = select([["v1model", "for BMv2"], ["tna", "for Tofino 1"], ["tna2", "for Tofino 2"]], "v1model", () => undefined);
+  target.setAttribute("aria-label", "Target of the build");
+
+  /** The build directory, as `switchwright build` writes it, in one file. */
+  async function build(): Promise<void> {
+    const answer = await app.ask<BuildAnswer>({ call: "build", ...app.network(), target: target.value, directory: true });
+    if (!answer) return;
+    app.say("");
+    const encoder = new TextEncoder();
+    const files = Object.entries(answer.directory).map(([path, text]): [string, Uint8Array] => [`build/${path}`, encoder.encode(text)]);
+    // The same build is the same file.
+    save("build.zip", "application/zip", zipSync(Object.fromEntries(files), { mtime: "1980-01-01T12:00:00" }));
   }
 
   function counterexample(answer: PlanAnswer): HTMLElement | null {
@@ -155,6 +185,7 @@ export function planScreen(app: App, panel: HTMLElement): { shown(): void } {
       drawOptions();
       app.view.paint("layer");
       app.view.paintLinks(null);
+      app.view.colourLinks(null);
       void prove();
     },
   };

@@ -5,6 +5,7 @@ use files::Scratch;
 use serde::Serialize;
 
 use super::super::fault::{Context, Fault, Status};
+use super::super::own;
 use super::super::terminal::{self, Terminal};
 use measure::{self, Machine, RuntimeFigure};
 
@@ -16,7 +17,7 @@ struct P4RuntimeReport {
 
 pub(super) fn run(terminal: &Terminal, peers: bool, entries: usize) -> Result<(), Fault> {
     let scratch = Scratch::new().input("temporary directory")?;
-    let command = std::env::current_exe().input("our own program")?;
+    let command = own::file()?;
     let bar = terminal.progress("p4runtime");
     // BMv2 runs beside where both it and its compiler are.
     let json = (peers && installed("simple_switch_grpc"))

@@ -4,7 +4,6 @@
 //! for outlives the page's server or takes more than it is given.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 
@@ -20,14 +19,14 @@ pub(super) const MEMORY: u64 = 4 << 30;
 /// The stack on which requests are answered.
 const STACK: usize = 32 << 20;
 
-/// Answers until the input ends.
-pub(in crate::cli) fn main() -> ExitCode {
+/// Answers until the input ends, and tells the exit status.
+pub(in crate::cli) fn run() -> u8 {
     match serve() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             // Nobody may be there to read it.
             let _ = writeln!(io::stderr(), "{error}");
-            ExitCode::FAILURE
+            1
         }
     }
 }

@@ -82,8 +82,8 @@ impl Process {
 
 fn start() -> Result<Running, String> {
     let no = |why: std::io::Error| format!("the engine does not start: {why}");
-    // What runs, even if another was installed in its place since.
-    let mut child = Command::new("/proc/self/exe")
+    let program = super::super::own::running().map_err(|fault| fault.to_string())?;
+    let mut child = Command::new(program)
         .arg(ENGINE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -9,7 +9,7 @@ use p4exec::{Executor, ExecutorKind};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
 use p4gen::build::BuildDirectory;
-use p4gen::entries::{SwitchEntries, commands, runtime_json, write_request};
+use p4gen::entries::{self, SwitchEntries, write_request};
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
 
@@ -179,8 +179,7 @@ impl Subject {
     fn install_file(&self, path: &Path, executor: &mut dyn Executor) -> Result<(), Fault> {
         let text = terminal::read(&path.to_string_lossy())?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        if extension == "stf" {
+        if path.extension().is_some_and(|extension| extension == "stf") {
             let case = stf::parse(&text).input(path.display())?;
             return stf::run(&case, executor).map_err(|found| {
                 let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -194,12 +193,7 @@ impl Subject {
             );
             return Err(Fault::input(message).help("give it with --p4info, or give an STF file"));
         };
-        let entries = match &*extension {
-            "json" => runtime_json::read(&name, &text, info).map(|(entries, _)| entries),
-            "txt" => commands::read(&name, &text, info),
-            _ => write_request::read_text(&name, &text, info),
-        };
-        let entries: SwitchEntries = entries.input(path.display())?;
+        let entries = entries::read_named(&name, &text, info).input(path.display())?;
         embedded::install(executor.state_mut(), &entries).input(path.display())
     }
 }

@@ -28,6 +28,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::fault::{Context, Fault, Status};
+use super::own;
 use super::terminal::{self, Terminal};
 use args::ExecutorName;
 pub(super) use args::Switch;
@@ -197,7 +198,10 @@ impl Switch {
         config.device_id = self.device_id;
         config.state_dir.clone_from(&self.state_dir);
         let limits = self.build_limits();
-        config.builder = PipelineBuilder::Child(ChildBuilder::this_program(BUILD, limits));
+        config.builder = PipelineBuilder::Child(ChildBuilder {
+            program: own::running()?,
+            ..ChildBuilder::this_program(BUILD, limits)
+        });
         let target = &self.target;
         let read = |flag: &str, file: &Path| {
             fs::read_to_string(file).input(format!("{flag} {}", file.display()))

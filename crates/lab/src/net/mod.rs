@@ -85,6 +85,15 @@ pub enum NetLabError {
     Lookup(#[from] topology::LookupError),
 }
 
+/// Entries that do not fit the program: the switch runs without them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// The file.
+    pub place: String,
+    /// What is wrong, line by line.
+    pub why: String,
+}
+
 /// Who reached whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
@@ -153,8 +162,10 @@ impl Net {
         for id in net.topology.link_ids() {
             net.set_link(id, net.topology.link(id).up)?;
         }
-        net.switches.fill(&tables, &net.options)?;
-        Ok(net)
+        match net.switches.fill(&tables, &net.options)?.into_iter().next() {
+            Some(Unfit { place, why }) => Err(NetLabError::Entries { place, why }),
+            None => Ok(net),
+        }
     }
 
     /// The network as it was planned.
@@ -197,11 +208,12 @@ impl Net {
         modified(&self.options) != self.read
     }
 
-    /// Gives all switches the program as it is now, and their entries. If it has errors everything runs on as before.
+    /// Gives all switches the program as it is now, and their entries; what of them does not fit it any more. If the program has errors, or
+    /// entries are asked for that its P4Info does not know, everything runs on as before.
     ///
     /// # Errors
     /// [`NetLabError`].
-    pub fn reload(&mut self) -> Result<(), NetLabError> {
+    pub fn reload(&mut self) -> Result<Vec<Unfit>, NetLabError> {
         self.read = modified(&self.options);
         let compiled = entries::compile(&self.options.program)?;
         let tables = entries::Entries::find(&self.topology, &self.options, &compiled)?;

@@ -11,7 +11,7 @@ use switchd::admin::{self, Answer, Request};
 use topology::{Endpoint, NodeId, SwitchId, Topology};
 
 use super::entries::Entries;
-use super::{NetLabError, NetOptions, interface};
+use super::{NetLabError, NetOptions, Unfit, interface};
 
 /// How long switches may take to listen.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -119,8 +119,13 @@ impl Switches {
         }
     }
 
-    /// Gives switches their entries.
-    pub(super) fn fill(&self, entries: &Entries, options: &NetOptions) -> Result<(), NetLabError> {
+    /// Gives switches their entries; what does not fit is left out, and told.
+    pub(super) fn fill(
+        &self,
+        entries: &Entries,
+        options: &NetOptions,
+    ) -> Result<Vec<Unfit>, NetLabError> {
+        let mut unfit = Vec::new();
         for (number, switch) in self.0.iter().enumerate() {
             let Some((place, lines)) = entries.of(&switch.name) else {
                 continue;
@@ -135,6 +140,8 @@ impl Switches {
                     &switch.address.to_string(),
                     "--device-id",
                     &(number + 1).to_string(),
+                    // Lines after one that does not fit may fit.
+                    "--keep-going",
                     "-f",
                 ])
                 .arg(&file)
@@ -142,13 +149,13 @@ impl Switches {
             let output = command.output()?;
             if !output.status.success() {
                 let said = [output.stdout, output.stderr].concat();
-                return Err(NetLabError::Entries {
+                unfit.push(Unfit {
                     place: place.clone(),
                     why: String::from_utf8_lossy(&said).trim().to_owned(),
                 });
             }
         }
-        Ok(())
+        Ok(unfit)
     }
 
     pub(super) fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {

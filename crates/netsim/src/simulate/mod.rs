@@ -21,6 +21,7 @@ mod diagrams;
 mod distance;
 mod error;
 mod flow;
+mod generators;
 mod host;
 mod hosts;
 pub mod live;
@@ -58,10 +59,11 @@ pub use completions::{Completions, Percentiles, WorkloadReport};
 pub use demand::{ArrivalsSpec, WorkloadSpec};
 pub use diagrams::{Plots, compare_goodput};
 pub use error::ScenarioError;
+pub use generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
 pub use network::{
     CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
-pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec};
+pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec, TransitionSpec};
 pub use quantity::{Size, Speed, Time};
 pub use report::{
     ClassReport, DeadlockReport, FlowReport, Happening, RoundTripReport, SimulationReport,

@@ -7,11 +7,10 @@ use plan::Tables;
 use quantities::{BitRate, Metres};
 use serde::Deserialize;
 use topology::Topology;
-use topology::generate::{
-    Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize, Line, Ring, ThreeLayerClos, ThreeNode,
-};
+use topology::generate::{Bcube, Cables, Clos, FatTree, Line, Ring, ThreeLayerClos, ThreeNode};
 
 use super::error::ScenarioError;
+use super::generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
 use super::planned::PlanSpec;
 use super::quantity::Speed;
 
@@ -56,17 +55,14 @@ pub enum TopologySpec {
         /// The k of BCube(n, k).
         k: u16,
     },
+    /// An extended generalized fat tree, sized for the fewest switches.
+    Egft(EgftSpec),
     /// A random regular graph.
-    Jellyfish {
-        /// Number of switches.
-        switches: u32,
-        /// Ports of every switch.
-        ports: u16,
-        /// Ports that lead to other switches.
-        fabric_ports: u16,
-        /// Seed of the graph; 1 if absent.
-        seed: Option<u64>,
-    },
+    Jellyfish(JellyfishSpec),
+    /// An expander whose ports stand in virtual layers.
+    FlattenedClos(FlattenedClosSpec),
+    /// A random lift of a complete graph.
+    Xpander(XpanderSpec),
     /// Everything by name.
     Drawn(DrawnSpec),
 }
@@ -97,6 +93,11 @@ pub struct ClosSpec {
     pub pods: Option<u32>,
     /// Three layers: aggregation switches per pod.
     pub aggregations: Option<u32>,
+    /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
+    #[serde(default)]
+    pub planes: bool,
+    /// Links between each leaf and each spine, or each aggregation switch and each of its spines; 1 if absent.
+    pub parallel: Option<u16>,
 }
 
 /// Switches, hosts and links by name. A switch's hosts have its first ports; then come its links in the
@@ -163,21 +164,10 @@ impl NetworkSpec {
             TopologySpec::Clos(clos) => return clos.generate(cables),
             &TopologySpec::FatTree { k } => FatTree { k, cables }.generate(),
             &TopologySpec::Bcube { n, k } => Bcube { n, k, cables }.generate(),
-            &TopologySpec::Jellyfish {
-                switches,
-                ports,
-                fabric_ports,
-                seed,
-            } => Jellyfish {
-                size: JellyfishSize::Switches {
-                    switches,
-                    fabric_ports,
-                },
-                ports,
-                seed: seed.unwrap_or(1),
-                cables,
-            }
-            .generate(),
+            TopologySpec::Egft(tree) => tree.generate(cables),
+            TopologySpec::Jellyfish(fish) => return fish.generate(cables),
+            TopologySpec::FlattenedClos(clos) => clos.generate(cables),
+            TopologySpec::Xpander(xpander) => xpander.generate(cables),
             TopologySpec::Drawn(drawn) => return drawn.build(cables),
         };
         made.map_err(wrong)
@@ -192,7 +182,7 @@ impl NetworkSpec {
     }
 }
 
-fn wrong(error: impl std::fmt::Display) -> ScenarioError {
+pub(super) fn wrong(error: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::wrong("network.topology", error)
 }
 
@@ -212,12 +202,16 @@ impl CablesSpec {
 
 impl ClosSpec {
     fn generate(&self, cables: Cables) -> Result<Topology, ScenarioError> {
+        let parallel = self.parallel.unwrap_or(1);
         match (self.pods, self.aggregations) {
+            (None, None) if self.planes => {
+                return Err(wrong("`planes` are of a clos of three layers; leave it out, or say `pods` and `aggregations`"));
+            }
             (None, None) => Clos {
                 leaves: self.leaves,
                 spines: self.spines,
                 hosts: self.hosts,
-                parallel: 1,
+                parallel,
                 cables,
             }
             .generate(),
@@ -227,8 +221,8 @@ impl ClosSpec {
                 aggregations,
                 spines: self.spines,
                 hosts: self.hosts,
-                planes: false,
-                parallel: 1,
+                planes: self.planes,
+                parallel,
                 cables,
             }
             .generate(),

@@ -1,8 +1,11 @@
 //! What a scenario has planned for its network: a scheme with the options that `switchwright plan` has for it.
 
 use plan::{CarrierKind, RuleForm, Tables};
-use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
-use schemes::{Algorithm, TaggerOptions};
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Method, TransitionKind, TransitionOptions, df_edst, failover,
+    lossless_failover,
+};
+use schemes::{Algorithm, Search, TaggerOptions};
 use serde::Deserialize;
 use topology::Topology;
 use topology::routes::RoutePolicy;
@@ -21,12 +24,14 @@ pub struct PlanSpec {
     pub scheme: SchemeSpec,
     /// How tags are computed.
     pub algorithm: Option<AlgorithmSpec>,
+    /// With `algorithm: optimal`: moves of the search for fewer tags; 100,000,000 if absent.
+    pub search_moves: Option<u64>,
     /// The routes that are to be lossless, as in a plan file: `{policy: up-down, bounces: 1}`.
     pub routes: Option<RoutePolicy>,
     /// Instead of `routes`: the switches that a route passes, each with the port by which it is left where
     /// that matters (`s1:3`). A path is meant for all hosts of its first and last switch.
     pub paths: Vec<Vec<String>>,
-    /// How many bounces stay lossless; 1 if absent.
+    /// How many bounces stay lossless; 1 if absent. With `flattened-clos`: how many turns other than up, then down; 0 if absent.
     pub bounces: Option<u8>,
     /// Number of lossless classes; 1 if absent.
     pub classes: Option<u8>,
@@ -40,13 +45,20 @@ pub struct PlanSpec {
     pub carrier: Option<CarrierKind>,
     /// How rules match ports.
     pub rules: RuleForm,
-    /// Failover schemes: how many failed links to survive; 1 if absent.
+    /// Failover schemes: how many failed links to survive; 1 if absent, or as many as the trees of `df-edst` leave.
     pub resilience: Option<u8>,
     /// Failover schemes: how packets are kept lossless; they are not if absent, but for df-fi, whose packets have channels.
     pub lossless: Option<LosslessSpec>,
     /// Failover schemes: routings to every switch; if absent, every host is a destination of its own.
     pub multipath: Option<u16>,
-    /// Failover schemes: the seed of random paths; 1 if absent.
+    /// Schemes over disjoint trees: how many; as many as the resilience needs if absent, or with `df-edst` as there are.
+    pub trees: Option<u8>,
+    /// With `df-fi`: spread packets over at least so many channels. With `df-edst`: so many channels, each with trees of its own.
+    /// 1 if absent.
+    pub channels: Option<u8>,
+    /// With `df-edst`: to which trees packets may change; `t` if absent.
+    pub ttg: Option<TransitionSpec>,
+    /// Failover schemes: the seed of random paths; with `algorithm: optimal`, of the search. 1 if absent.
     pub seed: Option<u64>,
 }
 
@@ -59,6 +71,8 @@ pub enum SchemeSpec {
     Tagger,
     /// TTL tagging (TaggerDraft section 4.2).
     Ttl,
+    /// Up, then down through the virtual layers of a Flattened Clos (FC23 section 3).
+    FlattenedClos,
     /// Failover by the way that a packet has come (Stephens15 section 4.2).
     Plinko,
     /// Failover by the set of failures that a packet has met.
@@ -71,6 +85,8 @@ pub enum SchemeSpec {
     Adst,
     /// Failover in one lossless channel per packet (Stephens15 section 5.1).
     DfFi,
+    /// Failover over edge-disjoint spanning trees along an acyclic graph of trees, lossless (Stephens15 section 5.2).
+    DfEdst,
     /// All shortest paths with one tag, as without a scheme.
     Ecmp,
     /// The k shortest paths with one tag, as without a scheme.
@@ -81,13 +97,14 @@ impl SchemeSpec {
     /// The failover scheme that it names, if it is one.
     const fn failover(self) -> Option<FailoverScheme> {
         match self {
-            Self::Tagger | Self::Ttl | Self::Ecmp | Self::Ksp => None,
+            Self::Tagger | Self::Ttl | Self::FlattenedClos | Self::Ecmp | Self::Ksp => None,
             Self::Plinko => Some(FailoverScheme::Plinko),
             Self::Fcp => Some(FailoverScheme::Fcp),
             Self::MplsFrr => Some(FailoverScheme::MplsFrr),
             Self::Edst => Some(FailoverScheme::Edst),
             Self::Adst => Some(FailoverScheme::Adst),
             Self::DfFi => Some(FailoverScheme::DfFi),
+            Self::DfEdst => Some(FailoverScheme::DfEdst),
         }
     }
 }
@@ -100,6 +117,40 @@ pub enum LosslessSpec {
     Rising,
 }
 
+/// Tree transition graphs of DF-EDST (Stephens15 section 5.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransitionSpec {
+    /// Packets stay on the tree that they begin on.
+    NoRes,
+    /// From each tree to the next, beginning on the first.
+    Line,
+    /// From all initial trees to the head of a line of the others.
+    T,
+    /// Layers, each two trees narrower than the one before.
+    ALayer,
+    /// Layers, each half as wide as the one before.
+    MLayer,
+    /// As `t`; among initial trees a random acyclic graph.
+    Rand,
+    /// As `t`; from every initial tree to all later ones.
+    Max,
+}
+
+impl From<TransitionSpec> for TransitionKind {
+    fn from(kind: TransitionSpec) -> Self {
+        match kind {
+            TransitionSpec::NoRes => Self::NoRes,
+            TransitionSpec::Line => Self::Line,
+            TransitionSpec::T => Self::T,
+            TransitionSpec::ALayer => Self::ALayer,
+            TransitionSpec::MLayer => Self::MLayer,
+            TransitionSpec::Rand => Self::Rand,
+            TransitionSpec::Max => Self::Max,
+        }
+    }
+}
+
 /// Algorithms of Tagger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -110,8 +161,44 @@ pub enum AlgorithmSpec {
     Greedy,
     /// The sound rule for any routes.
     SingleValued,
+    /// Single-valued, after a search for fewer tags.
+    Optimal,
     /// One more tag per bounce.
     Clos,
+}
+
+/// Whether an option shapes a scheme.
+fn owns(scheme: SchemeSpec, option: &str) -> bool {
+    use SchemeSpec::{Adst, DfEdst, DfFi, Edst, FlattenedClos, Ksp, Tagger, Ttl};
+    match option {
+        "algorithm" | "routes" | "paths" => matches!(scheme, Tagger | Ttl),
+        "search_moves" => scheme == Tagger,
+        "bounces" | "classes" | "class_bits" => matches!(scheme, Tagger | Ttl | FlattenedClos),
+        "hops" => matches!(scheme, Tagger | Ttl),
+        "k" => scheme == Ksp,
+        "carrier" => scheme.failover().is_none(),
+        "lossless" => scheme.failover().is_some() && scheme != DfEdst,
+        "trees" => matches!(scheme, Edst | Adst | DfEdst),
+        "channels" => matches!(scheme, DfFi | DfEdst),
+        "ttg" => scheme == DfEdst,
+        _ => scheme.failover().is_some(),
+    }
+}
+
+/// The schemes that an option shapes, in words.
+fn for_whom(option: &str) -> &'static str {
+    match option {
+        "algorithm" | "routes" | "paths" | "hops" => "schemes tagger and ttl",
+        "search_moves" => "scheme tagger",
+        "bounces" | "classes" | "class_bits" => "schemes tagger, ttl and flattened-clos",
+        "k" => "scheme ksp",
+        "carrier" => "schemes whose tables follow routes",
+        "lossless" => "failover schemes other than df-edst",
+        "trees" => "schemes edst, adst and df-edst",
+        "channels" => "schemes df-fi and df-edst",
+        "ttg" => "scheme df-edst",
+        _ => "failover schemes",
+    }
 }
 
 /// Paths of each pair of switches, if nobody says how many: as `switchwright plan` has it.
@@ -136,6 +223,10 @@ impl PlanSpec {
                 let routes = RoutePolicy::Ksp { k };
                 schemes::one_tag(topology, "ksp", &routes, &options).map_err(wrong)
             }
+            (SchemeSpec::FlattenedClos, None) => {
+                let turns = self.bounces.unwrap_or(0);
+                schemes::flattened_clos(topology, turns, &options).map_err(wrong)
+            }
             (SchemeSpec::Ttl, None) => schemes::ttl(topology, self.hops, &options).map_err(wrong),
             (_, None) => schemes::tagger(topology, &options).map_err(wrong),
         }
@@ -148,18 +239,29 @@ impl PlanSpec {
         tags: &TaggerOptions,
     ) -> Result<Tables, ScenarioError> {
         let usual = FailoverOptions::new(scheme);
+        let kind = self.ttg.unwrap_or(TransitionSpec::T);
+        let surviving = match (scheme, kind) {
+            (FailoverScheme::DfEdst, TransitionSpec::NoRes | TransitionSpec::Line) => 0,
+            _ => usual.resilience,
+        };
         let options = FailoverOptions {
-            resilience: self.resilience.unwrap_or(usual.resilience),
+            resilience: self.resilience.unwrap_or(surviving),
             multipath: self.multipath,
+            trees: self.trees,
+            transitions: TransitionOptions {
+                channels: self.channels.unwrap_or(1),
+                ..TransitionOptions::new(kind.into())
+            },
             seed: self.seed.unwrap_or(usual.seed),
             ..usual
         };
         let method = match (self.lossless, scheme) {
             (Some(LosslessSpec::Rising), _) => Some(Method::Rising),
-            (None, FailoverScheme::DfFi) => Some(Method::Channels(1)),
+            (None, FailoverScheme::DfFi) => Some(Method::Channels(self.channels.unwrap_or(1))),
             (None, _) => None,
         };
         match method {
+            None if scheme == FailoverScheme::DfEdst => df_edst(topology, &options, tags),
             Some(method) => lossless_failover(topology, &options, method, tags),
             None => failover(topology, &options),
         }
@@ -168,46 +270,53 @@ impl PlanSpec {
 
     /// Refuses what the scheme has no use for.
     fn refuse_idle(&self) -> Result<(), ScenarioError> {
-        let for_tags = [
+        let idle = |option: &&(&str, bool)| option.1 && !owns(self.scheme, option.0);
+        if let Some((name, _)) = self.given().iter().find(idle) {
+            let others = for_whom(name);
+            return Err(wrong(format!(
+                "`{name}` is for {others}; leave it out, or name one of these as the `scheme`"
+            )));
+        }
+        let searches = self.algorithm == Some(AlgorithmSpec::Optimal);
+        if self.search_moves.is_some() && !searches {
+            return Err(wrong(
+                "`search_moves` is for `algorithm: optimal`; leave it out, or name that algorithm",
+            ));
+        }
+        if self.seed.is_some() && self.scheme.failover().is_none() && !searches {
+            return Err(wrong(
+                "`seed` is for failover schemes and for `algorithm: optimal`; leave it out, or name one of these",
+            ));
+        }
+        if self.channels.is_some() && self.lossless.is_some() {
+            return Err(wrong(
+                "`lossless: rising` takes the place of channels; leave out `channels` or `lossless`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The options that only some schemes have, and whether they are given.
+    fn given(&self) -> [(&'static str, bool); 16] {
+        let in_shim = matches!(self.carrier, None | Some(CarrierKind::Shim));
+        [
             ("algorithm", self.algorithm.is_some()),
+            ("search_moves", self.search_moves.is_some()),
             ("routes", self.routes.is_some()),
             ("paths", !self.paths.is_empty()),
             ("bounces", self.bounces.is_some()),
             ("classes", self.classes.is_some()),
             ("hops", self.hops.is_some()),
             ("class_bits", self.class_bits),
-        ];
-        let for_ksp = [("k", self.k.is_some())];
-        let in_shim = matches!(self.carrier, None | Some(CarrierKind::Shim));
-        let for_routes = [("carrier", !in_shim)];
-        let for_failover = [
+            ("k", self.k.is_some()),
+            ("carrier", !in_shim),
             ("resilience", self.resilience.is_some()),
             ("lossless", self.lossless.is_some()),
             ("multipath", self.multipath.is_some()),
-            ("seed", self.seed.is_some()),
-        ];
-        let (tags, ksp) = ("schemes tagger and ttl", "scheme ksp");
-        let failover = (&for_failover[..], "failover schemes");
-        let idle = match self.scheme {
-            SchemeSpec::Tagger | SchemeSpec::Ttl => vec![(&for_ksp[..], ksp), failover],
-            SchemeSpec::Ecmp => vec![(&for_tags[..], tags), (&for_ksp[..], ksp), failover],
-            SchemeSpec::Ksp => vec![(&for_tags[..], tags), failover],
-            _ => vec![
-                (&for_tags[..], tags),
-                (&for_ksp[..], ksp),
-                (&for_routes[..], "schemes whose tables follow routes"),
-            ],
-        };
-        let given = idle.into_iter().find_map(|(options, others)| {
-            let found = options.iter().find(|(_, given)| *given)?;
-            Some((found.0, others))
-        });
-        match given {
-            Some((name, others)) => Err(wrong(format!(
-                "`{name}` is for {others}; leave it out, or name one of these as the `scheme`"
-            ))),
-            None => Ok(()),
-        }
+            ("trees", self.trees.is_some()),
+            ("channels", self.channels.is_some()),
+            ("ttg", self.ttg.is_some()),
+        ]
     }
 
     fn options(&self, topology: &Topology) -> Result<TaggerOptions, ScenarioError> {
@@ -225,6 +334,7 @@ impl PlanSpec {
                 AlgorithmSpec::BruteForce => Algorithm::BruteForce,
                 AlgorithmSpec::Greedy => Algorithm::Greedy,
                 AlgorithmSpec::SingleValued => Algorithm::SingleValued,
+                AlgorithmSpec::Optimal => Algorithm::Optimal,
                 AlgorithmSpec::Clos => Algorithm::Clos,
             }),
             routes,
@@ -235,6 +345,11 @@ impl PlanSpec {
                 None => usual.carrier,
             }),
             form: self.rules,
+            seed: self.seed.unwrap_or(usual.seed),
+            search: Search {
+                moves: self.search_moves.unwrap_or(usual.search.moves),
+                ..Search::default()
+            },
             ..usual
         };
         Ok(match self.classes {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use files::Scratch;
 use thiserror::Error;
@@ -35,13 +35,39 @@ pub enum DirectoryError {
 
 /// A directory under construction. Dropped before [`commit`](Self::commit), it leaves nothing behind.
 pub(crate) struct Staging {
-    /// Holds what is being written, and the replaced directory for a moment.
-    workshop: Scratch,
-    target: PathBuf,
+    place: Place,
     digests: Mutex<BTreeMap<String, Digest>>,
 }
 
+/// Where the files go.
+enum Place {
+    Disk(Workshop),
+    /// Files by path.
+    Memory(Mutex<BTreeMap<String, Vec<u8>>>),
+}
+
+/// A directory on the disk, beside its place.
+struct Workshop {
+    /// Holds what is being written, and the replaced directory for a moment.
+    scratch: Scratch,
+    target: PathBuf,
+}
+
+impl Workshop {
+    fn root(&self) -> PathBuf {
+        self.scratch.path().join("new")
+    }
+}
+
 impl Staging {
+    /// Starts a directory that is never on a disk.
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            place: Place::Memory(Mutex::default()),
+            digests: Mutex::default(),
+        }
+    }
+
     /// Starts a directory that is to stand at `target`.
     pub(crate) fn beside(target: &Path) -> Result<Self, DirectoryError> {
         let target = &followed(target);
@@ -55,24 +81,25 @@ impl Staging {
         };
         std::fs::create_dir_all(parent).map_err(at(parent))?;
         let prefix = format!(".{}.", name.to_string_lossy());
-        let workshop = Scratch::within(parent, &prefix).map_err(at(parent))?;
-        let staging = Self {
-            workshop,
+        let scratch = Scratch::within(parent, &prefix).map_err(at(parent))?;
+        let workshop = Workshop {
+            scratch,
             target: target.to_owned(),
-            digests: Mutex::default(),
         };
-        let root = staging.root();
+        let root = workshop.root();
         std::fs::create_dir(&root).map_err(at(&root))?;
-        Ok(staging)
-    }
-
-    fn root(&self) -> PathBuf {
-        self.workshop.path().join("new")
+        Ok(Self {
+            place: Place::Disk(workshop),
+            digests: Mutex::default(),
+        })
     }
 
     /// Makes a directory, and those above it.
     pub(crate) fn make_dir(&self, relative: &str) -> Result<(), DirectoryError> {
-        let path = self.root().join(relative);
+        let Place::Disk(workshop) = &self.place else {
+            return Ok(());
+        };
+        let path = workshop.root().join(relative);
         std::fs::create_dir_all(&path).map_err(at(&path))
     }
 
@@ -94,8 +121,17 @@ impl Staging {
         relative: &str,
         bytes: &[u8],
     ) -> Result<(), DirectoryError> {
-        let path = self.root().join(relative);
-        std::fs::write(&path, bytes).map_err(at(&path))
+        match &self.place {
+            Place::Disk(workshop) => {
+                let path = workshop.root().join(relative);
+                std::fs::write(&path, bytes).map_err(at(&path))
+            }
+            Place::Memory(files) => {
+                let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+                files.insert(relative.to_owned(), bytes.to_vec());
+                Ok(())
+            }
+        }
     }
 
     /// The digests of all files written so far, by path.
@@ -106,10 +142,20 @@ impl Staging {
         }
     }
 
-    /// Puts the directory in its place. A build directory that stood there is gone afterwards.
-    pub(crate) fn commit(self) -> Result<(), DirectoryError> {
+    /// Puts the directory in its place, where it has one. A build directory that stood there is gone afterwards. Otherwise its files, by
+    /// path.
+    pub(crate) fn commit(self) -> Result<BTreeMap<String, Vec<u8>>, DirectoryError> {
+        match self.place {
+            Place::Disk(workshop) => workshop.commit().map(|()| BTreeMap::new()),
+            Place::Memory(files) => Ok(files.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
+impl Workshop {
+    fn commit(self) -> Result<(), DirectoryError> {
         refuse_foreign(&self.target)?;
-        let old = self.workshop.path().join("old");
+        let old = self.scratch.path().join("old");
         let replaces = self.target.symlink_metadata().is_ok();
         if replaces {
             let mode = std::fs::metadata(&self.target).map_err(at(&self.target))?;

@@ -12,6 +12,7 @@ mod page;
 mod report;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -231,6 +232,22 @@ pub fn build_with(
     let report = made.write(&staging)?;
     staging.commit()?;
     Ok(report)
+}
+
+/// The files of the directory by path, for who has no disk.
+///
+/// # Errors
+/// As [`build()`].
+pub fn build_files(
+    plan: &CheckedPlan,
+    target: &'static dyn Target,
+    options: &BuildOptions,
+    progress: Progress<'_>,
+) -> Result<(BuildReport, BTreeMap<String, Vec<u8>>), BuildError> {
+    let staging = Staging::in_memory();
+    let made = Made::new(plan, target, options, progress)?;
+    let report = made.write(&staging)?;
+    Ok((report, staging.commit()?))
 }
 
 /// A program and the entries that go into it.

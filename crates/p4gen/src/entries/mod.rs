@@ -16,7 +16,9 @@
 //! fit the program is an [`EntriesError`] and is never written. Reading what was written gives the
 //! same entries, in the order of [`SwitchEntries::arrange`].
 
-use p4runtime::{BytestringError, NameError, TextError};
+use std::path::Path;
+
+use p4runtime::{BytestringError, NameError, P4InfoIndex, TextError};
 
 pub mod bfrt;
 pub mod commands;
@@ -38,6 +40,23 @@ pub use model::{
     Replica, SwitchEntries, TableEntry,
 };
 pub use rows::{Row, RowKind, rows};
+
+/// Reads entries of a file whose name tells the format: `.json` is [`runtime_json`], `.txt` is [`commands`], all else
+/// [`write_request`].
+///
+/// # Errors
+/// [`EntriesError`] if the text is not in that format, or does not fit the program.
+pub fn read_named(
+    name: &str,
+    text: &str,
+    info: &P4InfoIndex,
+) -> Result<SwitchEntries, EntriesError> {
+    match Path::new(name).extension().and_then(|e| e.to_str()) {
+        Some("json") => runtime_json::read(name, text, info).map(|(entries, _)| entries),
+        Some("txt") => commands::read(name, text, info),
+        _ => write_request::read_text(name, text, info),
+    }
+}
 
 /// Why entries do not fit a program, cannot be written in a format, or cannot be read from it.
 #[derive(Debug, thiserror::Error)]

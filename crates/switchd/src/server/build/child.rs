@@ -37,12 +37,18 @@ const NO_ORDER: u8 = 2;
 /// Does what a switch orders; a program that calls this is what [`ChildBuilder::program`](super::ChildBuilder::program) names.
 #[must_use]
 pub fn main() -> ExitCode {
+    ExitCode::from(run())
+}
+
+/// The same, for programs that end with their status themselves.
+#[must_use]
+pub fn run() -> u8 {
     match serve() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             // Nobody may be there to read it.
             let _ = writeln!(io::stderr(), "{error}");
-            ExitCode::from(NO_ORDER)
+            NO_ORDER
         }
     }
 }

@@ -1,0 +1,179 @@
+//! The wheel: built by maturin, installed into a fresh environment of Python, and tried there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The crate.
+const PACKAGE: &str = "switchwright-python";
+
+/// Names the Python that has what makes and tries the wheel.
+const TOOLS: &str = "WHEEL_TOOLS";
+
+/// What a first plan takes, from the wheel on.
+const FIRST_PLAN: &str = "import switchwright; plan = switchwright.Topology.jellyfish(switches=20, ports=8, fabric_ports=4).plan(); assert plan.proven, plan.check(); print('xtask: the first plan:', plan)";
+
+/// Python with the tools.
+struct Python {
+    program: PathBuf,
+    /// The places of its modules, for environments that have none of them.
+    modules: String,
+}
+
+/// Builds the wheel as it is for use, or as tests have built most of it, and tries it.
+///
+/// # Errors
+/// What is missing, or what failed.
+pub(crate) fn build_and_test(root: &Path, release: bool) -> Result<(), String> {
+    let python = python().map_err(|missing| {
+        format!("{missing}; name a Python that has maturin: `{TOOLS}=PYTHON cargo xtask wheel`")
+    })?;
+    let wheel = build(root, &python, release)?;
+    try_out(root, &python, &wheel)
+}
+
+/// The same where the tools are found, with clippy; says what it left out, and why.
+///
+/// # Errors
+/// What is there failed.
+pub(crate) fn test(root: &Path) -> Result<(), String> {
+    let python = match python() {
+        Ok(python) => python,
+        Err(missing) => {
+            println!("xtask: skipped the wheel and its tests: {missing}");
+            return Ok(());
+        }
+    };
+    let mut arguments = vec!["clippy", "--locked", "-p", PACKAGE, "--features"];
+    arguments.extend(["extension", "--", "-D", "warnings"]);
+    crate::cargo(root, &arguments, &[])?;
+    let wheel = build(root, &python, false)?;
+    try_out(root, &python, &wheel)
+}
+
+/// The Python that was named, or `python3`, if it has maturin.
+fn python() -> Result<Python, String> {
+    let program = std::env::var_os(TOOLS).unwrap_or_else(|| "python3".into());
+    let program = PathBuf::from(program);
+    let shown = program.display();
+    let mut asked = Command::new(&program);
+    asked.args([
+        "-c",
+        "import sysconfig, maturin, venv, ensurepip; print(sysconfig.get_path('purelib'))",
+    ]);
+    let said = asked.stderr(Stdio::null()).output();
+    let said = said.map_err(|e| format!("`{shown}` did not start: {e}"))?;
+    if !said.status.success() {
+        return Err(format!(
+            "`{shown}` has no maturin, or makes no environments"
+        ));
+    }
+    let modules = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    Ok(Python { program, modules })
+}
+
+impl Python {
+    /// Whether it has a module.
+    fn has(&self, module: &str) -> bool {
+        let mut asked = Command::new(&self.program);
+        asked.args(["-c", &format!("import {module}")]);
+        let done = asked.stderr(Stdio::null()).status();
+        done.is_ok_and(|status| status.success())
+    }
+}
+
+/// The folder of what is made here.
+fn folder(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    target.join("wheel")
+}
+
+/// Builds the wheel.
+fn build(root: &Path, python: &Python, release: bool) -> Result<PathBuf, String> {
+    let place = folder(root);
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
+    let mut command = Command::new(&python.program);
+    let manifest = root.join("crates/python/Cargo.toml");
+    command.args(["-m", "maturin", "build", "--locked", "--quiet"]);
+    // For this machine alone: what others may install is built by `.github/workflows/release.yml`.
+    command.args(["--compatibility", "linux"]);
+    command.args(["--profile", if release { "dist" } else { "dev" }]);
+    command.arg("--manifest-path").arg(manifest);
+    command.arg("--out").arg(&place);
+    run(root, &mut command)?;
+    let made = fs::read_dir(&place).map_err(|e| format!("{}: {e}", place.display()))?;
+    let mut made = made.flatten().map(|entry| entry.path());
+    made.find(|path| path.extension().is_some_and(|e| e == "whl"))
+        .ok_or_else(|| format!("maturin left no wheel in {}", place.display()))
+}
+
+/// Installs the wheel into a fresh environment and tries it there: a first plan, the tests with the doctests, the notebooks.
+fn try_out(root: &Path, python: &Python, wheel: &Path) -> Result<(), String> {
+    let place = folder(root).join("venv");
+    run(
+        root,
+        Command::new(&python.program)
+            .args(["-m", "venv", "--clear"])
+            .arg(&place),
+    )?;
+    let inside = place.join("bin/python");
+    let began = Instant::now();
+    let mut install = Command::new(&inside);
+    install.args(["-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]);
+    run(root, install.arg(wheel))?;
+    run(root, Command::new(&inside).args(["-c", FIRST_PLAN]))?;
+    let seconds = began.elapsed().as_secs_f64();
+    let size = fs::metadata(wheel).map_or(0, |file| file.len() >> 20);
+    println!("xtask: from a wheel of {size} MiB to a proven plan: {seconds:.1} s");
+    let tests = root.join("crates/python/tests/run.py");
+    run(root, Command::new(&inside).arg(&tests))?;
+    if !python.has("pandas") {
+        println!("xtask: skipped the wheel's tests with pandas: it is not installed");
+    } else {
+        let mut with_pandas = Command::new(&inside);
+        with_pandas.arg(&tests).arg("WithPandas");
+        run(root, with_pandas.env("PYTHONPATH", &python.modules))?;
+    }
+    if python.has("mypy") {
+        let mut types = Command::new(&inside);
+        types.args(["-m", "mypy", "--strict", "--package", "switchwright"]);
+        types.arg("--cache-dir").arg(folder(root).join("mypy"));
+        run(root, types.env("PYTHONPATH", &python.modules))?;
+    }
+    if python.has("nbclient, ipykernel, pandas") {
+        notebooks(root, python, &inside)
+    } else {
+        println!("xtask: skipped the notebooks: nbclient, ipykernel and pandas are not installed");
+        Ok(())
+    }
+}
+
+/// Runs the notebooks, which keep no output.
+fn notebooks(root: &Path, python: &Python, inside: &Path) -> Result<(), String> {
+    let notebooks = root.join("examples/notebooks");
+    let found = fs::read_dir(&notebooks).map_err(|e| format!("{}: {e}", notebooks.display()))?;
+    let mut found: Vec<PathBuf> = found.flatten().map(|entry| entry.path()).collect();
+    found.retain(|path| path.extension().is_some_and(|e| e == "ipynb"));
+    found.sort();
+    for notebook in found {
+        let mut command = Command::new(inside);
+        command.arg(root.join("crates/python/tests/notebook.py"));
+        command.arg(&notebook).env("PYTHONPATH", &python.modules);
+        run(root, &mut command)?;
+    }
+    Ok(())
+}
+
+fn run(root: &Path, command: &mut Command) -> Result<(), String> {
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    let line = words.collect::<Vec<_>>().join(" ");
+    let line: String = line.chars().take(120).collect();
+    println!("xtask: python {line}");
+    match command.current_dir(root).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(format!("`python {line}` failed")),
+        Err(error) => Err(format!("python did not start: {error}")),
+    }
+}
