@@ -8,12 +8,14 @@ mod lanes;
 mod p4runtime;
 mod ports;
 mod programs;
+mod scale;
 mod simulate;
 mod tagging;
 mod watchdog;
 
 use clap::{Args, ValueEnum};
 use files::Scratch;
+use p4gen::targets::Format;
 use serde::Serialize;
 
 use super::fault::{Context, Fault};
@@ -34,6 +36,9 @@ pub(super) struct Bench {
     /// Only the cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Scale: the format of the entries.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Written::Txtpb)]
+    formats: Written,
     /// Entries of each table (p4runtime).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     entries: u32,
@@ -105,6 +110,8 @@ enum Area {
     Ports,
     /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
     P4runtime,
+    /// Processor time, memory, entries and bytes of plan, proof and build, for fat-trees of k = 8 to 64 and Jellyfish of 500 to 5,000 switches.
+    Scale,
     /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
@@ -125,11 +132,29 @@ enum Area {
     TcpBolt,
 }
 
+/// Formats of entries that are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Written {
+    /// Text, an entry a line.
+    Txtpb,
+    /// Protobuf's binary format.
+    Binpb,
+}
+
+impl Written {
+    const fn format(self) -> Format {
+        match self {
+            Self::Txtpb => Format::Txtpb,
+            Self::Binpb => Format::Binpb,
+        }
+    }
+}
+
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate, Tags,
+            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Scale, Simulate, Tags,
             TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
@@ -144,7 +169,9 @@ impl Area {
                 FlattenedClos,
                 Watchdog,
                 TcpBolt,
+                Scale,
             ],
+            "formats" => &[Scale],
             "table" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs" => {
                 &[FlattenedClos]
             }
@@ -196,6 +223,7 @@ impl Bench {
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
+            Area::Scale => scale::run(self.only.as_deref(), self.formats.format(), terminal),
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),

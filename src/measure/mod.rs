@@ -20,6 +20,7 @@ mod planning;
 mod ports;
 pub mod reproduce;
 mod rerouting;
+mod scale;
 mod simulation;
 mod tagging;
 pub mod tcp_bolt;
@@ -50,6 +51,7 @@ pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
 pub use rerouting::ReroutingFigure;
+pub use scale::{SCALE_CASES, ScaleCase, ScaleFigure};
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
 pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use bfruntime::DEFAULT_PORT;
 use p4front::Files;
 use p4front::source::SourceMap;
-use p4gen::build::{BuildDirectory, ManifestError};
+use p4gen::build::{BuildDirectory, HeldError, ManifestError};
 use p4gen::capabilities::{Api, Capabilities};
 use p4gen::entries::{EntriesError, bfrt, write_request};
-use p4gen::targets::V1MODEL;
+use p4gen::targets::{SwitchFiles, V1MODEL};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::{P4InfoIndex, from_text};
@@ -109,13 +109,8 @@ impl Desired {
             .map(|files| {
                 let entities = match pipeline.target.api {
                     Api::P4Runtime => {
-                        let file = files.entries_txtpb();
-                        let text = directory.read_text(&file)?;
-                        let request: Result<v1::WriteRequest, _> = from_text(&text);
-                        let request = request.map_err(|error| DesiredError::Malformed {
-                            file: file.clone(),
-                            reason: error.to_string(),
-                        })?;
+                        let held = directory.write_request(files);
+                        let (file, request) = held.map_err(|error| unreadable(files, error))?;
                         entities_of(&file, &request, &pipeline.info)?
                     }
                     Api::BfRuntime => {
@@ -154,6 +149,18 @@ impl Desired {
             target,
             default_port: over_bf.then_some(DEFAULT_PORT),
         }
+    }
+}
+
+/// Why a switch's entries cannot be read.
+fn unreadable(files: &SwitchFiles, error: HeldError) -> DesiredError {
+    match error {
+        HeldError::Manifest(error) => error.into(),
+        HeldError::Entries(error) => error.into(),
+        HeldError::Text(_) | HeldError::Names(_) => DesiredError::Malformed {
+            file: files.entries_txtpb(),
+            reason: error.to_string(),
+        },
     }
 }
 

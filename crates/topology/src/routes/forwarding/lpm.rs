@@ -221,7 +221,8 @@ fn table(
     }
     outer.extend(inner);
     outer.extend(hosts);
-    outer.sort_unstable();
+    // Three rows in order, which a stable sort merges.
+    outer.sort();
     outer
 }
 
@@ -244,12 +245,10 @@ fn default_route(
     climbs: &dyn Fn(ForwardAction) -> bool,
 ) -> Option<ForwardAction> {
     let mut uses: BTreeMap<ForwardAction, usize> = BTreeMap::new();
-    for &(_, action) in outer {
+    for &(_, action) in outer.iter().filter(|&&(_, action)| climbs(action)) {
         *uses.entry(action).or_default() += 1;
     }
-    let candidates = uses
-        .into_iter()
-        .filter(|&(action, uses)| uses > 1 && climbs(action));
+    let candidates = uses.into_iter().filter(|&(_, uses)| uses > 1);
     let most = candidates.max_by_key(|&(action, uses)| (uses, std::cmp::Reverse(action)));
     most.map(|(action, _)| action)
 }
