@@ -8,6 +8,7 @@ mod lanes;
 mod p4runtime;
 mod ports;
 mod programs;
+mod push;
 mod scale;
 mod simulate;
 mod tagging;
@@ -112,6 +113,8 @@ enum Area {
     P4runtime,
     /// Processor time, memory, entries and bytes of plan, proof and build, for fat-trees of k = 8 to 64 and Jellyfish of 500 to 5,000 switches.
     Scale,
+    /// A push to 100 switches that are processes, and to 1,000 that are servers of one process: time, memory, connections.
+    Push,
     /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
@@ -154,8 +157,8 @@ impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Scale, Simulate, Tags,
-            TcpBolt, Watchdog,
+            Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Push, Scale, Simulate,
+            Tags, TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[Plan, P4, Ports, P4runtime, Failover, Lanes],
@@ -170,6 +173,7 @@ impl Area {
                 Watchdog,
                 TcpBolt,
                 Scale,
+                Push,
             ],
             "formats" => &[Scale],
             "table" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs" => {
@@ -224,6 +228,7 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Simulate => simulate::run(terminal, self.packets),
             Area::Scale => scale::run(self.only.as_deref(), self.formats.format(), terminal),
+            Area::Push => push::run(self.only.as_deref(), terminal),
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),

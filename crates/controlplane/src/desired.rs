@@ -76,15 +76,57 @@ pub struct DesiredPipeline {
     json: OnceCell<Result<Vec<u8>, String>>,
 }
 
-/// What one switch is to hold.
+/// What one switch is to hold. Its entities are read when they are asked for: those of all switches of a large network take gigabytes.
 #[derive(Clone, Debug)]
 pub struct DesiredSwitch {
     /// Its name.
     pub name: String,
     /// The device id that the plan gave it.
     pub device_id: u64,
-    /// Its entities, canonical.
-    pub entities: Entities,
+    wanted: Wanted,
+}
+
+/// Where the entities of a switch come from.
+#[derive(Clone, Debug)]
+enum Wanted {
+    /// Its file in a build directory.
+    File(Arc<BuildDirectory>, SwitchFiles),
+    /// They are here.
+    Here(Arc<Entities>),
+}
+
+impl DesiredSwitch {
+    /// Its entities, canonical, by the program of the network.
+    ///
+    /// # Errors
+    /// [`DesiredError`] if its file was changed since the build directory was opened, or holds what does not fit.
+    pub fn entities(&self, pipeline: &DesiredPipeline) -> Result<Arc<Entities>, DesiredError> {
+        let (directory, files) = match &self.wanted {
+            Wanted::Here(entities) => return Ok(Arc::clone(entities)),
+            Wanted::File(directory, files) => (directory, files),
+        };
+        let (file, request) = match pipeline.target.api {
+            Api::P4Runtime => {
+                let held = directory.write_request(files);
+                held.map_err(|error| unreadable(files, error))?
+            }
+            Api::BfRuntime => {
+                let file = files.bfrt_json();
+                let text = directory.read_text(&file)?;
+                let (entries, _) = bfrt::read(&files.name, &text, &pipeline.info)?;
+                (file, write_request::write(&entries, &pipeline.info)?)
+            }
+        };
+        entities_of(&file, &request, &pipeline.info).map(Arc::new)
+    }
+
+    /// The same switch with other entities.
+    pub(super) fn with(&self, entities: Entities) -> Self {
+        Self {
+            wanted: Wanted::Here(Arc::new(entities)),
+            ..self.clone()
+        }
+    }
 }
 
 /// What a network is to hold.
@@ -97,34 +139,22 @@ pub struct Desired {
 }
 
 impl Desired {
-    /// Reads a build directory; every file is held against the manifest.
+    /// Opens a build directory; every file is held against the manifest.
     ///
     /// # Errors
     /// [`DesiredError`].
     pub fn open(path: &Path) -> Result<Self, DesiredError> {
-        let directory = BuildDirectory::open(path)?;
+        let directory = Arc::new(BuildDirectory::open(path)?);
         let pipeline = DesiredPipeline::read(&directory)?;
         let switches = directory.manifest().switches.iter();
         let switches = switches
             .map(|files| {
-                let entities = match pipeline.target.api {
-                    Api::P4Runtime => {
-                        let held = directory.write_request(files);
-                        let (file, request) = held.map_err(|error| unreadable(files, error))?;
-                        entities_of(&file, &request, &pipeline.info)?
-                    }
-                    Api::BfRuntime => {
-                        let file = files.bfrt_json();
-                        let text = directory.read_text(&file)?;
-                        let (entries, _) = bfrt::read(&files.name, &text, &pipeline.info)?;
-                        let request = write_request::write(&entries, &pipeline.info)?;
-                        entities_of(&file, &request, &pipeline.info)?
-                    }
-                };
+                // What was changed is told before any switch is spoken to.
+                directory.read(&directory.entries_file(files)?)?;
                 Ok(DesiredSwitch {
                     name: files.name.clone(),
                     device_id: files.device_id,
-                    entities,
+                    wanted: Wanted::File(Arc::clone(&directory), files.clone()),
                 })
             })
             .collect::<Result<_, DesiredError>>()?;

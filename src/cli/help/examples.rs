@@ -108,6 +108,7 @@ const ALL: &[(&str, &[&str])] = &[
         "build",
         &[
             "switchwright build plan.json -o build",
+            "switchwright build plan.json --formats binpb -o build",
             "switchwright build plan.json --target tna -o tofino",
             "switchwright build plan.json --target sonic -o config",
         ],
@@ -260,6 +261,7 @@ const ALL: &[(&str, &[&str])] = &[
         "bench",
         &[
             "switchwright bench plan --only fat-tree --no-peer",
+            "switchwright bench scale --only \"jellyfish 1000\"",
             "switchwright bench p4runtime --entries 100000",
         ],
     ),

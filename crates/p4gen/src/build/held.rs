@@ -66,8 +66,20 @@ impl BuildDirectory {
         })
     }
 
-    /// What fills a switch over P4Runtime, and the file that it comes from: the binary one where there is one, for it is read far
-    /// faster.
+    /// The file from which the entries of a switch are read: of two for P4Runtime the binary one, for it is read far faster.
+    ///
+    /// # Errors
+    /// [`ManifestError::Malformed`] for a target that there is not.
+    pub fn entries_file(&self, files: &SwitchFiles) -> Result<String, ManifestError> {
+        if self.target()?.api == Api::BfRuntime {
+            return Ok(files.bfrt_json());
+        }
+        let binary = files.entries_binpb();
+        let there = self.manifest().files.contains_key(&binary);
+        Ok(if there { binary } else { files.entries_txtpb() })
+    }
+
+    /// What fills a switch over P4Runtime, and the file that it comes from.
     ///
     /// # Errors
     /// [`HeldError`].
@@ -75,13 +87,12 @@ impl BuildDirectory {
         &self,
         files: &SwitchFiles,
     ) -> Result<(String, v1::WriteRequest), HeldError> {
-        let binary = files.entries_binpb();
-        if self.manifest().files.contains_key(&binary) {
-            let request = write_request::message_of_binary(&files.name, &self.read(&binary)?)?;
-            return Ok((binary, request));
-        }
-        let text = files.entries_txtpb();
-        let request = p4runtime::from_text(&self.read_text(&text)?)?;
-        Ok((text, request))
+        let file = self.entries_file(files)?;
+        let request = if file == files.entries_binpb() {
+            write_request::message_of_binary(&files.name, &self.read(&file)?)?
+        } else {
+            p4runtime::from_text(&self.read_text(&file)?)?
+        };
+        Ok((file, request))
     }
 }

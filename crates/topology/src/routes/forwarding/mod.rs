@@ -3,8 +3,10 @@
 //! A routing policy becomes, for every switch, a longest-prefix-match table whose entries name groups of
 //! equal next hops. Tables are small and exact:
 //!
-//! - one prefix per edge switch, and two neighbouring blocks become one where both are assigned and go
-//!   the same way; no table ever sends an unassigned address toward the hosts;
+//! - one prefix per edge switch: its subnet, or else the smallest block that holds its hosts, if nobody else has a part of it; hosts
+//!   whose addresses do not lie together have entries of their own;
+//! - two neighbouring blocks become one where both are assigned and go the same way: an unassigned address goes to the switch in whose
+//!   block it lies, which drops it, or nowhere;
 //! - below the top layer, what goes up by the most common set of ports becomes the default route;
 //! - an edge switch with a default route discards what lies in its own subnet and is no host of its own.
 //!
