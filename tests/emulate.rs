@@ -617,6 +617,11 @@ fn mininet_plays_the_same_network() {
         "--script",
         "script",
     ];
+    let (code, _, said) = run(at, &line);
+    assert!(code == 2 && said.contains("--formats tutorials"), "{said}");
+    let formats = ["--formats", "tutorials"];
+    let again = [&["build", "plan.json", "-o", "build"][..], &formats].concat();
+    assert_eq!(run(at, &again).0, 0);
     if !found("mn") || !here() {
         println!("skipped: `mn` is not on PATH (Debian: mininet), or no rights");
         return;

@@ -5,7 +5,8 @@
 
     sudo /usr/bin/python3 switchwright.py            # two hosts, one switch, pingall
     sudo /usr/bin/python3 switchwright.py --p4 P4 --commands FILE
-    sudo /usr/bin/python3 switchwright.py --build DIR   # the network of `switchwright build`: program, entries, hosts; pingall and TCP
+    sudo /usr/bin/python3 switchwright.py --build DIR   # the network of `switchwright build --formats tutorials`: program, entries, hosts; pingall
+                                                        # and TCP
     sudo /usr/bin/python3 switchwright.py --build DIR --play FILE   # ... with lossless switches; UDP flows and link failures as FILE says,
                                                            # which `switchwright emulate DIR --mininet` writes
 
@@ -236,6 +237,8 @@ def play(net, script, shown):
 
 def run_built(directory, script=None, tell=lambda _: None):
     """Starts the network of a build directory, fills the switches by their commands, pings and sends by TCP; or plays."""
+    if not os.path.isfile(os.path.join(directory, "topology.json")):
+        sys.exit("%s holds nothing for Mininet: build it with `switchwright build --formats tutorials`" % directory)
     with open(os.path.join(directory, "topology.json"), encoding="utf-8") as file:
         network = json.load(file)
     with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:

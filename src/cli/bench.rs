@@ -9,6 +9,8 @@ mod lanes;
 mod p4runtime;
 mod ports;
 mod programs;
+mod push;
+mod scale;
 mod simulate;
 mod switches;
 mod tagging;
@@ -16,6 +18,7 @@ mod watchdog;
 
 use clap::{Args, ValueEnum};
 use files::Scratch;
+use p4gen::targets::Format;
 use serde::Serialize;
 
 use super::fault::{Context, Fault};
@@ -37,6 +40,9 @@ pub(super) struct Bench {
     /// Only the cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Scale: the format of the entries.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Written::Txtpb)]
+    formats: Written,
     /// Entries of each table (p4runtime).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     entries: u32,
@@ -117,6 +123,10 @@ enum Area {
     P4runtime,
     /// What a switch costs as a process: time until it is ready, memory of its own and shared (needs root).
     Switches,
+    /// Processor time, memory, entries and bytes of plan, proof and build, for fat-trees of k = 8 to 64 and Jellyfish of 500 to 5,000 switches.
+    Scale,
+    /// A push to 100 switches that are processes, and to 1,000 that are servers of one process: time, memory, connections.
+    Push,
     /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
@@ -137,12 +147,30 @@ enum Area {
     TcpBolt,
 }
 
+/// Formats of entries that are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Written {
+    /// Text, an entry a line.
+    Txtpb,
+    /// Protobuf's binary format.
+    Binpb,
+}
+
+impl Written {
+    const fn format(self) -> Format {
+        match self {
+            Self::Txtpb => Format::Txtpb,
+            Self::Binpb => Format::Binpb,
+        }
+    }
+}
+
 impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Simulate,
-            Switches, Tags, TcpBolt, Watchdog,
+            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Push, Scale,
+            Simulate, Switches, Tags, TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[All, Plan, P4, Ports, P4runtime, Failover, Lanes],
@@ -157,7 +185,10 @@ impl Area {
                 FlattenedClos,
                 Watchdog,
                 TcpBolt,
+                Scale,
+                Push,
             ],
+            "formats" => &[Scale],
             "table" | "rerouting" | "failures" | "fct" | "load" | "gap" | "graphs" => {
                 &[FlattenedClos]
             }
@@ -212,6 +243,8 @@ impl Bench {
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Switches => switches::run(terminal, self.processes),
             Area::Simulate => simulate::run(terminal, self.packets),
+            Area::Scale => scale::run(self.only.as_deref(), self.formats.format(), terminal),
+            Area::Push => push::run(self.only.as_deref(), terminal),
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),

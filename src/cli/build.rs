@@ -8,7 +8,8 @@ use p4gen::capabilities::{Architecture, Estimate};
 use p4gen::entries::DevicePorts;
 use p4gen::family::DEFAULT_VERSION;
 use p4gen::targets::{
-    self, SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL, TNA, TNA2, Target, V1MODEL,
+    self, Format, Formats, SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL, TNA, TNA2, Target,
+    V1MODEL,
 };
 use plan::{CheckedPlan, Verdict};
 use serde::Serialize;
@@ -39,6 +40,11 @@ pub(super) struct Build {
     /// (`{"leaf1": {"1": 128, "2": 132}}`); ports that it does not list keep their number.
     #[arg(long, value_name = "FILE")]
     device_ports: Option<String>,
+    /// For v1model: what is written for whom, beside the program. `txtpb` (entries for P4Runtime as text, what is written if nothing is said),
+    /// `binpb` (the same in binary: small and fast to read, for large networks), `commands` (simple_switch_CLI), `tutorials` (the
+    /// exercise runner of p4lang/tutorials: `make run`), `p4-utils`. The text is written unless `binpb` is named without it.
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    formats: Vec<FormatName>,
     /// For SONiC: what the switches have (`targets` lists them).
     #[arg(long, value_enum, default_value_t = Platform::Generic8tc)]
     platform: Platform,
@@ -57,6 +63,33 @@ enum TargetName {
     Tna2,
     /// Switches under SONiC, which have no P4: maps, PFC and buffers for config_db.json.
     Sonic,
+}
+
+/// What is written for whom.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatName {
+    /// A p4.v1.WriteRequest as text.
+    Txtpb,
+    /// A p4.v1.WriteRequest in binary.
+    Binpb,
+    /// Lines for simple_switch_CLI.
+    Commands,
+    /// The exercise runner of p4lang/tutorials.
+    Tutorials,
+    /// p4-utils.
+    P4Utils,
+}
+
+impl FormatName {
+    const fn format(self) -> Format {
+        match self {
+            Self::Txtpb => Format::Txtpb,
+            Self::Binpb => Format::Binpb,
+            Self::Commands => Format::Commands,
+            Self::Tutorials => Format::Tutorials,
+            Self::P4Utils => Format::P4Utils,
+        }
+    }
 }
 
 /// What switches under SONiC have.
@@ -109,6 +142,8 @@ struct Figures<'a> {
     verdict: Verdict,
     /// What the program takes of the hardware's pipeline; null where there is none.
     pipeline: Option<&'a Estimate>,
+    /// The formats of entries, where there are several to choose from; null where there are not.
+    formats: Option<Vec<&'static str>>,
     seconds: f64,
 }
 
@@ -124,6 +159,10 @@ impl Build {
         if !matches!(self.target, TargetName::Sonic) {
             let reason = "without `--target sonic`: it is about switches under SONiC";
             given.refuse_all(&["platform", "watchdog"], reason)?;
+        }
+        if !matches!(self.target, TargetName::V1model) {
+            let reason = "with this target, whose entries have one format";
+            given.refuse_all(&["formats"], reason)?;
         }
         if plan.tables().failover.is_none() {
             let reason = "here: this plan has no failover tables, whose packets carry a version";
@@ -148,7 +187,9 @@ impl Build {
                 Watchdog::Off => sonic::Watchdog::Off,
                 Watchdog::Net => sonic::Watchdog::Net,
             },
+            formats: Formats::new(self.formats.iter().map(|name| name.format())),
         };
+        let formats = options.formats.clone();
         let (report, seconds) = timed(|| make_with(&plan, target, &self.output, options, terminal));
         let report = report?;
         check::note_forwarding(&plan, terminal);
@@ -161,9 +202,12 @@ impl Build {
             rules_total: report.rules.total,
             verdict: report.proof.verdict,
             pipeline: report.pipeline.as_ref(),
+            formats: matches!(self.target, TargetName::V1model).then(|| formats.names()),
             seconds,
         };
-        terminal.summary(&figures, || describe(&report, &self.output, seconds))
+        terminal.summary(&figures, || {
+            describe(&report, &formats, &self.output, seconds)
+        })
     }
 }
 
@@ -203,12 +247,17 @@ fn refuse(error: &BuildError) -> Fault {
 }
 
 /// A build for people.
-pub(super) fn describe(report: &BuildReport, directory: &str, seconds: f64) -> String {
+pub(super) fn describe(
+    report: &BuildReport,
+    formats: &Formats,
+    directory: &str,
+    seconds: f64,
+) -> String {
     let maps = targets::named(&report.target).and_then(|target| target.capabilities().maps);
     let formats = match (&report.pipeline, maps) {
-        (Some(_), _) => "for BF Runtime",
-        (None, Some(_)) => "made from each switch's config_db.json",
-        (None, None) => "in three formats",
+        (Some(_), _) => "for BF Runtime".to_owned(),
+        (None, Some(_)) => "made from each switch's config_db.json".to_owned(),
+        (None, None) => format!("as {}", formats.names().join(", ")),
     };
     let mut facts = vec![
         ("directory", directory.to_owned()),

@@ -8,7 +8,7 @@ use ::plan::{ClassId, PlanError, Tables};
 use clap::Args;
 use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
 use p4gen::build::BuildDirectory;
-use p4gen::targets::V1MODEL;
+use p4gen::targets::{Formats, V1MODEL};
 use schemes::TaggerOptions;
 use serde::Serialize;
 use topology::generate::{Cables, Clos};
@@ -123,7 +123,7 @@ impl Demo {
         let place = format!("{}/build", self.output);
         let (report, seconds) = timed(|| build::make(&proven, &V1MODEL, &place, terminal));
         let report = report?;
-        terminal.say(build::describe(&report, &place, seconds).trim_end());
+        terminal.say(build::describe(&report, &Formats::default(), &place, seconds).trim_end());
         let directory = BuildDirectory::open(Path::new(&place)).input(&place)?;
         let proven = Proven {
             plan: proven,

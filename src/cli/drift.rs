@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use controlplane::drift::{Drift, DriftKind, Event, drifts, watch};
-use controlplane::push::{StepObserver, survey};
+use controlplane::push::StepObserver;
 use serde::Serialize;
 
 use super::fault::{Fault, Status};
@@ -73,17 +73,17 @@ impl DriftCommand {
         let bar = terminal.counter("asking switches", devices.all().len());
         let ticking = bar.clone();
         let told: StepObserver = Arc::new(move |_, _| ticking.inc(1));
-        let surveys = runtime.block_on(survey(&desired, &devices, self.network.jobs(), &told));
+        let drifts = runtime.block_on(drifts(&desired, &devices, self.network.jobs(), &told));
         bar.finish_and_clear();
-        let drifts = drifts(&surveys, &desired);
+        let switches = devices.all().len();
         let figures = Figures {
             drifted: drifted(&drifts),
-            switches: surveys.len(),
+            switches,
             drifts: &drifts,
         };
         terminal.result(&figures, || {
             if drifts.is_empty() {
-                return format!("no drift on {}", counted(surveys.len(), "switch"));
+                return format!("no drift on {}", counted(switches, "switch"));
             }
             drifts.iter().map(line).collect()
         })?;

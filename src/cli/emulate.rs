@@ -153,8 +153,12 @@ impl Emulate {
     ) -> Result<(), Fault> {
         let build = self.directory.as_deref().ok_or_else(|| {
             Fault::input("--mininet needs a build directory: its switches are filled from files")
-                .help("build one with `switchwright build`")
+                .help("build one with `switchwright build --formats tutorials`")
         })?;
+        if !std::path::Path::new(build).join("topology.json").is_file() {
+            let what = format!("`{build}` holds nothing for Mininet");
+            return Err(Fault::input(what).help("build it with `--formats tutorials`"));
+        }
         let planned = mininet::play(network, scenario, self.rate.0);
         let (play, left_out) = planned.map_err(|error| refuse(&error, name))?;
         if !left_out.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use controlplane::journal::JournalError;
 use controlplane::push::{Step, StepObserver};
-use controlplane::push::{push, rollback, survey};
+use controlplane::push::{dry_run, push, rollback, survey};
 use controlplane::report::Survey;
 use controlplane::report::{Outcome, SwitchOutcome, SwitchReport};
 use controlplane::versioned::{self, VersionedError};
@@ -158,14 +158,15 @@ impl Push {
         if self.dry_run || self.diff {
             let bar = terminal.counter("asking switches", devices.all().len());
             let told = tell(&bar, &[Step::Surveyed]);
-            let found = survey(&desired, &devices, self.network.jobs(), &told);
-            let surveys = runtime.block_on(found);
+            let jobs = self.network.jobs();
+            if self.diff {
+                let surveys = runtime.block_on(survey(&desired, &devices, jobs, &told));
+                bar.finish_and_clear();
+                return show_diff(&desired, &surveys, terminal);
+            }
+            let switches = runtime.block_on(dry_run(&desired, &devices, jobs, &told));
             bar.finish_and_clear();
-            return if self.diff {
-                show_diff(&desired, &surveys, terminal)
-            } else {
-                show_dry_run(&surveys, terminal)
-            };
+            return show_dry_run(switches, terminal);
         }
         let options = PushOptions {
             jobs: self.network.jobs(),
@@ -411,8 +412,7 @@ struct DryRun {
     switches: Vec<SwitchReport>,
 }
 
-fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
-    let switches: Vec<SwitchReport> = surveys.iter().map(Survey::report).collect();
+fn show_dry_run(switches: Vec<SwitchReport>, terminal: &Terminal) -> Result<(), Fault> {
     let reached = switches.iter().filter(|r| r.error.is_none());
     let updates = |r: &SwitchReport| r.inserted + r.modified + r.deleted;
     let would_write = reached.clone().map(updates).sum();
@@ -456,7 +456,9 @@ fn show_dry_run(surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
             }
         }
     })?;
-    unreachable(surveys)
+    let lost = plan.switches.iter();
+    let lost = lost.filter_map(|r| Some((r.switch.as_str(), r.error.clone()?)));
+    unreachable(lost)
 }
 
 /// What `push --diff --json` prints.
@@ -500,7 +502,11 @@ fn show_diff(desired: &Desired, surveys: &[Survey], terminal: &Terminal) -> Resu
     terminal.result(&figures, || {
         diff_text(desired, surveys, terminal::colours())
     })?;
-    unreachable(surveys)?;
+    let lost = surveys.iter().filter_map(|survey| {
+        let error = survey.found.as_ref().err()?;
+        Some((survey.device.name.as_str(), error.to_string()))
+    });
+    unreachable(lost)?;
     if differs {
         return Err(Fault::shown(Status::Failed));
     }
@@ -520,9 +526,9 @@ fn diff_figures(desired: &Desired, survey: &Survey) -> SwitchDiffFigures {
     SwitchDiffFigures {
         switch: survey.device.name.clone(),
         address: survey.device.endpoint.address.clone(),
-        pipeline: found.ok().map(|(_, diff)| diff.pipeline.name()),
+        pipeline: found.ok().map(|diff| diff.pipeline.name()),
         changes: found
-            .map(|(_, diff)| {
+            .map(|diff| {
                 diff.lines(&desired.pipeline.info)
                     .into_iter()
                     .map(change)
@@ -537,7 +543,7 @@ fn diff_figures(desired: &Desired, survey: &Survey) -> SwitchDiffFigures {
 fn diff_text(desired: &Desired, surveys: &[Survey], colours: bool) -> String {
     let mut text = String::new();
     for survey in surveys {
-        let Ok((_, diff)) = &survey.found else {
+        let Ok(diff) = &survey.found else {
             continue;
         };
         if diff.is_empty() {
@@ -586,13 +592,9 @@ fn paint(kind: ChangeKind, line: &str, colours: bool) -> String {
 }
 
 /// Refuses with the switches that could not be asked.
-fn unreachable(surveys: &[Survey]) -> Result<(), Fault> {
-    let lines: Vec<String> = surveys
-        .iter()
-        .filter_map(|survey| {
-            let error = survey.found.as_ref().err()?;
-            Some(format!("{}: {error}", survey.device.name))
-        })
+fn unreachable<'a>(lost: impl Iterator<Item = (&'a str, String)>) -> Result<(), Fault> {
+    let lines: Vec<String> = lost
+        .map(|(switch, error)| format!("{switch}: {error}"))
         .collect();
     if lines.is_empty() {
         Ok(())

@@ -155,7 +155,9 @@ impl Terminal {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::new(total as u64).with_message(what.to_owned());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {wide_bar} {percent}% {pos}/{len} {eta}")
+        {
             bar.set_style(style);
         }
         bar

@@ -124,6 +124,15 @@ fn a_bounce_raises_the_tag_and_the_queue() {
 fn the_build_directory_holds_what_the_contract_names() {
     let folder = built();
     let build = folder.path().join("build");
+    assert!(build.join("switches/spine1/entries.txtpb").is_file());
+    for not_asked in ["topology.json", "switches/spine1/commands.txt"] {
+        assert!(!build.join(not_asked).exists(), "{not_asked}");
+    }
+    let formats = "binpb,txtpb,tutorials";
+    done(
+        folder.path(),
+        &["build", "plan.json", "--formats", formats, "-o", "build"],
+    );
     let files = [
         "manifest.json",
         "topology.json",
@@ -132,8 +141,13 @@ fn the_build_directory_holds_what_the_contract_names() {
         "report.html",
         "p4/tagger.p4",
     ];
-    let switch =
-        ["entries.txtpb", "runtime.json", "commands.txt"].map(|f| format!("switches/spine1/{f}"));
+    let switch = [
+        "entries.binpb",
+        "entries.txtpb",
+        "runtime.json",
+        "commands.txt",
+    ];
+    let switch = switch.map(|f| format!("switches/spine1/{f}"));
     for file in files
         .iter()
         .map(ToString::to_string)

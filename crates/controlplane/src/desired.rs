@@ -7,10 +7,10 @@ use std::sync::Arc;
 use bfruntime::DEFAULT_PORT;
 use p4front::Files;
 use p4front::source::SourceMap;
-use p4gen::build::{BuildDirectory, ManifestError};
+use p4gen::build::{BuildDirectory, HeldError, ManifestError};
 use p4gen::capabilities::{Api, Capabilities};
 use p4gen::entries::{EntriesError, bfrt, write_request};
-use p4gen::targets::V1MODEL;
+use p4gen::targets::{SwitchFiles, V1MODEL};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::{P4InfoIndex, from_text};
@@ -76,15 +76,57 @@ pub struct DesiredPipeline {
     json: OnceCell<Result<Vec<u8>, String>>,
 }
 
-/// What one switch is to hold.
+/// What one switch is to hold. Its entities are read when they are asked for: those of all switches of a large network take gigabytes.
 #[derive(Clone, Debug)]
 pub struct DesiredSwitch {
     /// Its name.
     pub name: String,
     /// The device id that the plan gave it.
     pub device_id: u64,
-    /// Its entities, canonical.
-    pub entities: Entities,
+    wanted: Wanted,
+}
+
+/// Where the entities of a switch come from.
+#[derive(Clone, Debug)]
+enum Wanted {
+    /// Its file in a build directory.
+    File(Arc<BuildDirectory>, SwitchFiles),
+    /// They are here.
+    Here(Arc<Entities>),
+}
+
+impl DesiredSwitch {
+    /// Its entities, canonical, by the program of the network.
+    ///
+    /// # Errors
+    /// [`DesiredError`] if its file was changed since the build directory was opened, or holds what does not fit.
+    pub fn entities(&self, pipeline: &DesiredPipeline) -> Result<Arc<Entities>, DesiredError> {
+        let (directory, files) = match &self.wanted {
+            Wanted::Here(entities) => return Ok(Arc::clone(entities)),
+            Wanted::File(directory, files) => (directory, files),
+        };
+        let (file, request) = match pipeline.target.api {
+            Api::P4Runtime => {
+                let held = directory.write_request(files);
+                held.map_err(|error| unreadable(files, error))?
+            }
+            Api::BfRuntime => {
+                let file = files.bfrt_json();
+                let text = directory.read_text(&file)?;
+                let (entries, _) = bfrt::read(&files.name, &text, &pipeline.info)?;
+                (file, write_request::write(&entries, &pipeline.info)?)
+            }
+        };
+        entities_of(&file, &request, &pipeline.info).map(Arc::new)
+    }
+
+    /// The same switch with other entities.
+    pub(super) fn with(&self, entities: Entities) -> Self {
+        Self {
+            wanted: Wanted::Here(Arc::new(entities)),
+            ..self.clone()
+        }
+    }
 }
 
 /// What a network is to hold.
@@ -97,39 +139,22 @@ pub struct Desired {
 }
 
 impl Desired {
-    /// Reads a build directory; every file is held against the manifest.
+    /// Opens a build directory; every file is held against the manifest.
     ///
     /// # Errors
     /// [`DesiredError`].
     pub fn open(path: &Path) -> Result<Self, DesiredError> {
-        let directory = BuildDirectory::open(path)?;
+        let directory = Arc::new(BuildDirectory::open(path)?);
         let pipeline = DesiredPipeline::read(&directory)?;
         let switches = directory.manifest().switches.iter();
         let switches = switches
             .map(|files| {
-                let entities = match pipeline.target.api {
-                    Api::P4Runtime => {
-                        let file = files.entries_txtpb();
-                        let text = directory.read_text(&file)?;
-                        let request: Result<v1::WriteRequest, _> = from_text(&text);
-                        let request = request.map_err(|error| DesiredError::Malformed {
-                            file: file.clone(),
-                            reason: error.to_string(),
-                        })?;
-                        entities_of(&file, &request, &pipeline.info)?
-                    }
-                    Api::BfRuntime => {
-                        let file = files.bfrt_json();
-                        let text = directory.read_text(&file)?;
-                        let (entries, _) = bfrt::read(&files.name, &text, &pipeline.info)?;
-                        let request = write_request::write(&entries, &pipeline.info)?;
-                        entities_of(&file, &request, &pipeline.info)?
-                    }
-                };
+                // What was changed is told before any switch is spoken to.
+                directory.read(&directory.entries_file(files)?)?;
                 Ok(DesiredSwitch {
                     name: files.name.clone(),
                     device_id: files.device_id,
-                    entities,
+                    wanted: Wanted::File(Arc::clone(&directory), files.clone()),
                 })
             })
             .collect::<Result<_, DesiredError>>()?;
@@ -154,6 +179,18 @@ impl Desired {
             target,
             default_port: over_bf.then_some(DEFAULT_PORT),
         }
+    }
+}
+
+/// Why a switch's entries cannot be read.
+fn unreadable(files: &SwitchFiles, error: HeldError) -> DesiredError {
+    match error {
+        HeldError::Manifest(error) => error.into(),
+        HeldError::Entries(error) => error.into(),
+        HeldError::Text(_) | HeldError::Names(_) => DesiredError::Malformed {
+            file: files.entries_txtpb(),
+            reason: error.to_string(),
+        },
     }
 }
 

@@ -1,16 +1,16 @@
 //! Drift: where switches no longer hold what the build directory says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::desired::Desired;
-use super::devices::Devices;
+use super::desired::{Desired, DesiredPipeline};
+use super::devices::{Device, Devices};
 use super::diff::{ChangeKind, PipelineChange};
 use super::error::RemoteError;
-use super::push::{self, StepObserver};
-use super::report::Survey;
+use super::push::{self, Found, StepObserver};
 
 /// How a switch differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -53,29 +53,33 @@ pub struct Drift {
     pub what: String,
 }
 
-/// The differences of all switches.
-#[must_use]
-pub fn drifts(surveys: &[Survey], desired: &Desired) -> BTreeSet<Drift> {
-    surveys
-        .iter()
-        .flat_map(|survey| of_switch(survey, desired))
-        .collect()
+/// The differences of all switches; of each no more is kept than these.
+pub async fn drifts(
+    desired: &Desired,
+    devices: &Devices,
+    jobs: usize,
+    observer: &StepObserver,
+) -> BTreeSet<Drift> {
+    let pipeline = Arc::clone(&desired.pipeline);
+    let told = move |device: &Device, found| of_switch(&device.name, found, &pipeline);
+    let asked = push::ask(desired, devices, jobs, observer, told).await;
+    asked.into_iter().flatten().collect()
 }
 
-fn of_switch(survey: &Survey, desired: &Desired) -> Vec<Drift> {
+fn of_switch(switch: &str, found: Found, pipeline: &DesiredPipeline) -> Vec<Drift> {
     let drift = |kind, what| Drift {
-        switch: survey.device.name.clone(),
+        switch: switch.to_owned(),
         kind,
         what,
     };
-    let (_, diff) = match &survey.found {
+    let (_, diff) = match found {
         Ok(found) => found,
         Err(error @ RemoteError::OtherProgram { .. }) => {
             return vec![drift(DriftKind::Program, error.to_string())];
         }
         Err(error) => return vec![drift(DriftKind::Unreachable, error.to_string())],
     };
-    let wanted = &desired.pipeline.name;
+    let wanted = &pipeline.name;
     match diff.pipeline {
         PipelineChange::Load => {
             vec![drift(
@@ -90,7 +94,7 @@ fn of_switch(survey: &Survey, desired: &Desired) -> Vec<Drift> {
             )]
         }
         PipelineChange::Same => diff
-            .lines(&desired.pipeline.info)
+            .lines(&pipeline.info)
             .into_iter()
             .map(|(change, what)| {
                 let kind = match change {
@@ -124,14 +128,13 @@ pub async fn watch(
     interval: Duration,
     mut listen: impl FnMut(Vec<Event>) -> bool,
 ) {
-    let silent: StepObserver = std::sync::Arc::new(|_, _| {});
+    let silent: StepObserver = Arc::new(|_, _| {});
     let mut known = BTreeSet::new();
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let surveys = push::survey(desired, devices, jobs, &silent).await;
-        let now = drifts(&surveys, desired);
+        let now = drifts(desired, devices, jobs, &silent).await;
         if !listen(events(&known, &now)) {
             return;
         }

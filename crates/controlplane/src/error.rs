@@ -51,6 +51,12 @@ pub enum RemoteError {
         /// How many there were.
         of: usize,
     },
+    /// Files of ours cannot be read: the build directory's, or the journal's.
+    #[error("{0}")]
+    Files(String),
+    /// Somebody else changed it while the push was under way.
+    #[error("somebody else changed it since it was asked what it holds: push again")]
+    Meanwhile,
     /// The program is another client's (BF Runtime).
     #[error("{program} is bound to another client ({words}): end it, or push with --take-over")]
     Taken {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use p4gen::build::Digest;
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1;
+use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -22,6 +23,8 @@ const JOURNAL: &str = "journal.json";
 const LOCK: &str = "lock";
 const FORMAT: &str = "switchwright-push-journal";
 const VERSION: u32 = 1;
+/// The field of a `p4.v1.ReadResponse` that has the entities.
+const ENTITIES: u32 = 1;
 
 /// Why the journal cannot be used.
 #[derive(Debug, Error)]
@@ -78,9 +81,10 @@ struct JournalFile {
     switches: Vec<SwitchRecord>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Where the journal has what a switch held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SwitchRecord {
+pub struct SwitchRecord {
     name: String,
     /// File with the `p4.v1.ForwardingPipelineConfig`.
     pipeline: Option<String>,
@@ -97,19 +101,17 @@ pub struct Snapshot {
     pub entities: BTreeMap<EntityKey, v1::Entity>,
 }
 
-impl From<&SwitchState> for Snapshot {
-    fn from(state: &SwitchState) -> Self {
-        Self {
-            pipeline: state.pipeline.clone(),
-            entities: state.entities.clone(),
-        }
-    }
+/// The files of a journal, one for what every switch held: written and read one at a time, for together they may be larger than the
+/// memory.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
 }
 
 /// The journal of a network, held by us alone until this is dropped.
 #[derive(Debug)]
 pub struct Journal {
-    folder: PathBuf,
+    store: Store,
     last: Option<JournalFile>,
     /// The operating system gives the lock back when we end, however we end.
     _lock: File,
@@ -131,7 +133,9 @@ impl Journal {
         }
         Ok(Self {
             last: read(folder)?,
-            folder: folder.to_owned(),
+            store: Store {
+                folder: folder.to_owned(),
+            },
             _lock: lock,
         })
     }
@@ -142,20 +146,103 @@ impl Journal {
         self.last.as_ref().map(|last| last.progress)
     }
 
-    /// What every switch that the last push touched held before it.
+    /// Its files.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Where it has what every switch that the last push touched held before it, by the names of switches.
     ///
     /// # Errors
     /// [`JournalError::Nothing`] without a push; damaged files.
-    pub fn snapshots(&self) -> Result<BTreeMap<String, Snapshot>, JournalError> {
+    pub fn records(&self) -> Result<BTreeMap<String, SwitchRecord>, JournalError> {
         let last = self.last.as_ref();
-        let last = last.ok_or_else(|| JournalError::Nothing(self.folder.clone()))?;
+        let last = last.ok_or_else(|| JournalError::Nothing(self.store.folder.clone()))?;
         let records = last.switches.iter();
         records
-            .map(|record| Ok((record.name.clone(), self.snapshot(record)?)))
+            .map(|record| {
+                // What is damaged is told before anything is brought back.
+                self.store.snapshot(record)?;
+                Ok((record.name.clone(), record.clone()))
+            })
             .collect()
     }
 
-    fn snapshot(&self, record: &SwitchRecord) -> Result<Snapshot, JournalError> {
+    /// Records that a push begins, and what the switches that it will touch hold. Other files go.
+    ///
+    /// # Errors
+    /// A disk that refuses: then nothing may be pushed.
+    pub fn begin(&mut self, records: &BTreeMap<String, SwitchRecord>) -> Result<(), JournalError> {
+        self.commit(JournalFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            progress: Progress::Pushing,
+            switches: records.values().cloned().collect(),
+        })?;
+        self.sweep();
+        Ok(())
+    }
+
+    /// Records how the push ended.
+    ///
+    /// # Errors
+    /// A disk that refuses.
+    pub fn finish(&mut self, progress: Progress) -> Result<(), JournalError> {
+        match self.last.take() {
+            Some(last) => self.commit(JournalFile { progress, ..last }),
+            None => Ok(()),
+        }
+    }
+
+    fn commit(&mut self, file: JournalFile) -> Result<(), JournalError> {
+        let path = self.store.folder.join(JOURNAL);
+        let text = serde_json::to_vec_pretty(&file).map_err(|error| at(&path)(error.into()))?;
+        files::write_durably(&path, &text)?;
+        self.last = Some(file);
+        Ok(())
+    }
+
+    /// Removes files that no record names; what cannot be removed may stay.
+    fn sweep(&self) {
+        let records = self.last.iter().flat_map(|last| &last.switches);
+        let named: BTreeSet<&str> = records
+            .flat_map(|record| [Some(record.entities.as_str()), record.pipeline.as_deref()])
+            .flatten()
+            .collect();
+        let Ok(files) = fs::read_dir(&self.store.folder) else {
+            return;
+        };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(".pb") && !named.contains(name.as_ref()) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Writes down what a switch holds; it counts once [`Journal::begin`] names it.
+    ///
+    /// # Errors
+    /// A disk that refuses.
+    pub fn keep(&self, name: &str, state: &SwitchState) -> Result<SwitchRecord, JournalError> {
+        let pipeline = state.pipeline.as_ref();
+        let pipeline = pipeline.map(|config| self.write("pipeline", &config.encode_to_vec()));
+        Ok(SwitchRecord {
+            name: name.to_owned(),
+            pipeline: pipeline.transpose()?,
+            entities: self.write("entities", &encoded(&state.entities))?,
+        })
+    }
+
+    /// What a switch held.
+    ///
+    /// # Errors
+    /// Files that are missing or damaged.
+    pub fn snapshot(&self, record: &SwitchRecord) -> Result<Snapshot, JournalError> {
         let Some(file) = &record.pipeline else {
             return Ok(Snapshot::default());
         };
@@ -188,90 +275,30 @@ impl Journal {
         })
     }
 
-    /// Records that a push begins, and what the switches that it will touch hold.
-    ///
-    /// # Errors
-    /// A disk that refuses: then nothing may be pushed.
-    pub fn begin(&mut self, snapshots: &BTreeMap<String, Snapshot>) -> Result<(), JournalError> {
-        let mut switches = Vec::with_capacity(snapshots.len());
-        for (name, snapshot) in snapshots {
-            let pipeline = snapshot.pipeline.as_ref();
-            let pipeline = pipeline
-                .map(|config| self.keep("pipeline", config))
-                .transpose()?;
-            let held = v1::ReadResponse {
-                entities: snapshot.entities.values().cloned().collect(),
-            };
-            switches.push(SwitchRecord {
-                name: name.clone(),
-                pipeline,
-                entities: self.keep("entities", &held)?,
-            });
-        }
-        self.commit(JournalFile {
-            format: FORMAT.to_owned(),
-            version: VERSION,
-            progress: Progress::Pushing,
-            switches,
-        })?;
-        self.sweep();
-        Ok(())
-    }
-
-    /// Records how the push ended.
-    ///
-    /// # Errors
-    /// A disk that refuses.
-    pub fn finish(&mut self, progress: Progress) -> Result<(), JournalError> {
-        match self.last.take() {
-            Some(last) => self.commit(JournalFile { progress, ..last }),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes a message under the name of its digest; equal messages share a file.
-    fn keep(&self, kind: &str, message: &impl prost::Message) -> Result<String, JournalError> {
-        let bytes = message.encode_to_vec();
-        let name = format!("{kind}-{}.pb", Digest::of(&bytes));
+    /// Writes a message under the name of its digest; equal messages share a file. It is there whole or not at all, also after a
+    /// power failure.
+    fn write(&self, kind: &str, message: &[u8]) -> Result<String, JournalError> {
+        let name = format!("{kind}-{}.pb", Digest::of(message));
         let path = self.folder.join(&name);
-        if fs::read(&path).is_ok_and(|held| held == bytes) {
-            return Ok(name);
+        if !fs::read(&path).is_ok_and(|held| held == message) {
+            files::write_durably(&path, message)?;
         }
-        Self::replace(&path, &bytes)?;
         Ok(name)
     }
+}
 
-    fn commit(&mut self, file: JournalFile) -> Result<(), JournalError> {
-        let path = self.folder.join(JOURNAL);
-        let text = serde_json::to_vec_pretty(&file).map_err(|error| at(&path)(error.into()))?;
-        Self::replace(&path, &text)?;
-        self.last = Some(file);
-        Ok(())
+/// Entities as a `p4.v1.ReadResponse`, without a copy of them.
+fn encoded(entities: &BTreeMap<EntityKey, v1::Entity>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entity in entities.values() {
+        prost::encoding::message::encode(ENTITIES, entity, &mut bytes);
     }
+    bytes
+}
 
-    /// A file that is there whole or not at all, also after a power failure.
-    fn replace(path: &Path, bytes: &[u8]) -> Result<(), JournalError> {
-        Ok(files::write_durably(path, bytes)?)
-    }
-
-    /// Removes files that no record names; what cannot be removed may stay.
-    fn sweep(&self) {
-        let records = self.last.iter().flat_map(|last| &last.switches);
-        let named: BTreeSet<&str> = records
-            .flat_map(|record| [Some(record.entities.as_str()), record.pipeline.as_deref()])
-            .flatten()
-            .collect();
-        let Ok(files) = fs::read_dir(&self.folder) else {
-            return;
-        };
-        for file in files.flatten() {
-            let name = file.file_name();
-            let name = name.to_string_lossy();
-            if name.ends_with(".pb") && !named.contains(name.as_ref()) {
-                let _ = fs::remove_file(file.path());
-            }
-        }
-    }
+/// The digest of entities.
+pub(super) fn digest(entities: &BTreeMap<EntityKey, v1::Entity>) -> Digest {
+    Digest::of(&encoded(entities))
 }
 
 fn read(folder: &Path) -> Result<Option<JournalFile>, JournalError> {

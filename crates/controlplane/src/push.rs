@@ -1,16 +1,17 @@
 //! The network brought to what a build directory says, or left as it was.
 //!
-//! First every switch is asked what it holds; then every switch that needs another program verifies it; then what
-//! all of them hold is written to the journal. Nothing was changed so far, and whatever goes wrong until here ends
+//! First every switch is asked what it holds, which is written down, and every switch that needs another program verifies it; then the
+//! journal says that a push begins. Nothing was changed so far, and whatever goes wrong until here ends
 //! the push. Then all are written to in parallel and read back. If one refuses, every one is brought back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
+use p4gen::build::Digest;
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1;
 use thiserror::Error;
@@ -19,8 +20,9 @@ use super::apply::{self, Abilities, Applied, Goal};
 use super::desired::{Desired, DesiredPipeline, DesiredSwitch};
 use super::devices::{Device, Devices};
 use super::diff::{PipelineChange, SwitchDiff};
+use super::entity::Entities;
 use super::error::RemoteError;
-use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::journal::{self, Journal, JournalError, Progress, Snapshot, Store, SwitchRecord};
 use super::report::{Outcome, PushReport, Survey, SwitchOutcome, SwitchReport};
 use super::state::{Foreign, SwitchState};
 use super::switch::Switch;
@@ -100,42 +102,101 @@ fn each_line(failures: &[(String, RemoteError)]) -> String {
     lines.join("\n")
 }
 
-/// Asks every switch what it holds. No session is opened: whoever is primary stays it.
+/// What a switch holds and how that differs, or why it is not known.
+pub(super) type Found = Result<(SwitchState, SwitchDiff), RemoteError>;
+
+/// Asks every switch what it holds, and keeps what `keep` makes of it. No session is opened: whoever is primary stays it.
+pub(super) async fn ask<T: Send + 'static>(
+    desired: &Desired,
+    devices: &Devices,
+    jobs: usize,
+    observer: &StepObserver,
+    keep: impl Fn(&Device, Found) -> T + Clone + Send + Sync + 'static,
+) -> Vec<T> {
+    let asked = pairs(desired, devices);
+    let pipeline = Arc::clone(&desired.pipeline);
+    let observer = Arc::clone(observer);
+    each(asked, jobs, move |(device, wanted)| {
+        let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
+        let keep = keep.clone();
+        async move {
+            let found = async {
+                let mut switch = Switch::connect(&device, &pipeline).await?;
+                let state = switch.state().await?;
+                let wanted = wanted_of(&wanted, &pipeline)?;
+                let diff = SwitchDiff::between(&state, &pipeline, &wanted);
+                Ok((state, diff))
+            };
+            let kept = keep(&device, found.await);
+            observer(Step::Surveyed, &device.name);
+            kept
+        }
+    })
+    .await
+}
+
+/// How every switch differs from what it is to hold.
 pub async fn survey(
     desired: &Desired,
     devices: &Devices,
     jobs: usize,
     observer: &StepObserver,
 ) -> Vec<Survey> {
-    let asked = pairs(desired, devices);
-    let pipeline = Arc::clone(&desired.pipeline);
-    let observer = Arc::clone(observer);
-    each(asked, jobs, move |(device, wanted)| {
-        let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
-        async move {
-            let found = async {
-                let mut switch = Switch::connect(&device, &pipeline).await?;
-                let state = switch.state().await?;
-                let diff = SwitchDiff::between(&state, &pipeline, &wanted.entities);
-                Ok((state, diff))
-            };
-            let found = found.await;
-            observer(Step::Surveyed, &device.name);
-            Survey { device, found }
-        }
-    })
-    .await
+    let differs = |device: &Device, found: Found| Survey {
+        device: device.clone(),
+        found: found.map(|(_, diff)| diff),
+    };
+    ask(desired, devices, jobs, observer, differs).await
 }
 
-/// A switch that we are primary of and know.
+/// What a push would do at every switch. Of each no more is kept than that.
+pub async fn dry_run(
+    desired: &Desired,
+    devices: &Devices,
+    jobs: usize,
+    observer: &StepObserver,
+) -> Vec<SwitchReport> {
+    let would = |device: &Device, found: Found| {
+        let survey = Survey {
+            device: device.clone(),
+            found: found.map(|(_, diff)| diff),
+        };
+        survey.report()
+    };
+    ask(desired, devices, jobs, observer, would).await
+}
+
+/// What a switch is to hold.
+fn wanted_of(
+    wanted: &DesiredSwitch,
+    pipeline: &DesiredPipeline,
+) -> Result<Arc<Entities>, RemoteError> {
+    let entities = wanted.entities(pipeline);
+    entities.map_err(|error| RemoteError::Files(error.to_string()))
+}
+
+/// The most switches whose session and state are kept from the survey to the writing. A session is a connection, and a state
+/// may be megabytes: those beyond are asked again when it is their turn, and refused if they were changed meanwhile.
+const KEPT_MAX: usize = 64;
+
+/// A switch that we know, and that is to be written to if anything differs.
 struct Ready {
     device: Device,
     wanted: DesiredSwitch,
-    switch: Switch,
-    state: SwitchState,
-    diff: SwitchDiff,
+    /// What happens to its program.
+    program: PipelineChange,
+    /// Whether it holds what it is to hold.
+    same: bool,
+    /// Where the journal has what it holds, unless nothing is to change or the journal knows it already.
+    record: Option<SwitchRecord>,
+    /// What it holds.
+    seen: Digest,
+    /// That itself, where it is kept.
+    state: Option<SwitchState>,
+    /// The session in which we are primary, where it is kept.
+    session: Option<Switch>,
     abilities: Abilities,
-    device_config: Option<Vec<u8>>,
+    device_config: Option<Arc<Vec<u8>>>,
 }
 
 /// What became of one switch in the writing step.
@@ -170,7 +231,7 @@ pub async fn push(
 /// What a push is a part of.
 pub(super) struct PushContext<'a> {
     /// What switches are brought back to, if that is not what they hold now: what they held before the first part.
-    pub before: Option<&'a BTreeMap<String, Snapshot>>,
+    pub before: Option<&'a BTreeMap<String, SwitchRecord>>,
     /// What the journal says once it is done.
     pub ends: Progress,
 }
@@ -192,10 +253,26 @@ pub(super) async fn push_as(
     journal: &mut Journal,
     part: &PushContext<'_>,
 ) -> Result<PushReport, PushError> {
-    let (mut ready, left_out) = prepare(desired, devices, options, observer).await?;
     let interrupted = journal.progress() == Some(Progress::Pushing);
+    // What switches held before the first part, or before a push that never ended, counts.
+    let mut records = match part.before {
+        Some(before) => before.clone(),
+        None if interrupted => journal.records()?,
+        None => BTreeMap::new(),
+    };
+    let how = Preparing {
+        options: options.clone(),
+        store: journal.store().clone(),
+        known: match part.before {
+            Some(_) => None,
+            None => Some(records.keys().cloned().collect()),
+        },
+        kept: Arc::default(),
+        configs: Arc::default(),
+    };
+    let (mut ready, left_out) = prepare(desired, devices, how, observer).await?;
     let mut report: Vec<SwitchReport> = left_out.iter().map(unreachable).collect();
-    if ready.iter().all(|ready| ready.diff.is_empty()) {
+    if ready.iter().all(|ready| ready.same) {
         if interrupted && left_out.is_empty() {
             journal.finish(part.ends)?;
         }
@@ -209,11 +286,12 @@ pub(super) async fn push_as(
     if options.stop.asked() {
         return Err(PushError::Interrupted);
     }
-    let snapshots = match part.before {
-        Some(before) => before.clone(),
-        None => before(journal, &ready, interrupted)?,
-    };
-    journal.begin(&snapshots)?;
+    for ready in &mut ready {
+        if let Some(record) = ready.record.take() {
+            records.insert(ready.device.name.clone(), record);
+        }
+    }
+    journal.begin(&records)?;
 
     let (written, failed) = write_all(&mut ready, desired, options, observer).await;
     if !failed {
@@ -224,7 +302,7 @@ pub(super) async fn push_as(
                 _ => Applied::default(),
             };
             updates += applied.updates();
-            let outcome = if ready.diff.is_empty() {
+            let outcome = if ready.same {
                 SwitchOutcome::Unchanged
             } else {
                 SwitchOutcome::Pushed
@@ -234,7 +312,8 @@ pub(super) async fn push_as(
         journal.finish(part.ends)?;
         return Ok(PushReport::new(desired, report, Outcome::Pushed, updates));
     }
-    let (restored, outcome) = undo(desired, ready, written, &snapshots, options, observer).await;
+    let back = (&records, journal.store());
+    let (restored, outcome) = undo(desired, ready, written, back, options, observer).await;
     report.extend(restored);
     if outcome == Outcome::RolledBack {
         journal.finish(Progress::RolledBack)?;
@@ -242,31 +321,68 @@ pub(super) async fn push_as(
     Ok(PushReport::new(desired, report, outcome, 0))
 }
 
-/// What the network is brought back to: what switches hold now, or held before a push that never ended.
-fn before(
-    journal: &Journal,
-    ready: &[Ready],
-    interrupted: bool,
-) -> Result<BTreeMap<String, Snapshot>, JournalError> {
-    let changing = ready.iter().filter(|ready| !ready.diff.is_empty());
-    let mut snapshots: BTreeMap<String, Snapshot> = changing
-        .map(|ready| (ready.device.name.clone(), Snapshot::from(&ready.state)))
-        .collect();
-    if interrupted {
-        snapshots.extend(journal.snapshots()?);
-    }
-    Ok(snapshots)
+/// What every switch is asked with.
+#[derive(Clone)]
+struct Preparing {
+    options: PushOptions,
+    store: Store,
+    /// The switches of which the journal has what they are brought back to; nothing where it has that of all.
+    known: Option<BTreeSet<String>>,
+    /// How many sessions and states are kept.
+    kept: Arc<AtomicUsize>,
+    /// Device configs that switches share.
+    configs: Arc<Configs>,
 }
 
-/// Becomes primary everywhere, surveys, and lets programs be verified. Nothing is changed yet.
+/// Device configs, each once.
+type Configs = Mutex<Vec<Arc<Vec<u8>>>>;
+
+impl Preparing {
+    /// Whether another session and state may be kept.
+    fn keeps(&self) -> bool {
+        let more = |kept: usize| (kept < KEPT_MAX).then_some(kept + 1);
+        let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
+        self.kept.fetch_update(set, fetch, more).is_ok()
+    }
+
+    /// A device config that switches share.
+    fn shared(&self, config: Vec<u8>) -> Arc<Vec<u8>> {
+        let mut configs = match self.configs.lock() {
+            Ok(configs) => configs,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        if let Some(known) = configs.iter().find(|known| ***known == config) {
+            return Arc::clone(known);
+        }
+        let config = Arc::new(config);
+        configs.push(Arc::clone(&config));
+        config
+    }
+}
+
+/// Why a switch is not ready.
+enum NotReady {
+    Remote(RemoteError),
+    Journal(JournalError),
+}
+
+impl From<RemoteError> for NotReady {
+    fn from(error: RemoteError) -> Self {
+        Self::Remote(error)
+    }
+}
+
+/// Becomes primary everywhere, surveys, writes down what switches that are to change hold, and lets programs be verified. Nothing is
+/// changed yet.
 async fn prepare(
     desired: &Desired,
     devices: &Devices,
-    options: &PushOptions,
+    how: Preparing,
     observer: &StepObserver,
 ) -> Result<(Vec<Ready>, Vec<(Device, RemoteError)>), PushError> {
     let pipeline = Arc::clone(&desired.pipeline);
-    let (how, observer) = (options.clone(), Arc::clone(observer));
+    let observer = Arc::clone(observer);
+    let options = how.options.clone();
     let found = each(
         pairs(desired, devices),
         options.jobs,
@@ -285,7 +401,8 @@ async fn prepare(
     for found in found {
         match found {
             Ok(one) => ready.push(*one),
-            Err(failure) => failures.push(failure),
+            Err((device, NotReady::Remote(error))) => failures.push((device, error)),
+            Err((_, NotReady::Journal(error))) => return Err(error.into()),
         }
     }
     let tolerable = |(_, error): &(Device, RemoteError)| error.unreachable();
@@ -302,29 +419,70 @@ async fn make_ready(
     device: Device,
     wanted: DesiredSwitch,
     pipeline: &Arc<DesiredPipeline>,
-    options: &PushOptions,
-) -> Result<Box<Ready>, RemoteError> {
+    how: &Preparing,
+) -> Result<Box<Ready>, NotReady> {
     let mut switch = Switch::connect(&device, pipeline).await?;
-    switch.become_primary(options.take_over).await?;
+    switch.become_primary(how.options.take_over).await?;
     let state = switch.state().await?;
-    let diff = SwitchDiff::between(&state, pipeline, &wanted.entities);
+    let diff = {
+        let wanted = wanted_of(&wanted, pipeline)?;
+        SwitchDiff::between(&state, pipeline, &wanted)
+    };
+    let (program, same) = (diff.pipeline, diff.is_empty());
+    drop(diff);
     let mut abilities = Abilities::of(&device, pipeline);
     let device_config = match &mut switch {
-        Switch::P4Runtime(client) if diff.pipeline != PipelineChange::Same => {
-            may_replace(&device, &state, pipeline, options.replace_program)?;
-            Some(apply::device_config(client, &device, pipeline, &mut abilities).await?)
+        Switch::P4Runtime(client) if program != PipelineChange::Same => {
+            may_replace(&device, &state, pipeline, how.options.replace_program)?;
+            let config = apply::device_config(client, &device, pipeline, &mut abilities).await?;
+            Some(how.shared(config))
         }
         _ => None,
     };
+    let known = how.known.as_ref();
+    let keep_record = !same && known.is_some_and(|known| !known.contains(&device.name));
+    let record = match keep_record {
+        true => Some(how.store.keep(&device.name, &state)),
+        false => None,
+    };
+    let keeps = !same && how.keeps();
     Ok(Box::new(Ready {
+        record: record.transpose().map_err(NotReady::Journal)?,
+        seen: journal::digest(&state.entities),
+        state: keeps.then_some(state),
+        session: keeps.then_some(switch),
         device,
         wanted,
-        switch,
-        state,
-        diff,
+        program,
+        same,
         abilities,
         device_config,
     }))
+}
+
+impl Ready {
+    /// A session in which we are primary, and what the switch holds, for the writing.
+    async fn open(
+        &mut self,
+        pipeline: &Arc<DesiredPipeline>,
+        take_over: bool,
+    ) -> Result<(Switch, SwitchState), RemoteError> {
+        if let (Some(session), Some(state)) = (self.session.take(), self.state.take()) {
+            return Ok((session, state));
+        }
+        let mut switch = Switch::connect(&self.device, pipeline).await?;
+        switch.become_primary(take_over).await?;
+        let state = switch.state().await?;
+        let same_program = match self.program {
+            PipelineChange::Same => state.runs(pipeline),
+            PipelineChange::Load => state.pipeline.is_none(),
+            PipelineChange::Replace => state.pipeline.is_some() && !state.runs(pipeline),
+        };
+        if !same_program || journal::digest(&state.entities) != self.seen {
+            return Err(RemoteError::Meanwhile);
+        }
+        Ok((switch, state))
+    }
 }
 
 /// Refuses a switch that runs another program or version, unless that is to be replaced; and one that is built for
@@ -369,7 +527,7 @@ async fn write_all(
 ) -> (Vec<Written>, bool) {
     let failed = Arc::new(AtomicBool::new(false));
     let (pipeline, observer) = (Arc::clone(&desired.pipeline), Arc::clone(observer));
-    let (stop, asked) = (Arc::clone(&failed), options.stop.clone());
+    let (stop, asked, take_over) = (Arc::clone(&failed), options.stop.clone(), options.take_over);
     let done = each(
         std::mem::take(ready),
         options.jobs,
@@ -381,14 +539,14 @@ async fn write_all(
             );
             let asked = asked.clone();
             async move {
-                let written = if ready.diff.is_empty() {
+                let written = if ready.same {
                     Written::Skipped
                 } else if asked.asked() || failed.load(Ordering::SeqCst) {
                     // Left out: what others were given has to go again.
                     failed.store(true, Ordering::SeqCst);
                     Written::Skipped
                 } else {
-                    match write_one(&mut ready, &pipeline).await {
+                    match write_one(&mut ready, &pipeline, take_over).await {
                         Ok(applied) => Written::Done(applied),
                         Err(error) => {
                             failed.store(true, Ordering::SeqCst);
@@ -407,16 +565,24 @@ async fn write_all(
     (written, failed.load(Ordering::SeqCst))
 }
 
-async fn write_one(ready: &mut Ready, pipeline: &DesiredPipeline) -> Result<Applied, RemoteError> {
+async fn write_one(
+    ready: &mut Ready,
+    pipeline: &Arc<DesiredPipeline>,
+    take_over: bool,
+) -> Result<Applied, RemoteError> {
+    let keeps = ready.session.is_some();
+    let (mut switch, state) = ready.open(pipeline, take_over).await?;
+    let wanted = wanted_of(&ready.wanted, pipeline)?;
+    let config = ready.device_config.take();
     let goal = Goal {
-        load: ready
-            .device_config
-            .clone()
-            .map(|config| pipeline.message(config)),
+        load: config.map(|config| pipeline.message(config.to_vec())),
         info: &pipeline.info,
-        entities: &ready.wanted.entities,
+        entities: &wanted,
     };
-    apply::apply(&mut ready.switch, &ready.state, &goal, &mut ready.abilities).await
+    let applied = apply::apply(&mut switch, &state, &goal, &mut ready.abilities).await;
+    // The session in which a switch may have to be brought back.
+    ready.session = keeps.then_some(switch);
+    applied
 }
 
 /// Brings everything back that may have been touched.
@@ -424,38 +590,39 @@ async fn undo(
     desired: &Desired,
     ready: Vec<Ready>,
     written: Vec<Written>,
-    snapshots: &BTreeMap<String, Snapshot>,
+    (records, store): (&BTreeMap<String, SwitchRecord>, &Store),
     options: &PushOptions,
     observer: &StepObserver,
 ) -> (Vec<SwitchReport>, Outcome) {
-    let jobs: Vec<(Ready, Written, Option<Snapshot>)> = ready
+    let jobs: Vec<(Ready, Written, Option<SwitchRecord>)> = ready
         .into_iter()
         .zip(written)
         .map(|(ready, written)| {
-            let snapshot = snapshots.get(&ready.device.name).cloned();
-            (ready, written, snapshot)
+            let record = records.get(&ready.device.name).cloned();
+            (ready, written, record)
         })
         .collect();
-    let take_over = options.take_over;
+    let (take_over, store) = (options.take_over, store.clone());
     let (pipeline, observer) = (Arc::clone(&desired.pipeline), Arc::clone(observer));
-    let reports = each(jobs, options.jobs, move |(ready, written, snapshot)| {
+    let reports = each(jobs, options.jobs, move |(ready, written, record)| {
         let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
+        let store = store.clone();
         async move {
             let refusal = match written {
                 Written::Failed(error) => Some(error.to_string()),
                 _ => None,
             };
-            let back = match &snapshot {
-                Some(snapshot) => {
-                    let switch = Some(ready.switch);
-                    restore(&ready.device, &pipeline, switch, snapshot, take_over)
+            let back = match &record {
+                Some(record) => {
+                    let place = (&store, record);
+                    restore(&ready.device, &pipeline, ready.session, place, take_over)
                         .await
                         .map(drop)
                 }
                 None => Ok(()),
             };
             observer(Step::Restored, &ready.device.name);
-            let outcome = match (&back, &snapshot) {
+            let outcome = match (&back, &record) {
                 (Ok(()), None) => SwitchOutcome::Unchanged,
                 (Ok(()), Some(_)) => SwitchOutcome::Restored,
                 (Err(_), _) => SwitchOutcome::Lost,
@@ -467,7 +634,7 @@ async fn undo(
                 .collect::<Vec<_>>()
                 .join("; ");
             SwitchReport {
-                pipeline: Some(ready.diff.pipeline.name()),
+                pipeline: Some(ready.program.name()),
                 error: (!error.is_empty()).then_some(error),
                 ..SwitchReport::of(&ready.device, outcome)
             }
@@ -491,9 +658,11 @@ async fn restore(
     device: &Device,
     pipeline: &Arc<DesiredPipeline>,
     switch: Option<Switch>,
-    snapshot: &Snapshot,
+    (store, record): (&Store, &SwitchRecord),
     take_over: bool,
 ) -> Result<Applied, RemoteError> {
+    let snapshot = store.snapshot(record);
+    let snapshot = &snapshot.map_err(|error| RemoteError::Files(error.to_string()))?;
     let mut switch = switch.filter(Switch::is_primary);
     let mut attempt = 0;
     loop {
@@ -572,19 +741,23 @@ pub(super) async fn rollback_as(
     observer: &StepObserver,
     journal: &mut Journal,
 ) -> Result<PushReport, PushError> {
-    let snapshots = journal.snapshots()?;
-    let jobs: Vec<(Device, Option<Snapshot>)> = devices
+    let records = journal.records()?;
+    let store = journal.store().clone();
+    let jobs: Vec<(Device, Option<SwitchRecord>)> = devices
         .all()
         .iter()
-        .map(|device| (device.clone(), snapshots.get(&device.name).cloned()))
+        .map(|device| (device.clone(), records.get(&device.name).cloned()))
         .collect();
     let (take_over, observer) = (options.take_over, Arc::clone(observer));
     let pipeline = Arc::clone(&desired.pipeline);
-    let reports = each(jobs, options.jobs, move |(device, snapshot)| {
+    let reports = each(jobs, options.jobs, move |(device, record)| {
         let (pipeline, observer) = (Arc::clone(&pipeline), Arc::clone(&observer));
+        let store = store.clone();
         async move {
-            let done = match &snapshot {
-                Some(snapshot) => restore(&device, &pipeline, None, snapshot, take_over).await,
+            let done = match &record {
+                Some(record) => {
+                    restore(&device, &pipeline, None, (&store, record), take_over).await
+                }
                 None => Ok(Applied::default()),
             };
             observer(Step::Restored, &device.name);
@@ -633,7 +806,7 @@ fn switch_report(ready: &Ready, outcome: SwitchOutcome, applied: Option<Applied>
     let applied = applied.unwrap_or_default();
     let wrote = applied.batches > 0;
     SwitchReport {
-        pipeline: Some(ready.diff.pipeline.name()),
+        pipeline: Some(ready.program.name()),
         atomicity: wrote.then(|| ready.abilities.atomicity_name()),
         differs: if wrote {
             ready.abilities.differences()

@@ -9,7 +9,6 @@ use super::desired::Desired;
 use super::devices::Device;
 use super::diff::{ChangeKind, SwitchDiff};
 use super::error::RemoteError;
-use super::state::SwitchState;
 
 /// How a push ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -138,8 +137,8 @@ impl PushReport {
 pub struct Survey {
     /// The switch.
     pub device: Device,
-    /// Its state and the difference, or why it is not known.
-    pub found: Result<(SwitchState, SwitchDiff), RemoteError>,
+    /// The difference, or why it is not known.
+    pub found: Result<SwitchDiff, RemoteError>,
 }
 
 impl Survey {
@@ -147,7 +146,7 @@ impl Survey {
     #[must_use]
     pub fn report(&self) -> SwitchReport {
         match &self.found {
-            Ok((_, diff)) => SwitchReport {
+            Ok(diff) => SwitchReport {
                 pipeline: Some(diff.pipeline.name()),
                 inserted: diff.count(ChangeKind::Insert),
                 modified: diff.count(ChangeKind::Modify),

@@ -12,6 +12,7 @@ use p4runtime::{P4InfoIndex, from_text};
 use super::diff::{self, ChangeKind};
 use super::entity::{self, EntityKey};
 use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::state::SwitchState;
 
 /// A table with a key of every kind, one with room for two entries, and a selector.
 fn info() -> P4InfoIndex {
@@ -223,31 +224,46 @@ fn changes_lead_from_one_set_to_the_other() {
 fn the_journal_survives_and_is_held_by_one() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("build.push");
-    let snapshot = Snapshot {
+    let state = SwitchState {
         pipeline: Some(v1::ForwardingPipelineConfig {
             p4info: Some(info().info().clone()),
             p4_device_config: b"program".as_slice().into(),
             cookie: None,
         }),
-        entities: set(&[&tight(1, 1)]),
+        entities: set(&[&tight(1, 1), &tight(2, 7)]),
+        ..SwitchState::default()
     };
-    let snapshots = BTreeMap::from([
-        ("s1".to_owned(), snapshot),
-        ("s2".to_owned(), Snapshot::default()),
-    ]);
+    let snapshot = Snapshot {
+        pipeline: state.pipeline.clone(),
+        entities: state.entities.clone(),
+    };
+    let kept = |journal: &Journal, states: &[(&str, &SwitchState)]| {
+        let kept = states.iter().map(|(name, state)| {
+            let record = journal.store().keep(name, state).unwrap();
+            ((*name).to_owned(), record)
+        });
+        kept.collect::<BTreeMap<_, _>>()
+    };
+    let snapshots = |journal: &Journal| {
+        let records = journal.records().unwrap().into_values();
+        let held = records.map(|record| journal.store().snapshot(&record).unwrap());
+        held.collect::<Vec<_>>()
+    };
+    let empty = SwitchState::default();
     {
         let mut journal = Journal::open(&folder).unwrap();
-        assert!(matches!(journal.snapshots(), Err(JournalError::Nothing(_))));
+        assert!(matches!(journal.records(), Err(JournalError::Nothing(_))));
         assert!(matches!(Journal::open(&folder), Err(JournalError::Busy(_))));
-        journal.begin(&snapshots).unwrap();
+        let records = kept(&journal, &[("s1", &state), ("s2", &empty)]);
+        journal.begin(&records).unwrap();
     }
     let mut journal = Journal::open(&folder).unwrap();
     assert_eq!(journal.progress(), Some(Progress::Pushing));
-    assert_eq!(journal.snapshots().unwrap(), snapshots);
+    assert_eq!(snapshots(&journal), [snapshot, Snapshot::default()]);
     journal.finish(Progress::Pushed).unwrap();
-    let only = BTreeMap::from([("s2".to_owned(), Snapshot::default())]);
+    let only = kept(&journal, &[("s2", &empty)]);
     journal.begin(&only).unwrap();
-    assert_eq!(journal.snapshots().unwrap(), only);
+    assert_eq!(journal.records().unwrap(), only);
     // What no record names is gone.
     let files = std::fs::read_dir(&folder).unwrap().flatten();
     let kept = files

@@ -12,12 +12,12 @@ use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1;
 use thiserror::Error;
 
-use super::desired::Desired;
-use super::devices::Devices;
+use super::desired::{Desired, DesiredError};
+use super::devices::{Device, Devices};
 use super::diff::PipelineChange;
 use super::entity::EntityKey;
 use super::error::RemoteError;
-use super::journal::{Journal, JournalError, Progress, Snapshot};
+use super::journal::{Journal, JournalError, Progress, Store, SwitchRecord};
 use super::push::{self, PushContext, PushError, PushOptions, StepObserver};
 use super::report::{Outcome, PushReport};
 
@@ -55,6 +55,9 @@ pub enum VersionedError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The build directory.
+    #[error(transparent)]
+    Desired(#[from] DesiredError),
 }
 
 type Entities = BTreeMap<EntityKey, v1::Entity>;
@@ -71,10 +74,11 @@ pub async fn push(
     observer: &StepObserver,
 ) -> Result<PushReport, VersionedError> {
     let mut journal = Journal::open(&options.journal)?;
-    let (held, mut before) = ask(desired, devices, options, observer).await?;
+    let store = journal.store();
+    let (held, mut before) = ask(desired, devices, options, observer, store).await?;
     if journal.progress() == Some(Progress::Pushing) {
         // A push that never ended: what was there before it counts.
-        before.extend(journal.snapshots()?);
+        before.extend(journal.records()?);
     }
     let [install, stamp, remove] = steps(desired, &held)?;
     let quiet: StepObserver = Arc::new(|_, _| {});
@@ -113,25 +117,26 @@ pub async fn push(
     Ok(whole)
 }
 
-/// What every switch holds, and that as snapshots of those that are to change.
+/// What every switch holds, and where the journal has that of those that are to change.
 async fn ask(
     desired: &Desired,
     devices: &Devices,
     options: &PushOptions,
     observer: &StepObserver,
-) -> Result<(BTreeMap<String, Entities>, BTreeMap<String, Snapshot>), VersionedError> {
+    store: &Store,
+) -> Result<(BTreeMap<String, Entities>, BTreeMap<String, SwitchRecord>), VersionedError> {
     let mut held = BTreeMap::new();
     let mut before = BTreeMap::new();
-    for survey in push::survey(desired, devices, options.jobs, observer).await {
-        let switch = survey.device.name.clone();
-        match survey.found {
+    let whole = |device: &Device, found| (device.name.clone(), found);
+    for (switch, found) in push::ask(desired, devices, options.jobs, observer, whole).await {
+        match found {
             Err(error) => return Err(VersionedError::Unknown { switch, error }),
             Ok((_, diff)) if diff.pipeline != PipelineChange::Same => {
                 return Err(VersionedError::Program(switch));
             }
             Ok((state, diff)) => {
                 if !diff.is_empty() {
-                    before.insert(switch.clone(), Snapshot::from(&state));
+                    before.insert(switch.clone(), store.keep(&switch, &state)?);
                 }
                 held.insert(switch, state.entities);
             }
@@ -168,7 +173,7 @@ fn with(desired: &Desired, entities: &BTreeMap<String, Entities>) -> Desired {
     let mut other = desired.clone();
     for switch in &mut other.switches {
         if let Some(entities) = entities.get(&switch.name) {
-            switch.entities.clone_from(entities);
+            *switch = switch.with(entities.clone());
         }
     }
     other
@@ -183,21 +188,21 @@ fn steps(
     let empty = Entities::new();
     for switch in &desired.switches {
         let held = held.get(&switch.name).unwrap_or(&empty);
+        let ours = switch.entities(&desired.pipeline)?;
         let version = |entity: &v1::Entity| version_of(entity, &desired.pipeline.info);
-        let wanted: BTreeSet<Vec<u8>> = switch.entities.values().filter_map(version).collect();
+        let wanted: BTreeSet<Vec<u8>> = ours.values().filter_map(version).collect();
         // What is there of our version must be ours: what an earlier attempt has left.
         let foreign = held.iter().any(|(key, entity)| {
-            version(entity).is_some_and(|v| wanted.contains(&v))
-                && switch.entities.get(key) != Some(entity)
+            version(entity).is_some_and(|v| wanted.contains(&v)) && ours.get(key) != Some(entity)
         });
         if foreign {
             return Err(VersionedError::SameVersion(switch.name.clone()));
         }
-        let mut both = switch.entities.clone();
+        let mut both = Entities::clone(&ours);
         both.extend(held.iter().map(|(k, e)| (k.clone(), e.clone())));
         old_stamps.insert(switch.name.clone(), both);
         let mut both = held.clone();
-        both.extend(switch.entities.iter().map(|(k, e)| (k.clone(), e.clone())));
+        both.extend(ours.iter().map(|(k, e)| (k.clone(), e.clone())));
         new_stamps.insert(switch.name.clone(), both);
     }
     Ok([

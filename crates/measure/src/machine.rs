@@ -92,6 +92,12 @@ pub(super) fn memory_parts(process: u32) -> Option<[Bytes; 3]> {
     Some([field("Rss")?, field("Pss")?, Bytes::new(own)])
 }
 
+/// The most memory that another process has held, where the kernel tells (Linux).
+#[must_use]
+pub(super) fn peak_memory_of(process: u32) -> Option<Bytes> {
+    kibibytes(&format!("/proc/{process}/status"), "VmHWM")
+}
+
 /// Starts [`peak_memory`] anew, where the kernel lets us (Linux: `/proc/self/clear_refs`).
 pub fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 /// Why a byte string is not a value of the expected width; on the wire, `OUT_OF_RANGE`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BytestringError {
@@ -82,8 +84,11 @@ pub fn decode_signed(bytes: &[u8], width: u32) -> Result<&[u8], BytestringError>
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bits {
     width: u32,
-    bytes: Box<[u8]>,
+    bytes: Bytes,
 }
+
+/// Addresses, ports and numbers take no memory of their own: tables have millions of them.
+type Bytes = SmallVec<[u8; 16]>;
 
 impl Bits {
     /// Reads an unsigned value of at most `width` bits, with any amount of leading zeros.
@@ -103,15 +108,12 @@ impl Bits {
                 width,
             });
         }
-        let mut full = vec![0; bytes_for(width)];
-        let start = full.len().saturating_sub(short.len());
+        let mut full = Self::zero(width);
+        let start = full.bytes.len().saturating_sub(short.len());
         if needed > 0 {
-            full[start..].copy_from_slice(short);
+            full.bytes[start..].copy_from_slice(short);
         }
-        Ok(Self {
-            width,
-            bytes: full.into_boxed_slice(),
-        })
+        Ok(full)
     }
 
     /// A value of at most 128 bits.
@@ -127,7 +129,7 @@ impl Bits {
     pub fn zero(width: u32) -> Self {
         Self {
             width,
-            bytes: vec![0; bytes_for(width)].into_boxed_slice(),
+            bytes: Bytes::from_elem(0, bytes_for(width)),
         }
     }
 
@@ -141,8 +143,17 @@ impl Bits {
     #[must_use]
     pub fn prefix_mask(width: u32, prefix: u32) -> Self {
         let mut mask = Self::zero(width);
-        for from_top in 0..prefix.min(width) {
-            mask.set_bit(width - 1 - from_top);
+        let mut from_top = 0;
+        while from_top < prefix.min(width) {
+            let index = width - 1 - from_top;
+            let whole = index % 8 == 7 && from_top + 8 <= prefix;
+            if whole {
+                let byte = mask.byte_of(index);
+                mask.bytes[byte] = u8::MAX;
+            } else {
+                mask.set_bit(index);
+            }
+            from_top += if whole { 8 } else { 1 };
         }
         mask
     }
@@ -188,6 +199,31 @@ impl Bits {
             let byte = self.byte_of(index);
             self.bytes[byte] |= 1 << (index % 8);
         }
+    }
+
+    /// The same value with every bit after the first `prefix` cleared.
+    #[must_use]
+    pub fn truncated(mut self, prefix: u32) -> Self {
+        let cleared = self.width.saturating_sub(prefix);
+        let (whole, part) = ((cleared / 8) as usize, cleared % 8);
+        let mut from_the_end = self.bytes.iter_mut().rev();
+        from_the_end.by_ref().take(whole).for_each(|byte| *byte = 0);
+        if let Some(byte) = from_the_end.next() {
+            *byte &= u8::MAX << part;
+        }
+        self
+    }
+
+    /// Whether no bit after the first `prefix` is set.
+    #[must_use]
+    pub fn ends_after(&self, prefix: u32) -> bool {
+        let cleared = self.width.saturating_sub(prefix);
+        let (whole, part) = ((cleared / 8) as usize, cleared % 8);
+        let mut from_the_end = self.bytes.iter().rev();
+        from_the_end.by_ref().take(whole).all(|byte| *byte == 0)
+            && from_the_end
+                .next()
+                .is_none_or(|byte| byte.trailing_zeros() >= part)
     }
 
     /// The bits that are set in both. The result has the width of `self`; bits that `mask` lacks
@@ -335,6 +371,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_follows_a_prefix_is_cleared(bytes in prop::collection::vec(any::<u8>(), 1..20), spare in 0_u32..8, prefix in 0_u32..200) {
+            let width = bytes.len() as u32 * 8 - spare;
+            let bits = Bits::zero(width);
+            let bits = bytes.iter().enumerate().fold(bits, |mut bits, (at, byte)| {
+                (0..8).filter(|bit| byte >> bit & 1 == 1).for_each(|bit| bits.set_bit(at as u32 * 8 + bit));
+                bits
+            });
+            let masked = bits.masked(&Bits::prefix_mask(width, prefix));
+            prop_assert_eq!(bits.ends_after(prefix), masked == bits);
+            prop_assert!(masked.ends_after(prefix));
+            prop_assert_eq!(bits.truncated(prefix), masked);
+        }
+
         #[test]
         fn round_trip_with_any_padding(value: u128, extra in 0_u32..40, padding in 0_usize..9) {
             let width = 128 - value.leading_zeros() + extra;

@@ -188,7 +188,7 @@ fn sortable(key: &MapKey) -> (i128, &str) {
 }
 
 /// Quotes with C escapes: what is not printable ASCII in octal.
-fn write_escaped(out: &mut String, bytes: &[u8]) {
+pub fn write_escaped(out: &mut String, bytes: &[u8]) {
     out.push('"');
     for &byte in bytes {
         match byte {
@@ -200,7 +200,10 @@ fn write_escaped(out: &mut String, bytes: &[u8]) {
             b'\\' => out.push_str("\\\\"),
             b' '..=b'~' => out.push(char::from(byte)),
             _ => {
-                let _ = write!(out, "\\{byte:03o}");
+                out.push('\\');
+                for shift in [6, 3, 0] {
+                    out.push(char::from(b'0' + (byte >> shift & 7)));
+                }
             }
         }
     }

@@ -9,8 +9,8 @@ use netsim::embedded;
 use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
-use p4gen::build::{self, BuildDirectory};
-use p4gen::targets::V1MODEL;
+use p4gen::build::{self, BuildDirectory, BuildOptions};
+use p4gen::targets::{Format, Formats, V1MODEL};
 use packetgen::{Traffic, TrafficSpec, traffic};
 use plan::check;
 use schemes::TaggerOptions;
@@ -119,7 +119,12 @@ fn build_fat_tree(directory: &Path) -> Result<(), Fault> {
     let tables = schemes::tagger(&topology.map_err(Fault::input)?, &TaggerOptions::default());
     let plan = check(tables.map_err(Fault::input)?, &check::Options::default());
     let plan = plan.map_err(Fault::input)?;
-    build::build(&plan, &V1MODEL, directory, &|_| ()).map_err(Fault::input)?;
+    let options = BuildOptions {
+        // simple_switch is filled by its own commands.
+        formats: Formats::new([Format::Commands]),
+        ..BuildOptions::default()
+    };
+    build::build_with(&plan, &V1MODEL, directory, &options, &|_| ()).map_err(Fault::input)?;
     Ok(())
 }
 

@@ -122,6 +122,7 @@ const ALL: &[(&str, &[&str])] = &[
         "build",
         &[
             "switchwright build plan.json -o build",
+            "switchwright build plan.json --formats binpb -o build",
             "switchwright build plan.json --target tna -o tofino",
             "switchwright build plan.json --target sonic -o config",
         ],
@@ -286,6 +287,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright bench all",
             "switchwright bench plan --only fat-tree --no-peer",
+            "switchwright bench scale --only \"jellyfish 1000\"",
             "switchwright bench p4runtime --entries 100000",
         ],
     ),

@@ -224,9 +224,8 @@ pub(in crate::cli) fn of_build(
     };
     let p4info = directory.path(&directory.manifest().program.p4info);
     let subject = source.subject(Some(&p4info), terminal)?;
-    let text = directory.read_text(&files.entries_txtpb()).input(name)?;
     let info = subject.info.as_ref();
     let info = info.ok_or_else(|| Fault::input("the build directory has no P4Info"))?;
-    let entries = write_request::read_text(name, &text, info).input(name)?;
+    let entries = directory.switch_entries(files, info).input(name)?;
     Ok((subject, entries))
 }

@@ -108,7 +108,7 @@ fn build(folder: &Path) {
     for line in [
         "topo clos --leaves 2 --spines 2 --hosts 1 -o clos.json",
         "plan clos.json --scheme tagger --bounces 1 -o plan.json",
-        "build plan.json --target v1model -o out",
+        "build plan.json --target v1model --formats tutorials,p4-utils -o out",
     ] {
         let mut command = Command::new(COMMAND);
         let done = command

@@ -107,7 +107,7 @@ fn a_built_network_of_processes_carries_real_hosts() {
     for line in [
         "topo clos --leaves 2 --spines 2 --hosts 2 -o clos.json",
         "plan clos.json --scheme tagger --bounces 1 -o plan.json",
-        "build plan.json --target v1model -o out",
+        "build plan.json --target v1model --formats tutorials -o out",
     ] {
         run(folder, line);
     }

@@ -71,7 +71,7 @@ impl Entries {
         if found.is_empty() {
             return Err(NetLabError::Entries {
                 place: folder.display().to_string(),
-                why: "no entries here for any switch: they are called SWITCH-runtime.json or SWITCH-commands.txt".to_owned(),
+                why: "no entries here for any switch: they are called SWITCH-runtime.json or SWITCH-commands.txt, and a build directory has them if it was built with `--formats commands`".to_owned(),
             });
         }
         Ok(Self(found))

@@ -93,7 +93,7 @@ impl Fleet {
         let options = BuildOptions::default();
         let made = Made::new(plan, target, &options, &|_| ()).map_err(Box::new)?;
         let program = network::compile_generated(&made.program)?;
-        let entries = |switch: SwitchId| Ok(made.entries(switch).map_err(Box::new)?.into_owned());
+        let entries = |switch: SwitchId| Ok(made.entries(switch).map_err(Box::new)?);
         let pipeline = target.capabilities().pipeline;
         let generator = pipeline.map(|pipeline| PortId::new(pipeline.generator_port));
         Self::start(plan.topology().clone(), &program, entries, generator)

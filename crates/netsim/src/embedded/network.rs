@@ -8,9 +8,9 @@ use device::Device;
 use p4exec::{BuildError, Interpreter};
 use p4front::source::{FileId, SourceError, SourceMap};
 use p4front::{Files, Options};
-use p4gen::build::{BuildDirectory, ManifestError};
+use p4gen::build::{BuildDirectory, HeldError, ManifestError};
 use p4gen::capabilities::Capabilities;
-use p4gen::entries::{EntriesError, SwitchEntries, write_request};
+use p4gen::entries::{EntriesError, SwitchEntries};
 use p4gen::family::{EntrySource, ProgramFeatures};
 use p4gen::layout::{Layout, edge_dscp};
 use p4gen::program::{self, ProgramError};
@@ -21,7 +21,7 @@ use plan::{CarrierKind, CheckedPlan, ClassId, NewTag};
 use quantities::PortId;
 use thiserror::Error;
 use topology::routes::RouteError;
-use topology::routes::forwarding::Forwarding;
+use topology::routes::forwarding::{Forwarding, SwitchTables};
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 use wire::{MacAddr, PacketBuilder, PacketError};
 
@@ -101,6 +101,17 @@ pub enum NetworkError {
         /// How many there are.
         classes: usize,
     },
+}
+
+impl From<HeldError> for NetworkError {
+    fn from(error: HeldError) -> Self {
+        match error {
+            HeldError::Manifest(error) => Self::Directory(error),
+            HeldError::Entries(error) => Self::Entries(error),
+            HeldError::Text(error) => Self::Entries(error.into()),
+            HeldError::Names(error) => error.into(),
+        }
+    }
 }
 
 impl From<NameError> for NetworkError {
@@ -308,11 +319,10 @@ impl Network {
         match &self.source {
             Source::Files { directory, index } => {
                 let name = &self.topology.switch(switch).name;
-                let text = directory.read_text(&directory.switch(name)?.entries_txtpb())?;
-                Ok(write_request::read_text(name, &text, index)?)
+                Ok(directory.switch_entries(directory.switch(name)?, index)?)
             }
             Source::Plan { layout, forwarding } => {
-                let forwarding = forwarding.as_deref();
+                let forwarding = forwarding.as_deref().map(|made| made as &dyn SwitchTables);
                 let source = EntrySource::new(&self.plan, self.target, layout, forwarding);
                 Ok(self.features.entries(&source, switch)?)
             }

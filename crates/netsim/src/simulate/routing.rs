@@ -217,7 +217,7 @@ impl Routing {
         hop: ByHand,
     ) -> Result<(), RerouteError> {
         let value = bits(u32::from(address).into(), 32)?;
-        let keys: Vec<Key> = MatchValue::lpm(&value, 32)
+        let keys: Vec<Key> = MatchValue::lpm(value, 32)
             .map(|value| Key {
                 field: "dst_addr".into(),
                 value,

@@ -11,7 +11,6 @@ mod manifest;
 mod page;
 mod report;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -20,7 +19,7 @@ use plan::{CarrierKind, CheckedPlan};
 use rayon::prelude::*;
 use thiserror::Error;
 use topology::routes::RouteError;
-use topology::routes::forwarding::{Forwarding, Reroute};
+use topology::routes::forwarding::{Reroute, Routing, SwitchTables};
 use topology::{SwitchId, Topology};
 
 pub use digest::Digest;
@@ -39,7 +38,7 @@ use crate::family::{DEFAULT_VERSION, EntrySource, ProgramFeatures};
 use crate::layout::TableSizes;
 use crate::program::p4info::P4InfoError;
 use crate::program::{self, Program, ProgramError};
-use crate::targets::{self, BuiltSwitch, ProgramFiles, SwitchFiles, Target, TargetError};
+use crate::targets::{self, BuiltSwitch, Formats, ProgramFiles, SwitchFiles, Target, TargetError};
 
 /// The largest network that the report draws.
 const PICTURE_SWITCHES_MAX: usize = 400;
@@ -163,6 +162,8 @@ pub struct BuildOptions {
     pub device_ports: DevicePorts,
     /// Under SONiC: what becomes of the PFC watchdog.
     pub watchdog: sonic::Watchdog,
+    /// For v1model: the formats in which entries are written.
+    pub formats: Formats,
 }
 
 impl Default for BuildOptions {
@@ -171,6 +172,7 @@ impl Default for BuildOptions {
             version: DEFAULT_VERSION,
             device_ports: DevicePorts::default(),
             watchdog: sonic::Watchdog::default(),
+            formats: Formats::default(),
         }
     }
 }
@@ -256,15 +258,12 @@ pub struct Made<'a> {
     target: &'static dyn Target,
     options: &'a BuildOptions,
     progress: Progress<'a>,
-    /// Made of the plan's routes, where the program forwards by them.
-    forwarding: Option<Forwarding>,
+    /// The plan's routes, where the program forwards by them; a switch's tables are made when they are wanted.
+    forwarding: Option<Routing<'a>>,
     /// The program.
     pub program: Program,
     /// What it takes of the target's pipeline, where there is one.
     pub estimate: Option<Estimate>,
-    /// Of every switch, in topology order; none where tables have their size whatever the entries: then they are made when
-    /// they are wanted.
-    entries: Vec<SwitchEntries>,
 }
 
 /// Refuses plans of failover tables whose lossless tags no program of the target has.
@@ -331,13 +330,13 @@ impl<'a> Made<'a> {
             forwarding: forwarding(plan, features)?,
             program: program::generate(features, capabilities)?,
             estimate: None,
-            entries: Vec::new(),
         };
         if let Some(pipeline) = &capabilities.pipeline {
-            // Tables take stages: they are as large as the entries need.
-            made.entries = made.each_switch(|switch| made.make_entries(switch))?;
-            let sizes = made.entries.iter().map(SwitchEntries::sizes);
-            let need = sizes.fold(TableSizes::default(), TableSizes::max);
+            // Tables take stages: they are as large as the entries need. Those of all switches are never held together.
+            let sizes = made.each_switch(|switch| Ok(made.entries(switch)?.sizes()))?;
+            let need = sizes
+                .into_iter()
+                .fold(TableSizes::default(), TableSizes::max);
             let layout = made.program.layout.clone().holding(&need);
             let estimate = Estimate::of(&features.ingress(&layout, pipeline), pipeline);
             refuse(capabilities.pipeline_refusals(&estimate))?;
@@ -351,14 +350,7 @@ impl<'a> Made<'a> {
     ///
     /// # Errors
     /// [`BuildError`]: they do not fit the program, or the target.
-    pub fn entries(&self, switch: SwitchId) -> Result<Cow<'_, SwitchEntries>, BuildError> {
-        match self.entries.get(switch.index()) {
-            Some(entries) => Ok(Cow::Borrowed(entries)),
-            None => self.make_entries(switch).map(Cow::Owned),
-        }
-    }
-
-    fn make_entries(&self, switch: SwitchId) -> Result<SwitchEntries, BuildError> {
+    pub fn entries(&self, switch: SwitchId) -> Result<SwitchEntries, BuildError> {
         let source = EntrySource {
             version: self.options.version,
             device_ports: &self.options.device_ports,
@@ -366,12 +358,12 @@ impl<'a> Made<'a> {
                 self.plan,
                 self.target.capabilities(),
                 &self.program.layout,
-                self.forwarding.as_ref(),
+                self.forwarding
+                    .as_ref()
+                    .map(|routing| routing as &dyn SwitchTables),
             )
         };
-        let entries = self.program.features.entries(&source, switch)?;
-        (self.progress)(1);
-        Ok(entries)
+        Ok(self.program.features.entries(&source, switch)?)
     }
 
     /// Does something for every switch, several at a time; of several errors always the first switch's is told.
@@ -400,6 +392,7 @@ impl<'a> Made<'a> {
             index: &index,
             files: &files,
             watchdog: self.options.watchdog,
+            formats: &self.options.formats,
         };
         let switches = self.each_switch(|switch| self.write_switch(&build, switch, staging))?;
         for file in self.target.extra_files(&build, &switches)? {
@@ -432,6 +425,7 @@ impl<'a> Made<'a> {
         for file in self.target.switch_files(build, &files, &entries)? {
             staging.write(&file.path, &file.bytes)?;
         }
+        (self.progress)(1);
         Ok(BuiltSwitch { report, files })
     }
 
@@ -517,10 +511,10 @@ impl<'a> Made<'a> {
 fn forwarding(
     plan: &CheckedPlan,
     features: ProgramFeatures,
-) -> Result<Option<Forwarding>, RouteError> {
+) -> Result<Option<Routing<'_>>, RouteError> {
     let routes = &plan.tables().forwarding;
     let routed = features.routes();
-    let made = routed.then(|| Forwarding::new(plan.topology(), routes, Reroute::Converged));
+    let made = routed.then(|| Routing::new(plan.topology(), routes, Reroute::Converged));
     made.transpose()
 }
 

@@ -14,7 +14,7 @@ use topology::{Endpoint, NodeId, SwitchId, Topology};
 use super::*;
 use crate::capabilities::Capabilities;
 use crate::entries::{commands, runtime_json, write_request};
-use crate::targets::{TNA, TNA2, V1MODEL};
+use crate::targets::{Format, TNA, TNA2, V1MODEL};
 
 fn clos(options: &TaggerOptions) -> CheckedPlan {
     let clos = Clos {
@@ -30,7 +30,72 @@ fn clos(options: &TaggerOptions) -> CheckedPlan {
 }
 
 fn build_into(directory: &Path, plan: &CheckedPlan) -> BuildReport {
-    build(plan, &V1MODEL, directory, &|_| ()).expect("the build succeeds")
+    build_all(plan, &V1MODEL, directory).expect("the build succeeds")
+}
+
+/// A build with everything that there is to write.
+fn build_all(
+    plan: &CheckedPlan,
+    target: &'static dyn Target,
+    directory: &Path,
+) -> Result<BuildReport, BuildError> {
+    let options = BuildOptions {
+        formats: Formats::all(),
+        ..BuildOptions::default()
+    };
+    build_with(plan, target, directory, &options, &|_| ())
+}
+
+/// What is written beside the program: one of P4Runtime's formats always, the rest where it is asked for.
+#[test]
+fn formats_are_written_when_they_are_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = clos(&TaggerOptions::default());
+    let made = |formats: &[Format]| {
+        let directory = place.path().join("out");
+        let options = BuildOptions {
+            formats: Formats::new(formats.iter().copied()),
+            ..BuildOptions::default()
+        };
+        build_with(&plan, &V1MODEL, &directory, &options, &|_| ()).unwrap();
+        let opened = BuildDirectory::open(&directory).unwrap();
+        let held = opened.entries(&[]).unwrap();
+        let files = files(&directory).into_keys();
+        let for_switches = ["topology.json", "Makefile", "p4-utils/p4app.json"];
+        let leaf = files.filter_map(|file| match file.strip_prefix("switches/leaf1/") {
+            Some(name) => Some(name.to_owned()),
+            None => for_switches.contains(&file.as_str()).then_some(file),
+        });
+        (leaf.collect::<Vec<_>>(), held)
+    };
+    let (text, entries) = made(&[]);
+    assert_eq!(text, ["entries.txtpb"]);
+    for (formats, expected) in [
+        (&[Format::Binpb][..], &["entries.binpb"][..]),
+        (
+            &[Format::Binpb, Format::Txtpb],
+            &["entries.binpb", "entries.txtpb"],
+        ),
+        (&[Format::Commands], &["commands.txt", "entries.txtpb"]),
+        (
+            &[Format::P4Utils, Format::Binpb],
+            &["p4-utils/p4app.json", "commands.txt", "entries.binpb"],
+        ),
+        (
+            &[Format::Tutorials],
+            &[
+                "Makefile",
+                "commands.txt",
+                "entries.txtpb",
+                "runtime.json",
+                "topology.json",
+            ],
+        ),
+    ] {
+        let (files, held) = made(formats);
+        assert_eq!(files, expected);
+        assert_eq!(held, entries, "{expected:?}");
+    }
 }
 
 /// All files of a directory, by path.
@@ -520,7 +585,7 @@ fn a_plan_has_the_same_entries_on_every_target() {
             let open = |target: &'static dyn Target| {
                 let capabilities = target.capabilities();
                 let directory = place.path().join(capabilities.target);
-                let report = build(&plan, target, &directory, &|_| ()).unwrap();
+                let report = build_all(&plan, target, &directory).unwrap();
                 assert_eq!(report.target, capabilities.target);
                 assert_eq!(report.pipeline.is_some(), capabilities.pipeline.is_some());
                 BuildDirectory::open(&directory).unwrap()

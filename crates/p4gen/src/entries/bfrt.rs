@@ -425,7 +425,7 @@ fn read_keys(
         let value = match value {
             FileKey::Exact(text) => Some(MatchValue::Exact(number(text)?)),
             FileKey::Ternary { value, mask } => MatchValue::ternary(&number(value)?, number(mask)?),
-            FileKey::Lpm { value, prefix_len } => MatchValue::lpm(&number(value)?, *prefix_len),
+            FileKey::Lpm { value, prefix_len } => MatchValue::lpm(number(value)?, *prefix_len),
             FileKey::Number(_) => {
                 return Err(EntriesError::Syntax {
                     at: at.to_owned(),

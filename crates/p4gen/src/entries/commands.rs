@@ -473,7 +473,7 @@ fn read_key(field: &MatchField, key: &str) -> Outcome<Option<MatchValue>> {
     Ok(match match_type(field) {
         MatchType::Lpm => {
             let (value, prefix_len) = pair("/")?;
-            MatchValue::lpm(&bits(value)?, number(prefix_len)?)
+            MatchValue::lpm(bits(value)?, number(prefix_len)?)
         }
         MatchType::Ternary => {
             let (value, mask) = pair("&&&")?;

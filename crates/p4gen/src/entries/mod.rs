@@ -7,7 +7,7 @@
 //!
 //! | format | module | for |
 //! |---|---|---|
-//! | `entries.txtpb` | [`write_request`] | P4Runtime: a `p4.v1.WriteRequest` as text |
+//! | `entries.txtpb`, `entries.binpb` | [`write_request`] | P4Runtime: a `p4.v1.WriteRequest` as text, or in binary |
 //! | `runtime.json` | [`runtime_json`] | the controller of p4lang/tutorials |
 //! | `commands.txt` | [`commands`] | BMv2's `simple_switch_CLI` |
 //! | `bfrt.json` | [`bfrt`] | BF Runtime (Tofino) |
@@ -24,6 +24,7 @@ pub mod bfrt;
 pub mod commands;
 mod device_ports;
 mod model;
+mod request_text;
 mod resolve;
 mod rows;
 pub mod runtime_json;

@@ -128,10 +128,9 @@ impl MatchValue {
 
     /// A prefix, brought to its normal form; `None` where no bit counts.
     #[must_use]
-    pub fn lpm(value: &Bits, prefix_len: u32) -> Option<Self> {
-        let mask = Bits::prefix_mask(value.width(), prefix_len);
+    pub fn lpm(value: Bits, prefix_len: u32) -> Option<Self> {
         (prefix_len > 0).then(|| Self::Lpm {
-            value: value.masked(&mask),
+            value: value.truncated(prefix_len),
             prefix_len,
         })
     }

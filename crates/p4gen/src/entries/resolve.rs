@@ -2,6 +2,7 @@
 //! written. The rules are those of P4Runtime 1.5, 9.1 and 9.2.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::p4::config::v1::{Action, MatchField, Table, action::Param, action_ref::Scope};
@@ -123,7 +124,9 @@ impl SwitchEntries {
             let call = resolve_call(&member.action, info).map_err(|why| why.at(at()))?;
             members.push((profile.id(), member.id, call));
         }
-        for group in &self.groups {
+        // By member: the last group that has named it.
+        let mut seen: Vec<Option<usize>> = Vec::new();
+        for (number, group) in self.groups.iter().enumerate() {
             let at = || format!("{}, group {} of {}", self.switch, group.id, group.profile);
             let profile = info
                 .action_profile(&group.profile)
@@ -134,9 +137,12 @@ impl SwitchEntries {
                 let why = "the profile has no selector, so it has no groups";
                 return Err(unfit(at(), Problem::Indirection(why)));
             }
-            let mut seen = BTreeSet::new();
+            seen.resize(seen.len().max(*members as usize), None);
             for &id in &group.members {
-                if id == 0 || id > *members || !seen.insert(id) {
+                // Members count from 1.
+                let known = id.checked_sub(1).filter(|_| id <= *members);
+                let last = known.and_then(|at| seen.get_mut(at as usize));
+                if last.is_none_or(|last| last.replace(number) == Some(number)) {
                     let profile = profile.name().to_owned();
                     return Err(unfit(
                         at(),
@@ -163,34 +169,36 @@ impl SwitchEntries {
             .map(|(at, table)| (table.id(), at))
             .collect();
         tables.sort_by_key(|entry| order.get(&entry.table.id()).copied());
-        self.check_room(info)?;
+        self.check_room(&tables, info)?;
         self.check_replication()?;
         Ok(ResolvedSwitch { members, tables })
     }
 
     /// Whether tables, profiles and groups have room, where the P4Info tells their size.
-    fn check_room(&self, info: &P4InfoIndex) -> Result<(), EntriesError> {
-        let fits = |what: &str, size: i64, count: usize| {
+    fn check_room(
+        &self,
+        resolved: &[Resolved<'_>],
+        info: &P4InfoIndex,
+    ) -> Result<(), EntriesError> {
+        let fits = |what: &dyn fmt::Display, size: i64, count: usize| {
             let (size, count) = (u64::try_from(size).unwrap_or_default(), count as u64);
             if size == 0 || count <= size {
                 return Ok(());
             }
             let problem = Problem::Full {
-                what: what.to_owned(),
+                what: what.to_string(),
                 size,
                 count,
             };
             Err(unfit(self.switch.clone(), problem))
         };
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for entry in self.tables.iter().filter(|entry| !entry.is_default) {
-            if let Ok(table) = info.table(&entry.table) {
-                *counts.entry(table.id()).or_default() += 1;
-            }
+        for entry in resolved.iter().filter(|entry| !entry.is_default) {
+            *counts.entry(entry.table.id()).or_default() += 1;
         }
         for table in &info.info().tables {
             let count = counts.get(&table.id()).copied().unwrap_or_default();
-            fits(table.name(), table.size, count)?;
+            fits(&table.name(), table.size, count)?;
         }
         for profile in &info.info().action_profiles {
             let members = self
@@ -198,9 +206,9 @@ impl SwitchEntries {
                 .iter()
                 .filter(|m| m.profile == profile.name())
                 .count();
-            fits(profile.name(), profile.size, members)?;
+            fits(&profile.name(), profile.size, members)?;
             for group in self.groups.iter().filter(|g| g.profile == profile.name()) {
-                let what = format!("group {} of {}", group.id, group.profile);
+                let what = format_args!("group {} of {}", group.id, group.profile);
                 fits(&what, profile.max_group_size.into(), group.members.len())?;
             }
         }
@@ -468,7 +476,7 @@ fn check_value(field: &MatchField, value: &MatchValue) -> Result<(), Problem> {
             if *prefix_len > value.width() {
                 return not_normal("the prefix is at most as long as the key");
             }
-            if value.masked(&Bits::prefix_mask(value.width(), *prefix_len)) != *value {
+            if !value.ends_after(*prefix_len) {
                 return not_normal("bits after the prefix are zero");
             }
             Ok(())
@@ -543,18 +551,13 @@ fn check_allowed(
         Ok(Scope::DefaultOnly) => is_default,
         Ok(Scope::GroupAction) | Err(_) => false,
     };
-    let allowed: Vec<u32> = table
-        .action_refs
-        .iter()
-        .filter(|r| fits(r.scope))
-        .map(|r| r.id)
-        .collect();
-    if allowed.contains(&action.id()) {
+    let mut allowed = table.action_refs.iter().filter(|r| fits(r.scope));
+    if allowed.clone().any(|r| r.id == action.id()) {
         return Ok(());
     }
     let names = allowed
-        .iter()
-        .filter_map(|&id| info.action_by_id(id).ok())
+        .by_ref()
+        .filter_map(|r| info.action_by_id(r.id).ok())
         .map(Action::name);
     Err(Problem::ActionNotAllowed {
         action: action.name().to_owned(),

@@ -443,7 +443,7 @@ fn read_match(
         MatchType::Lpm => {
             let [value, prefix_len] = pair()?;
             let prefix_len = serde_json::from_str(prefix_len.get())?;
-            MatchValue::lpm(&bits(&value)?, prefix_len)
+            MatchValue::lpm(bits(&value)?, prefix_len)
         }
         MatchType::Ternary => {
             let [value, mask] = pair()?;

@@ -166,7 +166,7 @@ fn exact_entry() -> impl Strategy<Value = TableEntry> {
 
 fn route_entry() -> impl Strategy<Value = TableEntry> {
     (bits(32), 0_u32..33, call()).prop_map(|(value, prefix_len, call)| {
-        let keys = key("dst", MatchValue::lpm(&value, prefix_len))
+        let keys = key("dst", MatchValue::lpm(value, prefix_len))
             .into_iter()
             .collect();
         entry("c.route", keys, None, EntryAction::Direct(call))
@@ -190,7 +190,7 @@ fn acl_entry() -> impl Strategy<Value = TableEntry> {
         let keys = [
             key("tag", Some(MatchValue::Exact(tag))),
             key("ports", MatchValue::ternary(&ports, mask)),
-            key("dst6", MatchValue::lpm(&dst6, prefix_len)),
+            key("dst6", MatchValue::lpm(dst6, prefix_len)),
             key("l4", MatchValue::range(low, high)),
             key("vlan", vlan.map(MatchValue::Optional)),
         ];
@@ -305,6 +305,12 @@ proptest! {
         let info = program();
         let text = write_request::write_text(&entries, &info).unwrap();
         prop_assert_eq!(&write_request::read_text("s1", &text, &info).unwrap(), &entries);
+        let message = write_request::write(&entries, &info).unwrap();
+        prop_assert_eq!(&p4runtime::from_text::<p4runtime::p4::v1::WriteRequest>(&text).unwrap(), &message);
+        let updates = text.lines().filter(|line| line.starts_with("updates { ")).count();
+        prop_assert_eq!(updates, message.updates.len(), "an update a line");
+        let binary = write_request::write_binary(&entries, &info).unwrap();
+        prop_assert_eq!(&write_request::message_of_binary("s1", &binary).unwrap(), &message);
         let text = runtime_json::write(&entries, &info, &files()).unwrap();
         prop_assert_eq!(&runtime_json::read("s1", &text, &info).unwrap(), &(entries.clone(), files()));
         let text = commands::write(&entries, &info).unwrap();
@@ -347,7 +353,7 @@ fn sample() -> SwitchEntries {
             EntryAction::Direct(send(port)),
         )
     };
-    let dst = MatchValue::lpm(&number(0x0a00_0100, 32), 24);
+    let dst = MatchValue::lpm(number(0x0a00_0100, 32), 24);
     let group = MatchValue::Exact(number(7, 16));
     SwitchEntries {
         switch: "leaf1".into(),

@@ -1,4 +1,4 @@
-//! `entries.txtpb`: all entries of a switch as one `p4.v1.WriteRequest` in text format.
+//! `entries.txtpb` and `entries.binpb`: all entries of a switch as one `p4.v1.WriteRequest`, in text format or in protobuf's own.
 //!
 //! Updates come in the order in which a server can take them one by one: members, groups, table
 //! entries, multicast groups, clone sessions. Default entries are modified, everything else is
@@ -9,7 +9,8 @@ use p4runtime::p4::config::v1::MatchField;
 use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::v1::{self, entity, field_match, packet_replication_engine_entry, replica};
 use p4runtime::p4::v1::{table_action, update};
-use p4runtime::{Bits, P4InfoIndex, from_text, to_text};
+use p4runtime::{Bits, P4InfoIndex, from_text};
+use prost::Message as _;
 use quantities::PortId;
 
 use super::model::{
@@ -17,7 +18,7 @@ use super::model::{
     SwitchEntries, TableEntry,
 };
 use super::resolve::{Resolved, ResolvedAction, ResolvedCall, Why, match_type, width};
-use super::{EntriesError, Problem};
+use super::{EntriesError, Problem, request_text};
 
 /// The message.
 ///
@@ -97,12 +98,31 @@ pub fn write(
     })
 }
 
-/// The message as text.
+/// The message as text, an update a line.
 ///
 /// # Errors
 /// [`EntriesError`] for entries that do not fit the program.
 pub fn write_text(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<String, EntriesError> {
-    Ok(to_text(&write(entries, info)?)?)
+    request_text::write(entries, info)
+}
+
+/// The message in protobuf's binary format: a fifth of the text, and far faster to read.
+///
+/// # Errors
+/// [`EntriesError`] for entries that do not fit the program.
+pub fn write_binary(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<Vec<u8>, EntriesError> {
+    Ok(write(entries, info)?.encode_to_vec())
+}
+
+/// Reads the message that [`write_binary`] makes, or another's.
+///
+/// # Errors
+/// [`EntriesError::Syntax`] for bytes that are no `WriteRequest`; `switch` says whose they are.
+pub fn message_of_binary(switch: &str, bytes: &[u8]) -> Result<v1::WriteRequest, EntriesError> {
+    v1::WriteRequest::decode(bytes).map_err(|error| EntriesError::Syntax {
+        at: format!("{switch}, entries.binpb"),
+        problem: error.to_string(),
+    })
 }
 
 fn insert(entity: entity::Entity) -> v1::Update {

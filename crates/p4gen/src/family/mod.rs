@@ -11,7 +11,7 @@ pub mod tagger;
 use plan::CheckedPlan;
 use serde::Serialize;
 use topology::SwitchId;
-use topology::routes::forwarding::Forwarding;
+use topology::routes::forwarding::SwitchTables;
 
 pub use failover::{FailoverFeatures, HeaderState};
 pub use summary::Summary;
@@ -86,7 +86,7 @@ pub struct EntrySource<'a> {
     /// The program's layout.
     pub layout: &'a Layout,
     /// The plan's routes, or what is left of them after failures, for a family that forwards by them.
-    pub forwarding: Option<&'a Forwarding>,
+    pub forwarding: Option<&'a dyn SwitchTables>,
     /// The version that packets are stamped with in a family that has versions, and that its entries are for.
     pub version: u8,
     /// Which device port stands behind a port of the plan; on targets that have the plan's numbers nothing asks.
@@ -100,7 +100,7 @@ impl<'a> EntrySource<'a> {
         plan: &'a CheckedPlan,
         target: &'a Capabilities,
         layout: &'a Layout,
-        forwarding: Option<&'a Forwarding>,
+        forwarding: Option<&'a dyn SwitchTables>,
     ) -> Self {
         static SAME: DevicePorts = DevicePorts::SAME;
         Self {

@@ -68,10 +68,14 @@ impl SwitchReport {
     /// What a switch holds, from its entries.
     pub(crate) fn new(plan: &CheckedPlan, switch: SwitchId, entries: &SwitchEntries) -> Self {
         let described = plan.topology().switch(switch);
-        let mut tables = BTreeMap::new();
+        let mut tables: BTreeMap<&str, u64> = BTreeMap::new();
         for entry in &entries.tables {
-            *tables.entry(entry.table.to_string()).or_insert(0) += 1;
+            *tables.entry(&entry.table).or_insert(0) += 1;
         }
+        let named = tables
+            .into_iter()
+            .map(|(table, count)| (table.to_owned(), count));
+        let tables = named.collect();
         Self {
             name: described.name.clone(),
             layer: described.layer,

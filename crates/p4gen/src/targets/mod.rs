@@ -1,5 +1,6 @@
 //! Targets: what switches can do, and what a build directory holds for them, one folder for each kind.
 
+mod formats;
 pub mod sonic;
 pub mod tofino;
 pub mod v1model;
@@ -10,6 +11,7 @@ use plan::CheckedPlan;
 use serde::{Deserialize, Serialize};
 use topology::SwitchId;
 
+pub use self::formats::{Format, Formats};
 pub use self::sonic::{SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL};
 pub use tofino::{TNA, TNA2};
 pub use v1model::{EMBEDDED, V1MODEL};
@@ -87,6 +89,8 @@ pub struct Build<'a> {
     pub files: &'a ProgramFiles,
     /// Under SONiC: what becomes of the PFC watchdog.
     pub watchdog: ::sonic::Watchdog,
+    /// For v1model: the formats of entries.
+    pub formats: &'a Formats,
 }
 
 /// A switch whose entries are made.
@@ -170,6 +174,12 @@ impl SwitchFiles {
     #[must_use]
     pub fn entries_txtpb(&self) -> String {
         format!("{}/entries.txtpb", self.directory)
+    }
+
+    /// Path of the same message in binary.
+    #[must_use]
+    pub fn entries_binpb(&self) -> String {
+        format!("{}/entries.binpb", self.directory)
     }
 
     /// Path of the entries as p4lang/tutorials has them.

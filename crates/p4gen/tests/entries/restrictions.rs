@@ -18,7 +18,7 @@ use schemes::TaggerOptions;
 use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
 use topology::Topology;
 use topology::generate::{Cables, Line, ThreeNode};
-use topology::routes::forwarding::{Forwarding, Reroute};
+use topology::routes::forwarding::{Forwarding, Reroute, SwitchTables};
 
 use super::tagger;
 
@@ -275,7 +275,8 @@ fn made(plan: &CheckedPlan, target: &Capabilities) -> (P4Info, Vec<SwitchEntries
         let routes = Forwarding::new(topology, &plan.tables().forwarding, Reroute::Converged);
         routes.expect("the policy fits")
     });
-    let source = EntrySource::new(plan, target, &program.layout, forwarding.as_ref());
+    let routes = forwarding.as_ref().map(|made| made as &dyn SwitchTables);
+    let source = EntrySource::new(plan, target, &program.layout, routes);
     let entries = |switch| {
         features
             .entries(&source, switch)

@@ -70,6 +70,17 @@ impl Ranking {
         }
     }
 
+    /// The rank of the first address that is not below `start`; it is known not to be less than `known`, and mostly little more.
+    fn first_from(&self, known: usize, start: u128) -> usize {
+        let rest = &self.addresses[known..];
+        let mut step = 1;
+        while rest.get(step).is_some_and(|address| *address < start) {
+            step *= 2;
+        }
+        let near = &rest[..rest.len().min(step)];
+        known + near.partition_point(|address| *address < start)
+    }
+
     pub(super) fn rank(&self, host: HostId) -> u32 {
         self.ranks[host.index()]
     }
@@ -125,9 +136,10 @@ impl Runs {
     /// Flattens a table. Prefixes nest, so the innermost that is open decides.
     pub(super) fn new(table: &SwitchForwarding, family: Family, hosts: &Ranking) -> Self {
         let mut runs: Vec<(u32, Action)> = vec![(0, Action::NONE)];
+        let mut below = 0;
         for (start, action) in intervals(table, family) {
-            let rank = hosts.addresses.partition_point(|address| *address < start);
-            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+            below = hosts.first_from(below, start);
+            let rank = u32::try_from(below).unwrap_or(u32::MAX);
             // Of intervals without a host between them the last counts.
             runs.pop_if(|(before, _)| *before == rank);
             if runs.last().is_none_or(|(_, before)| *before != action) {

@@ -60,6 +60,8 @@ struct Class<'a> {
     initial: TagIx,
     /// Per edge switch the ports of hosts, one for each way of treating them.
     sources: BTreeMap<SwitchId, Vec<PortId>>,
+    /// Per ingress port and tag the first port of its switch by which packets of that tag fare alike, whatever port they leave by.
+    alike: Vec<u32>,
     lookup: &'a Lookup,
     ports: &'a Ports,
 }
@@ -161,6 +163,7 @@ impl<'a> Class<'a> {
             kind,
             initial,
             sources,
+            alike: alike(lookup, ports, kind),
             lookup,
             ports,
         }
@@ -170,6 +173,12 @@ impl<'a> Class<'a> {
     fn pairs(&self) -> u64 {
         let edges = self.sources.len() as u64;
         edges * edges.saturating_sub(1)
+    }
+
+    /// The state that stands for all that fare as this one does.
+    fn first_alike(&self, (at, tag): State) -> State {
+        let place = at as usize * self.lookup.tags.len() + usize::from(tag);
+        (self.alike[place], tag)
     }
 
     /// The pairs of a walk whose packets turn lossy, each with a way.
@@ -213,7 +222,7 @@ impl<'a> Class<'a> {
         for switch in sources {
             for &port in &self.sources[switch] {
                 let state = (self.ports.at(*switch, port), self.initial);
-                if seen.add(state) {
+                if seen.add(self.first_alike(state)) {
                     queue.push((state, usize::MAX));
                 }
             }
@@ -229,7 +238,7 @@ impl<'a> Class<'a> {
                 }
                 let peer = self.ports.peer(self.ports.at(switch, out));
                 if let Some(peer) = peer.filter(|_| switch != to)
-                    && seen.add((peer, new))
+                    && seen.add(self.first_alike((peer, new)))
                 {
                     queue.push(((peer, new), done));
                 }
@@ -238,6 +247,31 @@ impl<'a> Class<'a> {
         }
         Outcome::Lossless
     }
+}
+
+/// By ingress port and tag: the first port of the same switch whose packets of that tag get the same new tags by every egress port. Where
+/// packets go does not depend on the port by which they came, so one of them stands for all.
+fn alike(lookup: &Lookup, ports: &Ports, kind: usize) -> Vec<u32> {
+    let tags = lookup.tags.len();
+    let mut alike = vec![0; ports.count() * tags];
+    // The different rows of a switch, tag by tag, with the port that had each first.
+    let mut rows: Vec<Vec<(&[u8], u32)>> = vec![Vec::new(); tags];
+    let mut last = None;
+    for (at, places) in (0..).zip(alike.chunks_mut(tags.max(1))) {
+        let (switch, port) = ports.name(at);
+        if last.replace(switch) != Some(switch) {
+            rows.iter_mut().for_each(Vec::clear);
+        }
+        for ((tag, rows), place) in (0..).zip(&mut rows).zip(places) {
+            let row = lookup.row(switch, kind, tag, port);
+            let known = rows.iter().find(|(known, _)| *known == row);
+            *place = known.map_or(at, |(_, first)| *first);
+            if known.is_none() {
+                rows.push((row, at));
+            }
+        }
+    }
+    alike
 }
 
 /// The states that led to one of the queue.

@@ -7,7 +7,7 @@ use schemes::{TaggerOptions, tagger};
 use topology::generate::{Cables, FatTree};
 
 use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
-use crate::measure_paths;
+use measure_paths;
 
 /// Day of November 2016, measurements, rerouted ones, probability.
 const DAYS: [(u8, f64, f64, f64); 7] = [

@@ -1,9 +1,9 @@
 //! Builds of failover plans, and the goldens of the three-switch examples.
 
 use netsim::embedded::{Network, Probe, WalkEnd};
-use p4gen::build::{BuildDirectory, build};
+use p4gen::build::{BuildDirectory, BuildOptions, build_with};
 use p4gen::entries::{commands, runtime_json, write_request};
-use p4gen::targets::V1MODEL;
+use p4gen::targets::{Formats, V1MODEL};
 use p4runtime::P4InfoIndex;
 use topology::generate::{Cables, ThreeNode};
 
@@ -23,7 +23,11 @@ fn all_formats_of_a_build_carry_the_same_and_packets_cross_it() {
         let plan = plan(&topology, &options);
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("build");
-        let report = build(&plan, &V1MODEL, &at, &|_| {}).unwrap();
+        let options = BuildOptions {
+            formats: Formats::all(),
+            ..BuildOptions::default()
+        };
+        let report = build_with(&plan, &V1MODEL, &at, &options, &|_| {}).unwrap();
         assert!(report.failover.is_some());
         let directory = BuildDirectory::open(&at).unwrap();
         let program = &directory.manifest().program;

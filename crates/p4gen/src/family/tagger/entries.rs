@@ -22,7 +22,7 @@ use p4runtime::Bits;
 use plan::failover::Action;
 use plan::{Carrier, CheckedPlan, ClassId, NewTag, PortSet, RuleForm, Tag, TagRule};
 use quantities::PortId;
-use topology::routes::forwarding::{ForwardAction, Forwarding, NextHop};
+use topology::routes::forwarding::{ForwardAction, NextHop, SwitchForwarding, SwitchTables};
 use topology::{NodeId, SwitchId};
 
 use sonic::Platform;
@@ -138,9 +138,13 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn all(&mut self, features: &TaggerFeatures, forwarding: &Forwarding) -> Result<(), Problem> {
+    fn all(
+        &mut self,
+        features: &TaggerFeatures,
+        forwarding: &dyn SwitchTables,
+    ) -> Result<(), Problem> {
         self.host_ports()?;
-        self.routes(forwarding)?;
+        self.routes(&forwarding.tables_of(self.switch))?;
         if features.maps {
             return self.maps();
         }
@@ -207,8 +211,7 @@ impl Build<'_> {
     }
 
     /// Routes by prefix; several next hops are members of a group, each member once per switch.
-    fn routes(&mut self, forwarding: &Forwarding) -> Result<(), Problem> {
-        let forwarding = forwarding.switch(self.switch);
+    fn routes(&mut self, forwarding: &SwitchForwarding) -> Result<(), Problem> {
         let mut members: BTreeMap<NextHop, u32> = BTreeMap::new();
         let mut actions = Vec::with_capacity(forwarding.groups.len());
         for hops in &forwarding.groups {
@@ -278,7 +281,7 @@ impl Build<'_> {
         groups: &[ActionCall],
     ) -> Result<(), Problem> {
         let value = self.to.value(table, "dst_addr", address)?;
-        let value = MatchValue::lpm(&value, length.into());
+        let value = MatchValue::lpm(value, length.into());
         let call = match action {
             ForwardAction::Discard => self.to.call(action::DISCARD, &[])?,
             ForwardAction::Group(group) => {

@@ -1,11 +1,12 @@
-//! v1model: BMv2's `simple_switch`, and the embedded switch. Entries in three formats, and what Mininet needs around them.
+//! v1model: BMv2's `simple_switch`, and the embedded switch. Entries in the formats that are asked for, and what Mininet needs around
+//! some of them.
 
 mod mininet;
 
 use p4runtime::p4::config::v1::P4Info;
 use plan::failover::MAX_HOPS;
 
-use super::{Build, BuiltSwitch, File, SwitchFiles, Target, TargetError};
+use super::{Build, BuiltSwitch, File, Format, SwitchFiles, Target, TargetError};
 use crate::capabilities::{Api, Architecture, Atomicity, Capabilities};
 use crate::entries::{SwitchEntries, commands, runtime_json, write_request};
 use crate::hosts::Reach;
@@ -79,18 +80,29 @@ impl Target for V1model {
         files: &SwitchFiles,
         entries: &SwitchEntries,
     ) -> Result<Vec<File>, TargetError> {
-        let program = runtime_json::ProgramFiles {
-            p4info: build.files.p4info.clone(),
-            bmv2_json: bmv2_json(build),
-        };
-        let request = write_request::write_text(entries, build.index)?;
-        let runtime = runtime_json::write(entries, build.index, &program)?;
-        let commands = commands::write(entries, build.index)?;
-        Ok(vec![
-            File::new(files.entries_txtpb(), request),
-            File::new(files.runtime_json(), runtime),
-            File::new(files.commands_txt(), commands),
-        ])
+        let formats = build.formats;
+        let mut written = Vec::new();
+        if formats.has(Format::Txtpb) {
+            let request = write_request::write_text(entries, build.index)?;
+            written.push(File::new(files.entries_txtpb(), request));
+        }
+        if formats.has(Format::Binpb) {
+            let request = write_request::write_binary(entries, build.index)?;
+            written.push(File::new(files.entries_binpb(), request));
+        }
+        if formats.has(Format::Tutorials) {
+            let program = runtime_json::ProgramFiles {
+                p4info: build.files.p4info.clone(),
+                bmv2_json: bmv2_json(build),
+            };
+            let runtime = runtime_json::write(entries, build.index, &program)?;
+            written.push(File::new(files.runtime_json(), runtime));
+        }
+        if formats.has_commands() {
+            let commands = commands::write(entries, build.index)?;
+            written.push(File::new(files.commands_txt(), commands));
+        }
+        Ok(written)
     }
 
     fn extra_files(
@@ -102,14 +114,19 @@ impl Target for V1model {
         let (topology, source) = (build.plan.topology(), &build.files.main);
         let features = build.program.features;
         let reach = Reach::of(&features);
-        let files =
-            mininet::topology_json(topology, queues, features.carrier_bytes(), reach, switches)?;
-        let p4app = mininet::p4app_json(topology, queues, source, switches)?;
-        Ok(vec![
-            File::new("topology.json", files),
-            File::new("Makefile", mininet::makefile(source, &bmv2_json(build))),
-            File::new(format!("{}/p4app.json", mininet::P4UTILS), p4app),
-        ])
+        let mut written = Vec::new();
+        if build.formats.has(Format::Tutorials) {
+            let carrier = features.carrier_bytes();
+            let network = mininet::topology_json(topology, queues, carrier, reach, switches)?;
+            let makefile = mininet::makefile(source, &bmv2_json(build));
+            written.push(File::new("topology.json", network));
+            written.push(File::new("Makefile", makefile));
+        }
+        if build.formats.has(Format::P4Utils) {
+            let p4app = mininet::p4app_json(topology, queues, source, switches)?;
+            written.push(File::new(format!("{}/p4app.json", mininet::P4UTILS), p4app));
+        }
+        Ok(written)
     }
 
     fn commands(&self, build: &Build<'_>, _switches: &[BuiltSwitch]) -> String {

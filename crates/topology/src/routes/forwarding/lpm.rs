@@ -1,4 +1,5 @@
-//! From destinations to prefixes: who has which addresses, and tables without waste.
+//! From destinations to prefixes: who has which addresses, and tables without waste. Where a topology gives the hosts of a switch no subnet,
+//! but addresses that lie together, they get a block of their own all the same.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -45,6 +46,23 @@ impl Block {
     fn contains(self, other: Self) -> bool {
         let differ = (self.bits ^ other.bits).leading_zeros();
         self.length <= other.length && differ >= u32::from(self.length)
+    }
+
+    /// The smallest block that holds both.
+    fn around(self, other: Self) -> Self {
+        let differ = (self.bits ^ other.bits).leading_zeros();
+        let common = u8::try_from(differ).unwrap_or(u8::MAX);
+        let length = self.length.min(other.length).min(common);
+        let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+        Self {
+            bits: self.bits & mask,
+            length,
+        }
+    }
+
+    /// The last address in it.
+    fn last(self) -> u128 {
+        self.bits | u128::MAX.checked_shr(self.length.into()).unwrap_or(0)
     }
 
     /// The block that this and `next` are the two halves of.
@@ -124,8 +142,15 @@ impl AddressPlan {
             v4.push((Block::of_ipv4(subnet.ipv4), class));
             v6.push((Block::of_ipv6(subnet.ipv6), class));
         }
-        v4.sort_unstable();
-        v6.sort_unstable();
+        // Hosts with listed routes of their own, or on several switches, are not behind one switch.
+        let behind = |class: usize| {
+            let class = &plan.classes[class];
+            class.host.is_none() && class.targets.len() == 1
+        };
+        for (blocks, whole) in [(v4, 32), (v6, 128)] {
+            blocks.sort_unstable();
+            gather(blocks, whole, behind);
+        }
         plan
     }
 
@@ -151,6 +176,41 @@ impl AddressPlan {
             table(v6, actions, hosts6, climbs),
         ]
     }
+}
+
+/// Puts the hosts behind one switch into one block, the smallest that holds them, where nobody else has a part of it. Addresses in it that
+/// nobody has go to that switch, which drops them: it sends none but its own hosts' addresses on, and has the block discarded where it has
+/// a default route. So they cannot circulate, as those of a subnet cannot.
+fn gather(blocks: &mut Vec<(Block, usize)>, whole: u8, behind: impl Fn(usize) -> bool) {
+    let mut hosts: BTreeMap<usize, (Block, usize)> = BTreeMap::new();
+    for &(block, class) in blocks.iter() {
+        if block.length == whole && behind(class) {
+            let (around, count) = hosts.entry(class).or_insert((block, 0));
+            *around = around.around(block);
+            *count += 1;
+        }
+    }
+    let mut gathered: BTreeMap<usize, Block> = BTreeMap::new();
+    for (class, (around, count)) in hosts {
+        let from = blocks.partition_point(|(block, _)| block.bits < around.bits);
+        let inside = blocks[from..]
+            .iter()
+            .take_while(|(block, _)| block.bits <= around.last());
+        // Blocks that hold it may begin with it.
+        let parts = inside.filter(|(block, _)| around.contains(*block)).count();
+        if count > 1 && parts == count {
+            gathered.insert(class, around);
+        }
+    }
+    if gathered.is_empty() {
+        return;
+    }
+    blocks.retain(|(block, class)| {
+        let around = gathered.get(class);
+        block.length != whole || around.is_none_or(|around| !around.contains(*block))
+    });
+    blocks.extend(gathered.into_iter().map(|(class, around)| (around, class)));
+    blocks.sort_unstable();
 }
 
 /// The switches that a host is linked to, each once. A link that is down does not count if the host
@@ -221,7 +281,8 @@ fn table(
     }
     outer.extend(inner);
     outer.extend(hosts);
-    outer.sort_unstable();
+    // Three rows in order, which a stable sort merges.
+    outer.sort();
     outer
 }
 
@@ -244,12 +305,10 @@ fn default_route(
     climbs: &dyn Fn(ForwardAction) -> bool,
 ) -> Option<ForwardAction> {
     let mut uses: BTreeMap<ForwardAction, usize> = BTreeMap::new();
-    for &(_, action) in outer {
+    for &(_, action) in outer.iter().filter(|&&(_, action)| climbs(action)) {
         *uses.entry(action).or_default() += 1;
     }
-    let candidates = uses
-        .into_iter()
-        .filter(|&(action, uses)| uses > 1 && climbs(action));
+    let candidates = uses.into_iter().filter(|&(_, uses)| uses > 1);
     let most = candidates.max_by_key(|&(action, uses)| (uses, std::cmp::Reverse(action)));
     most.map(|(action, _)| action)
 }

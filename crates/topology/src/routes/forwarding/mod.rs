@@ -3,8 +3,10 @@
 //! A routing policy becomes, for every switch, a longest-prefix-match table whose entries name groups of
 //! equal next hops. Tables are small and exact:
 //!
-//! - one prefix per edge switch, and two neighbouring blocks become one where both are assigned and go
-//!   the same way; no table ever sends an unassigned address toward the hosts;
+//! - one prefix per edge switch: its subnet, or else the smallest block that holds its hosts, if nobody else has a part of it; hosts
+//!   whose addresses do not lie together have entries of their own;
+//! - two neighbouring blocks become one where both are assigned and go the same way: an unassigned address goes to the switch in whose
+//!   block it lies, which drops it, or nowhere;
 //! - below the top layer, what goes up by the most common set of ports becomes the default route;
 //! - an edge switch with a default route discards what lies in its own subnet and is no host of its own.
 //!
@@ -16,9 +18,13 @@ mod next;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::net::IpAddr;
 
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 use quantities::PortId;
 use rayon::prelude::*;
 
@@ -108,10 +114,76 @@ impl SwitchForwarding {
     }
 }
 
+/// Where the tables of switches come from.
+pub trait SwitchTables: fmt::Debug + Sync {
+    /// The tables of one switch.
+    fn tables_of(&self, switch: SwitchId) -> Cow<'_, SwitchForwarding>;
+}
+
+/// The forwarding of a network, from which the tables of a switch are made when they are asked for. It holds how far every switch
+/// is from every destination, which is far less than all tables.
+#[derive(Debug)]
+pub struct Routing<'a> {
+    topology: &'a Topology,
+    plan: AddressPlan,
+    next: NextSets,
+}
+
+impl<'a> Routing<'a> {
+    /// The forwarding by a policy; see [`Forwarding::new`].
+    ///
+    /// # Errors
+    /// [`RouteError`] if the policy does not fit the topology.
+    pub fn new(
+        topology: &'a Topology,
+        policy: &RoutePolicy,
+        reroute: Reroute,
+    ) -> Result<Self, RouteError> {
+        let planned;
+        let routed = match reroute {
+            Reroute::Converged => topology,
+            Reroute::Local => {
+                planned = topology.all_up();
+                &planned
+            }
+        };
+        let set = RouteSet::new(routed, policy.clone())?;
+        let plan = AddressPlan::new(routed, &set);
+        let next = NextSets::new(set, &plan, topology);
+        Ok(Self {
+            topology,
+            plan,
+            next,
+        })
+    }
+
+    /// The tables of one switch; empty if it is down.
+    #[must_use]
+    pub fn table(&self, switch: SwitchId) -> SwitchForwarding {
+        if self.topology.switch(switch).up {
+            self.next.table(self.topology, &self.plan, switch)
+        } else {
+            SwitchForwarding::default()
+        }
+    }
+}
+
+impl SwitchTables for Routing<'_> {
+    fn tables_of(&self, switch: SwitchId) -> Cow<'_, SwitchForwarding> {
+        Cow::Owned(self.table(switch))
+    }
+}
+
 /// The forwarding of a network, switch by switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
     switches: Vec<SwitchForwarding>,
+}
+
+impl SwitchTables for Forwarding {
+    fn tables_of(&self, switch: SwitchId) -> Cow<'_, SwitchForwarding> {
+        Cow::Borrowed(self.switch(switch))
+    }
 }
 
 impl Forwarding {
@@ -144,27 +216,10 @@ impl Forwarding {
         reroute: Reroute,
         made: impl Fn(SwitchId, SwitchForwarding) -> T + Sync,
     ) -> Result<Vec<T>, RouteError> {
-        let planned;
-        let routed = match reroute {
-            Reroute::Converged => topology,
-            Reroute::Local => {
-                planned = topology.all_up();
-                &planned
-            }
-        };
-        let set = RouteSet::new(routed, policy.clone())?;
-        let plan = AddressPlan::new(routed, &set);
-        let next = NextSets::new(&set, &plan, topology);
+        let routing = Routing::new(topology, policy, reroute)?;
         let switches: Vec<SwitchId> = topology.switch_ids().collect();
-        let table = |&switch: &SwitchId| {
-            let table = if topology.switch(switch).up {
-                next.table(topology, &plan, switch)
-            } else {
-                SwitchForwarding::default()
-            };
-            made(switch, table)
-        };
-        Ok(switches.par_iter().map(table).collect())
+        let of = |&switch: &SwitchId| made(switch, routing.table(switch));
+        Ok(switches.par_iter().map(of).collect())
     }
 
     /// Tables that somebody else made: one of each switch, in topology order.
@@ -226,8 +281,7 @@ impl Forwarding {
 /// Groups of next hops under construction, each once.
 #[derive(Debug, Default)]
 struct Groups {
-    groups: Vec<Vec<NextHop>>,
-    known: BTreeMap<Vec<NextHop>, u32>,
+    known: IndexSet<Vec<NextHop>, FixedState>,
 }
 
 impl Groups {
@@ -236,12 +290,8 @@ impl Groups {
         if hops.is_empty() {
             return ForwardAction::Discard;
         }
-        let number = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        let number = *self.known.entry(hops.clone()).or_insert_with(|| {
-            self.groups.push(hops);
-            number
-        });
-        ForwardAction::Group(number)
+        let (at, _) = self.known.insert_full(hops);
+        ForwardAction::Group(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// The groups that entries use, numbered anew in the order of first use.
@@ -251,16 +301,17 @@ impl Groups {
         v6: Vec<(Block, ForwardAction)>,
     ) -> SwitchForwarding {
         let mut table = SwitchForwarding::default();
-        let mut renamed: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut old: Vec<Option<Vec<NextHop>>> = self.known.into_iter().map(Some).collect();
+        let mut renamed: Vec<u32> = vec![0; old.len()];
         let mut rename = |action| match action {
             ForwardAction::Discard => ForwardAction::Discard,
-            ForwardAction::Group(old) => {
-                let next = u32::try_from(table.groups.len()).unwrap_or(u32::MAX);
-                ForwardAction::Group(*renamed.entry(old).or_insert_with(|| {
-                    let at = usize::try_from(old).unwrap_or(usize::MAX);
-                    table.groups.push(self.groups[at].clone());
-                    next
-                }))
+            ForwardAction::Group(group) => {
+                let at = usize::try_from(group).unwrap_or(usize::MAX);
+                if let Some(hops) = old[at].take() {
+                    renamed[at] = u32::try_from(table.groups.len()).unwrap_or(u32::MAX);
+                    table.groups.push(hops);
+                }
+                ForwardAction::Group(renamed[at])
             }
         };
         table.ipv4 = v4

@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::fast::FixedState;
+use indexmap::IndexMap;
 use rayon::prelude::*;
 
 use super::super::policy::RoutePolicy;
 use super::super::set::RouteSet;
 use super::super::virtual_layers::bounces;
-use super::costs::{Cost, Kind, Metric};
+use super::costs::{Cost, Kind, Metric, Step};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
-use crate::{ArcId, HostId, NodeId, SwitchId, Topology};
+use crate::{ArcId, Fabric, HostId, NodeId, SwitchId, Topology};
+
+/// Classes whose costs are computed before they are put in rows: what is held twice.
+const CLASSES_AT_ONCE: usize = 256;
 
 /// The costs of every switch to every class, from which next hops are read off.
 #[derive(Debug)]
-pub(super) struct NextSets<'a> {
-    metric: Metric<'a>,
+pub(super) struct NextSets {
+    set: RouteSet,
     classes: usize,
     /// What counts on the way to every class.
     kinds: Vec<Kind>,
@@ -29,49 +34,74 @@ pub(super) struct NextSets<'a> {
     alive: Vec<bool>,
 }
 
-impl<'a> NextSets<'a> {
+/// An arc that leaves a switch, with the costs from its far end.
+struct Onward<'a> {
+    arc: ArcId,
+    costs: &'a [Cost],
+}
+
+impl NextSets {
     /// Computes the costs over the fabric of a route set; `now` is the topology as it is.
-    pub(super) fn new(set: &'a RouteSet, plan: &AddressPlan, now: &Topology) -> Self {
+    pub(super) fn new(set: RouteSet, plan: &AddressPlan, now: &Topology) -> Self {
         let fabric = set.fabric();
-        let metric = Metric {
-            fabric,
-            kind: match set.policy() {
-                RoutePolicy::UpDown { .. } => Kind::Layers,
-                RoutePolicy::VirtualUpDown { .. } => Kind::Ranks { first: 0 },
-                _ => Kind::Hops,
-            },
+        let kind = match set.policy() {
+            RoutePolicy::UpDown { .. } => Kind::Layers,
+            RoutePolicy::VirtualUpDown { .. } => Kind::Ranks { first: 0 },
+            _ => Kind::Hops,
         };
+        let metric = Metric { fabric, kind };
         let one = |class: &Class| {
-            let mut pins = pins(set, class);
+            let mut pins = pins(&set, class);
             let (metric, costs) = metric.settled(&class.targets, &mut pins);
             (costs, pins, metric.kind)
         };
-        let by_class: Vec<_> = plan.classes.par_iter().map(one).collect();
         let (switches, classes) = (fabric.switch_count(), plan.classes.len());
         let mut costs = vec![Cost::NEVER; switches * classes];
-        let pinned = by_class.iter().any(|(_, pins, _)| !pins.is_empty());
-        let mut all_pins = vec![None; if pinned { costs.len() } else { 0 }];
-        for (class, (row, pins, _)) in by_class.iter().enumerate() {
-            for (switch, &cost) in row.iter().enumerate() {
-                costs[switch * classes + class] = cost;
-            }
-            for (switch, &pin) in pins.iter().enumerate() {
-                all_pins[switch * classes + class] = pin;
+        let mut kinds = Vec::with_capacity(classes);
+        let mut all_pins = Vec::new();
+        for (chunk, some) in plan.classes.chunks(CLASSES_AT_ONCE).enumerate() {
+            let by_class: Vec<_> = some.par_iter().map(one).collect();
+            for (class, (row, pins, kind)) in (chunk * CLASSES_AT_ONCE..).zip(by_class) {
+                for (switch, cost) in row.into_iter().enumerate() {
+                    costs[switch * classes + class] = cost;
+                }
+                if !pins.is_empty() {
+                    all_pins.resize(switches * classes, None);
+                }
+                for (switch, pin) in pins.into_iter().enumerate() {
+                    all_pins[switch * classes + class] = pin;
+                }
+                kinds.push(kind);
             }
         }
+        let alive = fabric.arcs().iter().map(|arc| now.is_live(arc.link));
         Self {
-            metric,
             classes,
-            kinds: by_class.iter().map(|&(.., kind)| kind).collect(),
+            kinds,
             costs,
             pins: all_pins,
             single: matches!(set.policy(), RoutePolicy::Ksp { .. }),
-            alive: fabric
-                .arcs()
-                .iter()
-                .map(|arc| now.is_live(arc.link))
-                .collect(),
+            alive: alive.collect(),
+            set,
         }
+    }
+
+    fn fabric(&self) -> &Fabric {
+        self.set.fabric()
+    }
+
+    /// What counts on the way to a class.
+    fn metric(&self, class: usize) -> Metric<'_> {
+        Metric {
+            fabric: self.fabric(),
+            kind: self.kinds[class],
+        }
+    }
+
+    /// The costs from a switch, by class.
+    fn row(&self, switch: SwitchId) -> &[Cost] {
+        let first = switch.index() * self.classes;
+        &self.costs[first..first + self.classes]
     }
 
     fn cost(&self, switch: SwitchId, class: usize) -> Cost {
@@ -80,11 +110,7 @@ impl<'a> NextSets<'a> {
 
     /// The cost of the way to a class that begins with an arc.
     fn over(&self, arc: ArcId, class: usize) -> Cost {
-        let kind = self.kinds[class];
-        let metric = Metric {
-            kind,
-            ..self.metric
-        };
+        let metric = self.metric(class);
         let to = metric.fabric.arc(arc).to;
         self.cost(to, class).over(metric.step(arc))
     }
@@ -99,7 +125,7 @@ impl<'a> NextSets<'a> {
         if cost == Cost::NEVER {
             return Vec::new();
         }
-        let arcs = self.metric.fabric.out(switch);
+        let arcs = self.fabric().out(switch);
         let nearest = arcs.filter(|&arc| self.over(arc, class) == cost);
         nearest.take(self.most()).collect()
     }
@@ -109,28 +135,25 @@ impl<'a> NextSets<'a> {
         if self.single { 1 } else { usize::MAX }
     }
 
-    /// The arcs by which a switch sends to a class now: the planned ones that are up, else a detour.
-    fn arcs(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
-        let planned = self.planned(switch, class);
-        let left: Vec<_> = planned
-            .iter()
-            .copied()
-            .filter(|arc| self.alive[arc.index()])
-            .collect();
-        if !left.is_empty() || planned.is_empty() {
-            return left;
+    /// The arcs by which a switch sends to a class now, as `planned` lists them: those that are up, else a detour.
+    fn left(&self, switch: SwitchId, class: usize, planned: &mut Vec<ArcId>) {
+        if planned.is_empty() {
+            return;
         }
-        let mut detour = match self.kinds[class] {
+        planned.retain(|arc| self.alive[arc.index()]);
+        if !planned.is_empty() {
+            return;
+        }
+        *planned = match self.kinds[class] {
             Kind::Ranks { .. } => self.ranked_detour(switch, class),
             Kind::Hops | Kind::Layers => self.detour(switch, class),
         };
-        detour.truncate(self.most());
-        detour
+        planned.truncate(self.most());
     }
 
     /// The arcs to the best neighbours that have a planned way which is not back to here.
     fn detour(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
-        let fabric = self.metric.fabric;
+        let fabric = self.fabric();
         let helps = |to: SwitchId| {
             let mut onward = self.planned(to, class).into_iter();
             onward.any(|arc| fabric.arc(arc).to != switch) || self.cost(to, class) == Cost::ZERO
@@ -152,7 +175,7 @@ impl<'a> NextSets<'a> {
     /// The arcs over which packets bounce least, whatever the planned way by which they have come, then those of the least cost, to
     /// neighbours from which no planned way leads back to here.
     fn ranked_detour(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
-        let fabric = self.metric.fabric;
+        let fabric = self.fabric();
         let inward = fabric.out(switch).map(|arc| fabric.reverse(arc));
         let planned = inward.filter(|&arc| {
             let cost = self.cost(fabric.arc(arc).from, class);
@@ -191,7 +214,7 @@ impl<'a> NextSets<'a> {
             }
             next += 1;
             for arc in self.planned(at, class) {
-                let to = self.metric.fabric.arc(arc).to;
+                let to = self.fabric().arc(arc).to;
                 if !met.contains(&to) {
                     met.push(to);
                 }
@@ -207,22 +230,24 @@ impl<'a> NextSets<'a> {
         plan: &AddressPlan,
         switch: SwitchId,
     ) -> SwitchForwarding {
-        let fabric = self.metric.fabric;
+        let fabric = self.fabric();
         let mut groups = Groups::default();
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
-        let mut known: BTreeMap<Vec<ArcId>, ForwardAction> = BTreeMap::new();
+        let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> = IndexMap::default();
         let mut actions = Vec::with_capacity(self.classes);
-        for class in 0..self.classes {
-            let arcs = self.arcs(switch, class);
-            let action = known.entry(arcs).or_insert_with_key(|arcs| {
+        self.each_class(switch, |arcs| {
+            let action = known.get(arcs).copied().unwrap_or_else(|| {
                 if !arcs.is_empty() {
                     climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
                 }
-                groups.intern(arcs.iter().map(|&arc| self.hop(topology, arc)).collect())
+                let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
+                let action = groups.intern(hops.collect());
+                known.insert(arcs.to_vec(), action);
+                action
             });
-            actions.push(*action);
-        }
+            actions.push(action);
+        });
         let local = local_hosts(topology, switch, &mut groups);
         let climbing = |action| match action {
             ForwardAction::Group(group) => {
@@ -237,8 +262,42 @@ impl<'a> NextSets<'a> {
         groups.compact(v4, v6)
     }
 
+    /// Calls `visit` with the arcs by which a switch sends to each class now.
+    fn each_class(&self, switch: SwitchId, mut visit: impl FnMut(&[ArcId])) {
+        let fabric = self.fabric();
+        let own = self.row(switch);
+        let onward: Vec<Onward<'_>> = fabric
+            .out_arcs(switch)
+            .map(|(arc, to)| Onward {
+                arc,
+                costs: self.row(to.to),
+            })
+            .collect();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut steps_of = None;
+        let mut arcs = Vec::with_capacity(onward.len());
+        for (class, &cost) in own.iter().enumerate() {
+            arcs.clear();
+            if let Some(&Some(pin)) = self.pins.get(switch.index() * self.classes + class) {
+                arcs.push(pin);
+            } else if cost != Cost::NEVER {
+                let kind = self.kinds[class];
+                if steps_of != Some(kind) {
+                    let metric = self.metric(class);
+                    steps = onward.iter().map(|on| metric.step(on.arc)).collect();
+                    steps_of = Some(kind);
+                }
+                let ways = onward.iter().zip(&steps);
+                let nearest = ways.filter(|(on, step)| on.costs[class].over(**step) == cost);
+                arcs.extend(nearest.map(|(on, _)| on.arc).take(self.most()));
+            }
+            self.left(switch, class, &mut arcs);
+            visit(&arcs);
+        }
+    }
+
     fn hop(&self, topology: &Topology, arc: ArcId) -> NextHop {
-        let arc = self.metric.fabric.arc(arc);
+        let arc = self.fabric().arc(arc);
         NextHop {
             port: arc.out_port,
             mac: topology.port_mac(arc.to, arc.in_port),

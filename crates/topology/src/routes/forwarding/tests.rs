@@ -180,6 +180,27 @@ fn random() -> impl Strategy<Value = Topology> {
     })
 }
 
+/// The same network without subnets: hosts have addresses in their own order or, the more, the farther apart, in another.
+fn readdressed(topology: &Topology, spread: u32, seed: u64) -> Topology {
+    let mut switches = topology.switches().to_vec();
+    switches.iter_mut().for_each(|switch| switch.subnet = None);
+    let mut taken = BTreeSet::new();
+    let mut hosts = topology.hosts().to_vec();
+    for (host, number) in hosts.iter_mut().zip(0u32..) {
+        // A number that is the same for the same host and seed.
+        let mixed = (u64::from(number) + 1)
+            .wrapping_mul(seed | 1)
+            .rotate_left(23);
+        let mut address = 0x0a00_0001 + number + u32::try_from(mixed % 1000).unwrap() % spread;
+        while !taken.insert(address) {
+            address += 1;
+        }
+        host.ipv4 = address.into();
+        host.ipv6 = crate::address::ipv6_of(host.ipv4);
+    }
+    Topology::new("r".to_owned(), switches, hosts, topology.links().to_vec()).unwrap()
+}
+
 /// The fewest bounces of any way between two switches, by brute force over simple up-down paths.
 fn fewest_bounces(topology: &Topology, from: SwitchId, to: SwitchId) -> Option<usize> {
     (0..4)
@@ -243,6 +264,16 @@ proptest! {
             assert_delivers(&topology, &tables);
             assert_drops_strays(&topology, &tables, strays.iter().copied());
         }
+    }
+
+    #[test]
+    fn addresses_that_lie_anyhow_are_delivered_and_others_dropped(topology in random(), x in any::<u64>(), spread in 1u32..200, seed in any::<u64>()) {
+        let topology = readdressed(&topology, spread, seed);
+        let strays = (0x0a00_0000..0x0a00_0100).chain([0x0aff_ffff, 0]);
+        assert_delivers(&topology, &converged(&topology, &RoutePolicy::Shortest));
+        assert_drops_strays(&topology, &converged(&topology, &RoutePolicy::Shortest), strays);
+        let failed = fail(&topology, x);
+        assert_delivers(&failed, &converged(&failed, &RoutePolicy::Shortest));
     }
 
     #[test]
@@ -521,6 +552,29 @@ fn hosts_that_share_a_subnet_or_have_two_switches_get_entries_of_their_own() {
     ");
     let failed = topology.with_failed_links(&[topology.link_named("s1-twin").unwrap()]);
     assert_delivers(&failed, &converged(&failed, &RoutePolicy::Shortest));
+}
+
+#[test]
+fn hosts_whose_addresses_lie_together_share_an_entry() {
+    let text = r#"{"format": "switchwright-topology", "version": 1,
+      "switches": [{"name": "s1", "ports": 4}, {"name": "s2", "ports": 4}, {"name": "s3", "ports": 4}],
+      "hosts": [{"name": "a1", "ipv4": "10.0.1.1"}, {"name": "a2", "ipv4": "10.0.1.6"}, {"name": "a3", "ipv4": "10.0.1.12"},
+                {"name": "b1", "ipv4": "10.0.2.1"}, {"name": "b2", "ipv4": "10.0.2.9"},
+                {"name": "c1", "ipv4": "10.0.2.5"}],
+      "links": [{"a": "s1:1", "b": "a1:0"}, {"a": "s1:2", "b": "a2:0"}, {"a": "s1:3", "b": "a3:0"},
+                {"a": "s2:1", "b": "b1:0"}, {"a": "s2:2", "b": "b2:0"}, {"a": "s3:1", "b": "c1:0"},
+                {"a": "s1:4", "b": "s3:2"}, {"a": "s2:3", "b": "s3:3"}]}"#;
+    let topology = Topology::from_json(text).unwrap();
+    let tables = converged(&topology, &RoutePolicy::Shortest);
+    assert_delivers(&topology, &tables);
+    assert_drops_strays(&topology, &tables, 0x0a00_0100..0x0a00_0210);
+    // c1 lies between the hosts of s2.
+    insta::assert_snapshot!(show(&topology, "s3", &RoutePolicy::Shortest), @r"
+    10.0.1.0/28 -> [2]
+    10.0.2.1/32 -> [3]
+    10.0.2.5/32 -> [1]
+    10.0.2.9/32 -> [3]
+    ");
 }
 
 #[test]
