@@ -1,8 +1,12 @@
-//! The events to come, in order of time, and of arrival where times are equal.
+//! The events to come, in order of time, and of rank and arrival where times are equal.
 //!
 //! A calendar: a ring of buckets, each a short stretch of time, holds what comes soon; a heap holds the
 //! rest. A bucket is sorted when its time comes, so that adding an event is a push; the memory of the one before is used for
 //! the next that is filled, so that few lines of the cache serve all.
+//!
+//! Events of one time at different owners do not touch each other, so that only those of one owner need an order: by rank, and
+//! those of one rank in the order in which they were added. So the order in which different owners added them does not matter,
+//! which is not the same for every number of threads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,6 +14,14 @@ use std::collections::BinaryHeap;
 /// Buckets of the ring; a power of two.
 const BUCKETS: usize = 4_096;
 const MASK: u64 = BUCKETS as u64 - 1;
+
+/// What happens at somebody.
+pub(super) trait Owned {
+    /// Who it happens to, a small number.
+    fn owner(&self) -> u32;
+    /// Which of its owner's events of one time comes first.
+    fn rank(&self) -> u32;
+}
 
 /// An event: when, and what.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +81,17 @@ pub(super) struct Calendar<T> {
     spare: Vec<Vec<Entry<T>>>,
     later: BinaryHeap<Reverse<Late<T>>>,
     order: u64,
+    /// By owner: the last bucket that had an event of it, and which of that bucket's.
+    seen: Vec<(u32, u32)>,
+    /// The number of the bucket under way, and by event of it the one before of the same owner.
+    turns: u32,
+    before: Vec<u32>,
 }
 
-impl<T: Copy> Calendar<T> {
+/// No event.
+const NONE: u32 = u32::MAX;
+
+impl<T: Copy + Owned> Calendar<T> {
     /// An empty calendar for about so many events per microsecond.
     #[must_use]
     pub(super) fn new(per_microsecond: u64) -> Self {
@@ -87,6 +107,9 @@ impl<T: Copy> Calendar<T> {
             spare: Vec::new(),
             later: BinaryHeap::new(),
             order: 0,
+            seen: Vec::new(),
+            turns: 0,
+            before: Vec::new(),
         }
     }
 
@@ -96,7 +119,14 @@ impl<T: Copy> Calendar<T> {
         let day = at >> self.shift;
         if day <= self.day {
             let rest = &self.today[self.over..];
-            let place = self.over + rest.partition_point(|e| e.at <= at);
+            let mut place = self.over + rest.partition_point(|e| e.at <= at);
+            let (owner, rank) = (what.owner(), what.rank());
+            let same = self.today[self.over..place].iter().enumerate().rev();
+            for (nth, other) in same.take_while(|(_, e)| e.at == at) {
+                if other.what.owner() == owner && other.what.rank() > rank {
+                    place = self.over + nth;
+                }
+            }
             self.today.insert(place, entry);
         } else if day - self.day < BUCKETS as u64 {
             let place = (day & MASK) as usize;
@@ -126,8 +156,21 @@ impl<T: Copy> Calendar<T> {
                 self.over += 1;
                 return Some((entry.at, entry.what));
             }
-            self.turn()?;
+            self.turn(until)?;
         }
+    }
+
+    /// When the next event is.
+    pub(super) fn first(&self) -> Option<u64> {
+        if let Some(entry) = self.today.get(self.over) {
+            return Some(entry.at);
+        }
+        let near = self.next_full(self.day).and_then(|day| {
+            let bucket = &self.ring[(day & MASK) as usize];
+            bucket.iter().map(|entry| entry.at).min()
+        });
+        let far = self.later.peek().map(|late| late.0.entry.at);
+        near.into_iter().chain(far).min()
     }
 
     /// Whether the event taken last is the first of its bucket.
@@ -169,14 +212,19 @@ impl<T: Copy> Calendar<T> {
         None
     }
 
-    /// Goes to the next day that has events; nothing if there is none.
-    fn turn(&mut self) -> Option<()> {
+    /// Goes to the next day that has events; nothing if there is none up to a time. Then it stays where it is, so that what is
+    /// added for the days between goes to their buckets.
+    fn turn(&mut self, until: u64) -> Option<()> {
         let far = self.later.peek().map(|late| late.0.entry.at >> self.shift);
         let near = self.next_full(self.day);
-        self.day = match (near, far) {
+        let day = match (near, far) {
             (Some(near), Some(far)) => near.min(far),
             (near, far) => near.or(far)?,
         };
+        if day > until >> self.shift {
+            return None;
+        }
+        self.day = day;
         self.over = 0;
         self.today.clear();
         if far == Some(self.day) {
@@ -200,7 +248,44 @@ impl<T: Copy> Calendar<T> {
         if self.shift > 0 {
             self.today.sort_by_key(|entry| entry.at);
         }
+        if self.today.len() > 1 {
+            self.rank();
+        }
         Some(())
+    }
+
+    /// Has the events of each owner that are at one time in order of rank. Mostly they are; then a look at each is all.
+    fn rank(&mut self) {
+        self.turns = self.turns.wrapping_add(1);
+        self.before.clear();
+        for at in 0..self.today.len() {
+            let owner = self.today[at].what.owner() as usize;
+            if owner >= self.seen.len() {
+                self.seen.resize(owner + 1, (self.turns.wrapping_sub(1), NONE));
+            }
+            let seen = std::mem::replace(&mut self.seen[owner], (self.turns, at as u32));
+            let before = if seen.0 == self.turns { seen.1 } else { NONE };
+            self.before.push(before);
+            if before != NONE {
+                self.sink(at, before as usize);
+            }
+        }
+    }
+
+    /// Has an event change places with those of its owner before it that are to come after it.
+    fn sink(&mut self, mut at: usize, mut before: usize) {
+        loop {
+            let (own, other) = (self.today[at], self.today[before]);
+            if own.at != other.at || other.what.rank() <= own.what.rank() {
+                return;
+            }
+            self.today.swap(at, before);
+            at = before;
+            match self.before[at] {
+                NONE => return,
+                next => before = next as usize,
+            }
+        }
     }
 
     /// Events that were far away when they were added came before all that are in the ring.
@@ -220,37 +305,65 @@ mod tests {
 
     use super::*;
 
+    /// An event of one of a few owners.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Own {
+        owner: u32,
+        rank: u32,
+        number: usize,
+    }
+
+    impl Owned for Own {
+        fn owner(&self) -> u32 {
+            self.owner
+        }
+
+        fn rank(&self) -> u32 {
+            self.rank
+        }
+    }
+
     proptest! {
         #[test]
-        fn events_come_in_order_of_time_and_arrival(
+        fn events_of_an_owner_come_in_order_of_time_rank_and_arrival(
             rate in 1u64..10_000,
-            adds in proptest::collection::vec((0u64..3, 0u64..2_000_000, 0u8..4), 1..300),
+            owners in 1u32..5,
+            slot in 1u64..3_000,
+            adds in proptest::collection::vec((0u64..3, 0u64..2_000_000, 0u8..4, any::<u8>()), 1..300),
         ) {
             let mut calendar = Calendar::new(rate);
-            let mut expected: Vec<(u64, usize)> = Vec::new();
-            let (mut now, mut number) = (0, 0);
-            let mut got = Vec::new();
-            for (scale, delay, takes) in adds {
-                let at = now + delay / [1, 100, 10_000][scale as usize];
-                calendar.add(at, number);
-                expected.push((at, number));
-                number += 1;
+            let mut expected: Vec<(u64, Own)> = Vec::new();
+            let mut now = 0;
+            let take = |calendar: &mut Calendar<Own>, expected: &mut Vec<(u64, Own)>, until: u64| {
+                let first = expected.iter().map(|(at, _)| *at).min();
+                prop_assert_eq!(calendar.first(), first);
+                let next = calendar.next(until);
+                let Some((at, own)) = next else {
+                    prop_assert!(first.is_none_or(|first| first > until));
+                    return Ok(None);
+                };
+                prop_assert_eq!(Some(at), first);
+                let of_owner = expected.iter().filter(|(at, e)| (*at, e.owner) == (first.unwrap_or(0), own.owner));
+                prop_assert_eq!(Some(&own), of_owner.map(|(_, e)| e).min());
+                expected.retain(|(_, e)| *e != own);
+                Ok(Some(at))
+            };
+            for (number, (scale, delay, takes, who)) in adds.into_iter().enumerate() {
+                let at = now + delay / [1, 100, 10_000][scale as usize] / slot * slot;
+                let own = Own { owner: u32::from(who) % owners, rank: u32::from(who) / 64, number };
+                calendar.add(at, own);
+                expected.push((at, own));
                 for _ in 0..takes {
-                    expected.sort_unstable();
-                    let next = calendar.next(u64::MAX);
-                    let first = (!expected.is_empty()).then(|| expected.remove(0));
-                    prop_assert_eq!(next, first);
-                    if let Some((at, number)) = next {
+                    let until = now + u64::from(who) * 100;
+                    if let Some(at) = take(&mut calendar, &mut expected, until)? {
                         now = at;
-                        got.push(number);
                     }
                 }
             }
-            expected.sort_unstable();
-            for next in expected {
-                prop_assert_eq!(calendar.next(u64::MAX), Some(next));
+            while !expected.is_empty() {
+                take(&mut calendar, &mut expected, u64::MAX)?;
             }
-            prop_assert_eq!(calendar.next(u64::MAX), None);
+            prop_assert_eq!(calendar.next(u64::MAX).map(|next| next.0), None);
         }
     }
 }

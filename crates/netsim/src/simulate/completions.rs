@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::workload::{Job, Workloads};
+use super::workload::{Job, Workload};
 
 /// What a workload did.
 #[derive(Clone, Debug, Serialize)]
@@ -80,14 +80,19 @@ impl Percentiles {
     }
 }
 
-/// What every workload did up to `now`.
-pub(super) fn reports(workloads: &Workloads, now: u64) -> Vec<WorkloadReport> {
-    let mut by_size: Vec<BTreeMap<u64, Vec<Job>>> = vec![BTreeMap::new(); workloads.all.len()];
-    for job in &workloads.jobs {
+/// What every workload did up to `now`: its jobs, in any order, and by workload the bytes that have arrived.
+pub(super) fn reports(
+    workloads: &[Workload],
+    jobs: &[Job],
+    bytes: &[u64],
+    now: u64,
+) -> Vec<WorkloadReport> {
+    let mut by_size: Vec<BTreeMap<u64, Vec<Job>>> = vec![BTreeMap::new(); workloads.len()];
+    for job in jobs {
         let sizes = &mut by_size[job.workload as usize];
         sizes.entry(job.size).or_default().push(*job);
     }
-    let all = workloads.all.iter().zip(&workloads.bytes).zip(by_size);
+    let all = workloads.iter().zip(bytes).zip(by_size);
     all.map(|((workload, &bytes), sizes)| WorkloadReport {
         name: workload.name.clone(),
         jobs: sizes.values().map(Vec::len).sum(),
@@ -108,6 +113,7 @@ fn completions(bytes: u64, jobs: &[Job], now: u64) -> Completions {
         bytes,
         jobs: jobs.len(),
         unfinished: jobs.iter().filter(|job| job.done.is_none()).count(),
+        // Whole numbers, whose sum does not depend on their order.
         optimum_us: jobs.iter().map(optimum).sum::<f64>() / jobs.len().max(1) as f64 / 1e3,
         times_us: Percentiles::of(jobs.iter().map(|job| time(job) / 1e3).collect()),
         normalized: Percentiles::of(jobs.iter().map(|job| time(job) / optimum(job)).collect()),

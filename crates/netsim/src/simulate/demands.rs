@@ -1,5 +1,7 @@
 //! From a scenario's workloads to those that run: names looked up, hosts' addresses and distances.
 
+use std::sync::Arc;
+
 use plan::ClassId;
 use topology::{HostId, Topology};
 
@@ -14,7 +16,7 @@ use super::routing::Routing;
 use super::scenario::Scenario;
 use super::senders::{Ends, Head, host_delay, link_rate, no_class, rules};
 use super::transport::TransportSpec;
-use super::workload::{Address, Arriving, Between, Sending, Workload, Workloads};
+use super::workload::{Address, Arriving, Between, Demand, Sending, Workload, Workloads};
 use crate::embedded::Network;
 
 /// The most hosts of a network with workloads: what every pair has is kept.
@@ -45,16 +47,17 @@ pub(super) fn workloads(
     let packet = all.iter().map(|w| w.packet).max().unwrap_or(0);
     let count = all.len() * hosts;
     Ok(Workloads {
-        hosts: addresses(network, scenario)?,
-        between: between(topology, scenario, distances, packet)?,
         chance: (0..count as u64)
             .map(|number| Chance::of(scenario.seed, number))
             .collect(),
-        jobs: Vec::new(),
         bytes: vec![0; all.len()],
-        overhead: hosts::overhead(scenario),
-        due: Vec::new(),
-        all,
+        demand: Arc::new(Demand {
+            hosts: addresses(network, scenario)?,
+            between: between(topology, scenario, distances, packet)?,
+            overhead: hosts::overhead(scenario),
+            all,
+        }),
+        ..Workloads::default()
     })
 }
 

@@ -24,11 +24,22 @@ pub(super) enum Role {
     /// One that the scenario names.
     #[default]
     Own,
-    /// The request to a host of an incast, by the number of the job.
-    Request(u32),
+    /// The request to a host of an incast.
+    Request(Task),
     /// A flow whose end ends the job, or an answer that is one of those that do.
-    Part(u32),
+    Part(Task),
 }
+
+/// The job that a flow is for: what a host needs to know of it that did not begin it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    /// Its number among those that began at hosts of the same part of the network.
+    pub(super) job: u32,
+    pub(super) workload: u32,
+    /// Bytes of its flow, or of each answer.
+    pub(super) size: u64,
+}
+
 /// Where the simulator's part begins, counted from the end of those bytes: the UDP payload.
 const TAIL: usize = 18;
 /// The length of acknowledgements and notices.
@@ -122,9 +133,11 @@ pub(super) enum Next {
     Done,
 }
 
-/// A flow.
+/// A flow. Where its ends are in different parts of the network, each part has one, of which it keeps its own end's state.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
+    /// What frames call it: those that the scenario names are counted from 0, then come those of jobs.
+    pub(super) id: u32,
     pub(super) name: String,
     pub(super) from: HostId,
     pub(super) to: HostId,

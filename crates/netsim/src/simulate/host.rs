@@ -8,10 +8,11 @@ use quantities::{BitRate, Priority};
 use wire::MacAddr;
 use wire::pfc::{self, Quanta};
 
+use super::chance::Chance;
 use super::flow::{Flow, Next};
 
 /// See the module documentation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Nic {
     pub(super) rate: BitRate,
     pub(super) mac: MacAddr,
@@ -26,13 +27,19 @@ pub(super) struct Nic {
     answers: [VecDeque<u32>; CLASSES],
     /// PFC frames to be sent.
     says: VecDeque<(Priority, Quanta)>,
-    /// Flows that still have something to send, and whose turn it is.
+    /// The places of flows that still have something to send, and whose turn it is.
     pub(super) flows: Vec<u32>,
     turn: usize,
     /// Until when it pauses its switch, by class.
     pub(super) pausing: [u64; CLASSES],
     /// When it says so again, for drivers that have no calendar.
     pub(super) says_next: [u64; CLASSES],
+    /// What draws source ports of flows that have another one for every packet.
+    spray: u64,
+    /// What draws how much longer acting on a frame takes.
+    pub(super) chance: Chance,
+    /// Flows that began here by jobs.
+    pub(super) begun: u32,
 }
 
 /// What a card sends next.
@@ -41,7 +48,7 @@ pub(super) enum Turn {
     Pfc(pfc::Repr),
     /// An answer, by its place in the pool.
     Answer(u32),
-    /// A flow, and the number of its packet.
+    /// A flow by its place, and the number of its packet.
     Data(u32, u64),
     /// Nothing before this time.
     Wait(u64),
@@ -66,7 +73,26 @@ impl Nic {
             turn: 0,
             pausing: [0; CLASSES],
             says_next: [u64::MAX; CLASSES],
+            spray: 1,
+            chance: Chance::new(0),
+            begun: 0,
         }
+    }
+
+    /// Where the numbers that are drawn at this host begin.
+    pub(super) fn seed(&mut self, seed: u64, host: usize) {
+        // Workloads have the sequences with small numbers.
+        let own = u64::MAX - 2 * host as u64;
+        self.chance = Chance::of(seed, own);
+        self.spray = Chance::of(seed, own - 1).draw() | 1;
+    }
+
+    /// Another source port.
+    pub(super) fn port(&mut self) -> u16 {
+        self.spray ^= self.spray << 13;
+        self.spray ^= self.spray >> 7;
+        self.spray ^= self.spray << 17;
+        0xc000 | (self.spray >> 40) as u16
     }
 
     /// Whether its switch keeps it from sending something.

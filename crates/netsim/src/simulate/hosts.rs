@@ -1,34 +1,48 @@
 //! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a calendar or a clock
 //! drives them; nothing here knows which.
+//!
+//! They can be parted: then every part has some of the cards, and of flows those that begin or end there.
 
 use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
 use wire::pfc::{self, Quanta};
 
-use super::chance::Chance;
-use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Sender, checksum};
+use std::sync::Arc;
+
+use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Role, Sender, checksum};
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
-use super::workload::Workloads;
+use super::workload::{Word, Workloads};
 
 /// The EtherType of MAC control, PFC among it, and where frames have theirs.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
 pub(super) const ETHER_TYPE: std::ops::Range<usize> = 12..14;
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// See the module documentation.
 pub struct Hosts {
+    /// By host; those of other parts do nothing.
     pub(super) cards: Vec<Nic>,
+    /// Flows with an end here, by their place.
     pub(super) flows: Vec<Flow>,
+    /// Places by what frames call flows: those that the scenario names, and by host those of jobs.
+    named_places: Vec<u32>,
+    begun_places: Vec<Vec<u32>>,
+    /// By host, the part that it is in, and which this one is.
+    parts: Arc<[u8]>,
+    own: u8,
+    /// Flows that begin here and end in another part, which does not know of them yet.
+    pub(super) opened: Vec<(u8, Flow)>,
     /// Acknowledgements and notices that wait to be sent, and places free again.
     answers: Vec<[u8; HEAD]>,
     spare: Vec<u32>,
     overhead: u64,
     pub(super) measure_from: u64,
     end: u64,
-    spray: u64,
-    /// Nanoseconds that acting on a frame takes longer, at most, and what draws them.
+    /// Nanoseconds that acting on a frame takes longer, at most.
     jitter: u64,
-    chance: Chance,
     /// Data packets that arrived.
     pub delivered: u64,
     /// Frames that came to the wrong host, or to none of the flows.
@@ -64,19 +78,27 @@ pub(super) enum NicAction {
         until: u64,
         /// Its length, of which the first bytes are made; the rest is zeros.
         length: u32,
-        /// The flow, if it is data.
+        /// The place of the flow, if it is data.
         flow: Option<u32>,
     },
 }
 
 impl Hosts {
     pub(super) fn new(
-        cards: Vec<Nic>,
+        mut cards: Vec<Nic>,
         flows: Vec<Flow>,
         workloads: Workloads,
         scenario: &Scenario,
     ) -> Self {
+        for (host, card) in cards.iter_mut().enumerate() {
+            card.seed(scenario.seed, host);
+        }
         let mut hosts = Self {
+            named_places: (0..flows.len() as u32).collect(),
+            begun_places: vec![Vec::new(); cards.len()],
+            parts: vec![0; cards.len()].into(),
+            own: 0,
+            opened: Vec::new(),
             cards,
             named: flows.len(),
             flows,
@@ -87,9 +109,7 @@ impl Hosts {
             overhead: overhead(scenario),
             measure_from: scenario.measure_from.map_or(0, |t| t.0.get()),
             end: scenario.duration.0.get(),
-            spray: scenario.seed | 1,
             jitter: scenario.jitter.map_or(0, |t| t.0.get()),
-            chance: Chance::of(scenario.seed, u64::MAX),
             delivered: 0,
             strange: 0,
         };
@@ -97,6 +117,110 @@ impl Hosts {
             hosts.cards[flow.from.index()].flows.push(id);
         }
         hosts
+    }
+
+    /// What each of so many parts has of the hosts; `parts` tells which part a host is in. Nothing has happened yet.
+    pub(super) fn split(mut self, parts: &Arc<[u8]>, count: u8) -> Vec<Self> {
+        if count == 1 {
+            return vec![self];
+        }
+        let cards = std::mem::take(&mut self.cards);
+        let flows = std::mem::take(&mut self.flows);
+        let due = std::mem::take(&mut self.workloads.due);
+        let mut split: Vec<Self> = (0..count).map(|own| self.part(parts, own)).collect();
+        for (host, card) in cards.into_iter().enumerate() {
+            for (part, hosts) in (0..).zip(&mut split) {
+                hosts.cards.push(match parts[host] == part {
+                    true => card.clone(),
+                    false => Nic::new(card.rate, card.mac.0, card.reaction),
+                });
+            }
+        }
+        for hosts in &mut split {
+            hosts.cards.iter_mut().for_each(|card| card.flows.clear());
+        }
+        for flow in flows {
+            let ends = [flow.from, flow.to].map(|host| parts[host.index()]);
+            let place = split[usize::from(ends[0])].keep(flow.clone());
+            let card = &mut split[usize::from(ends[0])].cards[flow.from.index()];
+            card.flows.push(place);
+            if ends[1] != ends[0] {
+                split[usize::from(ends[1])].keep(flow);
+            }
+        }
+        for (at, turn) in due {
+            let (_, host) = self.workloads.turn(turn);
+            split[usize::from(parts[host])].workloads.due.push((at, turn));
+        }
+        split
+    }
+
+    /// A part without cards and flows.
+    fn part(&self, parts: &Arc<[u8]>, own: u8) -> Self {
+        Self {
+            cards: Vec::new(),
+            flows: Vec::new(),
+            named_places: vec![NONE; self.named],
+            begun_places: vec![Vec::new(); parts.len()],
+            parts: Arc::clone(parts),
+            own,
+            opened: Vec::new(),
+            answers: Vec::new(),
+            spare: Vec::new(),
+            overhead: self.overhead,
+            measure_from: self.measure_from,
+            end: self.end,
+            jitter: self.jitter,
+            delivered: 0,
+            strange: 0,
+            workloads: self.workloads.clone(),
+            named: self.named,
+            woken: Vec::new(),
+        }
+    }
+
+    /// Which part a host is in.
+    pub(super) fn part_of(&self, host: usize) -> u8 {
+        self.parts[host]
+    }
+
+    /// Where a flow is, by what frames call it.
+    pub(super) fn place(&self, id: u32) -> Option<usize> {
+        let place = match id.checked_sub(self.named_places.len() as u32) {
+            None => self.named_places[id as usize],
+            Some(begun) => {
+                let hosts = self.begun_places.len() as u32;
+                let of_host = self.begun_places.get((begun % hosts.max(1)) as usize)?;
+                *of_host.get((begun / hosts.max(1)) as usize)?
+            }
+        };
+        (place != NONE).then_some(place as usize)
+    }
+
+    /// What frames call the flows that will begin next at a host by jobs.
+    fn ids(&self, host: usize) -> impl Iterator<Item = u32> + use<> {
+        let (named, hosts) = (self.named_places.len() as u32, self.begun_places.len() as u32);
+        let begun = self.cards[host].begun..;
+        begun.map(move |begun| named + begun * hosts + host as u32)
+    }
+
+    /// Keeps a flow; its place.
+    pub(super) fn keep(&mut self, flow: Flow) -> u32 {
+        let place = self.flows.len() as u32;
+        match flow.id.checked_sub(self.named_places.len() as u32) {
+            None => self.named_places[flow.id as usize] = place,
+            Some(begun) => {
+                let hosts = self.begun_places.len().max(1) as u32;
+                let of_host = &mut self.begun_places[(begun % hosts) as usize];
+                let nth = (begun / hosts) as usize;
+                if of_host.len() <= nth {
+                    of_host.resize(nth + 1, NONE);
+                }
+                of_host[nth] = place;
+            }
+        }
+        self.flows.push(flow);
+        place
     }
 
     /// A frame has arrived at a host whose link works.
@@ -111,16 +235,19 @@ impl Hosts {
             return FrameEffect::Nothing;
         };
         let marked = frame.get(15).is_some_and(|ecn| ecn & 3 == 3);
-        let Some(flow) = self.flows.get_mut(note.flow as usize) else {
+        let Some(place) = self.place(note.flow) else {
             self.strange += 1;
             return FrameEffect::Nothing;
         };
+        let flow = &mut self.flows[place];
         match note.kind {
-            Kind::Data if flow.to.index() == host => return self.data(host, now, note, marked),
-            Kind::Probe if flow.to.index() == host => return self.answer(host, note, false),
+            Kind::Data if flow.to.index() == host => {
+                return self.data(host, now, (place, note), marked);
+            }
+            Kind::Probe if flow.to.index() == host => return self.answer(host, place, note, false),
             Kind::Ack if flow.from.index() == host => {
                 if flow.acknowledged(now, note) {
-                    self.workloads.known(&self.flows[note.flow as usize], now);
+                    self.workloads.known(&self.flows[place], now);
                 }
                 return FrameEffect::Now;
             }
@@ -135,8 +262,14 @@ impl Hosts {
         FrameEffect::Nothing
     }
 
-    fn data(&mut self, host: usize, now: u64, note: Note, marked: bool) -> FrameEffect {
-        let flow = &mut self.flows[note.flow as usize];
+    fn data(
+        &mut self,
+        host: usize,
+        now: u64,
+        (place, note): (usize, Note),
+        marked: bool,
+    ) -> FrameEffect {
+        let flow = &mut self.flows[place];
         let arrivals = &mut flow.arrivals;
         arrivals.marked += u64::from(marked);
         if arrivals.add(note.number) {
@@ -153,69 +286,90 @@ impl Hosts {
             }
             if arrivals.below == flow.packets && arrivals.complete.is_none() {
                 arrivals.complete = Some(now);
-                self.ended(note.flow, now);
+                self.ended(place, now);
             }
-            self.workloads
-                .count(&self.flows[note.flow as usize], note.length);
+            self.workloads.count(&self.flows[place], note.length);
         }
-        let flow = &mut self.flows[note.flow as usize];
+        let flow = &mut self.flows[place];
         match &flow.sender {
-            Sender::Window(_) => self.answer(host, note, marked),
+            Sender::Window(_) => self.answer(host, place, note, marked),
             Sender::Rate(_) if marked && flow.arrivals.notify(now) => {
-                self.answer(host, note, false)
+                self.answer(host, place, note, false)
             }
             Sender::Open | Sender::Rate(_) => FrameEffect::Nothing,
         }
     }
 
     /// A flow's last byte has arrived.
-    fn ended(&mut self, id: u32, now: u64) {
-        let next = self.flows.len() as u32;
-        if let Some(flow) = self.workloads.arrived(&self.flows[id as usize], now, next) {
+    fn ended(&mut self, place: usize, now: u64) {
+        let flow = &self.flows[place];
+        if flow.role == Role::Own {
+            return;
+        }
+        let id = self.ids(flow.to.index()).next().unwrap_or(NONE);
+        if let Some(flow) = self.workloads.arrived(flow, now, id) {
             self.add(flow);
         }
     }
 
+    /// A flow begins by a job at a host of this part.
     fn add(&mut self, flow: Flow) {
-        let from = flow.from.index();
-        self.cards[from].flows.push(self.flows.len() as u32);
+        let (from, to) = (flow.from.index(), flow.to.index());
+        if self.parts[to] != self.own {
+            self.opened.push((self.parts[to], flow.clone()));
+        }
+        let place = self.keep(flow);
+        self.cards[from].begun += 1;
+        self.cards[from].flows.push(place);
         self.woken.push(from as u32);
-        self.flows.push(flow);
     }
 
     /// A workload's turn at a host has come.
     pub(super) fn begin_job(&mut self, turn: u32, now: u64) {
-        let next = self.flows.len() as u32;
-        for flow in self.workloads.job(turn, now, next) {
+        let (_, host) = self.workloads.turn(turn);
+        let ids = self.ids(host);
+        for flow in self.workloads.job(turn, now, ids) {
             self.add(flow);
         }
     }
 
+    /// Word to hosts, of this part or another one, that is to be sent.
+    pub(super) fn word(&mut self) -> Option<Word> {
+        self.workloads.words.pop()
+    }
+
     /// How long a frame that has arrived at a card waits until its host acts on it.
-    pub(super) fn delay(&mut self, now: u64, frame: &[u8]) -> u64 {
+    pub(super) fn delay(&mut self, host: usize, now: u64, frame: &[u8]) -> u64 {
         if is_mac_control(frame) {
             return 0;
         }
         let Some(note) = Note::read(frame) else {
             return 0;
         };
-        let Some(flow) = self.flows.get_mut(note.flow as usize) else {
+        let Some(place) = self.place(note.flow) else {
             return 0;
         };
+        let flow = &mut self.flows[place];
+        let answer = matches!(note.kind, Kind::Ack | Kind::Notice);
+        let end = if answer { flow.from } else { flow.to };
+        // Brought here by a routing error: nobody acts on it.
+        if end.index() != host {
+            return 0;
+        }
         if self.jitter == 0 {
             return flow.host_delay;
         }
-        let drawn = self.chance.below(self.jitter.saturating_add(1));
+        let drawn = self.cards[host].chance.below(self.jitter.saturating_add(1));
         let acts = now.saturating_add(flow.host_delay).saturating_add(drawn);
         // What arrived before is acted on before.
-        let last = &mut flow.acted[usize::from(matches!(note.kind, Kind::Ack | Kind::Notice))];
+        let last = &mut flow.acted[usize::from(answer)];
         *last = acts.max(last.saturating_add(1));
         *last - now
     }
 
     /// Answers a frame: acknowledges it to a sender with a window, notifies one with a rate.
-    fn answer(&mut self, host: usize, note: Note, marked: bool) -> FrameEffect {
-        let flow = &self.flows[note.flow as usize];
+    fn answer(&mut self, host: usize, place: usize, note: Note, marked: bool) -> FrameEffect {
+        let flow = &self.flows[place];
         let (kind, number) = match flow.sender {
             Sender::Rate(_) => (Kind::Notice, note.number),
             _ => (Kind::Ack, flow.arrivals.below),
@@ -266,14 +420,11 @@ impl Hosts {
     }
 
     /// A data frame of a flow; its length.
-    fn make(&mut self, id: u32, number: u64, now: u64, frame: &mut Vec<u8>) -> u32 {
-        let flow = &mut self.flows[id as usize];
+    fn make(&mut self, place: u32, number: u64, now: u64, frame: &mut Vec<u8>) -> u32 {
+        let flow = &mut self.flows[place as usize];
         frame.extend_from_slice(&flow.data);
         if flow.spray {
-            self.spray ^= self.spray << 13;
-            self.spray ^= self.spray >> 7;
-            self.spray ^= self.spray << 17;
-            let port = 0xc000 | (self.spray >> 40) as u16;
+            let port = self.cards[flow.from.index()].port();
             frame[34..36].copy_from_slice(&port.to_be_bytes());
         }
         let probe = matches!(&flow.sender, Sender::Window(window) if window.probes());
@@ -282,7 +433,7 @@ impl Hosts {
             false => (Kind::Data, flow.length(number)),
         };
         let note = Note {
-            flow: id,
+            flow: flow.id,
             rank: flow.rank(number),
             kind,
             number,

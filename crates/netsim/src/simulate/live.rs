@@ -16,12 +16,13 @@ pub use super::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
 
 use super::error::ScenarioError;
+use super::event::PeerPort;
 use super::hosts::{ETHER_TYPE, NicAction, is_mac_control};
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
 use super::scenario::Scenario;
 use super::setup::{self, ScriptAction};
-use super::world::PeerPort;
+
 use super::{SimulateError, check, report};
 use crate::embedded::Network;
 
@@ -184,6 +185,16 @@ pub struct Got {
     pub runs: bool,
 }
 
+impl Got {
+    /// Of a flow as its receiver has it.
+    pub(super) fn new(flow: &Flow, now: u64) -> Self {
+        Self {
+            bytes: flow.arrivals.bytes,
+            runs: flow.start <= now && now < flow.stop && flow.arrivals.complete.is_none(),
+        }
+    }
+}
+
 /// A flow as others may send it.
 #[derive(Clone, Debug)]
 pub struct Leg {
@@ -275,19 +286,15 @@ impl Hosts {
 
     /// What every flow got so far, with its name.
     pub fn got(&self, now: u64) -> Vec<(&str, Got)> {
-        let got = |flow: &Flow| Got {
-            bytes: flow.arrivals.bytes,
-            runs: flow.start <= now && now < flow.stop && flow.arrivals.complete.is_none(),
-        };
-        self.flows
-            .iter()
-            .map(|f| (f.name.as_str(), got(f)))
+        let flows = self.flows.iter();
+        flows
+            .map(|flow| (flow.name.as_str(), Got::new(flow, now)))
             .collect()
     }
 
     /// The flows' figures at the end.
     pub fn reports(&self, topology: &Topology, now: u64) -> Vec<FlowReport> {
-        let report = |flow| FlowReport::new(topology, flow, self.measure_from, now);
+        let report = |flow| FlowReport::new(topology, (flow, flow), self.measure_from, now);
         self.flows.iter().map(report).collect()
     }
 }

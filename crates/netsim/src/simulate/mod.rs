@@ -4,11 +4,12 @@
 //!
 //! A [`Scenario`] says who sends what and what happens when; [`simulate`] plays it and returns a
 //! [`SimulationReport`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network, scenario and seed
-//! give the same events, figures and pictures.
+//! give the same events, figures and pictures, by any number of threads.
 //!
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
 //! first 60 bytes, buffers and cables see the whole length.
 
+mod barrier;
 mod buffers;
 mod bundled;
 mod calendar;
@@ -20,6 +21,7 @@ mod demands;
 mod diagrams;
 mod distance;
 mod error;
+mod event;
 mod flow;
 mod generators;
 mod host;
@@ -27,6 +29,8 @@ mod hosts;
 pub mod live;
 mod network;
 mod page;
+mod part;
+mod partition;
 mod planned;
 mod quantity;
 mod report;
@@ -42,6 +46,7 @@ mod timeout;
 mod transport;
 mod watchdog;
 mod window;
+mod windows;
 mod workload;
 mod world;
 
@@ -78,7 +83,8 @@ pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
-pub use world::Losses;
+pub use part::Losses;
+pub use windows::Windows;
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]
@@ -134,8 +140,53 @@ pub fn simulate_telling(
     plots: bool,
     progress: &Arc<Progress>,
 ) -> Result<Outcome, SimulateError> {
-    let mut session = Session::new(network, scenario, plots)?;
+    let (outcome, _) = simulate_shared(network, scenario, plots, Threads::default(), progress)?;
+    Ok(outcome)
+}
+
+/// Who simulates: the same comes out whatever it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// Threads that work beside each other.
+    pub threads: usize,
+    /// Into how many parts they share the network, at most; never fewer than threads.
+    pub parts: usize,
+}
+
+impl Threads {
+    /// The most threads and parts.
+    pub const MAX: usize = partition::MAX_PARTS as usize;
+
+    /// So many threads with a part each.
+    #[must_use]
+    pub const fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            parts: threads,
+        }
+    }
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+/// The same by several threads, and how they shared the work.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_shared(
+    network: &Network,
+    scenario: &Scenario,
+    plots: bool,
+    threads: Threads,
+    progress: &Arc<Progress>,
+) -> Result<(Outcome, Windows), SimulateError> {
+    let mut session = Session::shared(network, scenario, plots, threads)?;
     session.tell(progress);
     session.run(u64::MAX, u64::MAX)?;
-    Ok(session.finish(plots))
+    let windows = session.windows();
+    Ok((session.finish(plots), windows))
 }

@@ -8,9 +8,10 @@ use topology::{SwitchId, Topology};
 
 use super::completions::{self, WorkloadReport};
 use super::flow::{Flow, Sender};
+use super::part::Losses;
 use super::scenario::{EventSpec, RerouteSpec, Scenario};
 use super::watchdog::WatchdogReport;
-use super::world::{Losses, World};
+use super::world::World;
 
 /// What `simulate --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -295,20 +296,19 @@ pub(super) fn port_name(
 
 impl SimulationReport {
     pub(super) fn new(topology: &Topology, scenario: &Scenario, world: &World) -> Self {
+        let (whole, measure_from) = (&world.whole, world.measure_from());
         let flows: Vec<FlowReport> = world
-            .hosts
-            .flows
-            .iter()
-            .take(world.hosts.named)
-            .map(|flow| FlowReport::new(topology, flow, world.hosts.measure_from, world.now))
+            .flows()
+            .map(|flow| FlowReport::new(topology, flow, measure_from, whole.now))
             .collect();
-        let workloads = completions::reports(&world.hosts.workloads, world.now);
+        let (all, jobs, bytes) = world.workloads();
+        let workloads = completions::reports(all, &jobs, &bytes, whole.now);
         let sent = workloads.iter().map(|workload| workload.gbps);
         Self {
             scenario: scenario.name.clone(),
             tags: scenario.tags,
-            deadlocks: world.deadlocks.len(),
-            deadlock: world
+            deadlocks: whole.deadlocks.len(),
+            deadlock: whole
                 .deadlocks
                 .iter()
                 .map(|d| DeadlockReport::new(topology, d))
@@ -322,10 +322,10 @@ impl SimulationReport {
             flows,
             workloads,
             switches: switches(topology, world),
-            simulated_us: micros(world.now),
-            packets: world.hosts.delivered,
-            packet_hops: world.hops,
-            events: world.events,
+            simulated_us: micros(whole.now),
+            packets: world.delivered(),
+            packet_hops: world.hops(),
+            events: world.events(),
             seconds: 0.0,
         }
     }
@@ -365,8 +365,14 @@ impl DeadlockReport {
 }
 
 impl FlowReport {
-    pub(super) fn new(topology: &Topology, flow: &Flow, measure_from: u64, now: u64) -> Self {
-        let arrivals = &flow.arrivals;
+    /// Of a flow as its sender has it and as its receiver does.
+    pub(super) fn new(
+        topology: &Topology,
+        (flow, receiver): (&Flow, &Flow),
+        measure_from: u64,
+        now: u64,
+    ) -> Self {
+        let arrivals = &receiver.arrivals;
         let from = flow.start.max(measure_from);
         // What arrives after the sender has stopped would not be of the time that it is divided by.
         let (measured, until) = match arrivals.complete {
@@ -397,8 +403,8 @@ impl FlowReport {
 }
 
 fn switches(topology: &Topology, world: &World) -> Vec<SwitchReport> {
-    let devices = topology.switch_ids().zip(&world.switches);
-    let now = Nanos::new(world.now);
+    let devices = topology.switch_ids().zip(world.devices());
+    let now = Nanos::new(world.whole.now);
     let reports = devices
         .filter_map(|(id, device)| Some(SwitchReport::new(topology, id, device.buffer()?, now)));
     reports.collect()

@@ -8,12 +8,15 @@ use serde::Serialize;
 use topology::LinkId;
 use topology::routes::forwarding::Reroute;
 
-use super::live::{Happening, Live};
+use super::flow::Flow;
+use super::live::{Got, Happening, Live};
 use super::report::{DeadlockReport, SimulationReport};
 use super::scenario::Scenario;
 use super::setup::ScriptAction;
-use super::world::{EventKind, Losses, Stop, World};
-use super::{Outcome, Plots, SimulateError, start};
+use super::part::Losses;
+use super::windows::Windows;
+use super::world::{Stop, World};
+use super::{Outcome, Plots, SimulateError, Threads, start};
 use crate::embedded::Network;
 
 /// See the module documentation. Slices change nothing: a simulation that is run in many gives the same figures as one that is
@@ -84,7 +87,7 @@ pub struct State {
     pub paused_hosts: Vec<bool>,
     /// Where PFC took effect since the state before.
     pub pauses: Vec<PauseChange>,
-    /// By flow.
+    /// By flow that the scenario names.
     pub flows: Vec<FlowState>,
     /// Bytes that ports of switches have sent so far: switch by number, port, bytes; ports that sent nothing are left out.
     pub sent: Vec<(u32, PortId, u64)>,
@@ -108,11 +111,24 @@ impl Session {
         scenario: &Scenario,
         observe: bool,
     ) -> Result<Self, SimulateError> {
+        Self::shared(network, scenario, observe, Threads::default())
+    }
+
+    /// The same, shared among threads.
+    ///
+    /// # Errors
+    /// As [`super::simulate`].
+    pub fn shared(
+        network: &Network,
+        scenario: &Scenario,
+        observe: bool,
+        threads: Threads,
+    ) -> Result<Self, SimulateError> {
         let (mut live, hosts) = Live::new(network, scenario)?;
         let uplinks = std::mem::take(&mut live.uplinks);
-        let mut world = start::world(network, scenario, &live, (hosts, uplinks), observe)?;
+        let mut world = start::world(network, scenario, &live, (hosts, uplinks), observe, threads)?;
         for (at, number) in std::mem::take(&mut live.order) {
-            world.add(at, EventKind::Script, number as u32);
+            world.script(at, number as u32);
         }
         Ok(Self {
             plan: Arc::clone(network.shared_plan()),
@@ -129,21 +145,28 @@ impl Session {
         self.world.tell(progress);
     }
 
-    /// Names of the flows, in the order of [`State::flows`].
+    /// Names of the flows that the scenario names, in the order of [`State::flows`].
     pub fn flows(&self) -> impl Iterator<Item = &str> {
-        self.world.hosts.flows.iter().map(|flow| flow.name.as_str())
+        self.world.flows().map(|(flow, _)| flow.name.as_str())
     }
 
-    /// Runs until a time in nanoseconds, or for so many events; whether the time was reached.
+    /// How threads shared the work so far.
+    #[must_use]
+    pub const fn windows(&self) -> Windows {
+        self.world.whole.windows
+    }
+
+    /// Runs until a time in nanoseconds, or for so many events, a few more where threads share them; whether the time was
+    /// reached.
     ///
     /// # Errors
     /// [`SimulateError`] if tables cannot be changed as the scenario says.
     pub fn run(&mut self, until: u64, events: u64) -> Result<bool, SimulateError> {
-        let most = self.world.events.saturating_add(events);
+        let most = self.world.events().saturating_add(events);
         loop {
             match self.world.run(until, most) {
                 Stop::Script(number) => {
-                    let done = self.live.act(self.world.now, number as usize)?;
+                    let done = self.live.act(self.world.whole.now, number as usize)?;
                     self.take_over(done);
                 }
                 Stop::Time => return Ok(true),
@@ -174,7 +197,7 @@ impl Session {
     }
 
     fn perform(&mut self, action: ScriptAction) -> Result<(), SimulateError> {
-        let done = self.live.perform(self.world.now, action)?;
+        let done = self.live.perform(self.world.whole.now, action)?;
         self.take_over(done);
         Ok(())
     }
@@ -194,7 +217,7 @@ impl Session {
             Happening::Tables => {}
         }
         for (switch, executor) in changed {
-            self.world.switches[switch.index()].replace_executor(executor);
+            self.world.replace(switch.index(), executor);
         }
     }
 
@@ -204,9 +227,9 @@ impl Session {
         let world = &mut self.world;
         let mut queues = Vec::new();
         let mut sent = Vec::new();
-        let mut buffers = Vec::with_capacity(world.switches.len());
-        for (switch, device) in topology.switch_ids().zip(&mut world.switches) {
-            let Some(buffer) = device.buffer_mut() else {
+        let mut buffers = Vec::with_capacity(topology.switches().len());
+        for switch in topology.switch_ids() {
+            let Some(buffer) = world.device_mut(switch.index()).buffer_mut() else {
                 buffers.push(0);
                 continue;
             };
@@ -234,10 +257,12 @@ impl Session {
                 }
             }
             let edges = buffer.take_pauses().into_iter();
-            world.trace.pauses.extend(edges.map(|edge| (number, edge)));
+            let edges = edges.map(|edge| (number, edge));
+            world.whole.trace.pauses.extend(edges);
         }
         queues.sort_by_key(|queue| (queue.switch, queue.port, queue.priority));
-        let pauses = world.trace.pauses[self.told..].iter();
+        let whole = &world.whole;
+        let pauses = whole.trace.pauses[self.told..].iter();
         let mut pauses: Vec<PauseChange> = pauses
             .map(|(switch, edge)| PauseChange {
                 at_us: micros(edge.at.get()),
@@ -248,37 +273,29 @@ impl Session {
             })
             .collect();
         pauses.sort_by(|a, b| a.at_us.total_cmp(&b.at_us));
-        self.told = world.trace.pauses.len();
-        let flows = world.hosts.got(world.now);
+        self.told = whole.trace.pauses.len();
+        let flow = |(_, flow): (&Flow, &Flow)| {
+            let Got { bytes, runs } = Got::new(flow, whole.now);
+            FlowState { bytes, runs }
+        };
         State {
-            now_us: micros(world.now),
-            end_us: micros(world.end),
-            ended: world.now >= world.end,
+            now_us: micros(whole.now),
+            end_us: micros(whole.end),
+            ended: whole.now >= whole.end,
             queues,
             buffers,
-            paused_hosts: world
-                .hosts
-                .cards
-                .iter()
-                .map(|c| c.is_paused(world.now))
-                .collect(),
+            paused_hosts: world.paused_hosts(),
             pauses,
-            flows: flows
-                .into_iter()
-                .map(|(_, got)| FlowState {
-                    bytes: got.bytes,
-                    runs: got.runs,
-                })
-                .collect(),
+            flows: world.flows().map(flow).collect(),
             sent,
             failed: self.live.failed().map(|link| link.index() as u32).collect(),
-            deadlocks: world
+            deadlocks: whole
                 .deadlocks
                 .iter()
                 .map(|found| DeadlockReport::new(topology, found))
                 .collect(),
             losses: world.losses(),
-            events: world.events,
+            events: world.events(),
         }
     }
 

@@ -17,6 +17,7 @@ use super::buffers::{self, REACTION_QUANTA};
 use super::chance::Chance;
 use super::distance::Distances;
 use super::error::ScenarioError;
+use super::event::PeerPort;
 use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Role, Sender, checksum};
 use super::host::Nic;
 use super::routing::Routing;
@@ -26,7 +27,6 @@ use super::senders::{Ends, Head, host_delay, link_rate, no_class, rate_of, rules
 use super::transport::{MAX_PACKET, MIN_PACKET, TransportSpec};
 use super::window::Window;
 use super::workload::Workloads;
-use super::world::PeerPort;
 use super::{demands, hosts};
 use crate::embedded::{Network, install};
 
@@ -139,6 +139,7 @@ fn far(topology: &Topology, peer: topology::Peer) -> PeerPort {
     };
     PeerPort {
         host,
+        part: 0,
         node: node as u32,
         port: peer.end.port.get(),
         delay: propagation(topology.link(peer.link).length).get(),
@@ -361,6 +362,7 @@ impl Maker<'_> {
         };
         let start = spec.start.map_or(0, |t| t.0.get()) + later;
         Ok(Flow {
+            id: self.id as u32,
             name,
             from,
             to,

@@ -3,14 +3,16 @@
 use device::Device;
 use quantities::PortId;
 
-use super::SimulateError;
 use super::error::ScenarioError;
+use super::event::PeerPort;
 use super::hosts::Hosts;
 use super::live::Live;
+use super::partition::Partition;
 use super::scenario::Scenario;
 use super::setup::cables;
 use super::watchdog::Watchdog;
-use super::world::{Parts, PeerPort, World};
+use super::world::{Parts, World};
+use super::{SimulateError, Threads};
 use crate::embedded::Network;
 
 /// Samples of a plot.
@@ -23,6 +25,7 @@ pub(super) fn world(
     live: &Live,
     (hosts, uplinks): (Hosts, Vec<PeerPort>),
     observe: bool,
+    threads: Threads,
 ) -> Result<World, SimulateError> {
     let topology = network.plan().topology();
     let mut switches = Vec::with_capacity(topology.switches().len());
@@ -36,9 +39,18 @@ pub(super) fn world(
     }
     let end = scenario.duration.0.get();
     let rate: u64 = hosts.cards.iter().map(|h| h.rate.get()).sum();
+    let cables: Vec<Vec<Option<PeerPort>>> =
+        topology.switch_ids().map(|s| cables(topology, s)).collect();
+    let parts = threads.parts.max(threads.threads).clamp(1, Threads::MAX) as u8;
+    let partition = match parts {
+        1 => Partition::whole(switches.len(), uplinks.len()),
+        _ => Partition::new(&cables, &work(live, &hosts, &uplinks), &uplinks, parts),
+    };
     Ok(World::new(Parts {
         end,
-        cables: topology.switch_ids().map(|s| cables(topology, s)).collect(),
+        partition,
+        threads: threads.threads,
+        cables,
         switches,
         hosts,
         uplinks,
@@ -49,4 +61,17 @@ pub(super) fn world(
         // Every packet is two events at each of about five nodes.
         events_per_microsecond: rate / (u64::from(scenario.packet) * 8) * 10 / 1_000_000,
     }))
+}
+
+/// What each switch and its hosts have to do, if all links are used alike: in megabits per second that they send.
+fn work(live: &Live, hosts: &Hosts, uplinks: &[PeerPort]) -> Vec<u64> {
+    let rates = live.buffers.iter().map(|config| {
+        let ports = config.ports.iter().map(|port| port.rate.get() / 1_000_000);
+        ports.sum::<u64>().max(1)
+    });
+    let mut work: Vec<u64> = rates.collect();
+    for (card, far) in hosts.cards.iter().zip(uplinks) {
+        work[far.node as usize] += card.rate.get() / 1_000_000;
+    }
+    work
 }

@@ -115,8 +115,11 @@ impl Watchdog {
     }
 
     /// What it did, with the packets that it kept out.
-    pub(super) fn report(&self, switches: &[Device<FastestExecutor>]) -> WatchdogReport {
-        let buffers = switches.iter().filter_map(Device::buffer);
+    pub(super) fn report<'a>(
+        &self,
+        switches: impl Iterator<Item = &'a Device<FastestExecutor>>,
+    ) -> WatchdogReport {
+        let buffers = switches.filter_map(Device::buffer);
         let refused: u64 = buffers.map(|buffer| buffer.counters().refused_storm).sum();
         WatchdogReport {
             dropped: self.report.dropped + refused,

@@ -3,11 +3,17 @@
 //! A job is one flow to a host drawn at random, or an incast: requests to so many hosts, each of which answers, done when all
 //! answers are there. Every host has its own sequence of drawn numbers, so that jobs are the same whatever the network does to
 //! them; where the next job waits for the last, only its time differs.
+//!
+//! Nobody knows more than he has been told: a host knows that a flow has arrived when the last acknowledgement is there, or, where
+//! nothing is acknowledged, as long after the arrival as the shortest frame takes. So the parts of a network that are
+//! simulated beside each other need not look into each other.
+
+use std::sync::Arc;
 
 use topology::HostId;
 
 use super::chance::Chance;
-use super::flow::{Arrivals, Flow, HEAD, Role, Sender, checksum};
+use super::flow::{Arrivals, Flow, HEAD, Role, Sender, Task, checksum};
 use super::sender::Dcqcn;
 use super::window::{Window, WindowRules};
 
@@ -72,6 +78,35 @@ pub(super) struct Between {
     pub(super) host_delay: u64,
 }
 
+/// A flow's last byte has arrived that was all of a job that another host began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    /// Who began it.
+    pub(super) host: u32,
+    /// [`Task::job`].
+    pub(super) job: u32,
+    pub(super) at: u64,
+}
+
+/// Word to a host that its job is done: when it is there, and whose turn at it is next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    pub(super) at: u64,
+    pub(super) host: u32,
+    pub(super) turn: u32,
+}
+
+/// What does not change of workloads.
+#[derive(Debug, Default)]
+pub(super) struct Demand {
+    pub(super) all: Vec<Workload>,
+    pub(super) hosts: Vec<Address>,
+    /// By sender and receiver.
+    pub(super) between: Vec<Between>,
+    /// Beyond the bytes of a frame.
+    pub(super) overhead: u64,
+}
+
 /// A job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
@@ -88,21 +123,20 @@ pub(super) struct Job {
 }
 
 /// See the module documentation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Workloads {
-    pub(super) all: Vec<Workload>,
-    pub(super) hosts: Vec<Address>,
-    /// By sender and receiver.
-    pub(super) between: Vec<Between>,
+    pub(super) demand: Arc<Demand>,
     /// By workload and host.
     pub(super) chance: Vec<Chance>,
     pub(super) jobs: Vec<Job>,
     /// Bytes that have arrived, by workload.
     pub(super) bytes: Vec<u64>,
-    /// Beyond the bytes of a frame.
-    pub(super) overhead: u64,
     /// What there is to do when: a workload's turn at a host, by its number.
     pub(super) due: Vec<(u64, u32)>,
+    /// When jobs of one flow were done, as their receivers know it.
+    pub(super) ends: Vec<End>,
+    /// Word to hosts that is to be sent.
+    pub(super) words: Vec<Word>,
 }
 
 impl Workloads {
@@ -110,8 +144,11 @@ impl Workloads {
     pub(super) fn begin(&mut self) {
         for turn in 0..self.chance.len() as u32 {
             let (workload, _) = self.turn(turn);
-            let (start, chance) = (self.all[workload].start, &mut self.chance[turn as usize]);
-            let wait = match self.all[workload].arriving {
+            let Workload {
+                start, arriving, ..
+            } = self.demand.all[workload];
+            let chance = &mut self.chance[turn as usize];
+            let wait = match arriving {
                 Arriving::Poisson(rate) => chance.wait(rate),
                 Arriving::Closed(pause) => chance.below(pause.saturating_add(1)),
             };
@@ -120,40 +157,50 @@ impl Workloads {
     }
 
     /// Workload and host.
-    fn turn(&self, turn: u32) -> (usize, usize) {
-        let hosts = self.hosts.len();
+    pub(super) fn turn(&self, turn: u32) -> (usize, usize) {
+        let hosts = self.demand.hosts.len();
         (turn as usize / hosts, turn as usize % hosts)
     }
 
     pub(super) fn between(&self, from: usize, to: usize) -> Between {
-        self.between[from * self.hosts.len() + to]
+        self.demand.between[from * self.demand.hosts.len() + to]
     }
 
-    /// A job begins at a host: its flows, or its requests. Flows of the network so far are `flows`.
-    pub(super) fn job(&mut self, turn: u32, now: u64, flows: u32) -> Vec<Flow> {
+    /// A job begins at a host: its flows, or its requests, called `ids`.
+    pub(super) fn job(
+        &mut self,
+        turn: u32,
+        now: u64,
+        ids: impl Iterator<Item = u32>,
+    ) -> Vec<Flow> {
         let (number, host) = self.turn(turn);
-        if now >= self.all[number].stop {
+        let demand = Arc::clone(&self.demand);
+        let workload = &demand.all[number];
+        if now >= workload.stop {
             return Vec::new();
         }
         let chance = &mut self.chance[turn as usize];
-        let workload = &self.all[number];
         let size = workload.sizes[chance.below(workload.sizes.len() as u64) as usize];
         let count = workload.servers.unwrap_or(1);
-        let others = drawn(chance, self.hosts.len(), host, count);
+        let others = drawn(chance, demand.hosts.len(), host, count);
         let ports: Vec<u16> = others.iter().map(|_| chance.port()).collect();
         if let Arriving::Poisson(rate) = workload.arriving {
             let next = now.saturating_add(chance.wait(rate));
             self.due.push((next, turn));
         }
-        let job = self.jobs.len() as u32;
+        let task = Task {
+            job: self.jobs.len() as u32,
+            workload: number as u32,
+            size,
+        };
         let made: Vec<Flow> = others
             .iter()
             .zip(ports)
-            .zip(flows..)
+            .zip(ids)
             .map(|((&other, port), id)| {
                 let (role, bytes) = match workload.servers {
-                    Some(_) => (Role::Request(job), workload.request.into()),
-                    None => (Role::Part(job), size),
+                    Some(_) => (Role::Request(task), workload.request.into()),
+                    None => (Role::Part(task), size),
                 };
                 self.flow(number, (host, other), bytes, port, (id, now), role)
             })
@@ -173,15 +220,15 @@ impl Workloads {
 
     /// What a job takes in an empty network.
     fn optimum(&self, number: usize, host: usize, others: &[usize], size: u64) -> u64 {
-        let workload = &self.all[number];
+        let workload = &self.demand.all[number];
         let (packets, last) = Flow::cut(size, workload.packet);
         let wire = |packets: u64, last: u32| {
-            (packets - 1) * (u64::from(workload.packet) + self.overhead)
+            (packets - 1) * (u64::from(workload.packet) + self.demand.overhead)
                 + u64::from(last)
-                + self.overhead
+                + self.demand.overhead
         };
         let bytes = wire(packets, last);
-        let on_link = |bytes: u64, host: usize| bytes as f64 * 8e9 / self.hosts[host].rate as f64;
+        let on_link = |bytes: u64, host: usize| bytes as f64 * 8e9 / self.demand.hosts[host].rate as f64;
         match workload.servers {
             // The first frame takes its time on all links, the others follow it.
             None => {
@@ -240,10 +287,11 @@ impl Workloads {
         (id, now): (u32, u64),
         role: Role,
     ) -> Flow {
-        let workload = &self.all[number];
+        let workload = &self.demand.all[number];
         let (packets, last_packet) = Flow::cut(bytes, workload.packet);
-        let rate = self.hosts[from].rate as f64;
+        let rate = self.demand.hosts[from].rate as f64;
         Flow {
+            id,
             name: String::new(),
             from: HostId::new(from as u32),
             to: HostId::new(to as u32),
@@ -283,7 +331,7 @@ impl Workloads {
         port: u16,
         id: u32,
     ) -> [u8; HEAD] {
-        let (from, to) = (&self.hosts[from], &self.hosts[to]);
+        let (from, to) = (&self.demand.hosts[from], &self.demand.hosts[to]);
         let mut head = *base;
         head[0..6].copy_from_slice(&from.next.unwrap_or(to.mac));
         head[6..12].copy_from_slice(&from.mac);
@@ -297,55 +345,81 @@ impl Workloads {
 
     /// A packet of a flow has arrived for the first time.
     pub(super) fn count(&mut self, flow: &Flow, bytes: u32) {
-        if let Role::Part(job) = flow.role {
-            let workload = self.jobs[job as usize].workload as usize;
-            self.bytes[workload] += u64::from(bytes);
+        if let Role::Part(task) = flow.role {
+            self.bytes[task.workload as usize] += u64::from(bytes);
         }
     }
 
-    /// A flow's last byte has arrived: what its receiver sends because of it.
-    pub(super) fn arrived(&mut self, flow: &Flow, now: u64, flows: u32) -> Option<Flow> {
+    /// A flow's last byte has arrived: what its receiver sends because of it, called `id`.
+    pub(super) fn arrived(&mut self, flow: &Flow, now: u64, id: u32) -> Option<Flow> {
         match flow.role {
             Role::Own => None,
-            Role::Request(job) => {
-                let Job { workload, size, .. } = self.jobs[job as usize];
+            Role::Request(task) => {
                 let ends = (flow.to.index(), flow.from.index());
                 let port = u16::from_be_bytes([flow.data[34], flow.data[35]]);
-                let number = workload as usize;
-                Some(self.flow(number, ends, size, port, (flows, now), Role::Part(job)))
+                let number = task.workload as usize;
+                Some(self.flow(number, ends, task.size, port, (id, now), Role::Part(task)))
             }
-            Role::Part(job) => {
-                let found = &mut self.jobs[job as usize];
-                found.left = found.left.saturating_sub(1);
-                if found.left == 0 {
-                    found.done = Some(now);
-                    let waits = matches!(flow.sender, Sender::Window(_));
-                    // A sender of a single flow knows when the acknowledgement has come.
-                    let workload = found.workload as usize;
-                    if self.all[workload].servers.is_some() || !waits {
-                        self.rest(job, now);
-                    }
+            Role::Part(task) => {
+                match self.demand.all[task.workload as usize].servers {
+                    Some(_) => self.answered(task, now),
+                    None => self.got(flow, task, now),
                 }
                 None
             }
         }
     }
 
+    /// An answer is there, at the host that asked.
+    fn answered(&mut self, task: Task, now: u64) {
+        let Some(job) = self.jobs.get_mut(task.job as usize) else {
+            return;
+        };
+        job.left = job.left.saturating_sub(1);
+        if job.left == 0 {
+            job.done = Some(now);
+            let turn = task.workload * self.demand.hosts.len() as u32 + job.host;
+            self.rest(turn, now);
+        }
+    }
+
+    /// A single flow is there, at another host than the one that began the job.
+    fn got(&mut self, flow: &Flow, task: Task, now: u64) {
+        let host = flow.from.index() as u32;
+        self.ends.push(End {
+            host,
+            job: task.job,
+            at: now,
+        });
+        let closed = matches!(
+            self.demand.all[task.workload as usize].arriving,
+            Arriving::Closed(_)
+        );
+        // A sender with a window knows when the acknowledgement has come.
+        if closed && !matches!(flow.sender, Sender::Window(_)) {
+            let way = self.between(flow.to.index(), flow.from.index());
+            self.words.push(Word {
+                at: now.saturating_add(way.short),
+                host,
+                turn: task.workload * self.demand.hosts.len() as u32 + host,
+            });
+        }
+    }
+
     /// The sender of a flow knows that all has arrived.
     pub(super) fn known(&mut self, flow: &Flow, now: u64) {
-        if let Role::Part(job) = flow.role {
-            let workload = self.jobs[job as usize].workload as usize;
-            if self.all[workload].servers.is_none() {
-                self.rest(job, now);
-            }
+        if let Role::Part(task) = flow.role
+            && self.demand.all[task.workload as usize].servers.is_none()
+        {
+            let turn = task.workload * self.demand.hosts.len() as u32 + flow.from.index() as u32;
+            self.rest(turn, now);
         }
     }
 
     /// After a job, the pause before the next one.
-    fn rest(&mut self, job: u32, now: u64) {
-        let Job { workload, host, .. } = self.jobs[job as usize];
-        if let Arriving::Closed(pause) = self.all[workload as usize].arriving {
-            let turn = workload * self.hosts.len() as u32 + host;
+    pub(super) fn rest(&mut self, turn: u32, now: u64) {
+        let (workload, _) = self.turn(turn);
+        if let Arriving::Closed(pause) = self.demand.all[workload].arriving {
             let wait = self.chance[turn as usize].below(pause.saturating_add(1));
             self.due.push((now.saturating_add(wait), turn));
         }

@@ -1,95 +1,40 @@
-//! The simulated network while it runs: switches, cards, cables, and the events that move them.
+//! The simulated network while it runs: its parts, which are simulated beside each other if there are several, and what looks at
+//! all of them at once: the scenario's events, points of plots, the deadlock detector, the PFC watchdog.
+//!
+//! What looks at all comes before anything else that happens at its time. Otherwise the order of events is that of
+//! [`Calendar`](super::calendar::Calendar), which does not depend on who simulates what: any partition gives the same bytes.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-use device::buffer::{Frames, PauseEdge, Refusal};
+use device::Device;
+use device::buffer::PauseEdge;
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
-use device::{Bench, Device, DeviceDrop};
-use p4exec::{FastestExecutor, FastestFrame};
+use p4exec::FastestExecutor;
 use quantities::{Nanos, PortId, Priority, Progress};
 use topology::{Link, NodeId};
 
-use super::calendar::Calendar;
-use super::hosts::{FrameEffect, Hosts, NicAction};
+use super::event::PeerPort;
+use super::flow::Flow;
+use super::hosts::Hosts;
+use super::part::{Losses, Part, Pieces};
+use super::partition::Partition;
 use super::watchdog::{Watchdog, WatchdogReport};
+use super::windows::{self, Windows};
+use super::workload::{Job, Workload};
 
-/// What an event is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventKind {
-    /// A frame has arrived at a switch's port.
-    AtSwitch,
-    /// A frame has arrived at a host.
-    AtHost,
-    /// A switch's port has sent its frame.
-    Free,
-    /// A switch's timers.
-    Timers,
-    /// A frame that has arrived at a host reaches who acts on it.
-    InHost,
-    /// A host's card looks what it may send.
-    Wake,
-    /// A workload's turn at a host.
-    Job,
-    /// A flow's sender has waited long enough.
-    Flow,
-    /// The scenario goes on.
-    Script,
+/// What looks at the whole network, in this order at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// The scenario goes on, with this event of it.
+    Script(u32),
     /// A point of the plots.
     Sample,
     /// The deadlock detector looks.
     Scan,
-    /// A host renews its pause.
-    Pause,
     /// The PFC watchdog looks.
     Watch,
-}
-
-/// An event: its kind, a port, a switch, host, flow or number, a frame with the bytes of it that are carried about and the
-/// zeros that follow them.
-#[derive(Clone, Copy, Debug)]
-struct Event {
-    kind: EventKind,
-    port: u16,
-    held: u16,
-    padding: u16,
-    node: u32,
-    frame: u32,
-}
-
-impl Event {
-    const fn new(kind: EventKind, node: u32, port: u16) -> Self {
-        Self {
-            kind,
-            port,
-            held: 0,
-            padding: 0,
-            node,
-            frame: 0,
-        }
-    }
-}
-
-/// The far end of a cable, and how long it takes there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PeerPort {
-    pub(super) host: bool,
-    pub(super) node: u32,
-    pub(super) port: u16,
-    pub(super) delay: u64,
-}
-
-/// What was lost, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Losses {
-    /// Lossless packets without headroom: violations.
-    pub lossless: u64,
-    /// Lossy packets without room.
-    pub lossy: u64,
-    /// Packets that the program dropped: no route, TTL used up.
-    pub program: u64,
-    /// Packets lost with a link that went down.
-    pub link_down: u64,
 }
 
 /// What the plots are drawn from.
@@ -107,42 +52,8 @@ pub(super) struct Trace {
     pub(super) pauses: Vec<(u32, PauseEdge)>,
 }
 
-/// See the module documentation.
-pub(super) struct World {
-    pub(super) now: u64,
-    pub(super) end: u64,
-    calendar: Calendar<Event>,
-    pub(super) switches: Vec<Device<FastestExecutor>>,
-    /// By switch and port.
-    pub(super) cables: Vec<Vec<Option<PeerPort>>>,
-    timers: Vec<u64>,
-    pub(super) hosts: Hosts,
-    /// By host: its switch.
-    uplinks: Vec<PeerPort>,
-    /// By host: when its card will look again.
-    wakes: Vec<u64>,
-    /// What is on the cables.
-    frames: Frames,
-    /// The frame that a host is making.
-    made: Vec<u8>,
-    /// What all switches work with, one after the other.
-    bench: Bench,
-    storage: FastestFrame,
-    pub(super) sample: u64,
-    observe: bool,
-    pub(super) trace: Trace,
-    last_bytes: Vec<u64>,
-    detector: Detector,
-    scan_every: u64,
-    /// Where to tell how much time has passed, in nanoseconds.
-    progress: Arc<Progress>,
-    pub(super) deadlocks: Vec<Deadlock>,
-    pub(super) graph: Vec<WaitEdge>,
-    losses: Losses,
-    watchdog: Option<Watchdog>,
-    pub(super) events: u64,
-    pub(super) hops: u64,
-}
+/// Where something is: its part, and which of that part's it is.
+type Place = (u8, u32);
 
 /// Why a world stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,340 +78,383 @@ pub(super) struct Parts {
     pub(super) scan_every: u64,
     pub(super) events_per_microsecond: u64,
     pub(super) watchdog: Option<Watchdog>,
+    pub(super) partition: Partition,
+    /// How many threads run the parts.
+    pub(super) threads: usize,
+}
+
+/// See the module documentation.
+pub(super) struct World {
+    pub(super) whole: Whole,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What is known of the whole network, and what looks at it.
+pub(super) struct Whole {
+    pub(super) now: u64,
+    pub(super) end: u64,
+    timetable: BinaryHeap<Reverse<(u64, Turn)>>,
+    /// How many of these there were.
+    turns: u64,
+    /// By switch and port.
+    cables: Vec<Vec<Option<PeerPort>>>,
+    /// By switch.
+    places: Vec<Place>,
+    /// By host: its part.
+    host_parts: Arc<[u8]>,
+    /// By flow that the scenario names: where its sender and its receiver have it.
+    named: Vec<[Place; 2]>,
+    pub(super) sample: u64,
+    pub(super) trace: Trace,
+    last_bytes: Vec<u64>,
+    detector: Detector,
+    scan_every: u64,
+    /// Where to tell how much time has passed, in nanoseconds.
+    progress: Arc<Progress>,
+    pub(super) deadlocks: Vec<Deadlock>,
+    pub(super) graph: Vec<WaitEdge>,
+    watchdog: Option<Watchdog>,
+    pub(super) windows: Windows,
 }
 
 impl World {
-    pub(super) fn new(parts: Parts) -> Self {
-        let series = parts.hosts.named + parts.hosts.workloads.all.len();
-        let hosts = parts.hosts.cards.len();
-        let mut world = Self {
+    pub(super) fn new(mut parts: Parts) -> Self {
+        let series = parts.hosts.named + parts.hosts.workloads.demand.all.len();
+        if parts.observe {
+            let buffers = parts.switches.iter_mut().filter_map(Device::buffer_mut);
+            buffers.for_each(device::buffer::Buffer::log_pauses);
+        }
+        let mut whole = Whole {
             now: 0,
             end: parts.end,
-            calendar: Calendar::new(parts.events_per_microsecond),
-            timers: vec![u64::MAX; parts.switches.len()],
+            timetable: BinaryHeap::new(),
+            turns: 0,
+            places: places(&parts.partition.switches),
+            host_parts: Arc::clone(&parts.partition.hosts),
+            named: Vec::new(),
             trace: Trace {
                 arrived: vec![Vec::new(); series],
                 buffers: vec![Vec::new(); parts.switches.len()],
                 ..Trace::default()
             },
             last_bytes: vec![0; series],
-            switches: parts.switches,
-            cables: parts.cables,
-            hosts: parts.hosts,
-            uplinks: parts.uplinks,
-            wakes: vec![u64::MAX; hosts],
-            frames: Frames::default(),
-            made: Vec::new(),
-            bench: Bench::default(),
-            storage: Vec::new(),
+            cables: parts.cables.clone(),
             sample: parts.sample,
-            observe: parts.observe,
             detector: Detector::default(),
             scan_every: parts.scan_every,
             progress: Arc::default(),
             deadlocks: Vec::new(),
             graph: Vec::new(),
-            losses: Losses::default(),
-            watchdog: parts.watchdog,
-            events: 0,
-            hops: 0,
+            watchdog: parts.watchdog.take(),
+            windows: Windows::of(&parts.partition, parts.threads),
         };
-        if world.observe {
-            for switch in &mut world.switches {
-                if let Some(buffer) = switch.buffer_mut() {
-                    buffer.log_pauses();
-                }
-            }
-            world.add(world.sample, EventKind::Sample, 0);
+        if parts.observe {
+            whole.add(parts.sample, Turn::Sample);
         }
-        world.add(world.scan_every, EventKind::Scan, 0);
-        if let Some(watchdog) = &world.watchdog {
-            world.add(watchdog.next(0), EventKind::Watch, 0);
+        whole.add(parts.scan_every, Turn::Scan);
+        if let Some(watchdog) = &whole.watchdog {
+            whole.add(watchdog.next(0), Turn::Watch);
         }
-        for host in 0..hosts {
-            world.kick(host);
-        }
-        world.hosts.workloads.begin();
-        world.follow_jobs();
-        world
+        parts.hosts.workloads.begin();
+        let ends: Vec<[usize; 2]> = parts
+            .hosts
+            .flows
+            .iter()
+            .map(|flow| [flow.from.index(), flow.to.index()])
+            .collect();
+        let mut parts = whole.part(parts);
+        let place = |id: usize, host: usize| {
+            let part = whole.host_parts[host];
+            let hosts = &parts[usize::from(part)].hosts;
+            (part, hosts.place(id as u32).unwrap_or_default() as u32)
+        };
+        let named = ends.iter().enumerate();
+        whole.named = named
+            .map(|(id, ends)| ends.map(|host| place(id, host)))
+            .collect();
+        deliver(&mut all(&mut parts));
+        Self { whole, parts }
     }
 
     /// From now on, tells how much time has passed.
     pub(super) fn tell(&mut self, progress: &Arc<Progress>) {
-        progress.begin(self.end);
-        self.progress = Arc::clone(progress);
+        progress.begin(self.whole.end);
+        self.whole.progress = Arc::clone(progress);
     }
 
-    pub(super) fn add(&mut self, at: u64, kind: EventKind, node: u32) {
-        self.calendar.add(at, Event::new(kind, node, 0));
+    /// The scenario goes on at a time.
+    pub(super) fn script(&mut self, at: u64, number: u32) {
+        self.whole.add(at, Turn::Script(number));
     }
 
-    /// Runs up to the next event of the scenario, a time, or a number of events in all, whichever comes first.
+    /// Events so far.
+    pub(super) fn events(&self) -> u64 {
+        self.parts.iter().map(|part| part.events).sum::<u64>() + self.whole.turns
+    }
+
+    /// Frames that switches processed so far.
+    pub(super) fn hops(&self) -> u64 {
+        self.parts.iter().map(|part| part.hops).sum()
+    }
+
+    /// Data packets that have arrived so far.
+    pub(super) fn delivered(&self) -> u64 {
+        self.parts.iter().map(|part| part.hosts.delivered).sum()
+    }
+
+    /// Runs up to the next event of the scenario, a time, or a number of events in all, whichever comes first. Where several parts
+    /// are simulated there may be some more events.
     pub(super) fn run(&mut self, until: u64, most_events: u64) -> Stop {
-        let until = until.min(self.end);
-        while self.events < most_events {
-            let Some((at, event)) = self.calendar.next(until) else {
-                self.now = until;
-                return Stop::Time;
-            };
-            self.now = at;
-            self.events += 1;
-            if self.calendar.turned() {
-                self.prefetch();
-            }
-            let node = event.node as usize;
-            match event.kind {
-                EventKind::AtSwitch => self.at_switch(event),
-                EventKind::AtHost => self.at_host(event),
-                EventKind::InHost => self.in_host(event),
-                EventKind::Job => {
-                    self.hosts.begin_job(event.node, at);
-                    self.follow_jobs();
-                }
-                EventKind::Free => {
-                    self.send(node, PortId::new(event.port));
-                    self.settle(node);
-                }
-                EventKind::Timers => self.run_timers(node),
-                EventKind::Wake => {
-                    if self.wakes[node] == at {
-                        self.wakes[node] = u64::MAX;
-                    }
-                    self.kick(node);
-                }
-                EventKind::Flow => self.time_out(event.node),
-                EventKind::Script => return Stop::Script(event.node),
-                EventKind::Sample => self.take_sample(),
-                EventKind::Scan => self.scan(),
-                EventKind::Watch => self.watch(),
-                EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
-            }
-        }
-        Stop::Events
-    }
-
-    /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
-    fn prefetch(&self) {
-        for event in self.calendar.ahead(0) {
-            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
-                self.frames.prefetch(event.frame);
-            }
-            if matches!(event.kind, EventKind::AtSwitch | EventKind::Free) {
-                self.switches[event.node as usize].prefetch(PortId::new(event.port));
-            }
-        }
-    }
-
-    fn at_switch(&mut self, event: Event) {
-        let switch = event.node as usize;
-        let device = &mut self.switches[switch];
-        device.executor_mut().swap_frame(&mut self.storage);
-        let bytes = self.frames.get(event.frame, event.held.into());
-        device.accept_on(
-            &mut self.bench,
-            Nanos::new(self.now),
-            PortId::new(event.port),
-            (bytes, event.padding.into()),
-        );
-        device.executor_mut().swap_frame(&mut self.storage);
-        self.frames.free(event.frame);
-        self.hops += 1;
-        for drop in self.bench.drops() {
-            match drop {
-                DeviceDrop::Buffer(Refusal::Lossless { .. }) => self.losses.lossless += 1,
-                DeviceDrop::Buffer(Refusal::Lossy(_)) => self.losses.lossy += 1,
-                DeviceDrop::Program(_) => self.losses.program += 1,
-                // The watchdog counts them itself.
-                DeviceDrop::Buffer(Refusal::Storm { .. }) => {}
-                DeviceDrop::PortDown(_) | DeviceDrop::NoSuchPort(_) | DeviceDrop::Buffer(_) => {
-                    self.losses.link_down += 1;
-                }
-            }
-        }
-        self.settle(switch);
-    }
-
-    /// Asks the ports that are ready, and sees that timers are run.
-    fn settle(&mut self, switch: usize) {
-        let next = |world: &mut Self| world.switches[switch].buffer_mut()?.next_ready();
-        while let Some(port) = next(self) {
-            self.send(switch, port);
-        }
-        let timer = self.switches[switch].buffer().and_then(|b| b.next_timer());
-        if let Some(at) = timer.map(Nanos::get)
-            && at < self.timers[switch]
-        {
-            self.timers[switch] = at;
-            self.add(at, EventKind::Timers, switch as u32);
-        }
-    }
-
-    fn run_timers(&mut self, switch: usize) {
-        if self.timers[switch] == self.now {
-            self.timers[switch] = u64::MAX;
-        }
-        if let Some(buffer) = self.switches[switch].buffer_mut() {
-            buffer.run_timers(Nanos::new(self.now));
-        }
-        self.settle(switch);
-    }
-
-    fn send(&mut self, switch: usize, port: PortId) {
-        let now = Nanos::new(self.now);
-        let Some((departure, bytes)) = self.switches[switch].start(now, port) else {
-            return;
+        let until = until.min(self.whole.end);
+        let [part] = &mut self.parts[..] else {
+            return windows::run(self, until, most_events);
         };
-        let until = departure.until.get();
-        let free = Event::new(EventKind::Free, switch as u32, port.get());
-        self.calendar.add(until, free);
-        if let Some(Some(far)) = self.cables[switch].get(usize::from(port.get())) {
-            let arrival = on_cable(&mut self.frames, far, bytes, departure.padding);
-            self.calendar.add(until + far.delay, arrival);
-        }
-    }
-
-    fn at_host(&mut self, event: Event) {
-        if !self.hosts.cards[event.node as usize].up {
-            self.frames.free(event.frame);
-            self.losses.link_down += 1;
-            return;
-        }
-        let frame = self.frames.get(event.frame, event.held.into());
-        match self.hosts.delay(self.now, frame) {
-            0 => self.in_host(event),
-            delay => {
-                let later = Event {
-                    kind: EventKind::InHost,
-                    ..event
-                };
-                self.calendar.add(self.now + delay, later);
+        loop {
+            let most = most_events.saturating_sub(self.whole.turns);
+            if !part.run(self.whole.bound(until), most) || part.events >= most {
+                self.whole.now = part.now.max(self.whole.now);
+                return Stop::Events;
             }
-        }
-    }
-
-    fn in_host(&mut self, event: Event) {
-        let host = event.node as usize;
-        self.frames.free(event.frame);
-        let frame = self.frames.get(event.frame, event.held.into());
-        match self.hosts.receive(host, self.now, frame) {
-            FrameEffect::Nothing => {}
-            FrameEffect::Now => self.kick(host),
-            FrameEffect::At(at) => self.wake(host, at),
-        }
-        self.follow_jobs();
-    }
-
-    /// Has hosts send what jobs have given them, and jobs begin when they are due.
-    fn follow_jobs(&mut self) {
-        while let Some(host) = self.hosts.woken.pop() {
-            self.kick(host as usize);
-        }
-        while let Some((at, turn)) = self.hosts.workloads.due.pop() {
-            self.add(at, EventKind::Job, turn);
-        }
-    }
-
-    fn wake(&mut self, host: usize, at: u64) {
-        if at < self.wakes[host] {
-            self.wakes[host] = at;
-            self.add(at, EventKind::Wake, host as u32);
-        }
-    }
-
-    /// Lets a host's card send what it may.
-    fn kick(&mut self, host: usize) {
-        let (until, length, flow) = match self.hosts.turn(host, self.now, &mut self.made) {
-            NicAction::Nothing => return,
-            NicAction::Waits(at) => return self.wake(host, at),
-            NicAction::Sends {
-                until,
-                length,
-                flow,
-            } => (until, length, flow),
-        };
-        if let Some(flow) = flow
-            && let Some(at) = self.hosts.arm(flow)
-        {
-            self.add(at, EventKind::Flow, flow);
-        }
-        let far = &self.uplinks[host];
-        let padding = length - self.made.len() as u32;
-        let arrival = on_cable(&mut self.frames, far, &self.made, padding);
-        self.calendar.add(until + far.delay, arrival);
-        self.wake(host, until);
-    }
-
-    fn time_out(&mut self, flow: u32) {
-        if let Some(at) = self.hosts.time_out(flow, self.now) {
-            self.add(at, EventKind::Flow, flow);
-            self.kick(self.hosts.flows[flow as usize].from.index());
+            if let Some(stop) = self.whole.turn(until, &mut [part]) {
+                return stop;
+            }
         }
     }
 
     /// A host pauses its switch for a class until some time.
     pub(super) fn pause(&mut self, host: usize, class: Priority, until: u64) {
-        self.hosts.cards[host].pausing[usize::from(class.get() & 7)] = until;
-        self.say_pause(host, class);
-    }
-
-    fn say_pause(&mut self, host: usize, class: Priority) {
-        if let Some(at) = self.hosts.say_pause(host, class, self.now) {
-            let again = Event::new(EventKind::Pause, host as u32, class.get().into());
-            self.calendar.add(at, again);
-        }
-        self.kick(host);
+        self.set_time();
+        let part = usize::from(self.whole.host_parts[host]);
+        self.parts[part].pause(host, class, until);
+        deliver(&mut all(&mut self.parts));
     }
 
     /// A link fails or works again.
     pub(super) fn set_link(&mut self, link: &Link, up: bool) {
-        let now = Nanos::new(self.now);
+        self.set_time();
         for end in [link.a, link.b] {
             match end.node {
                 NodeId::Switch(switch) => {
-                    let device = &mut self.switches[switch.index()];
-                    let flushed = |d: &Device<FastestExecutor>| {
-                        d.buffer().map_or(0, |b| b.counters().flushed)
-                    };
-                    let before = flushed(device);
-                    device.set_link_up(now, end.port, up);
-                    self.losses.link_down += flushed(device) - before;
-                    self.settle(switch.index());
+                    let (part, place) = self.whole.places[switch.index()];
+                    self.parts[usize::from(part)].set_port(place as usize, end.port, up);
                 }
                 NodeId::Host(host) => {
-                    self.hosts.cards[host.index()].up = up;
-                    self.kick(host.index());
+                    let part = usize::from(self.whole.host_parts[host.index()]);
+                    self.parts[part].set_card(host.index(), up);
                 }
             }
         }
+        deliver(&mut all(&mut self.parts));
+    }
+
+    /// A switch gets other tables.
+    pub(super) fn replace(&mut self, switch: usize, executor: FastestExecutor) {
+        self.device_mut(switch).replace_executor(executor);
+    }
+
+    fn set_time(&mut self) {
+        for part in &mut self.parts {
+            part.now = self.whole.now;
+        }
+    }
+
+    /// A switch, by its number.
+    pub(super) fn device(&self, switch: usize) -> &Device<FastestExecutor> {
+        let (part, place) = self.whole.places[switch];
+        &self.parts[usize::from(part)].switches[place as usize]
+    }
+
+    pub(super) fn device_mut(&mut self, switch: usize) -> &mut Device<FastestExecutor> {
+        let (part, place) = self.whole.places[switch];
+        &mut self.parts[usize::from(part)].switches[place as usize]
+    }
+
+    /// The switches, in the topology's order.
+    pub(super) fn devices(&self) -> impl Iterator<Item = &Device<FastestExecutor>> {
+        (0..self.whole.places.len()).map(|switch| self.device(switch))
+    }
+
+    /// The flows that the scenario names, each as its sender has it and as its receiver does.
+    pub(super) fn flows(&self) -> impl Iterator<Item = (&Flow, &Flow)> {
+        let flow =
+            |(part, place): Place| &self.parts[usize::from(part)].hosts.flows[place as usize];
+        let named = self.whole.named.iter();
+        named.map(move |&[sender, receiver]| (flow(sender), flow(receiver)))
+    }
+
+    /// By host, whether its switch has paused a priority of it.
+    pub(super) fn paused_hosts(&self) -> Vec<bool> {
+        let hosts = self.whole.host_parts.iter().enumerate();
+        let card = |(host, part): (usize, &u8)| &self.parts[usize::from(*part)].hosts.cards[host];
+        let cards = hosts.map(card);
+        cards.map(|card| card.is_paused(self.whole.now)).collect()
+    }
+
+    /// From when on throughput counts.
+    pub(super) fn measure_from(&self) -> u64 {
+        self.parts.first().map_or(0, |part| part.hosts.measure_from)
+    }
+
+    /// The workloads, their jobs so far, and by workload the bytes that have arrived.
+    pub(super) fn workloads(&self) -> (&[Workload], Vec<Job>, Vec<u64>) {
+        let mut first = Vec::with_capacity(self.parts.len());
+        let mut jobs = Vec::new();
+        let mut bytes = Vec::new();
+        for workloads in self.parts.iter().map(|part| &part.hosts.workloads) {
+            first.push(jobs.len());
+            jobs.extend_from_slice(&workloads.jobs);
+            bytes.resize(workloads.bytes.len(), 0);
+            let sums = bytes.iter_mut().zip(&workloads.bytes);
+            sums.for_each(|(sum, bytes)| *sum += bytes);
+        }
+        for end in self.parts.iter().flat_map(|p| &p.hosts.workloads.ends) {
+            let part = usize::from(self.whole.host_parts[end.host as usize]);
+            if let Some(job) = jobs.get_mut(first[part] + end.job as usize) {
+                job.done = Some(end.at);
+            }
+        }
+        let part = self.parts.first();
+        let all = part.map_or(&[][..], |part| &part.hosts.workloads.demand.all[..]);
+        (all, jobs, bytes)
     }
 
     /// What was lost so far.
     pub(super) fn losses(&self) -> Losses {
-        Losses {
-            program: self.losses.program + self.hosts.strange,
-            lossy: self.losses.lossy + self.evicted(),
-            ..self.losses
+        let mut losses = Losses::default();
+        for part in &self.parts {
+            losses += part.losses;
+            losses.program += part.hosts.strange;
         }
+        // Packets that had a place in a ranked queue and lost it to a more urgent one.
+        let buffers = self.devices().filter_map(Device::buffer);
+        losses.lossy += buffers.map(|b| b.counters().evicted).sum::<u64>();
+        losses
     }
 
-    /// Packets that had a place in a ranked queue and lost it to a more urgent one.
-    fn evicted(&self) -> u64 {
-        let buffers = self.switches.iter().filter_map(Device::buffer);
-        buffers.map(|buffer| buffer.counters().evicted).sum()
+    /// What the PFC watchdog did, if there is one.
+    pub(super) fn watchdog(&self) -> Option<WatchdogReport> {
+        let watchdog = self.whole.watchdog.as_ref()?;
+        Some(watchdog.report(self.devices()))
     }
 
-    fn take_sample(&mut self) {
+    /// Looks for deadlocks that have become certain.
+    pub(super) fn look(&mut self) {
+        self.whole.look(&all(&mut self.parts));
+    }
+
+    /// Queues that can never move again, now.
+    pub(super) fn stuck(&self) -> usize {
+        let buffers = self.devices().enumerate();
+        let buffers = buffers.filter_map(|(number, device)| Some((number, device.buffer()?)));
+        deadlock::stuck(buffers, peer(&self.whole.cables)).len()
+    }
+}
+
+impl Whole {
+    fn add(&mut self, at: u64, turn: Turn) {
+        self.timetable.push(Reverse((at, turn)));
+    }
+
+    /// Up to where parts may run by themselves: what is before this time, where they are not to go beyond `until`.
+    pub(super) fn bound(&self, until: u64) -> u64 {
+        let next = self.timetable.peek().map_or(u64::MAX, |next| next.0.0);
+        next.min(until.saturating_add(1))
+    }
+
+    /// How many events were not the parts' own.
+    pub(super) const fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// Everything before [`Whole::bound`] has happened in all parts: what looks at all of them does so. Tells why to stop, if so.
+    pub(super) fn turn(&mut self, until: u64, parts: &mut [&mut Part]) -> Option<Stop> {
+        let due = self.timetable.peek().map(|next| next.0);
+        let Some((at, turn)) = due.filter(|(at, _)| *at <= until) else {
+            self.now = until;
+            return Some(Stop::Time);
+        };
+        self.timetable.pop();
+        self.now = at;
+        self.turns += 1;
+        for part in parts.iter_mut() {
+            part.now = at;
+        }
+        match turn {
+            Turn::Script(number) => return Some(Stop::Script(number)),
+            Turn::Sample => self.take_sample(parts),
+            Turn::Scan => {
+                self.look(parts);
+                self.progress.reach(self.now);
+                self.add(self.now + self.scan_every, Turn::Scan);
+            }
+            Turn::Watch => self.watch(parts),
+        }
+        deliver(parts);
+        None
+    }
+
+    /// Makes the parts, in which nothing has happened yet.
+    fn part(&self, world: Parts) -> Vec<Part> {
+        let partition = &world.partition;
+        let mut switches: Vec<Vec<Device<FastestExecutor>>> = Vec::new();
+        let mut cables: Vec<Vec<Vec<Option<PeerPort>>>> = Vec::new();
+        switches.resize_with(partition.parts.into(), Vec::new);
+        cables.resize_with(partition.parts.into(), Vec::new);
+        let all = world.switches.into_iter().zip(world.cables);
+        for ((device, ports), (part, _)) in all.zip(&self.places) {
+            let ports = ports.into_iter().map(|far| far.map(|far| self.local(far)));
+            switches[usize::from(*part)].push(device);
+            cables[usize::from(*part)].push(ports.collect());
+        }
+        let uplinks = world.uplinks.into_iter().map(|far| self.local(far));
+        let uplinks: Vec<PeerPort> = uplinks.collect();
+        let hosts = world.hosts.split(&partition.hosts, partition.parts);
+        let pieces = switches.into_iter().zip(cables).zip(hosts);
+        (0..)
+            .zip(pieces)
+            .map(|(number, ((switches, cables), hosts))| {
+                Part::new(Pieces {
+                    number,
+                    parts: partition.parts,
+                    switches,
+                    cables,
+                    hosts,
+                    uplinks: uplinks.clone(),
+                    events_per_microsecond: world.events_per_microsecond
+                        / u64::from(partition.parts),
+                })
+            })
+            .collect()
+    }
+
+    /// The far end of a cable, as parts name it.
+    fn local(&self, far: PeerPort) -> PeerPort {
+        let (part, node) = match far.host {
+            true => (self.host_parts[far.node as usize], far.node),
+            false => self.places[far.node as usize],
+        };
+        PeerPort { part, node, ..far }
+    }
+
+    fn take_sample(&mut self, parts: &mut [&mut Part]) {
         let point = u32::try_from(self.trace.times.len()).unwrap_or(u32::MAX);
         self.trace.times.push(self.now);
-        let named = self.hosts.flows.iter().take(self.hosts.named);
-        let bytes = named.map(|flow| flow.arrivals.bytes);
-        let bytes = bytes.chain(self.hosts.workloads.bytes.iter().copied());
+        let named = self.named.iter().map(|&[_, (part, place)]| {
+            let flow = &parts[usize::from(part)].hosts.flows[place as usize];
+            flow.arrivals.bytes
+        });
+        let mut bytes: Vec<u64> = named.collect();
+        for workload in 0..self.last_bytes.len() - bytes.len() {
+            let of_part = |part: &&mut Part| part.hosts.workloads.bytes[workload];
+            bytes.push(parts.iter().map(of_part).sum());
+        }
         let series = self.trace.arrived.iter_mut().zip(&mut self.last_bytes);
-        for (bytes, (series, last)) in bytes.zip(series) {
+        for (bytes, (series, last)) in bytes.into_iter().zip(series) {
             series.push(u32::try_from(bytes - *last).unwrap_or(u32::MAX));
             *last = bytes;
         }
-        for (number, switch) in self.switches.iter_mut().enumerate() {
+        for (number, &(part, place)) in self.places.iter().enumerate() {
+            let switch = &mut parts[usize::from(part)].switches[place as usize];
             let Some(buffer) = switch.buffer_mut() else {
                 continue;
             };
@@ -513,89 +467,80 @@ impl World {
                     class,
                 };
                 let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
-                self.trace
-                    .queues
-                    .entry(queue)
-                    .or_default()
-                    .push((point, bytes));
+                let queues = self.trace.queues.entry(queue).or_default();
+                queues.push((point, bytes));
             }
-            let edges = buffer.take_pauses();
-            self.trace
-                .pauses
-                .extend(edges.into_iter().map(|edge| (number as u32, edge)));
+            let edges = buffer.take_pauses().into_iter();
+            let edges = edges.map(|edge| (number as u32, edge));
+            self.trace.pauses.extend(edges);
         }
-        self.add(self.now + self.sample, EventKind::Sample, 0);
-    }
-
-    fn scan(&mut self) {
-        self.look();
-        self.progress.reach(self.now);
-        self.add(self.now + self.scan_every, EventKind::Scan, 0);
+        self.add(self.now + self.sample, Turn::Sample);
     }
 
     /// The PFC watchdog looks at all switches.
-    fn watch(&mut self) {
+    fn watch(&mut self, parts: &mut [&mut Part]) {
         let Some(mut watchdog) = self.watchdog.take() else {
             return;
         };
-        for switch in 0..self.switches.len() {
-            let buffer = self.switches[switch].buffer_mut();
-            if buffer.is_some_and(|buffer| watchdog.look(self.now, switch, buffer)) {
-                self.settle(switch);
+        for (number, &(part, place)) in self.places.iter().enumerate() {
+            let part = &mut parts[usize::from(part)];
+            let buffer = part.switches[place as usize].buffer_mut();
+            if buffer.is_some_and(|buffer| watchdog.look(self.now, number, buffer)) {
+                part.settle(place as usize);
             }
         }
-        self.add(watchdog.next(self.now), EventKind::Watch, 0);
+        self.add(watchdog.next(self.now), Turn::Watch);
         self.watchdog = Some(watchdog);
     }
 
-    /// What the PFC watchdog did, if there is one.
-    pub(super) fn watchdog(&self) -> Option<WatchdogReport> {
-        let watchdog = self.watchdog.as_ref()?;
-        Some(watchdog.report(&self.switches))
-    }
-
-    /// Looks for deadlocks that have become certain.
-    pub(super) fn look(&mut self) {
-        let holds = |d: &Device<FastestExecutor>| d.buffer().is_some_and(|b| b.holds_back());
-        if !self.switches.iter().any(holds) {
+    fn look(&mut self, parts: &[&mut Part]) {
+        let devices = parts.iter().flat_map(|part| &part.switches);
+        let mut buffers = devices.filter_map(Device::buffer);
+        if !buffers.any(device::buffer::Buffer::holds_back) {
             return;
         }
-        let buffers = numbered(&self.switches);
-        let found = self
-            .detector
-            .scan(Nanos::new(self.now), buffers, peer(&self.cables));
+        let numbered = || {
+            let places = self.places.iter().enumerate();
+            places.filter_map(|(number, &(part, place))| {
+                let device = &parts[usize::from(part)].switches[place as usize];
+                Some((number, device.buffer()?))
+            })
+        };
+        let now = Nanos::new(self.now);
+        let found = self.detector.scan(now, numbered(), peer(&self.cables));
         if !found.is_empty() && self.graph.is_empty() {
-            self.graph = deadlock::wait_for(numbered(&self.switches), peer(&self.cables));
+            self.graph = deadlock::wait_for(numbered(), peer(&self.cables));
         }
         self.deadlocks.extend(found);
     }
-
-    /// Queues that can never move again, now.
-    pub(super) fn stuck(&self) -> usize {
-        deadlock::stuck(numbered(&self.switches), peer(&self.cables)).len()
-    }
 }
 
-/// A frame's way over a cable: its arrival at the far end. Frames are shorter than 64 KB.
-fn on_cable(frames: &mut Frames, far: &PeerPort, bytes: &[u8], padding: u32) -> Event {
-    let kind = match far.host {
-        true => EventKind::AtHost,
-        false => EventKind::AtSwitch,
+/// Where each switch is.
+fn places(part_of: &[u8]) -> Vec<Place> {
+    let mut counts = [0; 1 << u8::BITS];
+    let place = |&part: &u8| {
+        let count: &mut u32 = &mut counts[usize::from(part)];
+        *count += 1;
+        (part, *count - 1)
     };
-    Event {
-        held: bytes.len() as u16,
-        padding: padding as u16,
-        frame: frames.put(bytes),
-        ..Event::new(kind, far.node, far.port)
-    }
+    part_of.iter().map(place).collect()
 }
 
-/// The buffers with the numbers of their switches.
-fn numbered(
-    switches: &[Device<FastestExecutor>],
-) -> impl Iterator<Item = (usize, &device::buffer::Buffer)> {
-    let buffers = switches.iter().enumerate();
-    buffers.filter_map(|(number, device)| Some((number, device.buffer()?)))
+pub(super) fn all(parts: &mut [Part]) -> Vec<&mut Part> {
+    parts.iter_mut().collect()
+}
+
+/// Hands over what parts have to send each other.
+pub(super) fn deliver(parts: &mut [&mut Part]) {
+    for from in 0..parts.len() {
+        for to in 0..parts.len() {
+            if !parts[from].posts[to].is_empty() {
+                let mut post = std::mem::take(&mut parts[from].posts[to]);
+                parts[to].receive(&mut post);
+                parts[from].posts[to] = post;
+            }
+        }
+    }
 }
 
 /// The switch and port at the far end of a port, where there is one.
@@ -604,6 +549,6 @@ fn peer(
 ) -> impl Fn(usize, PortId) -> Option<(usize, PortId)> + '_ {
     |switch, port| {
         let far = (*cables.get(switch)?.get(usize::from(port.get()))?)?;
-        (!far.host).then_some((far.node as usize, PortId::new(far.port)))
+        far.switch()
     }
 }

@@ -7,6 +7,7 @@ mod lossless;
 mod settings;
 mod shares;
 mod sonic;
+mod threads;
 mod transports;
 mod workloads;
 

@@ -48,19 +48,19 @@ impl Plots {
             "without tags"
         };
         let title = |what: &str| format!("{}, {tags}: {what}", report.scenario);
-        let times = world.trace.times.iter().map(|&t| micros(t)).collect();
+        let times = world.whole.trace.times.iter().map(|&t| micros(t)).collect();
         let drawing = Drawing {
             times,
-            until: micros(world.now),
+            until: micros(world.whole.now),
             marks: marks(report),
         };
-        let deadlock = || graph::draw(&title("who waits for whom"), topology, report, &world.graph);
+        let deadlock = || graph::draw(&title("who waits for whom"), topology, report, &world.whole.graph);
         Self {
             throughput: throughput(&title("throughput"), &drawing, report, world),
             queues: queues(&title("the longest queues"), &drawing, topology, world),
             buffers: buffers(&title("the fullest buffers"), &drawing, topology, world),
             pauses: pauses(&title("paused queues"), &drawing, topology, world),
-            deadlock: (!world.graph.is_empty()).then(deadlock),
+            deadlock: (!world.whole.graph.is_empty()).then(deadlock),
             completions: (!report.workloads.is_empty())
                 .then(|| completions(&title("completion times"), report)),
             goodput: goodput(world),
@@ -92,12 +92,12 @@ pub fn compare_goodput(title: &str, runs: &[(&str, &Plots)]) -> String {
 
 fn goodput(world: &World) -> Vec<(f64, f64)> {
     let sum = |at: usize| -> f64 {
-        let bytes = world.trace.arrived.iter().filter_map(|flow| flow.get(at));
+        let bytes = world.whole.trace.arrived.iter().filter_map(|flow| flow.get(at));
         bytes.map(|&b| f64::from(b)).sum()
     };
-    let times = world.trace.times.iter().enumerate();
+    let times = world.whole.trace.times.iter().enumerate();
     times
-        .map(|(at, &time)| (micros(time), sum(at) * 8.0 / world.sample as f64))
+        .map(|(at, &time)| (micros(time), sum(at) * 8.0 / world.whole.sample as f64))
         .collect()
 }
 
@@ -233,8 +233,8 @@ fn completions(title: &str, report: &SimulationReport) -> String {
 
 /// What arrived of every flow, and of every workload, at each point, in gigabits per second.
 fn rates(world: &World) -> Vec<Vec<f64>> {
-    let rate = |bytes: &u32| f64::from(*bytes) * 8.0 / world.sample as f64;
-    let arrived = world.trace.arrived.iter();
+    let rate = |bytes: &u32| f64::from(*bytes) * 8.0 / world.whole.sample as f64;
+    let arrived = world.whole.trace.arrived.iter();
     arrived
         .map(|bytes| bytes.iter().map(rate).collect())
         .collect()
@@ -248,8 +248,8 @@ fn throughput(title: &str, drawing: &Drawing, report: &SimulationReport, world: 
 }
 
 fn queues(title: &str, drawing: &Drawing, topology: &Topology, world: &World) -> String {
-    let points = world.trace.times.len();
-    let series = world.trace.queues.iter().map(|(queue, depths)| {
+    let points = world.whole.trace.times.len();
+    let series = world.whole.trace.queues.iter().map(|(queue, depths)| {
         let mut values = vec![0.0; points];
         for &(point, bytes) in depths {
             if let Some(value) = values.get_mut(point as usize) {
@@ -266,7 +266,7 @@ fn queues(title: &str, drawing: &Drawing, topology: &Topology, world: &World) ->
 }
 
 fn buffers(title: &str, drawing: &Drawing, topology: &Topology, world: &World) -> String {
-    let switches = topology.switches().iter().zip(&world.trace.buffers);
+    let switches = topology.switches().iter().zip(&world.whole.trace.buffers);
     let series = switches.map(|(switch, bytes)| {
         let kilobytes = bytes.iter().map(|&b| f64::from(b) / 1e3).collect();
         (switch.name.clone(), kilobytes)
@@ -282,10 +282,10 @@ type Row = (u64, (u32, PortId, Priority), Spans);
 /// The queues that were paused, in the topology's order, each with how long in all; how many shorter ones are left out.
 fn paused(world: &World) -> (Vec<Row>, usize) {
     let mut spans: BTreeMap<(u32, PortId, Priority), Spans> = BTreeMap::new();
-    for (switch, edge) in &world.trace.pauses {
+    for (switch, edge) in &world.whole.trace.pauses {
         let row = spans.entry((*switch, edge.port, edge.class)).or_default();
         match (edge.paused, row.last_mut()) {
-            (true, _) => row.push((edge.at.get(), world.now)),
+            (true, _) => row.push((edge.at.get(), world.whole.now)),
             (false, Some(last)) => last.1 = edge.at.get(),
             (false, None) => {}
         }
@@ -319,7 +319,7 @@ fn pauses(title: &str, drawing: &Drawing, topology: &Topology, world: &World) ->
         let y = axes.top + 16.0 * number as f64;
         let name = port_name(topology, *switch as usize, *port, *class);
         page.label(axes.left - 6.0, y + 12.0, "end", &name);
-        let share = 100.0 * *total as f64 / world.now.max(1) as f64;
+        let share = 100.0 * *total as f64 / world.whole.now.max(1) as f64;
         let text = format!("{share:.1} % paused");
         page.label(axes.left + axes.width + 8.0, y + 12.0, "start", &text);
         let colour = COLOURS[usize::from(class.get()) % COLOURS.len()];

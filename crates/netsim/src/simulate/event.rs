@@ -1,0 +1,162 @@
+//! Events of the simulated network, and what parts of it that are simulated beside each other send each other.
+
+use quantities::PortId;
+
+use super::calendar::Owned;
+use super::flow::Flow;
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventKind {
+    /// A frame has arrived at a switch's port.
+    AtSwitch,
+    /// A frame has arrived at a host.
+    AtHost,
+    /// A switch's port has sent its frame.
+    Free,
+    /// A switch's timers.
+    Timers,
+    /// A frame that has arrived at a host reaches who acts on it.
+    InHost,
+    /// A host's card looks what it may send.
+    Wake,
+    /// A workload's turn at a host.
+    Job,
+    /// A host is told that a job is done.
+    Word,
+    /// A flow's sender has waited long enough.
+    Flow,
+    /// A host renews its pause.
+    Pause,
+}
+
+/// An event: its kind, a port or the like, a switch or host, a frame with the bytes of it that are carried about and the
+/// zeros that follow them; the number of a frame, of a workload's turn, or the place of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) kind: EventKind,
+    pub(super) port: u16,
+    pub(super) held: u16,
+    pub(super) padding: u16,
+    pub(super) node: u32,
+    pub(super) number: u32,
+}
+
+impl Event {
+    pub(super) const fn new(kind: EventKind, node: u32, port: u16) -> Self {
+        Self {
+            kind,
+            port,
+            held: 0,
+            padding: 0,
+            node,
+            number: 0,
+        }
+    }
+
+    /// One about a workload's turn or a flow's place.
+    pub(super) const fn numbered(kind: EventKind, node: u32, number: u32) -> Self {
+        Self {
+            number,
+            ..Self::new(kind, node, 0)
+        }
+    }
+}
+
+impl Owned for Event {
+    #[inline]
+    fn owner(&self) -> u32 {
+        let switch = matches!(
+            self.kind,
+            EventKind::AtSwitch | EventKind::Free | EventKind::Timers
+        );
+        self.node << 1 | u32::from(!switch)
+    }
+
+    /// What a node does by itself comes first, in the order in which it decided so; then what comes from others: frames by the port
+    /// at which they arrive, word by its workload. Each of these has one sender, so that they are in the order in which they
+    /// were sent.
+    #[inline]
+    fn rank(&self) -> u32 {
+        match self.kind {
+            EventKind::AtSwitch | EventKind::AtHost => 1 << 16 | self.port as u32,
+            EventKind::Word => 2 << 16 | self.port as u32,
+            _ => 0,
+        }
+    }
+}
+
+/// The far end of a cable, and how long it takes there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerPort {
+    pub(super) host: bool,
+    /// The part of the network that it is in; 0 where there is but one.
+    pub(super) part: u8,
+    pub(super) port: u16,
+    pub(super) node: u32,
+    pub(super) delay: u64,
+}
+
+impl PeerPort {
+    /// A frame's arrival there, but for where it is kept. Frames are shorter than 64 KB.
+    pub(super) const fn arrival(&self, bytes: &[u8], padding: u32) -> Event {
+        let kind = match self.host {
+            true => EventKind::AtHost,
+            false => EventKind::AtSwitch,
+        };
+        Event {
+            held: bytes.len() as u16,
+            padding: padding as u16,
+            ..Event::new(kind, self.node, self.port)
+        }
+    }
+
+    /// The switch and port, if it is not a host.
+    pub(super) fn switch(&self) -> Option<(usize, PortId)> {
+        (!self.host).then_some((self.node as usize, PortId::new(self.port)))
+    }
+}
+
+/// What one part of the network sends another one: events there, and flows that end there.
+#[derive(Debug)]
+pub(super) struct Post {
+    /// Events with their times; the bytes of their frames follow each other.
+    pub(super) events: Vec<(u64, Event)>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) flows: Vec<Flow>,
+    /// The earliest of the events.
+    pub(super) first: u64,
+}
+
+impl Default for Post {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            bytes: Vec::new(),
+            flows: Vec::new(),
+            first: u64::MAX,
+        }
+    }
+}
+
+impl Post {
+    /// Adds an event, with the bytes of its frame if it has one.
+    pub(super) fn add(&mut self, at: u64, event: Event, bytes: &[u8]) {
+        self.first = self.first.min(at);
+        self.events.push((at, event));
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether there is anything in it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.flows.is_empty()
+    }
+
+    /// Empties it, but for its memory.
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+        self.bytes.clear();
+        self.flows.clear();
+        self.first = u64::MAX;
+    }
+}

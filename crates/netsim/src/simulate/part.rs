@@ -1,0 +1,410 @@
+//! A part of the simulated network while it runs, the whole where there is but one: its switches and hosts, and the events
+//! that move them.
+
+use device::buffer::{Frames, Refusal};
+use device::{Bench, Device, DeviceDrop};
+use p4exec::{FastestExecutor, FastestFrame};
+use quantities::{Nanos, PortId, Priority};
+
+use super::calendar::Calendar;
+use super::event::{Event, EventKind, PeerPort, Post};
+use super::hosts::{FrameEffect, Hosts, NicAction};
+
+/// What was lost, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Losses {
+    /// Lossless packets without headroom: violations.
+    pub lossless: u64,
+    /// Lossy packets without room.
+    pub lossy: u64,
+    /// Packets that the program dropped: no route, TTL used up.
+    pub program: u64,
+    /// Packets lost with a link that went down.
+    pub link_down: u64,
+}
+
+impl std::ops::AddAssign for Losses {
+    fn add_assign(&mut self, other: Self) {
+        self.lossless += other.lossless;
+        self.lossy += other.lossy;
+        self.program += other.program;
+        self.link_down += other.link_down;
+    }
+}
+
+/// See the module documentation. Switches have their places in it as numbers, hosts those of the whole network.
+pub(super) struct Part {
+    number: u8,
+    pub(super) now: u64,
+    calendar: Calendar<Event>,
+    pub(super) switches: Vec<Device<FastestExecutor>>,
+    /// By switch and port.
+    cables: Vec<Vec<Option<PeerPort>>>,
+    timers: Vec<u64>,
+    pub(super) hosts: Hosts,
+    /// By host: its switch.
+    uplinks: Vec<PeerPort>,
+    /// By host: when its card will look again.
+    wakes: Vec<u64>,
+    /// What is on the cables.
+    frames: Frames,
+    /// The frame that a host is making.
+    made: Vec<u8>,
+    /// What all switches work with, one after the other.
+    bench: Bench,
+    storage: FastestFrame,
+    /// By part, what is to be sent there.
+    pub(super) posts: Vec<Post>,
+    pub(super) losses: Losses,
+    pub(super) events: u64,
+    pub(super) hops: u64,
+    /// Events that other parts have sent.
+    pub(super) received: u64,
+}
+
+/// What makes a part.
+pub(super) struct Pieces {
+    pub(super) number: u8,
+    /// How many parts there are.
+    pub(super) parts: u8,
+    pub(super) switches: Vec<Device<FastestExecutor>>,
+    pub(super) cables: Vec<Vec<Option<PeerPort>>>,
+    pub(super) hosts: Hosts,
+    pub(super) uplinks: Vec<PeerPort>,
+    pub(super) events_per_microsecond: u64,
+}
+
+impl Part {
+    pub(super) fn new(pieces: Pieces) -> Self {
+        let hosts = pieces.hosts.cards.len();
+        let mut part = Self {
+            number: pieces.number,
+            now: 0,
+            calendar: Calendar::new(pieces.events_per_microsecond),
+            timers: vec![u64::MAX; pieces.switches.len()],
+            switches: pieces.switches,
+            cables: pieces.cables,
+            hosts: pieces.hosts,
+            uplinks: pieces.uplinks,
+            wakes: vec![u64::MAX; hosts],
+            frames: Frames::default(),
+            made: Vec::new(),
+            bench: Bench::default(),
+            storage: FastestFrame::new(),
+            posts: (0..pieces.parts).map(|_| Post::default()).collect(),
+            losses: Losses::default(),
+            events: 0,
+            hops: 0,
+            received: 0,
+        };
+        for host in 0..hosts {
+            part.kick(host);
+        }
+        part.follow_jobs();
+        part
+    }
+
+    /// When the next event is; `u64::MAX` for never.
+    pub(super) fn first(&self) -> u64 {
+        self.calendar.first().unwrap_or(u64::MAX)
+    }
+
+    /// Runs what comes before a time, or up to a number of events in all; whether that time was reached.
+    pub(super) fn run(&mut self, before: u64, most_events: u64) -> bool {
+        let Some(until) = before.checked_sub(1) else {
+            return true;
+        };
+        while self.events < most_events {
+            let Some((at, event)) = self.calendar.next(until) else {
+                return true;
+            };
+            self.now = at;
+            self.events += 1;
+            if self.calendar.turned() {
+                self.prefetch();
+            }
+            self.happen(event);
+        }
+        false
+    }
+
+    #[inline]
+    fn happen(&mut self, event: Event) {
+        let node = event.node as usize;
+        match event.kind {
+            EventKind::AtSwitch => self.at_switch(event),
+            EventKind::AtHost => self.at_host(event),
+            EventKind::InHost => self.in_host(event),
+            EventKind::Free => {
+                self.send(node, PortId::new(event.port));
+                self.settle(node);
+            }
+            EventKind::Timers => self.run_timers(node),
+            EventKind::Wake => {
+                if self.wakes[node] == self.now {
+                    self.wakes[node] = u64::MAX;
+                }
+                self.kick(node);
+            }
+            EventKind::Flow => self.time_out(node, event.number),
+            EventKind::Job => {
+                self.hosts.begin_job(event.number, self.now);
+                self.follow_jobs();
+            }
+            EventKind::Word => {
+                self.hosts.workloads.rest(event.number, self.now);
+                self.follow_jobs();
+            }
+            EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
+        }
+    }
+
+    /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
+    fn prefetch(&self) {
+        for event in self.calendar.ahead(0) {
+            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
+                self.frames.prefetch(event.number);
+            }
+            if matches!(event.kind, EventKind::AtSwitch | EventKind::Free) {
+                self.switches[event.node as usize].prefetch(PortId::new(event.port));
+            }
+        }
+    }
+
+    /// Takes in what another part has sent.
+    pub(super) fn receive(&mut self, post: &mut Post) {
+        for flow in post.flows.drain(..) {
+            self.hosts.keep(flow);
+        }
+        self.received += post.events.len() as u64;
+        let mut rest = post.bytes.as_slice();
+        for &(at, mut event) in &post.events {
+            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
+                let (frame, more) = rest.split_at(usize::from(event.held).min(rest.len()));
+                event.number = self.frames.put(frame);
+                rest = more;
+            }
+            self.calendar.add(at, event);
+        }
+        post.clear();
+    }
+
+    fn at_switch(&mut self, event: Event) {
+        let switch = event.node as usize;
+        let device = &mut self.switches[switch];
+        device.executor_mut().swap_frame(&mut self.storage);
+        let bytes = self.frames.get(event.number, event.held.into());
+        device.accept_on(
+            &mut self.bench,
+            Nanos::new(self.now),
+            PortId::new(event.port),
+            (bytes, event.padding.into()),
+        );
+        device.executor_mut().swap_frame(&mut self.storage);
+        self.frames.free(event.number);
+        self.hops += 1;
+        for drop in self.bench.drops() {
+            match drop {
+                DeviceDrop::Buffer(Refusal::Lossless { .. }) => self.losses.lossless += 1,
+                DeviceDrop::Buffer(Refusal::Lossy(_)) => self.losses.lossy += 1,
+                DeviceDrop::Program(_) => self.losses.program += 1,
+                // The watchdog counts them itself.
+                DeviceDrop::Buffer(Refusal::Storm { .. }) => {}
+                DeviceDrop::PortDown(_) | DeviceDrop::NoSuchPort(_) | DeviceDrop::Buffer(_) => {
+                    self.losses.link_down += 1;
+                }
+            }
+        }
+        self.settle(switch);
+    }
+
+    /// Asks the ports that are ready, and sees that timers are run.
+    pub(super) fn settle(&mut self, switch: usize) {
+        let next = |part: &mut Self| part.switches[switch].buffer_mut()?.next_ready();
+        while let Some(port) = next(self) {
+            self.send(switch, port);
+        }
+        let timer = self.switches[switch].buffer().and_then(|b| b.next_timer());
+        if let Some(at) = timer.map(Nanos::get)
+            && at < self.timers[switch]
+        {
+            self.timers[switch] = at;
+            let timers = Event::new(EventKind::Timers, switch as u32, 0);
+            self.calendar.add(at, timers);
+        }
+    }
+
+    fn run_timers(&mut self, switch: usize) {
+        if self.timers[switch] == self.now {
+            self.timers[switch] = u64::MAX;
+        }
+        if let Some(buffer) = self.switches[switch].buffer_mut() {
+            buffer.run_timers(Nanos::new(self.now));
+        }
+        self.settle(switch);
+    }
+
+    fn send(&mut self, switch: usize, port: PortId) {
+        let now = Nanos::new(self.now);
+        let Some((departure, bytes)) = self.switches[switch].start(now, port) else {
+            return;
+        };
+        let until = departure.until.get();
+        let free = Event::new(EventKind::Free, switch as u32, port.get());
+        self.calendar.add(until, free);
+        let Some(Some(far)) = self.cables[switch].get(usize::from(port.get())) else {
+            return;
+        };
+        let at = on_cable(self.now, until, far);
+        let mut arrival = far.arrival(bytes, departure.padding);
+        if far.part == self.number {
+            arrival.number = self.frames.put(bytes);
+            self.calendar.add(at, arrival);
+        } else {
+            self.posts[usize::from(far.part)].add(at, arrival, bytes);
+        }
+    }
+
+    fn at_host(&mut self, event: Event) {
+        let host = event.node as usize;
+        if !self.hosts.cards[host].up {
+            self.frames.free(event.number);
+            self.losses.link_down += 1;
+            return;
+        }
+        let frame = self.frames.get(event.number, event.held.into());
+        match self.hosts.delay(host, self.now, frame) {
+            0 => self.in_host(event),
+            delay => {
+                let later = Event {
+                    kind: EventKind::InHost,
+                    ..event
+                };
+                self.calendar.add(self.now + delay, later);
+            }
+        }
+    }
+
+    fn in_host(&mut self, event: Event) {
+        let host = event.node as usize;
+        self.frames.free(event.number);
+        let frame = self.frames.get(event.number, event.held.into());
+        match self.hosts.receive(host, self.now, frame) {
+            FrameEffect::Nothing => {}
+            FrameEffect::Now => self.kick(host),
+            FrameEffect::At(at) => self.wake(host, at),
+        }
+        self.follow_jobs();
+    }
+
+    /// Has hosts send what jobs have given them, jobs begin when they are due, and others know what they are to know.
+    fn follow_jobs(&mut self) {
+        for (part, flow) in self.hosts.opened.drain(..) {
+            self.posts[usize::from(part)].flows.push(flow);
+        }
+        while let Some(host) = self.hosts.woken.pop() {
+            self.kick(host as usize);
+        }
+        while let Some((at, turn)) = self.hosts.workloads.due.pop() {
+            let (_, host) = self.hosts.workloads.turn(turn);
+            let job = Event::numbered(EventKind::Job, host as u32, turn);
+            self.calendar.add(at, job);
+        }
+        while let Some(word) = self.hosts.word() {
+            let (workload, _) = self.hosts.workloads.turn(word.turn);
+            let told = Event {
+                port: workload as u16,
+                ..Event::numbered(EventKind::Word, word.host, word.turn)
+            };
+            let at = word.at.max(self.now + 1);
+            match self.hosts.part_of(word.host as usize) {
+                part if part == self.number => self.calendar.add(at, told),
+                part => self.posts[usize::from(part)].add(at, told, &[]),
+            }
+        }
+    }
+
+    fn wake(&mut self, host: usize, at: u64) {
+        if at < self.wakes[host] {
+            self.wakes[host] = at;
+            let wake = Event::new(EventKind::Wake, host as u32, 0);
+            self.calendar.add(at, wake);
+        }
+    }
+
+    /// Lets a host's card send what it may.
+    fn kick(&mut self, host: usize) {
+        let (until, length, flow) = match self.hosts.turn(host, self.now, &mut self.made) {
+            NicAction::Nothing => return,
+            NicAction::Waits(at) => return self.wake(host, at),
+            NicAction::Sends {
+                until,
+                length,
+                flow,
+            } => (until, length, flow),
+        };
+        if let Some(flow) = flow
+            && let Some(at) = self.hosts.arm(flow)
+        {
+            let timer = Event::numbered(EventKind::Flow, host as u32, flow);
+            self.calendar.add(at, timer);
+        }
+        let far = &self.uplinks[host];
+        let padding = length - self.made.len() as u32;
+        let at = on_cable(self.now, until, far);
+        let mut arrival = far.arrival(&self.made, padding);
+        if far.part == self.number {
+            arrival.number = self.frames.put(&self.made);
+            self.calendar.add(at, arrival);
+        } else {
+            self.posts[usize::from(far.part)].add(at, arrival, &self.made);
+        }
+        self.wake(host, until);
+    }
+
+    fn time_out(&mut self, host: usize, flow: u32) {
+        if let Some(at) = self.hosts.time_out(flow, self.now) {
+            let timer = Event::numbered(EventKind::Flow, host as u32, flow);
+            self.calendar.add(at, timer);
+            self.kick(host);
+        }
+    }
+
+    /// A host pauses its switch for a class until some time.
+    pub(super) fn pause(&mut self, host: usize, class: Priority, until: u64) {
+        self.hosts.cards[host].pausing[usize::from(class.get() & 7)] = until;
+        self.say_pause(host, class);
+    }
+
+    fn say_pause(&mut self, host: usize, class: Priority) {
+        if let Some(at) = self.hosts.say_pause(host, class, self.now) {
+            let again = Event::new(EventKind::Pause, host as u32, class.get().into());
+            self.calendar.add(at, again);
+        }
+        self.kick(host);
+    }
+
+    /// The link of a switch's port fails or works again.
+    pub(super) fn set_port(&mut self, switch: usize, port: PortId, up: bool) {
+        let device = &mut self.switches[switch];
+        let flushed =
+            |d: &Device<FastestExecutor>| d.buffer().map_or(0, |b| b.counters().flushed);
+        let before = flushed(device);
+        device.set_link_up(Nanos::new(self.now), port, up);
+        self.losses.link_down += flushed(device) - before;
+        self.settle(switch);
+    }
+
+    /// The link of a host's card fails or works again.
+    pub(super) fn set_card(&mut self, host: usize, up: bool) {
+        self.hosts.cards[host].up = up;
+        self.kick(host);
+    }
+}
+
+/// When a frame is at the far end of a cable whose last bit leaves at `until`. However fast the link and short the cable, that is
+/// not in the moment in which it begins to leave: what happens in one moment at different places is independent.
+const fn on_cable(now: u64, until: u64, far: &PeerPort) -> u64 {
+    let at = until + far.delay;
+    if at > now { at } else { now + 1 }
+}
