@@ -23,6 +23,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "it wants a checkout of somebody else's course",
     ),
     ("buffers --format", "the value `lossless` writes one switch"),
+    (
+        "measure-paths --emulate",
+        "it makes network namespaces, which not everybody may; the tests of the emulator run it",
+    ),
 ];
 
 /// Commands whose options the table has, all of them.
