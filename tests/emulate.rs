@@ -139,6 +139,38 @@ fn emulate(at: &Path, more: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// Probes within packets, up to the highest switches and back, over veths: what they tell of reroutes is what embedded switches tell.
+#[test]
+fn probes_within_packets_tell_reroutes_as_embedded_switches_do() {
+    if !here() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let done = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (status, text, _) = run(at, &words);
+        assert_eq!(status, 0);
+        text
+    };
+    done("topo fat-tree --k 4 -o topo.json");
+    done("plan topo.json -o plan.json");
+    done("build plan.json -o build");
+    let line = "measure-paths build --fail p1a1-p1e1 --probes 4 --json";
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let embedded = read(&done(line));
+    let live = read(&done(&format!("{line} --emulate")));
+    assert_eq!(live["rerouted"], 4, "{live}");
+    assert_eq!(live["lost"], 0, "{live}");
+    assert_eq!(live, embedded);
+    // Nothing is unwrapped behind a header of its own.
+    done("plan topo.json --carrier shim -o shim.json");
+    done("build shim.json -o shim");
+    let (status, _, said) = run(at, &["measure-paths", "shim", "--emulate"]);
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("--carrier"), "{said}");
+}
+
 /// The claim of the whole project, on veths, with real PFC frames and routes that change under traffic.
 #[test]
 fn a_deadlock_forms_without_tags_and_not_with_them() {

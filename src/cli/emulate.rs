@@ -209,7 +209,7 @@ impl Emulate {
     }
 }
 
-fn refuse(error: &EmulateError, scenario: &str) -> Fault {
+pub(super) fn refuse(error: &EmulateError, scenario: &str) -> Fault {
     if error.is_input() {
         return Fault::input(format!("{scenario}: {error}"));
     }

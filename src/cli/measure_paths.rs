@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use clap::Args;
+use lab::emulate::Options;
 use netsim::embedded::{Network, Reroute};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
 
 use super::check;
-use super::fault::{Context, Fault};
+use super::emulate::refuse as live_fault;
+use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::trace::refuse;
-use measure::{PathsFigure, measure_paths};
+use measure::{EmbeddedProber, LiveProber, PathsFigure, measure_paths};
 
 /// Arguments of `switchwright measure-paths`.
 #[derive(Debug, Args)]
@@ -24,6 +26,9 @@ pub(super) struct MeasurePaths {
     /// Probes of a measurement, each a flow of its own; one measurement for every host and switch of the highest layer.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     probes: u16,
+    /// Over the network in real time, in namespaces (root on Linux): probes are packets within packets, which the highest switches unwrap.
+    #[arg(long)]
+    emulate: bool,
 }
 
 #[derive(Serialize)]
@@ -37,7 +42,7 @@ struct PathsReport<'a> {
 impl MeasurePaths {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let mut before = self.network(terminal)?;
-        let topology = before.topology();
+        let topology = before.topology().clone();
         if topology.unlayered_switch().is_some() {
             return Err(
                 Fault::input("the topology has no layers, so no switch is the highest")
@@ -46,6 +51,9 @@ impl MeasurePaths {
         }
         let link = |name: &String| topology.link_named(name).input(format!("--fail {name}"));
         let failed = self.fail.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        if self.emulate {
+            return self.run_live(&before, terminal);
+        }
         let mut after = self.network(terminal)?;
         if !failed.is_empty() {
             after = after
@@ -53,12 +61,31 @@ impl MeasurePaths {
                 .map_err(refuse)?;
         }
         let bar = terminal.progress("sending probes");
-        let figure = measure_paths(&mut before, &mut after, self.probes).map_err(refuse);
+        let mut prober = EmbeddedProber::new(&mut before, &mut after);
+        let figure = measure_paths(&topology, &mut prober, self.probes).map_err(refuse);
         bar.finish_and_clear();
+        self.report(figure?, terminal)
+    }
+
+    /// Over the emulator's switches.
+    fn run_live(&self, network: &Network, terminal: &Terminal) -> Result<(), Fault> {
+        netlab::permitted().map_err(|error| Fault::with(Status::Target, error))?;
+        let bar = terminal.progress("sending probes");
+        let options = Options::default();
+        let figure = LiveProber::new(network, &self.fail, &options)
+            .and_then(|mut prober| measure_paths(network.topology(), &mut prober, self.probes));
+        bar.finish_and_clear();
+        self.report(
+            figure.map_err(|error| live_fault(&error, &self.directory))?,
+            terminal,
+        )
+    }
+
+    fn report(&self, figure: PathsFigure, terminal: &Terminal) -> Result<(), Fault> {
         let report = PathsReport {
             failed: &self.fail,
             probes: self.probes,
-            figure: figure?,
+            figure,
         };
         terminal.result(&report, || describe(&report))
     }

@@ -15,7 +15,7 @@ use plan::{Budget, CarrierKind, CheckedPlan, FailoverSummary, PlanSummary, RuleF
 use quantities::{Bytes, Progress};
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, PathPolicy, SourceRouteOptions, TransitionKind,
-    df_edst, failover, lossless_failover, source_routes,
+    TreeGrowth, df_edst, failover, lossless_failover, source_routes,
 };
 use schemes::{Algorithm, ClassSpec, SchemeError, Search, TAGS_AT_LEAST, TaggerOptions};
 use topology::Topology;
@@ -133,6 +133,15 @@ enum PathsName {
     CommonOnly,
 }
 
+/// How disjoint trees grow.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum GrowthName {
+    /// Around their destination, breadth first: few links deep.
+    Shallow,
+    /// By links in random order, whatever the depth, as in Stephens15's evaluation.
+    Random,
+}
+
 /// How packets of failover schemes are kept lossless.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LosslessName {
@@ -170,6 +179,9 @@ struct FailoverArgs {
     /// How many disjoint trees [default: one more than the resilience; with df-edst, as many as there are, of each channel].
     #[arg(long, value_name = "N")]
     trees: Option<u8>,
+    /// How the trees of edst and adst grow.
+    #[arg(long, value_enum, default_value_t = GrowthName::Shallow)]
+    growth: GrowthName,
     /// Let packets start on a shortest-path tree beside the disjoint ones (df-edst: on a priority of its own, in networks whose
     /// shortest ways close no cycle of buffers).
     #[arg(long)]
@@ -238,6 +250,10 @@ impl FailoverArgs {
                 None => PathPolicy::RandomShortest,
             },
             trees: self.trees,
+            growth: match self.growth {
+                GrowthName::Shallow => TreeGrowth::Shallow,
+                GrowthName::Random => TreeGrowth::Random,
+            },
             default_tree: self.default_tree,
             mark_trees: self.mark_trees,
             stack: self.stack,

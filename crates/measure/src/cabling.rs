@@ -6,6 +6,7 @@ use thiserror::Error;
 use topology::cabling::{Cabling, CablingError, CablingOptions, PriceError, Prices};
 use topology::generate::{Cables, FlattenedClos, GenerateError, OpticalSwitches};
 
+use super::halving::halving;
 use super::machine::timed;
 
 /// A row of Table 4 for Flattened Clos: 32-port switches, OCSs of 320 ports.
@@ -48,6 +49,8 @@ pub struct CablingFigure {
     pub metres_per_rack: f64,
     /// Transceivers.
     pub transceivers: usize,
+    /// Links that the best halving cuts of those that were found: a bound of the bisection bandwidth, in links.
+    pub bisection: u64,
     /// Cost in millions of dollars without fibers.
     pub cost_without_fiber: Option<f64>,
     /// With fibers, at so many metres from rack to rack.
@@ -136,6 +139,12 @@ pub const fn table_3_cabling() -> CablingCase {
     }
 }
 
+/// Switches, and hosts of each: `300 x 8 hosts`.
+#[must_use]
+pub fn cabling_name(switches: u32, hosts_per_switch: u16) -> String {
+    format!("{switches} x {hosts_per_switch} hosts")
+}
+
 impl CablingCase {
     /// What FC23 prints.
     #[must_use]
@@ -152,7 +161,7 @@ impl CablingCase {
     /// Switches, and hosts of each: `300 x 8 hosts`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} x {} hosts", self.switches, self.hosts_per_switch)
+        cabling_name(self.switches, self.hosts_per_switch)
     }
 
     /// Makes the network and cables it.
@@ -210,6 +219,7 @@ impl CablingCase {
             racks_per_column: found.racks_per_column,
             metres_per_rack,
             transceivers: found.transceivers,
+            bisection: halving(&topology, seed),
             cost_without_fiber,
             cost,
             paper,

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use schemes::TaggerOptions;
 use schemes::failover::{LaneRouting, count_lanes, virtual_lanes};
@@ -146,7 +146,10 @@ impl LanesCase {
             most_loaded: counted.most_loaded,
             seconds,
             table_seconds,
-            open_sm: beside.and_then(|scratch| open_sm(&topology, scratch)),
+            open_sm: match beside {
+                Some(scratch) => open_sm(&topology, scratch, OPENSM_LIMIT)?,
+                None => None,
+            },
         })
     }
 }
@@ -156,21 +159,40 @@ const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
 /// How often OpenSM is started until the simulator is there.
 const TRIES: usize = 20;
 
+/// How long OpenSM may take for a network, all starts together: some ten times as long as for the largest of ours.
+const OPENSM_LIMIT: Duration = Duration::from_secs(120);
+/// How often it is looked whether OpenSM has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Runs OpenSM's DFSSSP on a network that ibsim simulates; `None` where they are missing or fail.
-fn open_sm(topology: &Topology, scratch: &Path) -> Option<OpenSm> {
+///
+/// # Errors
+/// [`MeasureError::Late`] if OpenSM has not ended in time.
+fn open_sm(
+    topology: &Topology,
+    scratch: &Path,
+    limit: Duration,
+) -> Result<Option<OpenSm>, MeasureError> {
     if !Path::new(LIBRARY).exists() {
-        return None;
+        return Ok(None);
     }
     let net = scratch.join("network");
-    fs::write(&net, network_file(topology)).ok()?;
-    let mut simulator = Simulator::start(&net, scratch)?;
-    let host = &topology.hosts().first()?.name;
+    let Some(host) = topology.hosts().first().map(|host| &host.name) else {
+        return Ok(None);
+    };
+    if fs::write(&net, network_file(topology)).is_err() {
+        return Ok(None);
+    }
+    let Some(_simulator) = Simulator::start(&net, scratch) else {
+        return Ok(None);
+    };
     let log = scratch.join("opensm.log");
-    let found = (0..TRIES).find_map(|_| {
+    let end = Instant::now() + limit;
+    for _ in 0..TRIES {
         std::thread::sleep(Duration::from_millis(500));
         // OpenSM writes on where a log ends: what an earlier network left is not of this one.
         let _ = fs::remove_file(&log);
-        let done = Command::new("opensm")
+        let started = Command::new("opensm")
             .args(["-o", "-R", "dfsssp", "-D", "0x43", "-f"])
             .arg(&log)
             .env("LD_PRELOAD", LIBRARY)
@@ -181,16 +203,50 @@ fn open_sm(topology: &Topology, scratch: &Path) -> Option<OpenSm> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status();
-        let told = done.ok().filter(std::process::ExitStatus::success);
-        told.and_then(|_| read_log(&fs::read_to_string(&log).ok()?))
-    });
-    simulator.end();
-    found
+            .spawn();
+        let Ok(child) = started else { return Ok(None) };
+        let Some(status) = Ending(child).within(end) else {
+            return Err(MeasureError::Late {
+                what: "OpenSM",
+                seconds: limit.as_secs(),
+            });
+        };
+        let told = || read_log(&fs::read_to_string(&log).ok()?);
+        if let Some(found) = status.success().then(told).flatten() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// A child process that is ended, by its id, when it goes out of use.
+struct Ending(Child);
+
+impl Ending {
+    /// How it ended by itself; `None` if it had not by then.
+    fn within(mut self, end: Instant) -> Option<ExitStatus> {
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Nothing is left to say to it; if it has ended, neither does anything.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A running ibsim.
-struct Simulator(Child);
+struct Simulator {
+    _process: Ending,
+}
 
 impl Simulator {
     fn start(net: &Path, scratch: &Path) -> Option<Self> {
@@ -204,13 +260,9 @@ impl Simulator {
             .stdout(words)
             .stderr(Stdio::null())
             .spawn();
-        child.ok().map(Self)
-    }
-
-    fn end(&mut self) {
-        // It is a child of ours, and nothing is left to say to it.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        child.ok().map(|child| Self {
+            _process: Ending(child),
+        })
     }
 }
 
@@ -292,6 +344,18 @@ mod tests {
             "the last run counts"
         );
         assert_eq!(read_log("nothing"), None);
+    }
+
+    #[test]
+    fn what_does_not_end_in_time_is_ended() {
+        let start = |words: &[&str]| Command::new(words[0]).args(&words[1..]).spawn().unwrap();
+        let child = start(&["sleep", "600"]);
+        let id = child.id();
+        assert_eq!(Ending(child).within(Instant::now()), None);
+        assert!(!Path::new(&format!("/proc/{id}")).exists());
+        let later = Instant::now() + Duration::from_secs(60);
+        let ended = Ending(start(&["true"])).within(later);
+        assert!(ended.is_some_and(|status| status.success()));
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! ratio to it.
 
 mod cabling;
+mod clos_cabling;
 mod cyclic;
 pub mod failover;
 mod flattened;
 mod forwarding;
+mod halving;
 mod lanes;
 mod large_table;
 mod links;
@@ -32,8 +34,10 @@ mod traffic;
 mod trees;
 
 pub use cabling::{
-    CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases, table_3_cabling,
+    CablingBenchError, CablingCase, CablingFigure, PaperCabling, cabling_cases, cabling_name,
+    table_3_cabling,
 };
+pub use clos_cabling::{CLOS_PITCH, ClosCabling};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
@@ -49,7 +53,9 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use packets::{
     ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
 };
-pub use paths::{FIRST_TTL, PathsFigure, ReroutedPair, measure_paths};
+pub use paths::{
+    EmbeddedProber, FIRST_TTL, LiveProber, PathsFigure, Prober, ReroutedPair, measure_paths,
+};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};

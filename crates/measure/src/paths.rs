@@ -2,10 +2,12 @@
 //! the switch unwraps it and sends what was in it back. Its TTL tells how many switches it has crossed on the way down; if the replies of one
 //! measurement differ, some were rerouted.
 //!
-//! Here the switches are the embedded ones, which run the generated program; the packet enters the highest switch as it was unwrapped.
+//! The switches are embedded ones, which run the generated program, and the packet enters the highest switch as it was unwrapped; or those of the
+//! emulator, in real time, where probes are packets within packets.
 
 use std::collections::BTreeMap;
 
+use lab::emulate::{EmulateError, Options, Probes};
 use netsim::embedded::{Network, NetworkError, Probe, WalkEnd};
 use plan::ClassId;
 use quantities::PortId;
@@ -43,44 +45,141 @@ pub struct ReroutedPair {
     pub replies: BTreeMap<u8, u64>,
 }
 
-/// Probes from every host to every switch of the highest layer: of each measurement's `probes`, one flow each, the first half are sent through
-/// `before`, the others through `after`, where something may have failed.
+/// Sends probes.
+pub trait Prober {
+    /// Why that may fail.
+    type Error;
+
+    /// The TTL of a host's reply from a switch of the highest layer, as the host gets it; nothing if none comes. What is to fail has failed
+    /// `after`, which once true remains so; `number` tells the flows of a measurement apart.
+    ///
+    /// # Errors
+    /// What keeps the network from working.
+    fn reply(
+        &mut self,
+        after: bool,
+        host: HostId,
+        top: SwitchId,
+        number: u16,
+    ) -> Result<Option<u8>, Self::Error>;
+}
+
+/// Probes from every host to every switch of the highest layer: of each measurement's `probes`, one flow each, the first half are sent before,
+/// the others after something may have failed.
 ///
 /// # Errors
-/// [`NetworkError`] if a switch does not start.
-pub fn measure_paths(
-    before: &mut Network,
-    after: &mut Network,
+/// As the prober's.
+pub fn measure_paths<P: Prober>(
+    topology: &Topology,
+    prober: &mut P,
     probes: u16,
-) -> Result<PathsFigure, NetworkError> {
-    let topology = before.topology().clone();
-    let fabric = Fabric::new(&topology);
+) -> Result<PathsFigure, P::Error> {
+    let tops = highest(topology);
+    let pairs: Vec<(HostId, SwitchId)> = topology
+        .host_ids()
+        .flat_map(|host| tops.iter().map(move |&top| (host, top)))
+        .collect();
     let mut figure = PathsFigure::default();
-    let tops = highest(&fabric);
-    for host in topology.host_ids() {
-        for &top in &tops {
-            let Some(port) = toward(&topology, &fabric, top, host) else {
-                continue;
-            };
-            let mut replies = BTreeMap::new();
-            for number in 0..probes {
-                let network = if number < probes / 2 {
-                    &mut *before
-                } else {
-                    &mut *after
-                };
-                match reply(network, host, top, port, number)? {
+    let mut replies = vec![BTreeMap::new(); pairs.len()];
+    for (after, numbers) in [(false, 0..probes / 2), (true, probes / 2..probes)] {
+        for (&(host, top), replies) in pairs.iter().zip(&mut replies) {
+            for number in numbers.clone() {
+                match prober.reply(after, host, top, number)? {
                     Some(ttl) => *replies.entry(ttl).or_insert(0) += 1,
                     None => figure.lost += 1,
                 }
             }
-            figure.add(&topology, host, top, replies);
         }
+    }
+    for ((host, top), replies) in pairs.into_iter().zip(replies) {
+        figure.add(topology, host, top, replies);
     }
     #[expect(clippy::cast_precision_loss, reason = "thousands")]
     let part = figure.rerouted as f64 / figure.measurements.max(1) as f64;
     figure.probability = part;
     Ok(figure)
+}
+
+/// Embedded switches before and after a failure: a probe enters the highest switch as it was unwrapped.
+pub struct EmbeddedProber<'a> {
+    before: &'a mut Network,
+    after: &'a mut Network,
+    /// By host and switch: the port by which the host's probes come in.
+    ports: BTreeMap<(HostId, SwitchId), Option<PortId>>,
+}
+
+impl<'a> EmbeddedProber<'a> {
+    /// The network as it was, and as it is.
+    pub fn new(before: &'a mut Network, after: &'a mut Network) -> Self {
+        Self {
+            before,
+            after,
+            ports: BTreeMap::new(),
+        }
+    }
+}
+
+impl Prober for EmbeddedProber<'_> {
+    type Error = NetworkError;
+
+    fn reply(
+        &mut self,
+        after: bool,
+        host: HostId,
+        top: SwitchId,
+        number: u16,
+    ) -> Result<Option<u8>, NetworkError> {
+        let network = if after {
+            &mut *self.after
+        } else {
+            &mut *self.before
+        };
+        let topology = network.topology();
+        let port = self.ports.entry((host, top));
+        let port = *port.or_insert_with(|| toward(topology, &Fabric::new(topology), top, host));
+        port.map_or(Ok(None), |port| reply(network, host, top, port, number))
+    }
+}
+
+/// Switches in real time, in namespaces: probes are packets within packets, which the highest switches unwrap.
+pub struct LiveProber<'a> {
+    probes: Probes<'a>,
+    failed: bool,
+}
+
+impl<'a> LiveProber<'a> {
+    /// Sets the network up, in which these links will fail.
+    ///
+    /// # Errors
+    /// [`EmulateError`].
+    pub fn new(
+        network: &'a Network,
+        failed: &[String],
+        options: &Options,
+    ) -> Result<Self, EmulateError> {
+        let tops = highest(network.plan().topology());
+        Ok(Self {
+            probes: Probes::new(network, failed, &tops, options)?,
+            failed: failed.is_empty(),
+        })
+    }
+}
+
+impl Prober for LiveProber<'_> {
+    type Error = EmulateError;
+
+    fn reply(
+        &mut self,
+        after: bool,
+        host: HostId,
+        top: SwitchId,
+        number: u16,
+    ) -> Result<Option<u8>, EmulateError> {
+        if after && !std::mem::replace(&mut self.failed, after || self.failed) {
+            self.probes.fail()?;
+        }
+        self.probes.reply(host, top, number)
+    }
 }
 
 impl PathsFigure {
@@ -107,7 +206,8 @@ impl PathsFigure {
 }
 
 /// The switches of the highest layer; none if switches have no layers.
-fn highest(fabric: &Fabric) -> Vec<SwitchId> {
+fn highest(topology: &Topology) -> Vec<SwitchId> {
+    let fabric = Fabric::new(topology);
     let most = fabric
         .switch_ids()
         .filter_map(|switch| fabric.layer(switch))
@@ -184,14 +284,19 @@ mod tests {
         let tables = tagger(&topology, &TaggerOptions::default()).unwrap();
         let plan = check(tables, &Options::default()).unwrap();
         let network = || Network::of(plan.clone()).unwrap();
-        let quiet = measure_paths(&mut network(), &mut network(), 4).unwrap();
+        let measure = |after: &mut Network| {
+            let mut before = network();
+            let mut prober = EmbeddedProber::new(&mut before, after);
+            measure_paths(&topology, &mut prober, 4).unwrap()
+        };
+        let quiet = measure(&mut network());
         assert_eq!((quiet.measurements, quiet.rerouted, quiet.lost), (64, 0, 0));
         assert_eq!(quiet.replies.keys().copied().collect::<Vec<_>>(), [61]);
         let link = topology.link_named("p1a1-p1e1").unwrap();
         let mut failed = network()
             .after_failures(&[link], Reroute::Converged)
             .unwrap();
-        let figure = measure_paths(&mut network(), &mut failed, 4).unwrap();
+        let figure = measure(&mut failed);
         // Two hosts, two switches above the one before the failed link.
         assert_eq!(
             (figure.measurements, figure.rerouted, figure.lost),

@@ -81,6 +81,16 @@ pub enum MeasureError {
     /// The build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A program of others that does not end.
+    #[error(
+        "{what} had not ended after {seconds} s, and was stopped; leave it out with `--no-peer`, or see why it hangs"
+    )]
+    Late {
+        /// The program.
+        what: &'static str,
+        /// How long it had.
+        seconds: u64,
+    },
 }
 
 /// The cases of `switchwright bench plan`.

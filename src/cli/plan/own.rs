@@ -39,6 +39,7 @@ fn owners(option: &str) -> &'static [Scheme] {
         "source_routes" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
         "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
         "default_tree" | "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
+        "growth" => &[Edst, Adst],
         "hop_by_hop" | "resilience" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst],
         "multipath" => &[
             FlattenedClos,

@@ -31,6 +31,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "it is for a cluster, which a machine may have",
     ),
     ("buffers --format", "the value `lossless` writes one switch"),
+    (
+        "measure-paths --emulate",
+        "it makes network namespaces, which not everybody may; the tests of the emulator run it",
+    ),
 ];
 
 /// Commands whose options the table has, all of them.

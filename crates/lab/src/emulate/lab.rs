@@ -295,6 +295,14 @@ impl Lab {
         self.home(node).run(|| Rtnl::open()?.set_up(name, up))?
     }
 
+    /// Does something among the switches' interfaces.
+    pub(super) fn in_fabric<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, NetError> + Send,
+    ) -> Result<T, NetError> {
+        self.fabric.run(work)?
+    }
+
     /// A switch's data plane.
     pub(super) fn switch(&self, id: SwitchId) -> &EngineHandle {
         self.switches[id.index()].engine.handle()

@@ -14,6 +14,8 @@ mod clock;
 mod host_nics;
 mod lab;
 pub mod mininet;
+mod probes;
+mod tunnel;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -36,6 +38,7 @@ use lab::Lab;
 use netsim::embedded::Network;
 use netsim::simulate::live::{self, Happening, Live};
 use netsim::simulate::{Losses, Scenario, SimulateError, SimulationReport, allow_lateness};
+pub use probes::Probes;
 use topology::{NodeId, Topology};
 use watch::Watch;
 
@@ -111,6 +114,14 @@ pub enum EmulateError {
         /// Why they cannot be there.
         source: std::io::Error,
     },
+    /// Tags in a header of their own, which no probe is unwrapped behind.
+    #[error(
+        "tags travel in a header before IP (the shim), and packets within packets are not unwrapped behind it; plan with another `--carrier`"
+    )]
+    Carrier,
+    /// A probe that cannot be.
+    #[error(transparent)]
+    Packet(#[from] wire::PacketError),
     /// The kernel's network.
     #[error(transparent)]
     Net(#[from] NetError),

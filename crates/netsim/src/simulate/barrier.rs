@@ -69,7 +69,10 @@ impl Barrier {
         }
         let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         while self.met.load(Ordering::Acquire) == met && !self.broken.load(Ordering::Acquire) {
-            asleep = self.bell.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            asleep = self
+                .bell
+                .wait(asleep)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         !self.broken.load(Ordering::Acquire)
     }

@@ -68,6 +68,7 @@ pub use generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
 pub use network::{
     CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
+pub use part::Losses;
 pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec, TransitionSpec};
 pub use quantity::{Size, Speed, Time};
 pub use report::{
@@ -83,7 +84,6 @@ pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
-pub use part::Losses;
 pub use windows::Windows;
 
 /// Why a simulation does not run.

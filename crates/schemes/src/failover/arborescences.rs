@@ -11,6 +11,8 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use topology::{ArcId, Fabric, SwitchId};
 
+use super::TreeGrowth;
+
 /// Builds `count` arc-disjoint arborescences toward `root`, at random: for each the arc by which every switch goes on.
 ///
 /// # Errors
@@ -19,6 +21,7 @@ pub fn arborescences(
     fabric: &Fabric,
     root: SwitchId,
     count: usize,
+    growth: TreeGrowth,
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<Vec<Option<ArcId>>>, usize> {
     let mut flows = Flows::new(fabric, root);
@@ -35,7 +38,10 @@ pub fn arborescences(
     }
     let mut trees = Vec::with_capacity(count);
     for remaining in (0..count).rev() {
-        trees.push(grow(fabric, &mut flows, root, remaining, rng));
+        trees.push(match growth {
+            TreeGrowth::Shallow => grow(fabric, &mut flows, root, remaining, rng),
+            TreeGrowth::Random => grow_at_random(fabric, &mut flows, root, remaining, rng),
+        });
     }
     Ok(trees)
 }
@@ -87,6 +93,35 @@ fn grow(
         }
     }
     next
+}
+
+/// Grows one tree by random arcs, whatever the depth.
+fn grow_at_random(
+    fabric: &Fabric,
+    flows: &mut Flows<'_>,
+    root: SwitchId,
+    remaining: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Option<ArcId>> {
+    let mut next = vec![None; fabric.switch_count()];
+    let mut inward: Vec<ArcId> = fabric.out(root).map(|out| fabric.reverse(out)).collect();
+    loop {
+        inward.retain(|&arc| {
+            let from = fabric.arc(arc).from;
+            from != root && next[from.index()].is_none() && !flows.used[arc.index()]
+        });
+        inward.shuffle(rng);
+        let Some(arc) = inward
+            .iter()
+            .copied()
+            .find(|&arc| flows.take(arc, remaining))
+        else {
+            return next;
+        };
+        let from = fabric.arc(arc).from;
+        next[from.index()] = Some(arc);
+        inward.extend(fabric.out(from).map(|out| fabric.reverse(out)));
+    }
 }
 
 /// The neighbours of a layer that are not in the tree, in random order.
@@ -227,7 +262,12 @@ mod tests {
             for root in fabric.switch_ids() {
                 let degree = fabric.out(root).count();
                 let most = count.min(degree);
-                let trees = arborescences(&fabric, root, most, &mut rng).expect("trees");
+                let growth = if root.index().is_multiple_of(2) {
+                    TreeGrowth::Shallow
+                } else {
+                    TreeGrowth::Random
+                };
+                let trees = arborescences(&fabric, root, most, growth, &mut rng).expect("trees");
                 let mut used = vec![false; fabric.arcs().len()];
                 for tree in &trees {
                     for start in fabric.switch_ids() {
@@ -243,7 +283,7 @@ mod tests {
                         }
                     }
                 }
-                assert!(arborescences(&fabric, root, degree + 1, &mut rng).is_err());
+                assert!(arborescences(&fabric, root, degree + 1, growth, &mut rng).is_err());
             }
         }
     }

@@ -60,7 +60,7 @@ pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
 pub use disjoint::{SourceRouteOptions, source_routes};
 pub use lanes::{LaneCount, LaneRouting, count_lanes, virtual_lanes};
 pub use lossless::{Method, lossless};
-pub use options::{FailoverOptions, FailoverScheme, PathPolicy};
+pub use options::{FailoverOptions, FailoverScheme, PathPolicy, TreeGrowth};
 pub use packing::{Packing, pack};
 pub use roots::Roots;
 pub use shallow::{Forest, shallow_pack};

@@ -88,6 +88,27 @@ impl PathPolicy {
     }
 }
 
+/// How disjoint trees grow (EDST, ADST).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeGrowth {
+    /// Around their destination, breadth first, so that they are shallow.
+    #[default]
+    Shallow,
+    /// By links in random order, whatever the depth: what the packing of Roskind85 and the construction of Edmonds leave open.
+    Random,
+}
+
+impl TreeGrowth {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shallow => "shallow",
+            Self::Random => "random",
+        }
+    }
+}
+
 /// Options of the failover schemes.
 #[derive(Clone, Debug)]
 pub struct FailoverOptions {
@@ -109,6 +130,8 @@ pub struct FailoverOptions {
     pub paths: PathPolicy,
     /// How many trees; as many as the resilience needs if absent (DF-EDST: as many as there are).
     pub trees: Option<u8>,
+    /// How trees grow (EDST, ADST).
+    pub growth: TreeGrowth,
     /// Whether packets start on a shortest-path tree beside the disjoint ones.
     pub default_tree: bool,
     /// Whether packets carry the number of their tree, as they always do with a default tree; else the port they come
@@ -137,6 +160,7 @@ impl FailoverOptions {
             compress: false,
             paths: PathPolicy::RandomShortest,
             trees: None,
+            growth: TreeGrowth::Shallow,
             default_tree: false,
             mark_trees: false,
             transitions: TransitionOptions::new(TransitionKind::T),
@@ -196,6 +220,9 @@ impl FailoverOptions {
                 return refuse("--trees", "the header marks 1 to 24 trees");
             }
             if self.scheme == FailoverScheme::DfEdst {
+                if self.growth != TreeGrowth::Shallow {
+                    return refuse("--growth", "its trees are always shallow");
+                }
                 if self.default_tree && self.transitions.channels > 1 {
                     return refuse(
                         "--default-tree --channels",
@@ -206,8 +233,15 @@ impl FailoverOptions {
                     return refuse(option, reason);
                 }
             }
-        } else if self.trees.is_some() || self.default_tree || self.mark_trees {
-            return refuse("--trees, --default-tree, --mark-trees", "it has no trees");
+        } else if self.trees.is_some()
+            || self.growth != TreeGrowth::Shallow
+            || self.default_tree
+            || self.mark_trees
+        {
+            return refuse(
+                "--trees, --growth, --default-tree, --mark-trees",
+                "it has no trees",
+            );
         }
         Ok(())
     }
@@ -224,6 +258,9 @@ impl FailoverOptions {
             set("marked", self.mark_trees.to_string());
         } else if self.scheme.by_trees() {
             set("trees", self.tree_count().to_string());
+            if self.growth != TreeGrowth::Shallow {
+                set("growth", self.growth.name().to_owned());
+            }
             set("default-tree", self.default_tree.to_string());
             set("marked", (self.default_tree || self.mark_trees).to_string());
         } else {

@@ -8,16 +8,18 @@
 use plan::failover::{Action, Origin, PortMask, PortMatch, Rule, Ternary, Write, WriteTag};
 use quantities::PortId;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
 
 use super::arborescences::arborescences;
+use super::packing::pack;
 use super::paths::{Failures, Ways};
 use super::resilient::byte;
 use super::roots::Roots;
-use super::shallow::shallow_pack;
-use super::{FailoverError, FailoverOptions, FailoverScheme, PathPolicy, Placed};
+use super::shallow::{Forest, shallow_pack};
+use super::{FailoverError, FailoverOptions, FailoverScheme, PathPolicy, Placed, TreeGrowth};
 
 /// The disjoint trees of a topology.
 #[derive(Clone, Debug)]
@@ -64,11 +66,18 @@ impl TreeSet {
     ) -> Result<Self, FailoverError> {
         let count = options.tree_count();
         let kind = if options.scheme == FailoverScheme::Edst {
-            Kind::Edges(edge_disjoint(fabric, count, options.seed)?)
+            Kind::Edges(edge_disjoint(fabric, count, options)?)
         } else {
             let roots: Vec<SwitchId> = fabric.edge_switches().collect();
             let fewer = roots.par_iter().filter_map(|&root| {
-                let found = arborescences(fabric, root, count, &mut draw(options.seed, 0)).err()?;
+                let found = arborescences(
+                    fabric,
+                    root,
+                    count,
+                    options.growth,
+                    &mut draw(options.seed, 0),
+                )
+                .err()?;
                 Some((found, root))
             });
             if let Some((found, root)) = fewer.min() {
@@ -172,7 +181,9 @@ impl TreeSet {
         match &self.kind {
             Kind::Arcs => {
                 let mut rng = draw(self.options.seed, u64::from(code));
-                let next = arborescences(fabric, home, self.count, &mut rng).unwrap_or_default();
+                let growth = self.options.growth;
+                let next =
+                    arborescences(fabric, home, self.count, growth, &mut rng).unwrap_or_default();
                 Toward::of_arcs(fabric, home, next)
             }
             Kind::Edges(owners) => {
@@ -229,27 +240,26 @@ pub(super) fn edges(fabric: &Fabric) -> (Vec<ArcId>, Vec<(u32, u32)>) {
     (arcs, ends)
 }
 
-/// By switch with hosts, the tree of every arc, for edge-disjoint trees that are shallow around that switch.
+/// By switch with hosts, the tree of every arc, for edge-disjoint trees that grow as the options say.
 fn edge_disjoint(
     fabric: &Fabric,
     count: usize,
-    seed: u64,
+    options: &FailoverOptions,
 ) -> Result<Vec<Vec<Option<u8>>>, FailoverError> {
     let (arcs, edges) = edges(fabric);
     let nodes = fabric.switch_count();
-    let pack = |count: usize, root: SwitchId| {
-        let count = u8::try_from(count).unwrap_or(u8::MAX);
-        let own = seed.wrapping_add(root.index() as u64);
-        shallow_pack(nodes, &edges, count, Roots::At(number_of(root)), own)
+    let grown = |count: usize, root: SwitchId| match options.growth {
+        TreeGrowth::Shallow => shallow_edges(nodes, &edges, count, root, options.seed),
+        TreeGrowth::Random => random_edges(nodes, &edges, count, root, options.seed),
     };
     let around = |root: SwitchId| {
         if fabric.attachments(root).is_empty() {
             return Some(Vec::new());
         }
         let mut owner = vec![None; fabric.arcs().len()];
-        for (tree, forest) in (0u8..).zip(&pack(count, root)?) {
-            for &edge in forest.edge.iter().filter(|&&edge| edge != u32::MAX) {
-                let arc = arcs[edge as usize];
+        for (tree, forest) in (0u8..).zip(grown(count, root)?) {
+            for edge in forest {
+                let arc = arcs[edge];
                 owner[arc.index()] = Some(tree);
                 owner[fabric.reverse(arc).index()] = Some(tree);
             }
@@ -260,7 +270,7 @@ fn edge_disjoint(
     let owners: Option<Vec<_>> = switches.into_par_iter().map(around).collect();
     owners.ok_or_else(|| {
         // How many there are does not depend on where they grow from.
-        let spans = |&fewer: &usize| pack(fewer, SwitchId::new(0)).is_some();
+        let spans = |&fewer: &usize| grown(fewer, SwitchId::new(0)).is_some();
         let found = (1..count).rev().find(spans).unwrap_or(0);
         FailoverError::Trees {
             kind: "edge",
@@ -270,6 +280,42 @@ fn edge_disjoint(
             resilience: found.saturating_sub(1),
         }
     })
+}
+
+/// The edges of each of `count` trees that are shallow around a switch; `None` if there are fewer trees.
+fn shallow_edges(
+    nodes: usize,
+    edges: &[(u32, u32)],
+    count: usize,
+    root: SwitchId,
+    seed: u64,
+) -> Option<Vec<Vec<usize>>> {
+    let count = u8::try_from(count).unwrap_or(u8::MAX);
+    let own = seed.wrapping_add(root.index() as u64);
+    let forests = shallow_pack(nodes, edges, count, Roots::At(number_of(root)), own)?;
+    let of = |forest: &Forest| {
+        let edges = forest.edge.iter().filter(|&&edge| edge != u32::MAX);
+        edges.map(|&edge| edge as usize).collect()
+    };
+    Some(forests.iter().map(of).collect())
+}
+
+/// The edges of each of `count` trees of any depth, which are others for every switch; `None` if there are fewer trees.
+fn random_edges(
+    nodes: usize,
+    edges: &[(u32, u32)],
+    count: usize,
+    root: SwitchId,
+    seed: u64,
+) -> Option<Vec<Vec<usize>>> {
+    let mut order: Vec<usize> = (0..edges.len()).collect();
+    order.shuffle(&mut draw(seed, root.index() as u64));
+    let shuffled: Vec<(u32, u32)> = order.iter().map(|&edge| edges[edge]).collect();
+    let packing = pack(nodes, &shuffled, u8::try_from(count).unwrap_or(u8::MAX));
+    let back = |forest: Vec<usize>| forest.into_iter().map(|edge| order[edge]).collect();
+    packing
+        .spans()
+        .then(|| packing.forests().into_iter().map(back).collect())
 }
 
 /// The arcs of an edge-disjoint tree toward a switch.
@@ -509,7 +555,8 @@ mod tests {
         let topology = jellyfish.generate().expect("a topology");
         let fabric = Fabric::new(&topology);
         let home = SwitchId::new(0);
-        let trees = arborescences(&fabric, home, 4, &mut draw(1, 0)).expect("four trees");
+        let trees = arborescences(&fabric, home, 4, TreeGrowth::Shallow, &mut draw(1, 0))
+            .expect("four trees");
         let toward = Toward::of_arcs(&fabric, home, trees);
         let mut forced = 0;
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {

@@ -180,7 +180,10 @@ impl Prices {
     }
 
     /// What the shortest fiber costs that is long enough.
-    fn fiber(&self, metres: f64) -> Result<f64, PriceError> {
+    ///
+    /// # Errors
+    /// [`PriceError::TooLong`] if none is.
+    pub fn fiber(&self, metres: f64) -> Result<f64, PriceError> {
         if let Some(fiber) = self.fiber.iter().find(|fiber| fiber.metres >= metres) {
             return Ok(fiber.price);
         }
@@ -197,7 +200,10 @@ impl Prices {
     }
 
     /// What the weakest transceiver costs that reaches so far.
-    fn transceiver(&self, metres: f64) -> Result<f64, PriceError> {
+    ///
+    /// # Errors
+    /// [`PriceError::TooLong`] if none does.
+    pub fn transceiver(&self, metres: f64) -> Result<f64, PriceError> {
         let reaching = self.transceivers.iter().find(|one| one.reach >= metres);
         reaching.map(|one| one.price).ok_or(PriceError::TooLong {
             metres,

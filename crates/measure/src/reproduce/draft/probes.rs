@@ -7,7 +7,7 @@ use schemes::{TaggerOptions, tagger};
 use topology::generate::{Cables, FatTree};
 
 use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
-use measure_paths;
+use crate::{EmbeddedProber, measure_paths};
 
 /// Day of November 2016, measurements, rerouted ones, probability.
 const DAYS: [(u8, f64, f64, f64); 7] = [
@@ -52,7 +52,8 @@ pub(super) fn measure(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         .told()?
         .after_failures(&[link], Reroute::Local)
         .told()?;
-    let figure = measure_paths(&mut before, &mut after, 4).told()?;
+    let mut prober = EmbeddedProber::new(&mut before, &mut after);
+    let figure = measure_paths(&topology, &mut prober, 4).told()?;
     let seen: Vec<u8> = figure.replies.keys().copied().collect();
     if let [rerouted, direct] = seen[..] {
         values.push(Value::of(DIRECT, f64::from(direct)));

@@ -36,7 +36,7 @@ fn cells(shape: Shape) -> impl Iterator<Item = &'static RatioCell> {
     RATIOS.iter().filter(move |cell| cell.0 == shape)
 }
 
-fn rows(shape: Shape) -> Vec<Row> {
+pub(super) fn rows(shape: Shape) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in cells(shape) {
         for (output, words) in OUTPUTS {
@@ -59,7 +59,7 @@ fn rows(shape: Shape) -> Vec<Row> {
     rows
 }
 
-fn measure(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(super) fn measure(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
     // What is out of reach stays without a verdict.
     let wanted =
@@ -76,24 +76,4 @@ fn measure(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         }
     }
     Ok(values)
-}
-
-/// Table 4.11.
-pub(super) fn egft_rows() -> Vec<Row> {
-    rows(Shape::Egft)
-}
-
-/// Ours.
-pub(super) fn egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(Shape::Egft, run)
-}
-
-/// Table 4.12.
-pub(super) fn jellyfish_rows() -> Vec<Row> {
-    rows(Shape::Jellyfish)
-}
-
-/// Ours.
-pub(super) fn jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(Shape::Jellyfish, run)
 }

@@ -1,6 +1,6 @@
 //! What the entries of the chapter share: plans of a scheme, put under failures.
 
-use schemes::failover::{FailoverOptions, FailoverScheme, failover};
+use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth, failover};
 use topology::Topology;
 
 use super::super::item::{ItemError, Run, Told};
@@ -15,11 +15,23 @@ pub(super) fn plinko(t: u8) -> FailoverOptions {
     }
 }
 
+/// How disjoint trees grow, and what the rows of each are called: as Stephens15's, and ours.
+pub(super) const GROWTHS: [(TreeGrowth, &str); 2] = [
+    (TreeGrowth::Random, ""),
+    (TreeGrowth::Shallow, ", shallow trees"),
+];
+
 /// Disjoint trees for so many failures.
-pub(super) fn trees(scheme: FailoverScheme, t: u8, default_tree: bool) -> FailoverOptions {
+pub(super) fn trees(
+    scheme: FailoverScheme,
+    t: u8,
+    default_tree: bool,
+    growth: TreeGrowth,
+) -> FailoverOptions {
     FailoverOptions {
         resilience: t,
         default_tree,
+        growth,
         stack: 32,
         ..FailoverOptions::new(scheme)
     }

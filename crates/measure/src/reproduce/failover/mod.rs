@@ -8,6 +8,7 @@ mod stretch;
 mod throughput;
 
 use super::item::{Axes, Item, Paper};
+use crate::failover::Shape;
 
 const EGFT: &str = "EGFT (B1), 64-port switches";
 const SETS: &str = "topology and ways: 1; failures and flows: quick 2 sets of each size, full 10; half of them of neighbours";
@@ -110,7 +111,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"state egft-b1\"",
         Some(RATIO),
-        (compression::egft_rows, compression::egft),
+        (
+            || compression::rows(Shape::Egft),
+            |run| compression::measure(Shape::Egft, run),
+        ),
     ),
     Item::measured(
         "table-4.12",
@@ -123,7 +127,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"state jellyfish-b1\"",
         Some(RATIO),
-        (compression::jellyfish_rows, compression::jellyfish),
+        (
+            || compression::rows(Shape::Jellyfish),
+            |run| compression::measure(Shape::Jellyfish, run),
+        ),
     ),
     Item::measured(
         "figure-4.12",
@@ -136,7 +143,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"schemes jellyfish-b6\"",
         None,
-        (state::jellyfish_rows, state::jellyfish),
+        (
+            || state::scheme_rows(4096),
+            |run| state::schemes(Shape::Jellyfish, 6, 4096, run),
+        ),
     ),
     Item::measured(
         "figure-4.13",
@@ -149,7 +159,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"schemes egft-b1\"",
         None,
-        (state::egft_rows, state::egft),
+        (
+            || state::scheme_rows(2048),
+            |run| state::schemes(Shape::Egft, 1, 2048, run),
+        ),
     ),
     Item::measured(
         "figure-4.14",
@@ -162,7 +175,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"schemes jellyfish-b6\"",
         None,
-        (state::trees_jellyfish_rows, state::trees_jellyfish),
+        (
+            || state::tree_rows(false),
+            |run| state::tree_state(Shape::Jellyfish, 6, false, run),
+        ),
     ),
     Item::measured(
         "figure-4.15",
@@ -175,7 +191,10 @@ pub(super) const ITEMS: &[Item] = &[
         ),
         "switchwright bench failover --only \"schemes egft-b1\"",
         None,
-        (state::trees_egft_rows, state::trees_egft),
+        (
+            || state::tree_rows(true),
+            |run| state::tree_state(Shape::Egft, 1, true, run),
+        ),
     ),
     Item::measured(
         "section-4.9",

@@ -1,6 +1,6 @@
 //! Section 4.8.1, and 4.5 and 4.9: what tables take of a switch.
 
-use schemes::failover::{FailoverOptions, FailoverScheme};
+use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth};
 
 use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::ground::trees;
@@ -103,7 +103,7 @@ fn naive(hosts: u32) -> String {
     format!("{hosts} hosts, t = 4, FCP hop by hop: Mbit")
 }
 
-fn scheme_rows(hosts: u32) -> Vec<Row> {
+pub(super) fn scheme_rows(hosts: u32) -> Vec<Row> {
     vec![
         Row::new("Mbit", naive(hosts), Said::Number(10.0))
             .within(Tolerance::Factor(2.0))
@@ -116,7 +116,7 @@ fn scheme_rows(hosts: u32) -> Vec<Row> {
     ]
 }
 
-fn schemes(
+pub(super) fn schemes(
     shape: Shape,
     oversubscription: u8,
     hosts: u32,
@@ -141,31 +141,11 @@ fn schemes(
     Ok(values)
 }
 
-/// Figure 4.12.
-pub(super) fn jellyfish_rows() -> Vec<Row> {
-    scheme_rows(4096)
-}
-
-/// Ours.
-pub(super) fn jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    schemes(Shape::Jellyfish, 6, 4096, run)
-}
-
-/// Figure 4.13.
-pub(super) fn egft_rows() -> Vec<Row> {
-    scheme_rows(2048)
-}
-
-/// Ours.
-pub(super) fn egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    schemes(Shape::Egft, 1, 2048, run)
-}
-
 const DEFAULT: &str = "512 hosts, t = 4: bits with a default tree over those without";
 const OVER_FCP: &str = "2048 hosts, t = 4: bits over those of FCP, all optimizations";
 const LARGE: &str = "8192 hosts, t = 4: Mbit";
 
-fn tree_rows(large: bool) -> Vec<Row> {
+pub(super) fn tree_rows(large: bool) -> Vec<Row> {
     let mut rows = vec![
         // "Minimal": not a number; a tenth is what we take it for.
         Row::new("times", DEFAULT, Said::AtMost(1.1)).because(
@@ -184,7 +164,7 @@ fn tree_rows(large: bool) -> Vec<Row> {
     rows
 }
 
-fn tree_state(
+pub(super) fn tree_state(
     shape: Shape,
     oversubscription: u8,
     large: bool,
@@ -201,26 +181,6 @@ fn tree_state(
         }
     }
     Ok(values)
-}
-
-/// Figure 4.14.
-pub(super) fn trees_jellyfish_rows() -> Vec<Row> {
-    tree_rows(false)
-}
-
-/// Ours.
-pub(super) fn trees_jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    tree_state(Shape::Jellyfish, 6, false, run)
-}
-
-/// Figure 4.15.
-pub(super) fn trees_egft_rows() -> Vec<Row> {
-    tree_rows(true)
-}
-
-/// Ours.
-pub(super) fn trees_egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    tree_state(Shape::Egft, 1, true, run)
 }
 
 fn custom_name(t: u8) -> String {
@@ -242,7 +202,7 @@ pub(super) fn custom_rows() -> Vec<Row> {
 pub(super) fn custom(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let topology = Shape::Egft.topology(512).told()?;
     let value = |t: u8| {
-        let options = trees(FailoverScheme::Edst, t, false);
+        let options = trees(FailoverScheme::Edst, t, false, TreeGrowth::Shallow);
         let custom = custom_hardware(&topology, &options).told()?;
         #[expect(clippy::cast_precision_loss, reason = "thousands")]
         let part = custom.rules_max as f64 / (custom.destinations as f64 * f64::from(t + 1));

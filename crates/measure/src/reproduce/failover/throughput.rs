@@ -2,8 +2,8 @@
 
 use schemes::failover::{FailoverOptions, FailoverScheme};
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
-use super::ground::{at, plinko, sets, trees as by_trees, under};
+use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::ground::{GROWTHS, at, plinko, sets, trees as by_trees, under};
 use crate::failover::{Shape, reactive_on};
 
 const HOSTS: u32 = 1024;
@@ -57,14 +57,18 @@ const WORST: &str = "worst of all, 256 failed links, over shortest paths";
 
 /// Figure 4.17: 7 % lost at best, 23 % at worst given 256 failures.
 pub(super) fn trees_rows() -> Vec<Row> {
-    [(BEST, 0.93), (WORST, 0.77)]
-        .map(|(name, part)| {
-            Row::new("over shortest paths", name, Said::Number(part))
-                .at(256.0)
-                .within(Tolerance::Part(0.05))
-                .higher()
-        })
-        .to_vec()
+    let row = |(name, part): (&str, f64), trees: &str| {
+        Row::new(
+            "over shortest paths",
+            format!("{name}{trees}"),
+            Said::Number(part),
+        )
+        .at(256.0)
+        .within(Tolerance::Part(0.05))
+        .higher()
+    };
+    let of_growth = |(_, trees)| [(BEST, 0.93), (WORST, 0.77)].map(|one| row(one, trees));
+    GROWTHS.into_iter().flat_map(of_growth).collect()
 }
 
 /// Throughput of trees.
@@ -73,33 +77,33 @@ pub(super) fn trees(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let sizes = [1, 16, 64, 256];
     let own = sets(run, &sizes);
     let shortest = reactive_on(&topology, &own).told()?;
+    let resilience = run.effort.pick(&[1][..], &[1, 4]);
     let mut values = Vec::new();
-    let mut parts = Vec::new();
-    for scheme in [FailoverScheme::Edst, FailoverScheme::Adst] {
-        for t in [1, 4] {
-            if t > 1 && run.effort == Effort::Quick {
-                continue;
-            }
-            for default_tree in [false, true] {
-                let figures = under(&topology, &by_trees(scheme, t, default_tree), &own, run)?;
-                let tree = if default_tree { ", default tree" } else { "" };
-                let series = format!("{}, t = {t}{tree}", scheme.name());
-                for failures in sizes {
-                    let carried = at(&figures, failures, false)?.throughput;
-                    let part = carried / at(&shortest, failures, false)?.throughput;
-                    let x = f64::from(failures);
-                    values.push(Value::of(format!("{series}, {x}"), part).on(&series, x));
-                    if failures == 256 {
-                        parts.push(part);
+    for (growth, grown) in GROWTHS {
+        let mut parts = Vec::new();
+        for scheme in [FailoverScheme::Edst, FailoverScheme::Adst] {
+            for &t in resilience {
+                for default_tree in [false, true] {
+                    let options = by_trees(scheme, t, default_tree, growth);
+                    let figures = under(&topology, &options, &own, run)?;
+                    let tree = if default_tree { ", default tree" } else { "" };
+                    let series = format!("{}, t = {t}{tree}{grown}", scheme.name());
+                    for failures in sizes {
+                        let carried = at(&figures, failures, false)?.throughput;
+                        let part = carried / at(&shortest, failures, false)?.throughput;
+                        let x = f64::from(failures);
+                        values.push(Value::of(format!("{series}, {x}"), part).on(&series, x));
+                        if failures == 256 {
+                            parts.push(part);
+                        }
                     }
                 }
             }
         }
+        let best = parts.iter().copied().fold(0.0, f64::max);
+        let worst = parts.iter().copied().fold(f64::INFINITY, f64::min);
+        values.push(Value::of(format!("{BEST}{grown}"), best));
+        values.push(Value::of(format!("{WORST}{grown}"), worst));
     }
-    values.push(Value::of(BEST, parts.iter().copied().fold(0.0, f64::max)));
-    values.push(Value::of(
-        WORST,
-        parts.iter().copied().fold(f64::INFINITY, f64::min),
-    ));
     Ok(values)
 }

@@ -4,7 +4,10 @@ use quantities::Progress;
 use topology::cabling::Prices;
 
 use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
-use crate::{CablingCase, CablingFigure, cabling_cases, table_3_cabling};
+use crate::{
+    CablingCase, CablingFigure, ClosCabling, cabling_cases, cabling_name as case_name,
+    table_3_cabling,
+};
 
 const QUANTITIES: [&str; 4] = [
     "OCSs",
@@ -134,21 +137,101 @@ const CLOS_QUANTITIES: [&str; 7] = [
     "cost, million",
     "bisection bandwidth",
 ];
-const CLOS_OPEN: &str = "not computed: how FC23's Clos networks are sized and bisections are found is not said; appendix A.3's rule gives other numbers of switches";
+/// What FC23 prints for a quantity is rounded, or misprinted, like this.
+const CLOS_WITHIN: [Tolerance; 7] = [
+    Tolerance::By(0.0),
+    Tolerance::By(0.0),
+    Tolerance::By(0.08),
+    Tolerance::By(0.06),
+    Tolerance::By(0.0),
+    Tolerance::Part(0.001),
+    Tolerance::By(0.0),
+];
+const HOSTS_OF_A_LEAF: &str = "FC23 gives a leaf as few hosts as leave the Clos no more bisection bandwidth than the Flattened Clos has; ours of the \
+                               Flattened Clos, by halves that cut fewer links, is lower";
+const MISPRINT: &str = "by the layout that makes all other rows it is ours: two digits are exchanged, or one is another";
+
+fn beside(hosts: u32, per_switch: u16) -> String {
+    format!("{hosts} hosts, {per_switch} a switch")
+}
+
+fn bisection_name(hosts: u32, per_switch: u16) -> String {
+    format!("{}: bisection bandwidth", beside(hosts, per_switch))
+}
+
+fn clos_name(hosts: u32, per_switch: u16, quantity: &str) -> String {
+    format!("Clos beside {}: {quantity}", beside(hosts, per_switch))
+}
 
 fn clos_rows() -> impl Iterator<Item = Row> {
     CLOS.into_iter()
         .flat_map(|(hosts, per_switch, clos, bisection)| {
-            let network = format!("{hosts} hosts, {per_switch} a switch");
-            let row =
-                |name: String, number| Row::new("Clos", name, Said::Number(number)).open(CLOS_OPEN);
-            let own = row(format!("{network}: bisection bandwidth"), bisection);
-            let quantities = CLOS_QUANTITIES.into_iter().zip(clos);
+            let full = hosts / u32::from(per_switch) > QUICK;
+            let own = Row::new(
+                "Flattened Clos",
+                bisection_name(hosts, per_switch),
+                Said::Number(bisection),
+            )
+            .within(Tolerance::Part(0.05))
+            .full_if(full);
+            let quantities = CLOS_QUANTITIES.into_iter().zip(clos).zip(CLOS_WITHIN);
             let clos: Vec<Row> = quantities
-                .map(|(quantity, number)| row(format!("Clos beside {network}: {quantity}"), number))
+                .map(|((quantity, number), within)| {
+                    let name = clos_name(hosts, per_switch, quantity);
+                    // How many hosts a leaf has follows from the Flattened Clos's bisection bandwidth.
+                    let chosen = quantity == CLOS_QUANTITIES[0];
+                    Row::new("Clos", name, Said::Number(number))
+                        .within(within)
+                        .because(if chosen { HOSTS_OF_A_LEAF } else { MISPRINT })
+                        .full_if(chosen && full)
+                })
                 .collect();
             clos.into_iter().chain([own])
         })
+}
+
+/// The Clos networks, which have as many hosts at a leaf as FC23's, and what that number would be by our halving of the Flattened Clos,
+/// where it has been cabled.
+fn clos_values(halved: &[(String, u64)]) -> Result<Vec<Value>, ItemError> {
+    let mut values = Vec::new();
+    for (hosts, per_switch, [per_leaf, ..], _) in CLOS {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "below 32"
+        )]
+        let clos = ClosCabling::new(hosts, per_leaf as u16)
+            .ok_or_else(|| ItemError::new("no Clos of four layers has so many hosts"))?;
+        #[expect(clippy::cast_precision_loss, reason = "hundreds of thousands")]
+        let found = [
+            clos.switches as f64,
+            clos.copper_km(),
+            clos.fiber_km(),
+            clos.transceivers() as f64,
+            clos.cost(&Prices::fc23()).told()? / 1e6,
+            clos.bisection as f64,
+        ];
+        let quantities = CLOS_QUANTITIES[1..].iter().zip(found);
+        values.extend(
+            quantities
+                .map(|(quantity, found)| Value::of(clos_name(hosts, per_switch, quantity), found)),
+        );
+        let case = case_name(hosts / u32::from(per_switch), per_switch);
+        let Some((_, bisection)) = halved.iter().find(|(name, _)| *name == case) else {
+            continue;
+        };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        values.push(Value::of(
+            bisection_name(hosts, per_switch),
+            *bisection as f64,
+        ));
+        let chosen = ClosCabling::hosts_per_leaf_within(hosts, *bisection);
+        values.extend(chosen.map(|chosen| {
+            let name = clos_name(hosts, per_switch, CLOS_QUANTITIES[0]);
+            Value::of(name, f64::from(chosen))
+        }));
+    }
+    Ok(values)
 }
 
 /// Switches up to which networks are cabled quickly.
@@ -228,12 +311,15 @@ pub(super) fn table_4_rows() -> Vec<Row> {
 /// Ours.
 pub(super) fn table_4(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
+    let mut halved = Vec::new();
     for case in cabling_cases() {
         if case.switches() <= QUICK || run.effort == Effort::Full {
             let figure = case.measure(1, &Progress::default()).told()?;
             values.extend(case_values(&case, &figure));
+            halved.push((case.name(), figure.bisection));
         }
     }
+    values.extend(clos_values(&halved)?);
     Ok(values)
 }
 

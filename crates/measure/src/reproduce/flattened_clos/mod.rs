@@ -6,6 +6,7 @@ mod simulated;
 mod throughput;
 
 use super::item::{Axes, Item, Paper};
+use crate::FlattenedTable;
 
 const NETWORKS: &str = "topology: quick 1 and 2, full 1 to 5 (from 2000 switches on: 1)";
 const ONE: &str = "topology: 1";
@@ -48,7 +49,10 @@ pub(super) const ITEMS: &[Item] = &[
         (FC_64, "500 switches, full: to 5000", NETWORKS),
         "switchwright bench flattened-clos --table 1",
         Some(PATHS),
-        (paths::table_1_rows, paths::table_1),
+        (
+            || paths::rows(FlattenedTable::Layers),
+            |run| paths::measure(FlattenedTable::Layers, run),
+        ),
     ),
     Item::measured(
         "figure-5",
@@ -82,7 +86,10 @@ pub(super) const ITEMS: &[Item] = &[
         (FC_32, "50 to 500 switches", NETWORKS),
         "switchwright bench flattened-clos --table 2",
         Some(PATHS),
-        (paths::table_2_rows, paths::table_2),
+        (
+            || paths::rows(FlattenedTable::SmallSwitches),
+            |run| paths::measure(FlattenedTable::SmallSwitches, run),
+        ),
     ),
     Item::measured(
         "table-3",
@@ -165,7 +172,10 @@ pub(super) const ITEMS: &[Item] = &[
         (FC_64, "500 switches, full: to 5000", NETWORKS),
         "switchwright bench flattened-clos --table 6",
         Some(PATHS),
-        (paths::table_6_rows, paths::table_6),
+        (
+            || paths::rows(FlattenedTable::Cabling),
+            |run| paths::measure(FlattenedTable::Cabling, run),
+        ),
     ),
     Item::measured(
         "figure-13",
@@ -183,7 +193,9 @@ pub(super) const ITEMS: &[Item] = &[
         (FC_64, "500 switches, full: to 3000", NETWORKS),
         "switchwright bench flattened-clos --table 7",
         Some(PATHS),
-        (paths::table_7_rows, paths::table_7),
+        (paths::table_7_rows, |run| {
+            paths::measure(FlattenedTable::LargeSwitches, run)
+        }),
     ),
     Item::measured(
         "figure-14",

@@ -29,7 +29,7 @@ const SEVERAL: u32 = 1000;
 const TREES: &str =
     "how long ways over trees are depends on which trees are found; FC23's are deeper";
 
-fn rows(table: FlattenedTable) -> Vec<Row> {
+pub(super) fn rows(table: FlattenedTable) -> Vec<Row> {
     let of_case = |case: FlattenedCase| {
         let (paper, trees) = (case.paper(), case.paper_trees());
         let said = [
@@ -61,7 +61,7 @@ fn rows(table: FlattenedTable) -> Vec<Row> {
     table.cases().into_iter().flat_map(of_case).collect()
 }
 
-fn measure(table: FlattenedTable, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(super) fn measure(table: FlattenedTable, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
     for case in table.cases() {
         if case.switches() > QUICK && run.effort == Effort::Quick {
@@ -101,36 +101,6 @@ fn measure(table: FlattenedTable, run: &Run<'_>) -> Result<Vec<Value>, ItemError
     Ok(values)
 }
 
-/// Table 1.
-pub(super) fn table_1_rows() -> Vec<Row> {
-    rows(FlattenedTable::Layers)
-}
-
-/// Ours.
-pub(super) fn table_1(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(FlattenedTable::Layers, run)
-}
-
-/// Table 2.
-pub(super) fn table_2_rows() -> Vec<Row> {
-    rows(FlattenedTable::SmallSwitches)
-}
-
-/// Ours.
-pub(super) fn table_2(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(FlattenedTable::SmallSwitches, run)
-}
-
-/// Table 6.
-pub(super) fn table_6_rows() -> Vec<Row> {
-    rows(FlattenedTable::Cabling)
-}
-
-/// Ours.
-pub(super) fn table_6(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(FlattenedTable::Cabling, run)
-}
-
 /// Table 7; for 2000 and 3000 switches its shortest lengths repeat Table 1's minima, which is no number of theirs.
 pub(super) fn table_7_rows() -> Vec<Row> {
     let mut all = rows(FlattenedTable::LargeSwitches);
@@ -140,11 +110,6 @@ pub(super) fn table_7_rows() -> Vec<Row> {
         Row::new("shortest", printed, Said::NotLegible)
     }));
     all
-}
-
-/// Ours.
-pub(super) fn table_7(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure(FlattenedTable::LargeSwitches, run)
 }
 
 /// Layers by switches: the k_min of Table 1.

@@ -29,7 +29,7 @@ fn cases(graph: &str) -> Vec<PriorityCase> {
     cases
 }
 
-fn rows(graph: &str) -> Vec<Row> {
+pub(super) fn rows(graph: &str) -> Vec<Row> {
     let computed = cases(graph).into_iter().flat_map(|case| {
         let said = Said::Number(f64::from(case.paper()));
         let ways = f64::from(case.ways());
@@ -52,7 +52,7 @@ fn rows(graph: &str) -> Vec<Row> {
     computed.chain(open).collect()
 }
 
-fn measure(graph: &str, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(super) fn measure(graph: &str, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
     let mut wanted = cases(graph);
     wanted.retain(|case| run.effort == Effort::Full || quick(case));
@@ -64,34 +64,4 @@ fn measure(graph: &str, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         values.extend(value(case.name() + RISING, figure.rising));
     }
     Ok(values)
-}
-
-/// Table 5.1.
-pub(super) fn egft_rows() -> Vec<Row> {
-    rows("egft-b1")
-}
-
-/// Ours.
-pub(super) fn egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure("egft-b1", run)
-}
-
-/// Table 5.2.
-pub(super) fn egft_b6_rows() -> Vec<Row> {
-    rows("egft-b6")
-}
-
-/// Ours.
-pub(super) fn egft_b6(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure("egft-b6", run)
-}
-
-/// Table 5.3.
-pub(super) fn jellyfish_rows() -> Vec<Row> {
-    rows("jellyfish-b1")
-}
-
-/// Ours.
-pub(super) fn jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    measure("jellyfish-b1", run)
 }

@@ -5,6 +5,7 @@ mod trees;
 
 use self::trees::{carried, lost, state};
 use super::item::{Axes, Item, Paper};
+use crate::failover::Shape;
 
 const CHANNELS: Axes = Axes {
     x: ("routings to a switch", true),
@@ -35,7 +36,10 @@ pub(super) const ITEMS: &[Item] = &[
         (EGFT_B1, QUICK_CELLS, ONE),
         "switchwright bench df --only egft-b1",
         Some(CHANNELS),
-        (channels::egft_rows, channels::egft),
+        (
+            || channels::rows("egft-b1"),
+            |run| channels::measure("egft-b1", run),
+        ),
     ),
     Item::measured(
         "table-5.2",
@@ -44,7 +48,10 @@ pub(super) const ITEMS: &[Item] = &[
         ("EGFT (B6), 64-port switches", QUICK_CELLS, ONE),
         "switchwright bench df --only egft-b6",
         Some(CHANNELS),
-        (channels::egft_b6_rows, channels::egft_b6),
+        (
+            || channels::rows("egft-b6"),
+            |run| channels::measure("egft-b6", run),
+        ),
     ),
     Item::measured(
         "table-5.3",
@@ -53,7 +60,10 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, QUICK_CELLS, ONE),
         "switchwright bench df --only jellyfish",
         Some(CHANNELS),
-        (channels::jellyfish_rows, channels::jellyfish),
+        (
+            || channels::rows("jellyfish-b1"),
+            |run| channels::measure("jellyfish-b1", run),
+        ),
     ),
     Item::measured(
         "figure-5.8",
@@ -62,7 +72,7 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, "full: 2048 and 4096 hosts", ONE),
         "switchwright plan TOPO --scheme df-edst --ttg line --channels 8 --subset 8 --multipath 8",
         None,
-        (state::state_jellyfish_rows, state::state_jellyfish),
+        (state::state_rows, |run| state::state(Shape::Jellyfish, run)),
     ),
     Item::measured(
         "figure-5.9",
@@ -71,7 +81,7 @@ pub(super) const ITEMS: &[Item] = &[
         (EGFT_B1, "512 hosts, full: 2048 to 8192", ONE),
         "switchwright plan TOPO --scheme df-edst --ttg line --channels 8 --subset 8 --multipath 8",
         None,
-        (state::state_egft_rows, state::state_egft),
+        (state::state_rows, |run| state::state(Shape::Egft, run)),
     ),
     Item::measured(
         "figure-5.10",
@@ -80,7 +90,7 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 16,64",
         Some(LOST),
-        (lost::lost_jellyfish_rows, lost::lost_jellyfish),
+        (lost::lost_rows, |run| lost::lost(Shape::Jellyfish, run)),
     ),
     Item::measured(
         "figure-5.11",
@@ -89,7 +99,7 @@ pub(super) const ITEMS: &[Item] = &[
         (EGFT_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 16,64",
         Some(LOST),
-        (lost::lost_egft_rows, lost::lost_egft),
+        (lost::lost_rows, |run| lost::lost(Shape::Egft, run)),
     ),
     Item::measured(
         "figure-5.12",
@@ -98,7 +108,9 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 1,16",
         Some(CARRIED),
-        (carried::carried_jellyfish_rows, carried::carried_jellyfish),
+        (carried::carried_rows, |run| {
+            carried::simple_carried(Shape::Jellyfish, run)
+        }),
     ),
     Item::measured(
         "figure-5.13",
@@ -107,7 +119,9 @@ pub(super) const ITEMS: &[Item] = &[
         (EGFT_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 1,16",
         Some(CARRIED),
-        (carried::carried_egft_rows, carried::carried_egft),
+        (carried::carried_rows, |run| {
+            carried::simple_carried(Shape::Egft, run)
+        }),
     ),
     Item::measured(
         "figure-5.14",
@@ -134,10 +148,9 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 1",
         Some(CARRIED),
-        (
-            carried::t_carried_jellyfish_rows,
-            carried::t_carried_jellyfish,
-        ),
+        (carried::t_carried_rows, |run| {
+            carried::t_carried(Shape::Jellyfish, run)
+        }),
     ),
     Item::measured(
         "figure-5.17",
@@ -146,7 +159,9 @@ pub(super) const ITEMS: &[Item] = &[
         (EGFT_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 1",
         Some(CARRIED),
-        (carried::t_carried_egft_rows, carried::t_carried_egft),
+        (carried::t_carried_rows, |run| {
+            carried::t_carried(Shape::Egft, run)
+        }),
     ),
     Item::measured(
         "figure-5.18",
@@ -164,10 +179,9 @@ pub(super) const ITEMS: &[Item] = &[
         (JELLYFISH_B1, "512 hosts, full: 1024", SETS),
         "switchwright measure PLAN --failures 1",
         Some(CARRIED),
-        (
-            carried::rand_carried_jellyfish_rows,
-            carried::rand_carried_jellyfish,
-        ),
+        (carried::rand_carried_jellyfish_rows, |run| {
+            carried::alike(Shape::Jellyfish, run)
+        }),
     ),
     Item::measured(
         "figure-5.20",

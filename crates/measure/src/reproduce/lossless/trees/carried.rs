@@ -33,7 +33,7 @@ const HALF: &str = "Line over shortest paths";
 const FOUR: &str = "NoRes, 4 routings over 8";
 
 /// Figures 5.12 and 5.13: NoRes is "not far off", Line "almost half", and half of the routings "almost half".
-fn carried_rows() -> Vec<Row> {
+pub(in super::super) fn carried_rows() -> Vec<Row> {
     const REASON: &str = "our trees are shallow and drawn anew for every channel, so that four channels of them carry nearly what eight do";
     vec![
         Row::new("part", NEAR, Said::Number(0.93))
@@ -49,7 +49,10 @@ fn carried_rows() -> Vec<Row> {
     ]
 }
 
-fn simple_carried(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(in super::super) fn simple_carried(
+    shape: Shape,
+    run: &Run<'_>,
+) -> Result<Vec<Value>, ItemError> {
     let topology = shape.topology(hosts(run)).told()?;
     let four = Variant {
         channels: 4,
@@ -67,31 +70,11 @@ fn simple_carried(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> 
     Ok(values)
 }
 
-/// Figure 5.12.
-pub(in super::super) fn carried_jellyfish_rows() -> Vec<Row> {
-    carried_rows()
-}
-
-/// Ours.
-pub(in super::super) fn carried_jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    simple_carried(Shape::Jellyfish, run)
-}
-
-/// Figure 5.13.
-pub(in super::super) fn carried_egft_rows() -> Vec<Row> {
-    carried_rows()
-}
-
-/// Ours.
-pub(in super::super) fn carried_egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    simple_carried(Shape::Egft, run)
-}
-
 const T_CARRIED: &str = "T over shortest paths";
 const CONNECTED: &str = "T with a line through layer 0, over T without";
 
 /// Figures 5.16 and 5.17: "often within 10 %"; connecting layer 0 costs nothing.
-fn t_carried_rows() -> Vec<Row> {
+pub(in super::super) fn t_carried_rows() -> Vec<Row> {
     vec![
         Row::new("part", T_CARRIED, Said::AtLeast(0.9)).within(Tolerance::Part(0.03)),
         Row::new("part", CONNECTED, Said::Number(1.0))
@@ -100,7 +83,7 @@ fn t_carried_rows() -> Vec<Row> {
     ]
 }
 
-fn t_carried(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(in super::super) fn t_carried(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let topology = shape.topology(hosts(run)).told()?;
     let connected = Variant {
         connected: true,
@@ -111,26 +94,6 @@ fn t_carried(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     values.push(Value::of(T_CARRIED, parts[0]));
     values.push(Value::of(CONNECTED, parts[1] / parts[0]));
     Ok(values)
-}
-
-/// Figure 5.16.
-pub(in super::super) fn t_carried_jellyfish_rows() -> Vec<Row> {
-    t_carried_rows()
-}
-
-/// Ours.
-pub(in super::super) fn t_carried_jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    t_carried(Shape::Jellyfish, run)
-}
-
-/// Figure 5.17.
-pub(in super::super) fn t_carried_egft_rows() -> Vec<Row> {
-    t_carried_rows()
-}
-
-/// Ours.
-pub(in super::super) fn t_carried_egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    t_carried(Shape::Egft, run)
 }
 
 fn reduced(shape: &str, r: u8) -> String {
@@ -151,7 +114,7 @@ pub(in super::super) fn rand_carried_jellyfish_rows() -> Vec<Row> {
         .to_vec()
 }
 
-fn alike(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(in super::super) fn alike(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let topology = shape.topology(hosts(run)).told()?;
     let twelve = Variant {
         subset: 12,
@@ -167,11 +130,6 @@ fn alike(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     values.push(Value::of(NO_DIFFERENCE, parts[1] / parts[0]));
     values.push(Value::of(TWELVE, parts[2] / parts[1]));
     Ok(values)
-}
-
-/// Ours.
-pub(in super::super) fn rand_carried_jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    alike(Shape::Jellyfish, run)
 }
 
 /// Figure 5.20: 6.5 and 10.9 % with 1024 hosts (B1), 6.7 and 14.3 % with 2048 (B2).

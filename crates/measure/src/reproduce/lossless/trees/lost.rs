@@ -14,11 +14,11 @@ const FEWEST: &str = "64 failed links: any tree to any other loses no more than 
 const SUBSETS: &str = "64 failed links: Line with 4 trees loses more than with 8";
 
 /// Figures 5.10 and 5.11 state no numbers that our copy shows; what the text says of them is to hold.
-fn lost_rows() -> Vec<Row> {
+pub(in super::super) fn lost_rows() -> Vec<Row> {
     [FEWER, FEWEST, SUBSETS].map(Row::holds).to_vec()
 }
 
-fn lost(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
+pub(in super::super) fn lost(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let topology = shape.topology(hosts(run)).told()?;
     let own = sets(run, &[1, 4, 16, 64], 8);
     let none = under(&topology, &NO_RES.options(), &own, run)?;
@@ -41,26 +41,6 @@ fn lost(shape: Shape, run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         curve(&mut values, series, figures, |figure| Some(figure.lost));
     }
     Ok(values)
-}
-
-/// Figure 5.10.
-pub(in super::super) fn lost_jellyfish_rows() -> Vec<Row> {
-    lost_rows()
-}
-
-/// Ours.
-pub(in super::super) fn lost_jellyfish(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    lost(Shape::Jellyfish, run)
-}
-
-/// Figure 5.11.
-pub(in super::super) fn lost_egft_rows() -> Vec<Row> {
-    lost_rows()
-}
-
-/// Ours.
-pub(in super::super) fn lost_egft(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
-    lost(Shape::Egft, run)
 }
 
 const T_BELOW: &str = "64 failed links: T loses no more than ALayer";
