@@ -35,7 +35,7 @@ pub fn python_greedy(topology: &Path) -> Option<PeerFigure> {
 const TREES: &str = include_str!("../../../benches/peers/roskind_tarjan.py");
 
 /// What passagemath-graphs reported.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreesPeer {
     /// Seconds of packing, reading not counted.
     pub seconds: f64,

@@ -123,7 +123,7 @@ pub enum DrillError {
     Push(#[from] PushError),
     /// The other version's entries.
     #[error(transparent)]
-    Versioned(#[from] VersionedError),
+    Versioned(Box<VersionedError>),
     /// A switch refused.
     #[error("the switches did not take the entries: {0}")]
     Refused(String),
@@ -143,6 +143,12 @@ pub enum DrillError {
     /// A thread or a file of the drill itself.
     #[error("the drill itself failed: {0}")]
     System(#[from] std::io::Error),
+}
+
+impl From<VersionedError> for DrillError {
+    fn from(error: VersionedError) -> Self {
+        Self::Versioned(Box::new(error))
+    }
 }
 
 /// What a drill found.
