@@ -78,11 +78,14 @@ fn test(root: &Path) -> Result<(), String> {
             "--workspace",
             "--all-targets",
             "--locked",
+            // With what is empty without it: the wheel's module. It is for any Python, so none is asked.
+            "--features",
+            wheel::FEATURE,
             "--",
             "-D",
             "warnings",
         ],
-        &[],
+        &[("PYO3_NO_PYTHON", "1")],
     )?;
     // Where the page is built its engine is too, and that is the same and more.
     if page::missing().is_some() {

@@ -120,6 +120,7 @@ impl Engine {
             Request::About => Ok(about(trust)),
             Request::Scenarios => Ok(simulations::bundled()),
             Request::Topology(asked) => topologies::topology(&asked, trust),
+            Request::Summary(asked) => topologies::summary(&asked, trust),
             Request::Draw(asked) => topologies::draw(&asked, trust),
             Request::Plan(asked) => self.networks.plan(&asked),
             Request::Load(asked) => self.networks.load(&asked),

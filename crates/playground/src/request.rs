@@ -16,6 +16,8 @@ pub(crate) enum Request {
     Scenarios,
     /// A topology and where its nodes stand.
     Topology(TopologyRequest),
+    /// A topology in figures.
+    Summary(TopologyRequest),
     /// A topology as a picture.
     Draw(TopologyRequest),
     /// A plan and its proof.

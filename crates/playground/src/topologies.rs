@@ -96,13 +96,18 @@ pub(crate) fn draw(asked: &TopologyRequest, trust: Trust) -> Result<Value, Refus
     Ok(json!({ "svg": topology.to_svg() }))
 }
 
+/// Answers `summary`: counts, degrees, distances.
+pub(crate) fn summary(asked: &TopologyRequest, trust: Trust) -> Result<Value, Refusal> {
+    let (topology, _) = make(&asked.topology, trust)?;
+    value(topology.summary())
+}
+
 /// Answers `topology`.
 pub(crate) fn topology(asked: &TopologyRequest, trust: Trust) -> Result<Value, Refusal> {
     let (topology, notes) = make(&asked.topology, trust)?;
     let mut view = view(&topology)?;
     view["notes"] = value(notes)?;
     view["file"] = value(topology.to_json())?;
-    view["summary"] = value(topology.summary())?;
     Ok(view)
 }
 

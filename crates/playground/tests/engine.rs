@@ -381,6 +381,11 @@ fn a_build_comes_whole_and_pictures_are_drawn() {
     assert_eq!(manifest["switches"].as_array().unwrap().len(), 6);
     assert!(files.contains_key("switches/leaf1/entries.txtpb"));
     assert!(files["report.html"].as_str().unwrap().contains("<html"));
+    let summary = ask(&mut engine, &about("summary", &json!({})));
+    assert_eq!(
+        (&summary["switches"], &summary["diameter"]),
+        (&json!(6), &json!(2))
+    );
     let drawn = ask(&mut engine, &about("draw", &json!({})));
     assert!(drawn["svg"].as_str().unwrap().starts_with("<svg"));
     let started = json!({ "call": "simulate", "scenario": "bounce", "tags": false });

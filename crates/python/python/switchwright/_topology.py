@@ -258,7 +258,7 @@ class Topology:
         >>> Topology.ring(6).summary()["diameter"]
         3
         """
-        return dict(self._view["summary"])
+        return dict(ask("summary", topology=self._given))
 
     def switch_table(self) -> Any:
         """The switches: name, ports, layer, whether it is up. A DataFrame where pandas is installed."""
