@@ -57,6 +57,16 @@ pub enum PipelineChange {
 }
 
 impl PipelineChange {
+    /// What has to happen to what a switch runs, for it to run this.
+    #[must_use]
+    pub fn of(state: &SwitchState, pipeline: &DesiredPipeline) -> Self {
+        match state.pipeline {
+            _ if state.runs(pipeline) => Self::Same,
+            None => Self::Load,
+            Some(_) => Self::Replace,
+        }
+    }
+
     /// The word in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -85,19 +95,12 @@ impl SwitchDiff {
         pipeline: &DesiredPipeline,
         wanted: &BTreeMap<EntityKey, v1::Entity>,
     ) -> Self {
-        if state.runs(pipeline) {
-            return Self {
-                pipeline: PipelineChange::Same,
-                changes: changes(&state.entities, wanted),
-            };
-        }
-        Self {
-            pipeline: match state.pipeline {
-                None => PipelineChange::Load,
-                Some(_) => PipelineChange::Replace,
-            },
-            changes: changes(&BTreeMap::new(), wanted),
-        }
+        let pipeline = PipelineChange::of(state, pipeline);
+        let changes = match pipeline {
+            PipelineChange::Same => changes(&state.entities, wanted),
+            PipelineChange::Load | PipelineChange::Replace => changes(&BTreeMap::new(), wanted),
+        };
+        Self { pipeline, changes }
     }
 
     /// Whether nothing has to change.

@@ -364,6 +364,8 @@ impl Preparing {
 enum NotReady {
     Remote(RemoteError),
     Journal(JournalError),
+    /// Somebody asked the push to end.
+    Stopped,
 }
 
 impl From<RemoteError> for NotReady {
@@ -403,6 +405,7 @@ async fn prepare(
             Ok(one) => ready.push(*one),
             Err((device, NotReady::Remote(error))) => failures.push((device, error)),
             Err((_, NotReady::Journal(error))) => return Err(error.into()),
+            Err((_, NotReady::Stopped)) => return Err(PushError::Interrupted),
         }
     }
     let tolerable = |(_, error): &(Device, RemoteError)| error.unreachable();
@@ -421,15 +424,14 @@ async fn make_ready(
     pipeline: &Arc<DesiredPipeline>,
     how: &Preparing,
 ) -> Result<Box<Ready>, NotReady> {
+    if how.options.stop.asked() {
+        return Err(NotReady::Stopped);
+    }
     let mut switch = Switch::connect(&device, pipeline).await?;
     switch.become_primary(how.options.take_over).await?;
     let state = switch.state().await?;
-    let diff = {
-        let wanted = wanted_of(&wanted, pipeline)?;
-        SwitchDiff::between(&state, pipeline, &wanted)
-    };
-    let (program, same) = (diff.pipeline, diff.is_empty());
-    drop(diff);
+    let program = PipelineChange::of(&state, pipeline);
+    let same = program == PipelineChange::Same && state.entities == *wanted_of(&wanted, pipeline)?;
     let mut abilities = Abilities::of(&device, pipeline);
     let device_config = match &mut switch {
         Switch::P4Runtime(client) if program != PipelineChange::Same => {
@@ -473,11 +475,7 @@ impl Ready {
         let mut switch = Switch::connect(&self.device, pipeline).await?;
         switch.become_primary(take_over).await?;
         let state = switch.state().await?;
-        let same_program = match self.program {
-            PipelineChange::Same => state.runs(pipeline),
-            PipelineChange::Load => state.pipeline.is_none(),
-            PipelineChange::Replace => state.pipeline.is_some() && !state.runs(pipeline),
-        };
+        let same_program = PipelineChange::of(&state, pipeline) == self.program;
         if !same_program || journal::digest(&state.entities) != self.seen {
             return Err(RemoteError::Meanwhile);
         }
