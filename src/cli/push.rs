@@ -485,12 +485,9 @@ struct ChangeFigures {
 }
 
 fn show_diff(desired: &Desired, surveys: &[Survey], terminal: &Terminal) -> Result<(), Fault> {
-    let differs = surveys.iter().any(|survey| {
-        survey
-            .found
-            .as_ref()
-            .is_ok_and(|(_, diff)| !diff.is_empty())
-    });
+    let differs = surveys
+        .iter()
+        .any(|survey| survey.found.as_ref().is_ok_and(|diff| !diff.is_empty()));
     let all_reached = surveys.iter().all(|survey| survey.found.is_ok());
     let figures = DiffFigures {
         differs: (differs || all_reached).then_some(differs),

@@ -26,6 +26,7 @@ mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
@@ -67,36 +68,69 @@ fn workspace_root() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Every check that a change has to pass, cheapest first.
+/// Every check that a change has to pass, cheapest first, and how long each took.
 fn test(root: &Path) -> Result<(), String> {
-    cargo(root, &["fmt", "--all", "--check"], &[])?;
-    tidy::run(root)?;
-    cargo(
-        root,
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            // With what is empty without it: the wheel's module. It is for any Python, so none is asked.
-            "--features",
-            wheel::FEATURE,
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[("PYO3_NO_PYTHON", "1")],
-    )?;
+    let mut steps = Steps::default();
+    steps.take("format", || cargo(root, &["fmt", "--all", "--check"], &[]))?;
+    steps.take("tidy", || tidy::run(root))?;
+    steps.take("clippy", || clippy(root))?;
     // Where the page is built its engine is too, and that is the same and more.
     if page::missing().is_some() {
-        match wasm::install(root) {
-            Ok(()) => wasm::check(root)?,
-            Err(why) => println!("xtask: skipped the check for WebAssembly: {why}"),
-        }
+        steps.take("WebAssembly", || match wasm::install(root) {
+            Ok(()) => wasm::check(root),
+            Err(why) => {
+                println!("xtask: skipped the check for WebAssembly: {why}");
+                Ok(())
+            }
+        })?;
     }
-    skipped::run(root)?;
-    page::build_and_test(root)?;
-    wheel::test(root)
+    let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
+    steps.take("building tests", || cargo(root, &build, &[]))?;
+    steps.take("tests", || skipped::run(root))?;
+    steps.take("page", || page::build_and_test(root))?;
+    steps.take("wheel", || wheel::test(root))?;
+    println!("xtask: {}", steps.describe());
+    Ok(())
+}
+
+/// What steps took, in seconds.
+#[derive(Default)]
+struct Steps(Vec<(&'static str, f64)>);
+
+impl Steps {
+    fn take(
+        &mut self,
+        name: &'static str,
+        step: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), String> {
+        let began = Instant::now();
+        let done = step();
+        self.0.push((name, began.elapsed().as_secs_f64()));
+        done
+    }
+
+    fn describe(&self) -> String {
+        let one = |(name, seconds): &(&str, f64)| format!("{name} {seconds:.0} s");
+        let all: Vec<String> = self.0.iter().map(one).collect();
+        let sum: f64 = self.0.iter().map(|(_, seconds)| seconds).sum();
+        format!("{}; {sum:.0} s in all", all.join(", "))
+    }
+}
+
+/// Clippy over everything, with what is empty without its feature: the wheel's module. It is for any Python, so none is asked.
+fn clippy(root: &Path) -> Result<(), String> {
+    let arguments = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--features",
+        wheel::FEATURE,
+        "--",
+        "-D",
+        "warnings",
+    ];
+    cargo(root, &arguments, &[("PYO3_NO_PYTHON", "1")])
 }
 
 /// Runs a tool of `p4test`, optimised, with the rest of the command line.

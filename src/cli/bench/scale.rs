@@ -65,12 +65,12 @@ fn apart(case: ScaleCase, format: Format) -> Result<Vec<ScaleFigure>, Fault> {
     let mut command = Command::new(own);
     command.args(["bench", "scale", "--only", &case.name()]);
     command.args(["--formats", format.name(), "--json"]);
-    let output = command.output().input(&case.name())?;
+    let output = command.output().input(case.name())?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Fault::input(format!("{}: {}", case.name(), said.trim())));
     }
-    let ran: Ran = serde_json::from_slice(&output.stdout).input(&case.name())?;
+    let ran: Ran = serde_json::from_slice(&output.stdout).input(case.name())?;
     Ok(ran.scale)
 }
 

@@ -9,7 +9,7 @@ use p4exec::{Executor, ExecutorKind};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
 use p4gen::build::BuildDirectory;
-use p4gen::entries::{self, SwitchEntries, write_request};
+use p4gen::entries::{self, SwitchEntries};
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
 
