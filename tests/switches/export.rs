@@ -72,7 +72,7 @@ struct End {
 fn switchwright(at: &Path, line: &str) -> Output {
     let mut command = Command::new(COMMAND);
     command
-        .args(line.split(' '))
+        .args(line.split_whitespace())
         .current_dir(at)
         .stdin(Stdio::null());
     let output = command.output().unwrap();

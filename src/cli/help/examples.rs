@@ -204,7 +204,7 @@ const ALL: &[(&str, &[&str])] = &[
         "export containerlab",
         &[
             "switchwright export containerlab build -o lab   # then: containerlab deploy -t lab/lab.clab.yml",
-            "switchwright export containerlab build -o labs --machines 10.0.0.1,10.0.0.2",
+            "switchwright export containerlab build -o split --machines 10.0.0.1,10.0.0.2",
         ],
     ),
     (
@@ -287,7 +287,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright bench all",
             "switchwright bench plan --only fat-tree --no-peer",
-            "switchwright bench scale --only \"jellyfish 1000\"",
+            "switchwright bench scale --only 1000",
             "switchwright bench p4runtime --entries 100000",
         ],
     ),
