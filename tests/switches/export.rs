@@ -204,7 +204,9 @@ impl Runner {
                 line = line.replace(&format!("{mounted}/"), &format!("{outside}/"));
             }
             let mut command = inside(&namespace);
-            command.args(["sh", "-c", &format!("exec {line}")]);
+            // A container has a `/run` of its own; `ip netns exec` gives mounts of its own.
+            let line = format!("mount -t tmpfs none /run && exec {line}");
+            command.args(["sh", "-c", &line]);
             let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
             let output = BufReader::new(process.stdout.take().unwrap());
             let container = Container {
@@ -334,7 +336,7 @@ fn can_run() -> bool {
     };
     let missing = match possible(SwitchKind::Ours) {
         Err(missing) => Some(missing),
-        Ok(()) => ["ip", "ping", "unshare"]
+        Ok(()) => ["ip", "ping", "unshare", "mount"]
             .into_iter()
             .find(|name| !there(name))
             .map(|name| format!("`{name}` is not on PATH")),
