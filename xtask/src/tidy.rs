@@ -26,7 +26,7 @@ const STREETS: &[Street] = &[
             &["layout"],
             &["entries", "capabilities"],
             &["family"],
-            &["program"],
+            &["program", "hosts"],
             &["targets"],
             &["build"],
         ],
