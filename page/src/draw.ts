@@ -184,7 +184,8 @@ export class NetworkView {
     if (pod.open) text.setAttribute("y", String(-down));
     group.append(text, title);
     group.addEventListener("click", () => this.handlers.pod?.(pod.number));
-    this.groups.pods.append(group);
+    // Links lead to a closed one, and through an open one.
+    this.groups[pod.open ? "pods" : "switches"].append(group);
   }
 
   /** As a click on a pod. */

@@ -133,11 +133,12 @@ async function measured(context, place, address) {
     await READY.packets(page);
     await page.click(".cm-content");
     await page.keyboard.press("Control+End");
-    await page.keyboard.type("\ncontrol c() { apply { } }");
+    const keys = "\ncontrol c() { apply { } }";
+    await page.keyboard.type(keys, { delay: 80 });
+    await page.waitForFunction(() => window.switchwright.editor.diagnosed.length > 5);
     await says(page, "#panel-packets .program p", "Compiles");
     const times = await page.evaluate(() => window.switchwright.editor.diagnosed.toSorted((a, b) => a - b));
     const [middle, most] = [times[Math.floor(times.length / 2)], times[times.length - 1]];
-    assert.ok(times.length > 1);
     swift(`${place}: diagnostics after a key, the longest of ${times.length}`, most, most < 50, "ms");
     swift(`${place}: diagnostics after a key, the median`, middle, middle < 50, "ms");
     await close(page);
@@ -375,11 +376,13 @@ async function does(context, place, address) {
 /** A request to the lab with headers of one's choice, as no browser lets a page make it; its status. */
 function status(address, { method = "GET", headers = {}, body = "" }) {
   return new Promise((resolve, reject) => {
-    const asked = request(address, { method, headers }, (response) => {
+    const asked = request(address, { method, headers, agent: false }, (response) => {
       response.resume();
       response.on("end", () => resolve(response.statusCode));
     });
     asked.on("error", reject);
+    // A server that has answered need not read the rest.
+    asked.on("socket", (socket) => socket.on("error", reject));
     asked.end(body);
   });
 }

@@ -215,8 +215,8 @@ parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metada
 control V(inout headers_t h, inout metadata_t m) { apply {} }
 control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     action to(bit<9> port) { s.egress_spec = port; }
-    table out { key = { h.first.value: exact; } actions = { to; NoAction; } default_action = NoAction(); }
-    apply { s.egress_spec = 511; out.apply(); }
+    table ways { key = { h.first.value: exact; } actions = { to; NoAction; } default_action = NoAction(); }
+    apply { s.egress_spec = 511; ways.apply(); }
 }
 control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply {} }
 control C(inout headers_t h, inout metadata_t m) { apply {} }
@@ -234,7 +234,7 @@ fn packets_go_through_a_program_with_entries_of_any_format() {
             "packets": [{ "port": 1, "bytes": "07 ff" }, { "port": 1, "bytes": "08" }],
         })
     };
-    let commands = ask_with("commands.txt", "table_add I.out I.to 7 => 3", false);
+    let commands = ask_with("commands.txt", "table_add I.ways I.to 7 => 3", false);
     let played = ask(&mut engine, &commands);
     let packets = &played["packets"];
     let sent = json!([{ "port": 3, "queue": 0, "bytes": "07ff" }]);
@@ -243,12 +243,12 @@ fn packets_go_through_a_program_with_entries_of_any_format() {
     assert_eq!(packets[1]["dropped"].as_array().unwrap().len(), 1);
     assert_eq!(played["ports"], json!({ "3": 1 }));
     assert_eq!(packets[0]["trace"], json!([]));
-    let stf = ask_with("case.stf", "add I.out h.first.value:7 I.to(port:3)", true);
+    let stf = ask_with("case.stf", "add I.ways h.first.value:7 I.to(port:3)", true);
     let traced = ask(&mut engine, &stf);
     assert_eq!(traced["packets"][0]["sent"], sent);
     let lines = traced["packets"][0]["trace"].as_array().unwrap();
-    assert!(lines.iter().any(|l| l.as_str().unwrap().contains("I.out")));
-    let wrong = ask_with("commands.txt", "table_add I.in I.to 7 => 3", false);
+    assert!(lines.iter().any(|l| l.as_str().unwrap().contains("I.ways")));
+    let wrong = ask_with("commands.txt", "table_add I.none I.to 7 => 3", false);
     let (kind, message) = refused(&mut engine, &wrong);
     assert!(
         kind == "wrong" && message.starts_with("commands.txt"),

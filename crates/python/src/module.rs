@@ -24,7 +24,7 @@ const ABOUT: &CStr =
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-pub extern "C" fn PyInit__engine() -> *mut ffi::PyObject {
+extern "C" fn PyInit__engine() -> *mut ffi::PyObject {
     Python::attach(|py| match make(py) {
         Ok(module) => module.into_any().into_ptr(),
         Err(error) => {

@@ -89,17 +89,21 @@ class Command(unittest.TestCase):
             told.stdin.flush()
             self.assertEqual(json.loads(told.stdout.readline())["ok"]["version"], switchwright.__version__)
             told.stdin.close()
-            told.stdout.close()
             told.wait(timeout=PATIENCE)
+            told.stdout.close()
 
     def test_the_server_of_the_page_has_its_engine_and_ends_by_ctrl_c(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "index.html").write_text("<!doctype html><title>page</title>", encoding="utf-8")
+            Path(folder, "assets").mkdir()
             for line in ((COMMAND,), (sys.executable, "-m", "switchwright")):
                 server = subprocess.Popen([*line, "lab", "--page", folder, "--json"], stdout=subprocess.PIPE, text=True)
+                self.addCleanup(server.kill)
                 text = ""
-                while "}" not in text:
-                    text += server.stdout.readline()
+                for part in server.stdout:
+                    text += part
+                    if part == "}\n":
+                        break
                 address = json.loads(text)["address"]
                 origin = address[: address.index("/", 8)]
                 asked = urllib.request.Request(address + "call", b'{"call":"about"}', {"Origin": origin, "Content-Type": "application/json"})

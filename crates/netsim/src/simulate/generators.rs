@@ -7,7 +7,6 @@ use topology::generate::{
 };
 
 use super::error::ScenarioError;
-use super::network::wrong;
 
 /// The seed of random graphs, if nobody says one: as `switchwright topo` has it.
 const USUAL_SEED: u64 = 1;
@@ -73,6 +72,10 @@ pub struct XpanderSpec {
     pub fabric_ports: u16,
     /// Seed of the matchings; 1 if absent.
     pub seed: Option<u64>,
+}
+
+fn wrong(error: impl std::fmt::Display) -> ScenarioError {
+    ScenarioError::wrong("network.topology", error)
 }
 
 impl EgftSpec {

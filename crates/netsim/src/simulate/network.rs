@@ -182,7 +182,7 @@ impl NetworkSpec {
     }
 }
 
-pub(super) fn wrong(error: impl std::fmt::Display) -> ScenarioError {
+fn wrong(error: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::wrong("network.topology", error)
 }
 

@@ -185,7 +185,7 @@ class Topology:
         come its links in the order of the list.
 
         >>> Topology.drawn({"a": ["h1"], "b": ["h2"]}, [("a", "b"), ("a", "b")]).links
-        ['a:1-h1:0', 'b:1-h2:0', 'a:2-b:2', 'a:3-b:3']
+        ['a-h1', 'b-h2', 'a:2-b:2', 'a:3-b:3']
         """
         drawn = {"switches": {name: list(hosts) for name, hosts in switches.items()}, "links": [list(pair) for pair in links]}
         return cls._make({"drawn": drawn}, cables)
