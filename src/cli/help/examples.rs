@@ -287,7 +287,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright bench all",
             "switchwright bench plan --only fat-tree --no-peer",
-            "switchwright bench scale --only \"jellyfish 1000\"",
+            "switchwright bench scale --only 1000",
             "switchwright bench p4runtime --entries 100000",
         ],
     ),
