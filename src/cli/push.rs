@@ -170,6 +170,7 @@ impl Push {
         }
         let options = PushOptions {
             jobs: self.network.jobs(),
+            sessions: PushOptions::SESSIONS,
             continue_on_unreachable: self.continue_on_unreachable,
             take_over: self.take_over,
             replace_program: self.replace_program,

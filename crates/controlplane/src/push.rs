@@ -37,6 +37,9 @@ const RESTORE_PAUSE: Duration = Duration::from_millis(300);
 pub struct PushOptions {
     /// Switches at a time.
     pub jobs: usize,
+    /// The most switches whose session and state are kept from the survey to the writing. A session is a connection, and a state may
+    /// be megabytes: those beyond are asked again when it is their turn, and refused if they were changed meanwhile.
+    pub sessions: usize,
     /// Push to those that can be reached.
     pub continue_on_unreachable: bool,
     /// Outbid other primaries.
@@ -47,6 +50,11 @@ pub struct PushOptions {
     pub journal: PathBuf,
     /// Ends the push early.
     pub stop: Stop,
+}
+
+impl PushOptions {
+    /// What [`sessions`](Self::sessions) is where nobody has a reason for another number.
+    pub const SESSIONS: usize = 64;
 }
 
 /// Asks a push to end: before anything was changed it ends there, later it brings every switch back.
@@ -174,10 +182,6 @@ fn wanted_of(
     let entities = wanted.entities(pipeline);
     entities.map_err(|error| RemoteError::Files(error.to_string()))
 }
-
-/// The most switches whose session and state are kept from the survey to the writing. A session is a connection, and a state
-/// may be megabytes: those beyond are asked again when it is their turn, and refused if they were changed meanwhile.
-const KEPT_MAX: usize = 64;
 
 /// A switch that we know, and that is to be written to if anything differs.
 struct Ready {
@@ -340,7 +344,8 @@ type Configs = Mutex<Vec<Arc<Vec<u8>>>>;
 impl Preparing {
     /// Whether another session and state may be kept.
     fn keeps(&self) -> bool {
-        let more = |kept: usize| (kept < KEPT_MAX).then_some(kept + 1);
+        let most = self.options.sessions;
+        let more = |kept: usize| (kept < most).then_some(kept + 1);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
         self.kept.fetch_update(set, fetch, more).is_ok()
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod fabric;
+mod sessions;
 mod versions;
 
 use std::time::{Duration, Instant};

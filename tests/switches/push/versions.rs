@@ -65,6 +65,7 @@ fn a_versioned_push_that_is_stopped_between_its_steps_leaves_nothing() {
     let devices = Devices::parse(&text, fabric.path(), &desired.wanted()).unwrap();
     let options = PushOptions {
         jobs: 4,
+        sessions: PushOptions::SESSIONS,
         continue_on_unreachable: false,
         take_over: false,
         journal: fabric.path().join("journal"),

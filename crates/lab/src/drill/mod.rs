@@ -286,6 +286,7 @@ impl Control {
             devices,
             push: PushOptions {
                 jobs: 16,
+                sessions: PushOptions::SESSIONS,
                 continue_on_unreachable: false,
                 take_over: true,
                 journal: folder.join("journal"),
