@@ -10,6 +10,7 @@ mod ports;
 mod programs;
 mod simulate;
 mod tagging;
+mod threads;
 mod watchdog;
 
 use clap::{Args, ValueEnum};
@@ -40,6 +41,10 @@ pub(super) struct Bench {
     /// Packets of the run that must lose nothing (simulate); 0 leaves it out.
     #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     packets: u64,
+    /// Instead of both: so many threads beside one in a fat-tree of 1024 hosts, and from the work between their meetings what more
+    /// cores would give (simulate).
+    #[arg(long, value_name = "N", conflicts_with = "packets", value_parser = clap::value_parser!(u16).range(2..=255))]
+    threads: Option<u16>,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
@@ -151,7 +156,7 @@ impl Area {
             "figure" | "plot" | "seed" => &[FlattenedClos, TcpBolt],
             "quick" | "seeds" => &[TcpBolt],
             "entries" => &[P4runtime],
-            "packets" => &[Simulate],
+            "packets" | "threads" => &[Simulate],
             "python" | "sets" | "out" => &[Failover],
             _ => return None,
         };
@@ -195,7 +200,10 @@ impl Bench {
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
-            Area::Simulate => simulate::run(terminal, self.packets),
+            Area::Simulate => match self.threads {
+                Some(count) => threads::run(terminal, count),
+                None => simulate::run(terminal, self.packets),
+            },
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),

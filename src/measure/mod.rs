@@ -14,6 +14,7 @@ mod links;
 mod machine;
 mod p4runtime;
 mod packets;
+mod parallel;
 mod paths;
 mod peer;
 mod planning;
@@ -45,6 +46,7 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use packets::{
     ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
 };
+pub use parallel::{ParallelFigure, Projection, SharedFigure, parallel};
 pub use paths::{FIRST_TTL, PathsFigure, ReroutedPair, measure_paths};
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};

@@ -261,7 +261,8 @@ impl<T: Copy + Owned> Calendar<T> {
         for at in 0..self.today.len() {
             let owner = self.today[at].what.owner() as usize;
             if owner >= self.seen.len() {
-                self.seen.resize(owner + 1, (self.turns.wrapping_sub(1), NONE));
+                self.seen
+                    .resize(owner + 1, (self.turns.wrapping_sub(1), NONE));
             }
             let seen = std::mem::replace(&mut self.seen[owner], (self.turns, at as u32));
             let before = if seen.0 == self.turns { seen.1 } else { NONE };

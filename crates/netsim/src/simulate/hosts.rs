@@ -150,7 +150,10 @@ impl Hosts {
         }
         for (at, turn) in due {
             let (_, host) = self.workloads.turn(turn);
-            split[usize::from(parts[host])].workloads.due.push((at, turn));
+            split[usize::from(parts[host])]
+                .workloads
+                .due
+                .push((at, turn));
         }
         split
     }
@@ -199,7 +202,10 @@ impl Hosts {
 
     /// What frames call the flows that will begin next at a host by jobs.
     fn ids(&self, host: usize) -> impl Iterator<Item = u32> + use<> {
-        let (named, hosts) = (self.named_places.len() as u32, self.begun_places.len() as u32);
+        let (named, hosts) = (
+            self.named_places.len() as u32,
+            self.begun_places.len() as u32,
+        );
         let begun = self.cards[host].begun..;
         begun.map(move |begun| named + begun * hosts + host as u32)
     }

@@ -66,6 +66,7 @@ pub use error::ScenarioError;
 pub use network::{
     CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
+pub use part::Losses;
 pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec};
 pub use quantity::{Size, Speed, Time};
 pub use report::{
@@ -81,8 +82,7 @@ pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
-pub use part::Losses;
-pub use windows::Windows;
+pub use windows::{Windows, meet};
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]

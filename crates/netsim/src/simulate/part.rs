@@ -387,8 +387,7 @@ impl Part {
     /// The link of a switch's port fails or works again.
     pub(super) fn set_port(&mut self, switch: usize, port: PortId, up: bool) {
         let device = &mut self.switches[switch];
-        let flushed =
-            |d: &Device<FastestExecutor>| d.buffer().map_or(0, |b| b.counters().flushed);
+        let flushed = |d: &Device<FastestExecutor>| d.buffer().map_or(0, |b| b.counters().flushed);
         let before = flushed(device);
         device.set_link_up(Nanos::new(self.now), port, up);
         self.losses.link_down += flushed(device) - before;

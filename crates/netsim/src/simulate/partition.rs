@@ -188,7 +188,9 @@ fn grown(units: &[Unit], parts: u8) -> (Vec<u8>, u8) {
             while part_of.get(lowest).is_some_and(Option::is_some) {
                 lowest += 1;
             }
-            let closest = near.iter().max_by_key(|&(unit, cables)| (cables, std::cmp::Reverse(unit)));
+            let closest = near
+                .iter()
+                .max_by_key(|&(unit, cables)| (cables, std::cmp::Reverse(unit)));
             let next = closest.map_or(lowest, |(unit, _)| *unit);
             let Some(unit) = units.get(next) else {
                 break;
@@ -259,10 +261,16 @@ mod tests {
     #[test]
     fn cables_between_parts_are_long_ones_if_parts_stay_even() {
         let found = parts(&[5, 5, 500, 5, 5], 2);
-        assert_eq!((found.switches, found.lookahead), (vec![0, 0, 0, 1, 1, 1], 500));
+        assert_eq!(
+            (found.switches, found.lookahead),
+            (vec![0, 0, 0, 1, 1, 1], 500)
+        );
         // Here they would not: 1 switch beside 5.
         let found = parts(&[500, 5, 5, 5, 5], 2);
-        assert_eq!((found.switches, found.lookahead), (vec![0, 0, 0, 1, 1, 1], 5));
+        assert_eq!(
+            (found.switches, found.lookahead),
+            (vec![0, 0, 0, 1, 1, 1], 5)
+        );
     }
 
     #[test]

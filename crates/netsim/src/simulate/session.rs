@@ -10,10 +10,10 @@ use topology::routes::forwarding::Reroute;
 
 use super::flow::Flow;
 use super::live::{Got, Happening, Live};
+use super::part::Losses;
 use super::report::{DeadlockReport, SimulationReport};
 use super::scenario::Scenario;
 use super::setup::ScriptAction;
-use super::part::Losses;
 use super::windows::Windows;
 use super::world::{Stop, World};
 use super::{Outcome, Plots, SimulateError, Threads, start};

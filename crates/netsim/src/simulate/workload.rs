@@ -167,12 +167,7 @@ impl Workloads {
     }
 
     /// A job begins at a host: its flows, or its requests, called `ids`.
-    pub(super) fn job(
-        &mut self,
-        turn: u32,
-        now: u64,
-        ids: impl Iterator<Item = u32>,
-    ) -> Vec<Flow> {
+    pub(super) fn job(&mut self, turn: u32, now: u64, ids: impl Iterator<Item = u32>) -> Vec<Flow> {
         let (number, host) = self.turn(turn);
         let demand = Arc::clone(&self.demand);
         let workload = &demand.all[number];
@@ -228,7 +223,8 @@ impl Workloads {
                 + self.demand.overhead
         };
         let bytes = wire(packets, last);
-        let on_link = |bytes: u64, host: usize| bytes as f64 * 8e9 / self.demand.hosts[host].rate as f64;
+        let on_link =
+            |bytes: u64, host: usize| bytes as f64 * 8e9 / self.demand.hosts[host].rate as f64;
         match workload.servers {
             // The first frame takes its time on all links, the others follow it.
             None => {

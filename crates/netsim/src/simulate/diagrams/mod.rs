@@ -54,7 +54,14 @@ impl Plots {
             until: micros(world.whole.now),
             marks: marks(report),
         };
-        let deadlock = || graph::draw(&title("who waits for whom"), topology, report, &world.whole.graph);
+        let deadlock = || {
+            graph::draw(
+                &title("who waits for whom"),
+                topology,
+                report,
+                &world.whole.graph,
+            )
+        };
         Self {
             throughput: throughput(&title("throughput"), &drawing, report, world),
             queues: queues(&title("the longest queues"), &drawing, topology, world),
@@ -92,7 +99,12 @@ pub fn compare_goodput(title: &str, runs: &[(&str, &Plots)]) -> String {
 
 fn goodput(world: &World) -> Vec<(f64, f64)> {
     let sum = |at: usize| -> f64 {
-        let bytes = world.whole.trace.arrived.iter().filter_map(|flow| flow.get(at));
+        let bytes = world
+            .whole
+            .trace
+            .arrived
+            .iter()
+            .filter_map(|flow| flow.get(at));
         bytes.map(|&b| f64::from(b)).sum()
     };
     let times = world.whole.trace.times.iter().enumerate();
