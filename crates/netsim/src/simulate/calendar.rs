@@ -19,8 +19,8 @@ const MASK: u64 = BUCKETS as u64 - 1;
 pub(super) trait Owned {
     /// Who it happens to, a small number.
     fn owner(&self) -> u32;
-    /// Which of its owner's events of one time comes first.
-    fn rank(&self) -> u32;
+    /// Which of its owner's events of one time comes first: that of the lowest rank.
+    fn rank(&self, at: u64) -> u64;
 }
 
 /// An event: when, and what.
@@ -120,10 +120,10 @@ impl<T: Copy + Owned> Calendar<T> {
         if day <= self.day {
             let rest = &self.today[self.over..];
             let mut place = self.over + rest.partition_point(|e| e.at <= at);
-            let (owner, rank) = (what.owner(), what.rank());
+            let owner = what.owner();
             let same = self.today[self.over..place].iter().enumerate().rev();
             for (nth, other) in same.take_while(|(_, e)| e.at == at) {
-                if other.what.owner() == owner && other.what.rank() > rank {
+                if other.what.owner() == owner && other.what.rank(at) > what.rank(at) {
                     place = self.over + nth;
                 }
             }
@@ -277,7 +277,7 @@ impl<T: Copy + Owned> Calendar<T> {
     fn sink(&mut self, mut at: usize, mut before: usize) {
         loop {
             let (own, other) = (self.today[at], self.today[before]);
-            if own.at != other.at || other.what.rank() <= own.what.rank() {
+            if own.at != other.at || other.what.rank(other.at) <= own.what.rank(own.at) {
                 return;
             }
             self.today.swap(at, before);
@@ -319,8 +319,8 @@ mod tests {
             self.owner
         }
 
-        fn rank(&self) -> u32 {
-            self.rank
+        fn rank(&self, _: u64) -> u64 {
+            self.rank.into()
         }
     }
 
