@@ -1,11 +1,8 @@
 //! How much faster several threads simulate a network, and from the work of their windows what more cores would give.
 
-use std::sync::Arc;
-
-use netsim::simulate::{Outcome, Scenario, SimulateError, Threads, Windows, meet, simulate_shared};
+use netsim::simulate::{Outcome, Scenario, Session, SimulateError, Threads, Windows, meet};
 use serde::Serialize;
 
-use super::machine::thread_time;
 use super::simulation::SimulationBench;
 use super::timed;
 
@@ -23,8 +20,6 @@ pub struct SharedFigure {
     pub packet_hops: u64,
     /// Wall-clock time, without setting up; the shortest of the runs.
     pub seconds: f64,
-    /// Processor time of all threads meanwhile, of that run.
-    pub core_seconds: Option<f64>,
     /// The first row's time over this one's.
     pub speedup: f64,
     /// Whether the report and the pictures are those of the first row, byte for byte.
@@ -83,10 +78,7 @@ pub fn parallel(
         let mut best: Option<SharedFigure> = None;
         for run in 1..=runs {
             told(&format!("{number} threads, run {run} of {runs}"));
-            let before = thread_time(std::process::id(), None);
-            let (shared, seconds) = timed(|| play(bench, &scenario, Threads::new(number)));
-            let after = thread_time(std::process::id(), None);
-            let (outcome, windows) = shared?;
+            let (outcome, windows, seconds) = play(bench, &scenario, Threads::new(number))?;
             let text = format!("{outcome:?}");
             let (alone, one) = first.get_or_insert((text.clone(), seconds));
             if number == 1 {
@@ -96,7 +88,6 @@ pub fn parallel(
                 windows,
                 packet_hops: outcome.report.packet_hops,
                 seconds,
-                core_seconds: before.zip(after).map(|(b, a)| (a - b).as_secs_f64()),
                 speedup: *one / seconds,
                 same: text == *alone,
             };
@@ -120,7 +111,7 @@ pub fn parallel(
             threads,
             parts: cores,
         };
-        let (_, windows) = play(bench, &scenario, threads)?;
+        let (_, windows, _) = play(bench, &scenario, threads)?;
         projections.push(project(cores, windows, seconds, wait));
     }
     let topology = bench.topology();
@@ -135,12 +126,17 @@ pub fn parallel(
     })
 }
 
+/// What comes out, how it was shared, and how long it took without setting up.
 fn play(
     bench: &SimulationBench,
     scenario: &Scenario,
     threads: Threads,
-) -> Result<(Outcome, Windows), SimulateError> {
-    simulate_shared(bench.network(), scenario, false, threads, &Arc::default())
+) -> Result<(Outcome, Windows, f64), SimulateError> {
+    let mut session = Session::shared(bench.network(), scenario, false, threads)?;
+    let (run, seconds) = timed(|| session.run(u64::MAX, u64::MAX));
+    run?;
+    let windows = session.windows();
+    Ok((session.finish(false), windows, seconds))
 }
 
 /// What cores would give: of one core's time the share that the longest parts have, and the waits.

@@ -39,23 +39,14 @@ fn describe(report: &ThreadsReport) -> String {
         vec![
             run.windows.threads.to_string(),
             format!("{:.2}", run.seconds),
-            run.core_seconds
-                .map_or_else(|| "-".to_owned(), |s| format!("{s:.2}")),
             format!("{:.2}", run.packet_hops as f64 / run.seconds / 1e6),
             format!("{:.2}", run.speedup),
             if run.same { "yes" } else { "NO" }.to_owned(),
         ]
     };
-    let header = [
-        "threads",
-        "wall s",
-        "core s",
-        "M hops/s",
-        "speed-up",
-        "same bytes",
-    ];
+    let header = ["threads", "wall s", "M hops/s", "speed-up", "same bytes"];
     let rows: Vec<Vec<String>> = figure.runs.iter().map(row).collect();
-    let measured = terminal::table(&header, &[0, 1, 2, 3, 4], &rows);
+    let measured = terminal::table(&header, &[0, 1, 2, 3], &rows);
     let row = |found: &Projection| {
         vec![
             found.cores.to_string(),

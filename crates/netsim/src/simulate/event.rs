@@ -83,7 +83,7 @@ impl Owned for Event {
         match self.kind {
             EventKind::AtSwitch | EventKind::AtHost => {
                 let port = u64::from(self.port);
-                let drawn = Chance::of(at, port).draw() >> 32;
+                let drawn = Chance::new(at ^ port << 48).draw() >> 32;
                 drawn << 16 | port
             }
             EventKind::Word => 2 << 60 | u64::from(self.port),
