@@ -14,6 +14,7 @@ mod scale;
 mod simulate;
 mod switches;
 mod tagging;
+mod threads;
 mod watchdog;
 
 use clap::{Args, ValueEnum};
@@ -52,6 +53,10 @@ pub(super) struct Bench {
     /// Switches that run at a time (switches).
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     processes: u32,
+    /// Instead of both: so many threads beside one in a fat-tree of 1024 hosts, and from the work between their meetings what more
+    /// cores would give (simulate).
+    #[arg(long, value_name = "N", conflicts_with = "packets", value_parser = clap::value_parser!(u16).range(2..=255))]
+    threads: Option<u16>,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
@@ -195,9 +200,9 @@ impl Area {
             "figure" | "plot" | "seed" => &[FlattenedClos, TcpBolt],
             "quick" | "seeds" => &[TcpBolt],
             "entries" => &[P4runtime],
-            "packets" => &[Simulate],
             "processes" => &[Switches],
             "python" | "sets" | "out" | "shard" | "shards" => &[Failover],
+            "packets" | "threads" => &[Simulate],
             _ => return None,
         };
         let name = |area: &Self| {
@@ -242,9 +247,12 @@ impl Bench {
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Switches => switches::run(terminal, self.processes),
-            Area::Simulate => simulate::run(terminal, self.packets),
             Area::Scale => scale::run(self.only.as_deref(), self.formats.format(), terminal),
             Area::Push => push::run(self.only.as_deref(), terminal),
+            Area::Simulate => match self.threads {
+                Some(count) => threads::run(terminal, count),
+                None => simulate::run(terminal, self.packets),
+            },
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Tags => tagging::run(self.only.as_deref(), terminal),

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
 use netsim::simulate::{
-    BUNDLED, Completions, Plots, Scenario, SimulationReport, TransportSpec, WatchdogAction,
-    WatchdogSpec, bundled, simulate_telling,
+    BUNDLED, Completions, Plots, Scenario, SimulationReport, Threads, TransportSpec,
+    WatchdogAction, WatchdogSpec, Windows, bundled, simulate_shared,
 };
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     scenario: Option<String>,
     /// Name the scenarios that come with Switchwright.
-    #[arg(long, conflicts_with_all = ["scenario", "directory", "seed", "without_tags", "transport", "watchdog", "output", "show"])]
+    #[arg(long, conflicts_with_all = ["scenario", "directory", "seed", "without_tags", "transport", "watchdog", "output", "show", "threads"])]
     list: bool,
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
@@ -50,6 +50,10 @@ pub(super) struct Simulate {
     /// that PFC has stopped for 200 ms.
     #[arg(long, value_enum, value_name = "ACTION")]
     watchdog: Option<Watchdog>,
+    /// So many threads, each with a part of the network; what comes out is the same whatever their number. Cables between switches that
+    /// have no length are not cut, and there are no more parts than switches.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=Threads::MAX as i64))]
+    threads: u16,
     /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg, buffers.svg, pauses.svg, and
     /// deadlock.svg if there is one, completions.svg if there are workloads.
     #[arg(short, long, value_name = "DIR")]
@@ -149,17 +153,20 @@ impl Simulate {
         }
         let watch = terminal.watch("simulating");
         let plots = self.output.is_some();
-        let (outcome, seconds) =
-            timed(|| simulate_telling(&network, &scenario, plots, watch.progress()));
+        let threads = Threads::new(self.threads.into());
+        let (shared, seconds) =
+            timed(|| simulate_shared(&network, &scenario, plots, threads, watch.progress()));
         drop(watch);
-        let outcome = outcome.input(name)?;
+        let (outcome, windows) = shared.input(name)?;
         let mut report = outcome.report;
         report.seconds = seconds;
         if let (Some(folder), Some(plots)) = (&self.output, &outcome.plots) {
             let page = plots.page(&report, &scenario.about).map_err(Fault::input)?;
             write(folder, plots, &page)?;
         }
-        terminal.result(&report, || describe(&report, self.show))
+        terminal.result(&report, || {
+            describe(&report, self.show) + &sharing(self.threads.into(), &windows)
+        })
     }
 }
 
@@ -206,6 +213,37 @@ pub(super) fn merged(
 /// The name of a value on the command line.
 fn name_of(value: impl ValueEnum) -> Option<String> {
     Some(value.to_possible_value()?.get_name().to_owned())
+}
+
+/// How threads shared the work; nothing for one that was asked for.
+fn sharing(wanted: usize, windows: &Windows) -> String {
+    if wanted == 1 {
+        return String::new();
+    }
+    let by = match windows.threads {
+        1 => format!("1 of {wanted}: no cable that takes time parts the network"),
+        threads if threads < wanted => format!("{threads} of {wanted}, one for each part"),
+        threads => threads.to_string(),
+    };
+    let share = |events: u64| 100.0 * events as f64 / windows.events.max(1) as f64;
+    terminal::facts(&[
+        ("threads", by),
+        (
+            "windows",
+            format!(
+                "{} of {} ns at most, {:.0} events in each, {:.1} % of them at the thread with the most; {} looks at all",
+                windows.windows,
+                windows.lookahead_ns,
+                windows.events_per_window(),
+                share(windows.longest_thread_events),
+                windows.looks
+            ),
+        ),
+        (
+            "between parts",
+            format!("{} frames and words", windows.messages),
+        ),
+    ])
 }
 
 /// A bundled scenario, for people and for `--json`.

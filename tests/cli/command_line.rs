@@ -478,6 +478,12 @@ fn a_scenario_is_one_command() {
     );
     assert_eq!(without["deadlocks"], 1);
     assert!(folder.path().join("plots/deadlock.svg").exists());
+    let shared = ["--without-tags", "-o", "shared", "--threads", "2"];
+    let mut shared = json(folder.path(), &[&play[..], &shared].concat());
+    shared["seconds"] = without["seconds"].clone();
+    assert_eq!(shared, without, "any number of threads gives the same");
+    let page = |place: &str| fs::read(folder.path().join(place).join("report.html")).unwrap();
+    assert_eq!(page("shared"), page("plots"));
 
     let nowhere = ["simulate", "--scenario", "nowhere.yaml"];
     refused(

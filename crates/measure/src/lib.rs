@@ -16,6 +16,7 @@ mod links;
 mod machine;
 mod p4runtime;
 mod packets;
+mod parallel;
 mod paths;
 mod peer;
 mod planning;
@@ -53,6 +54,7 @@ pub use p4runtime::{RuntimeError, RuntimeFigure, measure_p4runtime};
 pub use packets::{
     ComparedNetwork, PacketBench, PacketBenchError, PacketCase, PacketFigure, PaperTimes,
 };
+pub use parallel::{ParallelFigure, Projection, SharedFigure, parallel};
 pub use paths::{
     EmbeddedProber, FIRST_TTL, LiveProber, PathsFigure, Prober, ReroutedPair, measure_paths,
 };

@@ -7,6 +7,7 @@ use plan::check;
 use quantities::{BitRate, Bytes};
 use schemes::TaggerOptions;
 use serde::Serialize;
+use topology::Topology;
 use topology::generate::{Cables, FatTree};
 
 use super::machine::{peak_memory, reset_peak_memory, thread_time};
@@ -119,10 +120,25 @@ impl SimulationBench {
         })
     }
 
-    fn play(&self, micros: f64) -> Result<Outcome, SimulateError> {
+    /// The network.
+    pub(super) const fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Its topology.
+    pub(super) fn topology(&self) -> &Topology {
+        self.network.plan().topology()
+    }
+
+    /// Every host sends to another one for so long.
+    pub(super) fn scenario(micros: f64) -> Result<Scenario, SimulateError> {
         let text = format!(
             "name: fat-tree permutation\nduration: {micros:.0}us\nflows:\n  - {{ pattern: permutation }}\n"
         );
-        simulate(&self.network, &Scenario::from_yaml(&text)?, false)
+        Ok(Scenario::from_yaml(&text)?)
+    }
+
+    fn play(&self, micros: f64) -> Result<Outcome, SimulateError> {
+        simulate(&self.network, &Self::scenario(micros)?, false)
     }
 }

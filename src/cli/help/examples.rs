@@ -191,6 +191,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright simulate --list",
             "switchwright simulate --scenario bounce --without-tags -o report",
+            "switchwright simulate --scenario link-failures --threads 2",
         ],
     ),
     (

@@ -9,7 +9,7 @@ const LOOKS: u32 = 4_000;
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Barrier {
-    threads: usize,
+    threads: AtomicUsize,
     arrived: AtomicUsize,
     /// How often all have met.
     met: AtomicUsize,
@@ -35,7 +35,7 @@ impl Barrier {
     pub(super) fn new(threads: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            threads,
+            threads: AtomicUsize::new(threads),
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -44,6 +44,11 @@ impl Barrier {
             asleep: Mutex::new(()),
             bell: Condvar::new(),
         }
+    }
+
+    /// There are fewer threads than was thought; not to be said when any of them has come.
+    pub(super) fn only(&self, threads: usize) {
+        self.threads.store(threads, Ordering::Release);
     }
 
     /// Each thread holds one while it works.
@@ -55,7 +60,7 @@ impl Barrier {
     #[must_use]
     pub(super) fn wait(&self) -> bool {
         let met = self.met.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads.load(Ordering::Acquire) {
             self.arrived.store(0, Ordering::Relaxed);
             self.met.store(met.wrapping_add(1), Ordering::Release);
             self.ring();

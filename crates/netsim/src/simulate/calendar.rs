@@ -19,8 +19,8 @@ const MASK: u64 = BUCKETS as u64 - 1;
 pub(super) trait Owned {
     /// Who it happens to, a small number.
     fn owner(&self) -> u32;
-    /// Which of its owner's events of one time comes first.
-    fn rank(&self) -> u32;
+    /// Which of its owner's events of one time comes first: that of the lowest rank.
+    fn rank(&self, at: u64) -> u64;
 }
 
 /// An event: when, and what.
@@ -83,7 +83,7 @@ pub(super) struct Calendar<T> {
     order: u64,
     /// By owner: the last bucket that had an event of it, and which of that bucket's.
     seen: Vec<(u32, u32)>,
-    /// The number of the bucket under way, and by event of it the one before of the same owner.
+    /// The number of the bucket under way, and by event of it the one before of the same owner, if there is one.
     turns: u32,
     before: Vec<u32>,
 }
@@ -120,10 +120,10 @@ impl<T: Copy + Owned> Calendar<T> {
         if day <= self.day {
             let rest = &self.today[self.over..];
             let mut place = self.over + rest.partition_point(|e| e.at <= at);
-            let (owner, rank) = (what.owner(), what.rank());
+            let owner = what.owner();
             let same = self.today[self.over..place].iter().enumerate().rev();
             for (nth, other) in same.take_while(|(_, e)| e.at == at) {
-                if other.what.owner() == owner && other.what.rank() > rank {
+                if other.what.owner() == owner && other.what.rank(at) > what.rank(at) {
                     place = self.over + nth;
                 }
             }
@@ -257,35 +257,39 @@ impl<T: Copy + Owned> Calendar<T> {
     /// Has the events of each owner that are at one time in order of rank. Mostly they are; then a look at each is all.
     fn rank(&mut self) {
         self.turns = self.turns.wrapping_add(1);
-        self.before.clear();
+        if self.before.len() < self.today.len() {
+            self.before.resize(self.today.len(), NONE);
+        }
         for at in 0..self.today.len() {
             let owner = self.today[at].what.owner() as usize;
             if owner >= self.seen.len() {
-                self.seen
-                    .resize(owner + 1, (self.turns.wrapping_sub(1), NONE));
+                let never = (self.turns.wrapping_sub(1), 0);
+                self.seen.resize(owner + 1, never);
             }
-            let seen = std::mem::replace(&mut self.seen[owner], (self.turns, at as u32));
-            let before = if seen.0 == self.turns { seen.1 } else { NONE };
-            self.before.push(before);
-            if before != NONE {
-                self.sink(at, before as usize);
+            let seen = &mut self.seen[owner];
+            let (turn, before) = *seen;
+            *seen = (self.turns, at as u32);
+            if turn == self.turns {
+                self.before[at] = before;
+                self.sink(at);
+            } else {
+                self.before[at] = NONE;
             }
         }
     }
 
     /// Has an event change places with those of its owner before it that are to come after it.
-    fn sink(&mut self, mut at: usize, mut before: usize) {
-        loop {
-            let (own, other) = (self.today[at], self.today[before]);
-            if own.at != other.at || other.what.rank() <= own.what.rank() {
+    fn sink(&mut self, mut at: usize) {
+        let own = self.today[at];
+        let rank = own.what.rank(own.at);
+        while self.before[at] != NONE {
+            let before = self.before[at] as usize;
+            let other = self.today[before];
+            if other.at != own.at || other.what.rank(other.at) <= rank {
                 return;
             }
             self.today.swap(at, before);
             at = before;
-            match self.before[at] {
-                NONE => return,
-                next => before = next as usize,
-            }
         }
     }
 
@@ -319,8 +323,8 @@ mod tests {
             self.owner
         }
 
-        fn rank(&self) -> u32 {
-            self.rank
+        fn rank(&self, _: u64) -> u64 {
+            self.rank.into()
         }
     }
 

@@ -3,6 +3,7 @@
 use quantities::PortId;
 
 use super::calendar::Owned;
+use super::chance::Chance;
 use super::flow::Flow;
 
 /// What an event is about.
@@ -73,15 +74,20 @@ impl Owned for Event {
         self.node << 1 | u32::from(!switch)
     }
 
-    /// What a node does by itself comes first, in the order in which it decided so; then what comes from others: frames by the port
-    /// at which they arrive, word by its workload. Each of these has one sender, so that they are in the order in which they
-    /// were sent.
+    /// Frames that arrive come first; then what a node does by itself, in the order in which it decided so; then word from others, by
+    /// its workload. Which port's frame is the first of several is drawn, so that no port is favoured; from the time and the
+    /// port alone, so that it is the same whoever asks. Each port and workload has one sender, whose events are in the order
+    /// in which they were sent.
     #[inline]
-    fn rank(&self) -> u32 {
+    fn rank(&self, at: u64) -> u64 {
         match self.kind {
-            EventKind::AtSwitch | EventKind::AtHost => 1 << 16 | self.port as u32,
-            EventKind::Word => 2 << 16 | self.port as u32,
-            _ => 0,
+            EventKind::AtSwitch | EventKind::AtHost => {
+                let port = u64::from(self.port);
+                let drawn = Chance::new(at ^ port << 48).draw() >> 32;
+                drawn << 16 | port
+            }
+            EventKind::Word => 2 << 60 | u64::from(self.port),
+            _ => 1 << 60,
         }
     }
 }

@@ -84,7 +84,7 @@ pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
-pub use windows::Windows;
+pub use windows::{Windows, meet};
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]

@@ -299,7 +299,7 @@ impl Part {
 
     /// Has hosts send what jobs have given them, jobs begin when they are due, and others know what they are to know.
     fn follow_jobs(&mut self) {
-        for (part, flow) in self.hosts.opened.drain(..) {
+        while let Some((part, flow)) = self.hosts.opened.pop() {
             self.posts[usize::from(part)].flows.push(flow);
         }
         while let Some(host) = self.hosts.woken.pop() {

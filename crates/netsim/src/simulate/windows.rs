@@ -7,7 +7,7 @@
 //! began all this.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use serde::Serialize;
 
@@ -80,7 +80,6 @@ struct Shared {
     bound: AtomicU64,
     ended: AtomicBool,
     lookahead: u64,
-    threads: usize,
     /// How many events may be run.
     most: u64,
     barrier: Barrier,
@@ -114,7 +113,6 @@ pub(super) fn run(world: &mut World, until: u64, most_events: u64) -> Stop {
         bound: AtomicU64::new(world.whole.bound(until)),
         ended: AtomicBool::new(false),
         lookahead: lookahead_ns,
-        threads,
         most: most_events.saturating_sub(before + world.whole.turns()),
         barrier: Barrier::new(threads),
         parts,
@@ -128,11 +126,29 @@ pub(super) fn run(world: &mut World, until: u64, most_events: u64) -> Stop {
         stop: Stop::Events,
     };
     std::thread::scope(|scope| {
+        let shared = &shared;
+        let mut waiting = Vec::new();
         for number in 1..threads {
-            let shared = &shared;
-            scope.spawn(move || work(shared, number, None));
+            let (go, gone) = mpsc::channel();
+            let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                if let Ok(threads) = gone.recv() {
+                    work(shared, (number, threads), None);
+                }
+            });
+            // Where the system has no more threads to give, those that there are have more parts each.
+            if spawned.is_err() {
+                break;
+            }
+            waiting.push(go);
         }
-        work(&shared, 0, Some(&mut lead));
+        let threads = waiting.len() + 1;
+        shared.barrier.only(threads);
+        lead.whole.windows.threads = threads;
+        for go in waiting {
+            // It fails for none: each waits for it.
+            let _ = go.send(threads);
+        }
+        work(shared, (0, threads), Some(&mut lead));
     });
     let stop = lead.stop;
     let parts = shared.parts.into_iter();
@@ -143,7 +159,7 @@ pub(super) fn run(world: &mut World, until: u64, most_events: u64) -> Stop {
 }
 
 /// What a thread does: all threads come to the same decisions, for they read the same.
-fn work(shared: &Shared, number: usize, mut lead: Option<&mut Lead<'_>>) {
+fn work(shared: &Shared, (number, threads): (usize, usize), mut lead: Option<&mut Lead<'_>>) {
     let _guard = shared.barrier.guard();
     let (mut round, mut events) = (0, 0);
     loop {
@@ -153,7 +169,7 @@ fn work(shared: &Shared, number: usize, mut lead: Option<&mut Lead<'_>>) {
         let bound = shared.bound.load(Ordering::Relaxed);
         if first < bound && events < shared.most {
             let before = first.saturating_add(shared.lookahead).min(bound);
-            for part in (number..shared.parts.len()).step_by(shared.threads) {
+            for part in (number..shared.parts.len()).step_by(threads) {
                 shared.window(part, round, before);
             }
             round += 1;
@@ -211,9 +227,10 @@ impl Shared {
         let events = |part: &AtomicU64| part.load(Ordering::Relaxed);
         let sum = told.iter().map(events).sum();
         if let Some(lead) = lead {
-            let of_thread = |thread: usize| told[thread..].iter().step_by(self.threads).map(events);
-            let threads = (0..self.threads).map(|thread| of_thread(thread).sum::<u64>());
             let windows = &mut lead.whole.windows;
+            let threads = windows.threads;
+            let of_thread = |thread: usize| told[thread..].iter().step_by(threads).map(events);
+            let threads = (0..threads).map(|thread| of_thread(thread).sum::<u64>());
             windows.windows += 1;
             windows.events += sum;
             windows.longest_thread_events += threads.max().unwrap_or(0);
@@ -251,6 +268,25 @@ impl Shared {
         let bound = lead.whole.bound(lead.until);
         self.bound.store(bound, Ordering::Relaxed);
     }
+}
+
+/// Has threads meet so many times with nothing to do between, to see what that takes.
+pub fn meet(threads: usize, times: u32) {
+    let barrier = Barrier::new(threads.max(1));
+    let go = || {
+        let _guard = barrier.guard();
+        for _ in 0..times {
+            if !barrier.wait() {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(go);
+        }
+        go();
+    });
 }
 
 fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
