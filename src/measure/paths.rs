@@ -175,7 +175,7 @@ impl Prober for LiveProber<'_> {
         top: SwitchId,
         number: u16,
     ) -> Result<Option<u8>, EmulateError> {
-        if after && !std::mem::replace(&mut self.failed, after || self.failed) {
+        if after && !std::mem::replace(&mut self.failed, true) {
             self.probes.fail()?;
         }
         self.probes.reply(host, top, number)

@@ -41,7 +41,8 @@ pub(super) fn wrap(
         packet(outer).ok_or_else(missing)?,
         packet(inner).ok_or_else(missing)?,
     );
-    let within = &within.as_ref()[..within.total_len()];
+    let begin = ip_at(inner).ok_or_else(missing)?;
+    let within = &inner[begin..begin + within.total_len()];
     let repr = ipv4::Repr {
         dscp: around.dscp(),
         ecn: 0,
@@ -73,7 +74,7 @@ pub(super) fn unwrap(frame: &[u8]) -> Option<Vec<u8>> {
     }
     let within = Packet::new_checked(outer.payload()).ok()?;
     let mut bare = frame[..at].to_vec();
-    bare.extend_from_slice(&within.as_ref()[..within.total_len()]);
+    bare.extend_from_slice(&outer.payload()[..within.total_len()]);
     let class = outer.dscp() << 2 | within.ecn();
     let header = &mut bare[at..at + within.header_len()];
     header[1] = class;
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn vlan_tags_stay_and_other_frames_are_none() {
         let tagged = PacketBuilder::new()
-            .vlan(7, quantities::Priority::new(3).unwrap())
+            .vlan(7, quantities::Priority::new(3))
             .ipv4([10, 0, 0, 1], [10, 0, 0, 2])
             .udp(1, 2)
             .build()

@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, Topology, UNREACHABLE};
 
 use super::arborescences::arborescences;
-use super::packing::pack;
 use super::paths::{Failures, Ways};
 use super::resilient::byte;
 use super::roots::Roots;
+use super::packing::pack;
 use super::shallow::{Forest, shallow_pack};
 use super::{FailoverError, FailoverOptions, FailoverScheme, PathPolicy, Placed, TreeGrowth};
 
@@ -555,8 +555,7 @@ mod tests {
         let topology = jellyfish.generate().expect("a topology");
         let fabric = Fabric::new(&topology);
         let home = SwitchId::new(0);
-        let trees = arborescences(&fabric, home, 4, TreeGrowth::Shallow, &mut draw(1, 0))
-            .expect("four trees");
+        let trees = arborescences(&fabric, home, 4, TreeGrowth::Shallow, &mut draw(1, 0)).expect("four trees");
         let toward = Toward::of_arcs(&fabric, home, trees);
         let mut forced = 0;
         for switch in fabric.switch_ids().filter(|&switch| switch != home) {

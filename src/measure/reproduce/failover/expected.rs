@@ -265,7 +265,7 @@ pub(super) fn trees(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         for (default_tree, beside) in [(false, ""), (true, DEFAULT_TREE)] {
             let options = by_trees(scheme, 0, default_tree, TreeGrowth::Random);
             // So many flows that some are lost.
-            let count = if default_tree { 400 } else { 10 };
+            let count = if default_tree { 200 } else { 10 };
             let own = Sets {
                 count,
                 ..sets(run, &[1])
