@@ -19,13 +19,15 @@ const OF_ITEM: &[&str] = &[
 ];
 const OF_ROW: &[&str] = &["name", "paper", "ours", "verdict", "difference", "reason"];
 
-/// Records a folder's run, if one is given, and rewrites the documents.
+/// Records a folder's run, if one is given, and rewrites the documents. Entries that the folder has not stay as they are recorded.
 pub(crate) fn write(root: &Path, folder: Option<&str>) -> Result<(), String> {
     if let Some(folder) = folder {
         let made = Path::new(folder).join("reproduce.json");
         let text = fs::read_to_string(&made).map_err(|e| format!("{}: {e}", made.display()))?;
-        let text = recorded(&parse(&text, &made)?)?;
-        put(&root.join(RECORDED), &text)?;
+        let path = root.join(RECORDED);
+        let before = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = recorded(&parse(&before, &path)?, &parse(&text, &made)?)?;
+        put(&path, &text)?;
     }
     for (path, text, rendered) in documents(root)? {
         if text != rendered {
@@ -108,11 +110,16 @@ fn render(key: &str, run: &Value) -> Result<String, String> {
     if key == "list" {
         let rows = items.iter().map(|item| {
             format!(
-                "| {} | {} | {} | {} |\n",
+                "| {} | {} | {} | {}{} |\n",
                 word(item, "source"),
                 word(item, "title"),
                 verdict(item),
-                counts(&item["counts"])
+                counts(&item["counts"]),
+                if word(item, "effort") == "full" {
+                    " (`--full`)"
+                } else {
+                    ""
+                }
             )
         });
         return Ok(format!(
@@ -189,8 +196,8 @@ fn short(number: f64) -> String {
     }
 }
 
-/// What is kept of a run.
-fn recorded(run: &Value) -> Result<String, String> {
+/// What is kept of a run, with what was recorded `before` of entries that it has not.
+fn recorded(before: &Value, run: &Value) -> Result<String, String> {
     let pick = |value: &Value, keys: &[&str]| {
         let kept = keys
             .iter()
@@ -198,8 +205,14 @@ fn recorded(run: &Value) -> Result<String, String> {
         let fields = kept.map(|key| ((*key).to_owned(), value[*key].clone()));
         fields.collect::<Map<String, Value>>()
     };
-    let items = run["items"].as_array().ok_or("the run has no items")?;
-    let items = items.iter().map(|item| {
+    let fresh = run["items"].as_array().ok_or("the run has no items")?;
+    let key = |item: &Value| {
+        (
+            word(item, "paper").to_owned(),
+            word(item, "item").to_owned(),
+        )
+    };
+    let of = |item: &Value| {
         let mut kept = pick(item, OF_ITEM);
         let rows = item["rows"]
             .as_array()
@@ -208,10 +221,17 @@ fn recorded(run: &Value) -> Result<String, String> {
         let rows = rows.iter().map(|row| Value::Object(pick(row, OF_ROW)));
         kept.insert("rows".to_owned(), rows.collect());
         Value::Object(kept)
-    });
+    };
+    let mut items = before["items"].as_array().cloned().unwrap_or_default();
+    for item in fresh {
+        match items.iter_mut().find(|old| key(old) == key(item)) {
+            Some(old) => *old = of(item),
+            None => items.push(of(item)),
+        }
+    }
     let mut kept = Map::new();
     kept.insert("version".to_owned(), run["version"].clone());
-    kept.insert("items".to_owned(), items.collect());
+    kept.insert("items".to_owned(), items.into());
     let text = serde_json::to_string_pretty(&Value::Object(kept)).map_err(|e| e.to_string())?;
     Ok(text + "\n")
 }
@@ -227,7 +247,16 @@ mod tests {
             "counts": {"better": 1, "open": 2}, "seconds": 3.5,
             "rows": [{"name": "a", "paper": "2", "ours": {"mean": 1.5, "interval": [1.0, 2.0], "runs": 2}, "verdict": "better", "series": "s"}],
         }]});
-        let kept: Value = serde_json::from_str(&recorded(&run).unwrap()).unwrap();
+        let before = serde_json::json!({"version": "0", "items": [
+            {"paper": "P", "item": "table-1", "rows": []},
+            {"paper": "P", "item": "table-2", "source": "P Table 2", "title": "another", "verdict": null, "counts": {}, "rows": []},
+        ]});
+        let kept: Value = serde_json::from_str(&recorded(&before, &run).unwrap()).unwrap();
+        assert_eq!(kept["items"].as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            kept["items"][1], before["items"][1],
+            "what was not made anew stays"
+        );
         assert!(
             kept["items"][0]["seconds"].is_null()
                 && kept["items"][0]["rows"][0]["series"].is_null()

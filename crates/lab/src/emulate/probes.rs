@@ -3,7 +3,9 @@
 //!
 //! What a switch of the highest layer has for that in its hardware stands before its ports here: it takes a packet within a packet
 //! that arrives there and hands the inner one to the same port. Which of those switches a probe climbs to is up to the hash of its outer
-//! addresses; so sources are tried until it is the one that is asked for.
+//! addresses; so sources are tried until it is the one that is asked for. Where failures leave a host no way up to a switch (no switch has an
+//! address here to which routing would lead around them), another host's probe takes the inner packet there: what is measured is the way
+//! down.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -26,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(5);
 /// Sources that are tried for each other host until a probe climbs to the switch that is asked for. They are documentation's
 /// (RFC 5737), which no host has.
-const SOURCES: u8 = 32;
+const SOURCES: u8 = 8;
 const FIRST_SOURCE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 0);
 
 /// A network in namespaces that answers probes.
@@ -43,9 +45,10 @@ pub struct Probes<'a> {
     lab: Lab,
 }
 
-/// Outer addresses: to whom, and from where it claims to be.
+/// Who sends, to whom, and from where it claims to be.
 #[derive(Clone, Copy)]
 struct Way {
+    from: HostId,
     to: HostId,
     source: Ipv4Addr,
 }
@@ -138,11 +141,15 @@ impl<'a> Probes<'a> {
     ) -> Result<Option<u8>, EmulateError> {
         let known = self.ways.get(&(host, top)).copied();
         let inner = self.frame(self.other(host), host, number)?;
-        for way in known.into_iter().chain(self.candidates(host)) {
-            let outer = self.frame(host, way.to, number)?;
+        let topology = self.topology;
+        let others = topology.host_ids().filter(|&other| other != host);
+        let senders = std::iter::once(host).chain(others);
+        let candidates = senders.flat_map(|from| candidates(topology, from));
+        for way in known.into_iter().chain(candidates) {
+            let outer = self.frame(way.from, way.to, number)?;
             let probe = tunnel::wrap(&outer, way.source, &inner)?;
             self.drain();
-            let card = &mut self.cards[host.index()];
+            let card = &mut self.cards[way.from.index()];
             card.send(&probe);
             card.flush();
             let Some((gate, bare)) = self.arrival()? else {
@@ -180,35 +187,6 @@ impl<'a> Probes<'a> {
             .packet(&probe)
             .map_err(netsim::simulate::SimulateError::from)?;
         Ok(bytes)
-    }
-
-    /// Outer addresses whose packets climb to the highest layer: to the hosts that are farthest away.
-    fn candidates(&self, host: HostId) -> Vec<Way> {
-        let fabric = Fabric::new(self.topology);
-        let home = |host: HostId| match self.topology.uplinks(host).first()?.1.end.node {
-            NodeId::Switch(switch) => Some(switch),
-            NodeId::Host(_) => None,
-        };
-        let Some(own) = home(host) else {
-            return Vec::new();
-        };
-        let hops = fabric.distances(own);
-        let far = |other: HostId| home(other).map(|switch| hops[switch.index()]);
-        let farthest = self.topology.host_ids().filter_map(far).max();
-        let others: Vec<HostId> = self
-            .topology
-            .host_ids()
-            .filter(|&other| far(other) == farthest)
-            .collect();
-        let source = |number: u8| Ipv4Addr::from(u32::from(FIRST_SOURCE) + u32::from(number));
-        let of = |number: u8| others.iter().map(move |&to| (to, number));
-        (1..=SOURCES)
-            .flat_map(of)
-            .map(|(to, number)| Way {
-                to,
-                source: source(number),
-            })
-            .collect()
     }
 
     /// Forgets what has arrived.
@@ -257,6 +235,33 @@ impl<'a> Probes<'a> {
         }
         Ok(None)
     }
+}
+
+/// Outer addresses whose packets climb to the highest layer: from a host to those that are farthest away.
+fn candidates(topology: &Topology, host: HostId) -> Vec<Way> {
+    let fabric = Fabric::new(topology);
+    let home = |host: HostId| match topology.uplinks(host).first()?.1.end.node {
+        NodeId::Switch(switch) => Some(switch),
+        NodeId::Host(_) => None,
+    };
+    let Some(own) = home(host) else {
+        return Vec::new();
+    };
+    let hops = fabric.distances(own);
+    let far = |other: HostId| home(other).map(|switch| hops[switch.index()]);
+    let farthest = topology.host_ids().filter_map(far).max();
+    let others: Vec<HostId> = topology
+        .host_ids()
+        .filter(|&other| far(other) == farthest)
+        .collect();
+    let way = |number: u8, to: HostId| Way {
+        from: host,
+        to,
+        source: Ipv4Addr::from(u32::from(FIRST_SOURCE) + u32::from(number)),
+    };
+    let of = |number: u8| others.iter().map(move |&to| (number, to));
+    let all = (1..=SOURCES).flat_map(of);
+    all.map(|(number, to)| way(number, to)).collect()
 }
 
 /// The UDP source port of a flow.

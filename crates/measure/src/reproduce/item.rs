@@ -139,8 +139,6 @@ pub struct Row {
     pub effort: Effort,
     /// Why ours differs where it does, as far as is known.
     pub reason: &'static str,
-    /// Why nothing is computed, if so.
-    pub open: Option<&'static str>,
 }
 
 impl Row {
@@ -156,7 +154,6 @@ impl Row {
             tolerance: Tolerance::Part(0.02),
             effort: Effort::Quick,
             reason: "",
-            open: None,
         }
     }
 
@@ -211,13 +208,6 @@ impl Row {
     #[must_use]
     pub fn full_if(self, full: bool) -> Self {
         if full { self.full() } else { self }
-    }
-
-    /// Not computed, and why.
-    #[must_use]
-    pub fn open(mut self, why: &'static str) -> Self {
-        self.open = Some(why);
-        self
     }
 
     /// Why ours differs.

@@ -40,6 +40,9 @@ fn tables_are_whole() {
         ("table-5.2", 2 * 79, 17),
         ("table-5.3", 2 * 70, 26),
         ("table-algorithm-2", 21, 0),
+        // By random and by shallow trees.
+        ("table-4.14", 2 * 52, 2 * 8),
+        ("table-4.15", 2 * 55, 2 * 3),
     ] {
         let item = catalogue()
             .into_iter()
@@ -64,10 +67,7 @@ fn no_recorded_row_is_without_a_verdict() {
         for row in (item.rows)() {
             let own = found.rows.iter().find(|own| own.name == row.name);
             let own = own.unwrap_or_else(|| panic!("{}: no `{}`", item.name, row.name));
-            // Declared: FC23 Table 4's columns of Clos networks.
-            let declared = item.name == "table-4" && row.series == "Clos";
-            assert_eq!(row.open.is_some(), declared, "{}: {}", item.name, row.name);
-            if row.effort <= found.effort && !declared {
+            if row.effort <= found.effort {
                 assert!(own.verdict.is_some(), "{}: {own:?}", item.name);
             }
             if own.verdict == Some(Verdict::Differs) {

@@ -182,7 +182,6 @@ impl Item {
         let ours = |row: &Row| values.iter().find(|value| value.name == row.name);
         let left_out = |row: &Row| match &reason {
             Some(reason) => reason.clone(),
-            None if row.open.is_some() => row.open.unwrap_or_default().to_owned(),
             None if row.effort > effort => "computed with --full only".to_owned(),
             None => "not computed".to_owned(),
         };

@@ -238,8 +238,8 @@ fn of_trees(name: &str, t: u8, failures: u32) -> String {
 
 /// Figure 4.18: with 64 failed links, and without resilience with one.
 pub(super) fn trees_rows() -> Vec<Row> {
-    const REASON: &str = "a flow that has one tree is lost by any failed link of its way, as in failure-identifying schemes: the thesis's number is \
-                          that of a default tree beside the disjoint one";
+    const REASON: &str = "a flow that has one tree is lost by any failed link of its way, as in failure-identifying schemes; with a default tree beside it, where both use that \
+                          link (next row). Neither is as rare as the thesis finds it, which does not say what its packets have without resilience";
     let of_scheme = |(_, name, most): (FailoverScheme, &str, f64)| {
         let four = Row::new(name, of_trees(name, 4, 64), Said::AtMost(most))
             .at(64.0)
@@ -249,10 +249,11 @@ pub(super) fn trees_rows() -> Vec<Row> {
             let own = of_trees(name, 0, 1) + beside;
             Row::new(name, own, Said::Number(1e-6))
                 .at(1.0)
-                .within(Tolerance::Factor(5.0))
+                .within(Tolerance::Factor(3.0))
                 .lower()
+                .because(REASON)
         };
-        [four, none("").because(REASON), none(DEFAULT_TREE)]
+        [four, none(""), none(DEFAULT_TREE)]
     };
     TREES.into_iter().flat_map(of_scheme).collect()
 }
@@ -265,7 +266,7 @@ pub(super) fn trees(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         for (default_tree, beside) in [(false, ""), (true, DEFAULT_TREE)] {
             let options = by_trees(scheme, 0, default_tree, TreeGrowth::Random);
             // So many flows that some are lost.
-            let count = if default_tree { 400 } else { 10 };
+            let count = if default_tree { 200 } else { 10 };
             let own = Sets {
                 count,
                 ..sets(run, &[1])
