@@ -29,6 +29,7 @@ mod hosts;
 pub mod live;
 mod network;
 mod page;
+mod parallel;
 mod part;
 mod partition;
 mod planned;
@@ -68,6 +69,7 @@ pub use generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
 pub use network::{
     CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
 };
+pub use parallel::meet;
 pub use part::Losses;
 pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec, TransitionSpec};
 pub use quantity::{Size, Speed, Time};
@@ -84,7 +86,7 @@ pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
 pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
-pub use windows::{Windows, meet};
+pub use windows::Windows;
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]

@@ -10,6 +10,7 @@ use topology::routes::forwarding::Reroute;
 
 use super::flow::Flow;
 use super::live::{Got, Happening, Live};
+use super::parallel;
 use super::part::Losses;
 use super::report::{DeadlockReport, SimulationReport};
 use super::scenario::Scenario;
@@ -164,7 +165,7 @@ impl Session {
     pub fn run(&mut self, until: u64, events: u64) -> Result<bool, SimulateError> {
         let most = self.world.events().saturating_add(events);
         loop {
-            match self.world.run(until, most) {
+            match parallel::run(&mut self.world, until, most) {
                 Stop::Script(number) => {
                     let done = self.live.act(self.world.whole.now, number as usize)?;
                     self.take_over(done);

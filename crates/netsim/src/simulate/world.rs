@@ -21,7 +21,7 @@ use super::hosts::Hosts;
 use super::part::{Losses, Part, Pieces};
 use super::partition::Partition;
 use super::watchdog::{Watchdog, WatchdogReport};
-use super::windows::{self, Windows};
+use super::windows::Windows;
 use super::workload::{Job, Workload};
 
 /// What looks at the whole network, in this order at one time.
@@ -202,12 +202,11 @@ impl World {
         self.parts.iter().map(|part| part.hosts.delivered).sum()
     }
 
-    /// Runs up to the next event of the scenario, a time, or a number of events in all, whichever comes first. Where several parts
-    /// are simulated there may be some more events.
+    /// Runs the one part up to the next event of the scenario, a time before the end, or a number of events in all, whichever comes
+    /// first; several parts are run by [`parallel`](super::parallel).
     pub(super) fn run(&mut self, until: u64, most_events: u64) -> Stop {
-        let until = until.min(self.whole.end);
         let [part] = &mut self.parts[..] else {
-            return windows::run(self, until, most_events);
+            return Stop::Events;
         };
         loop {
             let most = most_events.saturating_sub(self.whole.turns);
