@@ -148,7 +148,8 @@ impl Cluster {
         }
     }
 
-    /// Lets a job that is to wait before it is started again be started now: Slurm has it wait for two minutes.
+    /// Lets a job that is to wait before it is started again be started soon: Slurm has it wait for two minutes. Not at once, for a
+    /// node takes no job in the second in which it ended it ("already killed, do not launch").
     pub(super) fn start_now(&self, job: &str) {
         self.until(&format!("{job} is not requeued"), || {
             let told = self.try_call("scontrol", &["show", "job", job]);
@@ -157,7 +158,7 @@ impl Cluster {
             })
         });
         self.until(&format!("{job} cannot be started"), || {
-            let update = ["update", &format!("JobId={job}"), "StartTime=now"];
+            let update = ["update", &format!("JobId={job}"), "StartTime=now+2"];
             self.try_call("scontrol", &update).is_some()
         });
     }
