@@ -13,7 +13,15 @@ const NAMED: usize = 6;
 /// # Errors
 /// One failed, or cargo did not start.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let arguments = ["test", "--workspace", "--locked", "--", "--show-output"];
+    // Whoever waits for them learns of all that failed, not of the first.
+    let arguments = [
+        "test",
+        "--workspace",
+        "--locked",
+        "--no-fail-fast",
+        "--",
+        "--show-output",
+    ];
     println!("xtask: cargo {}", arguments.join(" "));
     let mut child = Command::new(super::cargo_program())
         .args(arguments)
