@@ -83,8 +83,8 @@ pub(crate) fn has_p4runtime(tools: &Tools) -> Step<()> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
-            let lines = said.lines().map(str::trim);
-            let said = lines.filter(|line| line.contains("Error")).last();
+            let mut lines = said.lines().map(str::trim);
+            let said = lines.rfind(|line| line.contains("Error"));
             let why = said.unwrap_or("no reason given");
             Err(format!(
                 "`{python}` cannot import grpc and p4.v1.p4runtime_pb2 ({why}): {mend}"

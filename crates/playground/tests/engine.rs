@@ -345,9 +345,47 @@ fn links_have_tags_by_the_rules_and_load_by_the_routes() {
     let (_, lost) = load(&mut engine, &cut);
     // From leaf1 to the others, and from them to it: 2 times 2 times 6 of 8 times 7 pairs.
     assert_eq!(lost, 0.4286);
-    let plinko = json!({ "plan": { "scheme": "plinko" } });
-    let answer = ask(&mut engine, &about("load", &plinko));
-    assert!(answer["links"].is_null() && answer["lost"].is_null());
+}
+
+#[test]
+fn links_have_the_load_that_failover_tables_put_on_them() {
+    let mut engine = Engine::new();
+    let links = ask(&mut engine, &about("topology", &json!({})))["links"].clone();
+    let at = |name: &str| {
+        let names = links.as_array().unwrap().iter();
+        names.map(|link| &link["name"]).position(|n| n == name)
+    };
+    for scheme in ["plinko", "edst"] {
+        let mut load = |fail: &[&str]| {
+            let asked = json!({ "plan": { "scheme": scheme }, "fail": fail });
+            let answer = ask(&mut engine, &about("load", &asked));
+            let links = answer["links"].as_array().unwrap().iter();
+            let links: Vec<f64> = links.map(|share| share.as_f64().unwrap()).collect();
+            (links, answer["lost"].as_f64().unwrap())
+        };
+        let of = |name: &str, shares: &[f64]| shares[at(name).unwrap()];
+        // A host sends to 7 others and hears of them.
+        let (shares, lost) = load(&[]);
+        assert_eq!(lost, 0.0);
+        assert_eq!(of("leaf1-h1", &shares), of("leaf4-h8", &shares));
+        assert!(of("leaf1-spine1", &shares) > 0.0, "{shares:?}");
+        // One link is left for what the 2 hosts of a leaf send to the 6 of others, and hear of them.
+        let (after, lost) = load(&["leaf1-spine1"]);
+        assert_eq!((lost, of("leaf1-spine1", &after)), (0.0, 0.0));
+        let (host, link) = (of("leaf1-h1", &after), of("leaf1-spine2", &after));
+        assert!(
+            (host / link - 7.0 / 12.0).abs() < 1e-3,
+            "{scheme}: {after:?}"
+        );
+        // No table leads past the last link: 2 times 2 times 6 of 8 times 7 pairs.
+        let (cut, lost) = load(&["leaf1-spine1", "leaf1-spine2"]);
+        assert_eq!(lost, 0.4286, "{scheme}");
+        assert_eq!(of("leaf1-spine2", &cut), 0.0);
+        // A host whose own link has failed takes nothing off the others.
+        let (alone, _) = load(&["leaf1-h1"]);
+        assert_eq!(of("leaf1-h1", &alone), 0.0);
+        assert!(of("leaf1-h2", &alone) > 0.0);
+    }
 }
 
 #[test]
