@@ -355,7 +355,7 @@ fn links_have_the_load_that_failover_tables_put_on_them() {
         let names = links.as_array().unwrap().iter();
         names.map(|link| &link["name"]).position(|n| n == name)
     };
-    for scheme in ["plinko", "edst"] {
+    for scheme in ["plinko", "fcp"] {
         let mut load = |fail: &[&str]| {
             let asked = json!({ "plan": { "scheme": scheme }, "fail": fail });
             let answer = ask(&mut engine, &about("load", &asked));

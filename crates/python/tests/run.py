@@ -164,7 +164,7 @@ class Interruptions(unittest.TestCase):
     def test_a_simulation_ends_between_two_events_and_runs_on(self):
         fish = switchwright.Topology.jellyfish(switches=20, ports=8, fabric_ports=4).plan()
         flows = [{"from": f"h{n}", "to": f"h{n + 40}"} for n in range(1, 40)]
-        simulation = fish.simulate({"name": "long", "duration": "1h", "flows": flows})
+        simulation = fish.simulate({"name": "long", "duration": "3600s", "flows": flows})
         self.interrupted(simulation.run)
         self.assertFalse(simulation.ended)
         until = simulation.now_us + 1
