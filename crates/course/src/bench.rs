@@ -265,6 +265,8 @@ impl Bench {
                 let (from, to) = (self.called(from), self.called(to));
                 self.way
                     .push(format!("  cable    {from} -> {to}: {}", hex(&bytes)));
+            } else if self.way.len() == MAX_WAY {
+                self.way.push("  cable    and more".to_owned());
             }
             self.push(to, &bytes)?;
         }
