@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const ARRIVAL: Duration = Duration::from_secs(1);
 /// What is kept of what a controller says, in bytes: the end of it.
 const MAX_SAID: usize = 1 << 16;
+/// How many characters are told of a line that a controller says.
+const MAX_LINE: usize = 300;
 
 pub(crate) fn judge(lab: &Lab, file: &Path, tools: &Tools) -> Result<Vec<CaseResult>, LabError> {
     // What is missing is nobody's mistake, and no grade.
@@ -189,11 +191,8 @@ impl Controller {
     pub(crate) fn last_line(&self) -> String {
         let last = |said: &Said| {
             let said = said.so_far();
-            said.trim_end()
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .to_owned()
+            let line = said.trim_end().lines().last().unwrap_or_default();
+            line.chars().take(MAX_LINE).collect::<String>()
         };
         match last(&self.error) {
             line if line.is_empty() => last(&self.out),
