@@ -1,7 +1,10 @@
 //! The engine as a page uses it: requests and responses.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use playground::Engine;
+use quantities::{Cancelled, Progress};
 use serde_json::{Value, json};
 
 /// The answer to a request that has one.
@@ -608,4 +611,31 @@ fn hostile_requests_are_refused_with_the_limit_that_they_exceed() {
     let gone = json!({ "call": "run", "simulation": 9, "until_us": 1 });
     let (_, message) = refused(&mut engine, &gone);
     assert!(message.contains("no simulation 9"), "{message}");
+}
+
+#[test]
+fn a_cancelled_request_ends_and_what_was_made_before_stays() {
+    let mut engine = Engine::of_owner();
+    let begun = json!({ "call": "simulate", "scenario": "bounce", "tags": false });
+    let simulation = ask(&mut engine, &begun)["simulation"].clone();
+    let progress = Arc::<Progress>::default();
+    engine.tell(&progress);
+    progress.cancel();
+    for plan in [
+        json!({ "scheme": "plinko" }),
+        json!({ "algorithm": "optimal", "search_moves": u64::MAX }),
+    ] {
+        let asked = about("plan", &json!({ "plan": plan })).to_string();
+        assert_eq!(Cancelled::caught(|| engine.call(&asked)), Err(Cancelled));
+    }
+    let run = json!({ "call": "run", "simulation": simulation, "until_us": 100 });
+    let state = ask(&mut engine, &run);
+    assert_eq!(
+        (&state["reached"], &state["now_us"]),
+        (&json!(false), &json!(0.0))
+    );
+    engine.tell(&Arc::default());
+    assert_eq!(ask(&mut engine, &run)["now_us"], 100.0);
+    let plan = about("plan", &json!({ "plan": { "scheme": "plinko" } }));
+    assert_eq!(ask(&mut engine, &plan)["proven"], true);
 }
