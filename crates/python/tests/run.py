@@ -162,7 +162,7 @@ class Interruptions(unittest.TestCase):
 
     def test_failover_tables_and_their_proof_end(self):
         fish = switchwright.Topology.jellyfish(switches=100, ports=24, fabric_ports=12)
-        self.interrupted(lambda: fish.plan("plinko", resilience=6))
+        self.interrupted(lambda: fish.plan("plinko", resilience=3))
         self.assertTrue(switchwright.Topology.ring(4).plan().proven)
 
     def test_a_simulation_ends_between_two_events_and_runs_on(self):
