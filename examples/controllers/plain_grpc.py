@@ -1,4 +1,4 @@
-"""A controller in plain gRPC (`pip install p4runtime`): `plain_grpc.py ADDRESS P4INFO JSON`.
+"""A controller in plain gRPC (`pip install p4runtime-shell` brings `p4.v1` and a protobuf that fits): `plain_grpc.py ADDRESS P4INFO JSON`.
 
 Takes the switch over, gives it its program, and writes entries by the names of the P4Info. Any P4Runtime server will do; programs for
 `switchwright switch` and BMv2 come from `switchwright p4 compile PROGRAM.p4 -o JSON --p4runtime-files P4INFO`. Change ENTRIES to what your program has.

@@ -147,10 +147,10 @@ export interface CompileAnswer {
 }
 
 export interface LoadAnswer {
-  /** By link, a share of the fullest; null where packets do not follow routes. */
-  links: number[] | null;
+  /** By link, a share of the fullest. */
+  links: number[];
   /** The share of what hosts send that has no way. */
-  lost: number | null;
+  lost: number;
 }
 
 export interface BuildAnswer {

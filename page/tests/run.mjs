@@ -255,6 +255,13 @@ async function does(context, place, address) {
     await page.waitForFunction(() => document.querySelectorAll(".link.loaded").length === 15);
     assert.notDeepEqual(await loads(), before);
     if (SHOTS) await page.screenshot({ path: `${SHOTS}/${place}-load.png` });
+    // Failover tables lead past it, too.
+    await page.click("#tab-plan");
+    await page.selectOption("#panel-plan select >> nth=0", "plinko");
+    await page.locator("#panel-plan .verdict.good").waitFor();
+    await page.click("#tab-network");
+    await page.waitForFunction(() => document.querySelectorAll(".link.loaded").length === 15);
+    await says(page, ".legend", "the fullest");
     await close(page);
   });
 

@@ -27,19 +27,14 @@ pub(super) struct GradeCommand {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Suite {
-    /// The exercises of p4lang/tutorials whose solution is a P4 program.
+    /// The exercises of p4lang/tutorials.
     Tutorials,
 }
 
 impl GradeCommand {
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
         if let Some(Suite::Tutorials) = self.suite {
-            let suite = tutorials::grade(&self.lab, self.solutions).map_err(refuse)?;
-            terminal.result(&suite, || {
-                let total = format!("{} of {} exercises pass\n", suite.passed, suite.cases.len());
-                described(&suite.cases) + &total
-            })?;
-            return verdict(suite.failed);
+            return self.suite(terminal);
         }
         let lab = Lab::open(&self.lab).map_err(refuse)?;
         let file = match (&self.file, self.solutions) {
@@ -54,6 +49,31 @@ impl GradeCommand {
         terminal.result(&grade, || describe(&grade))?;
         verdict(grade.failed)
     }
+
+    /// Judges all exercises of p4lang/tutorials. What fails says more than what could not be judged.
+    fn suite(&self, terminal: &Terminal) -> Result<(), Fault> {
+        let bar = terminal.progress("p4lang/tutorials");
+        let suite = tutorials::grade(&self.lab, self.solutions, &tools()?);
+        bar.finish_and_clear();
+        let suite = suite.map_err(refuse)?;
+        terminal.result(&suite, || {
+            let total = format!("{} of {} exercises pass\n", suite.passed, suite.cases.len());
+            described(&suite.cases) + &left_out(&suite) + &total
+        })?;
+        verdict(suite.failed)?;
+        match suite.not_judged.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::shown(Status::Target)),
+        }
+    }
+}
+
+/// Exercises that could not be judged, and why.
+fn left_out(suite: &tutorials::Suite) -> String {
+    let lines = suite.not_judged.iter();
+    lines.fold(String::new(), |text, left| {
+        text + &format!("not judged  {}: {}\n", left.name, left.why)
+    })
 }
 
 /// The programs that judges start: this one, and the Python that clients of P4Runtime are installed for.

@@ -1,153 +1,56 @@
-//! Controllers that students write: a switch of ours runs, the controller fills it over P4Runtime, and packets go through it by UDP.
+//! Controllers that students write: switches of ours run, the controller fills them over P4Runtime, and packets go through them.
 
-use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use files::Scratch;
 use stf::Case;
-use stf::case::{Pattern, Statement};
+use stf::case::{CellName, Comparison, CounterPart, Pattern, Statement};
 
+use crate::bench::{Bench, Layout, Place, Running, Step, TICK, Tools, text};
 use crate::grade::CaseResult;
 use crate::lab::{Lab, LabError, read, stem};
-use crate::program::{case, hex};
+use crate::program::{MAX_TOLD, case, hex};
 
-/// Ports of the switch.
+/// Ports of the lab's switch.
 const PORTS: u16 = 4;
-/// How long a switch may take to start, and a controller to do its work.
+/// How long a controller may take to do its work.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How long a packet may take that is expected.
 const ARRIVAL: Duration = Duration::from_secs(1);
-/// How long is listened for packets that nobody expects.
-const SILENCE: Duration = Duration::from_millis(100);
-/// How often something is looked after.
-const TICK: Duration = Duration::from_millis(10);
-
-/// The programs that a judge starts.
-#[derive(Clone, Debug)]
-pub struct Tools {
-    /// The command `switchwright`.
-    pub switchwright: PathBuf,
-    /// A Python that has the package `p4runtime`.
-    pub python: PathBuf,
-}
-
-/// A process that ends with this value.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A switch and the other ends of its ports.
-struct Bench {
-    _switch: Running,
-    address: SocketAddr,
-    /// Our socket and the switch's address, by port.
-    ports: Vec<(UdpSocket, SocketAddr)>,
-}
-
-/// What a step comes to: the error is for the student or the user.
-type Step<T> = Result<T, String>;
-
-fn text(error: &std::io::Error) -> String {
-    error.to_string()
-}
-
-impl Bench {
-    fn start(tools: &Tools) -> Step<Self> {
-        let free = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| text(&e));
-        let mut ports = Vec::new();
-        for _ in 0..PORTS {
-            let (ours, theirs) = (free()?, free()?);
-            // The switch binds that one again.
-            let theirs = theirs.local_addr().map_err(|e| text(&e))?;
-            ports.push((ours, theirs));
-        }
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| text(&e))?;
-        let address = listener.local_addr().map_err(|e| text(&e))?;
-        drop(listener);
-        let mut command = Command::new(&tools.switchwright);
-        command.args([
-            "switch",
-            "--no-p4",
-            "--device-id",
-            "1",
-            "--grpc-server-addr",
-        ]);
-        command.arg(address.to_string());
-        for (number, (ours, theirs)) in ports.iter().enumerate() {
-            let ours = ours.local_addr().map_err(|e| text(&e))?;
-            command.args(["-i", &format!("{number}=udp:{theirs}->{ours}")]);
-        }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut switch = Running(command.spawn().map_err(|e| text(&e))?);
-        let end = Instant::now() + PATIENCE;
-        while TcpStream::connect_timeout(&address, TICK).is_err() {
-            if let Ok(Some(status)) = switch.0.try_wait() {
-                return Err(format!("the switch did not start: {status}"));
-            }
-            if Instant::now() > end {
-                return Err("the switch did not start in time".to_owned());
-            }
-            std::thread::sleep(TICK);
-        }
-        Ok(Self {
-            _switch: switch,
-            address,
-            ports,
-        })
-    }
-
-    fn send(&self, port: u16, bytes: &[u8]) -> Step<()> {
-        let Some((ours, theirs)) = self.ports.get(usize::from(port)) else {
-            return Err(format!("the switch has no port {port}"));
-        };
-        ours.send_to(bytes, theirs).map_err(|e| text(&e))?;
-        Ok(())
-    }
-
-    /// The next packet out of a port.
-    fn receive(&self, port: u16, within: Duration) -> Step<Option<Vec<u8>>> {
-        let Some((ours, _)) = self.ports.get(usize::from(port)) else {
-            return Err(format!("the switch has no port {port}"));
-        };
-        ours.set_read_timeout(Some(within)).map_err(|e| text(&e))?;
-        let mut buffer = vec![0; 1 << 16];
-        match ours.recv(&mut buffer) {
-            Ok(length) => {
-                buffer.truncate(length);
-                Ok(Some(buffer))
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(None),
-            Err(e) => Err(text(&e)),
-        }
-    }
-}
+/// What is kept of what a controller says, in bytes: the end of it.
+const MAX_SAID: usize = 1 << 16;
+/// How many characters are told of a line that a controller says.
+const MAX_LINE: usize = 300;
 
 pub(crate) fn judge(lab: &Lab, file: &Path, tools: &Tools) -> Result<Vec<CaseResult>, LabError> {
     // What is missing is nobody's mistake, and no grade.
-    let broken = |why: String| LabError::Missing { why };
-    has_p4runtime(tools).map_err(broken)?;
+    let missing = |why: String| LabError::Missing { why };
+    has_p4runtime(tools).map_err(missing)?;
     read(file)?;
-    let scratch = Scratch::new().map_err(|e| broken(e.to_string()))?;
-    let (info, json) = program(lab, scratch.path())?;
-    let bench = Bench::start(tools).map_err(broken)?;
-    let ran = controller(tools, file, &bench, &info, &json);
+    let scratch = Scratch::new().map_err(|e| missing(e.to_string()))?;
+    let given = lab.folder.join("given/router.p4");
+    let built = compile(&given, vec![lab.folder.join("../common")]);
+    let broken = |why: String| LabError::Broken {
+        path: given.display().to_string(),
+        why,
+    };
+    let built = built.map_err(broken)?;
+    let info = scratch.path().join("router.txtpb");
+    let json = scratch.path().join("router.json");
+    for (path, what) in [(&info, &built.info), (&json, &built.json)] {
+        std::fs::write(path, what).map_err(|e| missing(text(&e)))?;
+    }
+    let mut bench = Bench::start(tools, &alone()).map_err(missing)?;
+    let ran = ran(tools, file, &bench, &info, &json);
     let mut results = Vec::new();
     for path in lab.files("cases", ".stf")? {
         let (about, case) = case(&path, &read(&path)?)?;
         let why = match &ran {
-            Ok(()) => play(&bench, &case).map_err(broken)?,
+            Ok(()) => play(&mut bench, &case).map_err(missing)?,
             Err(why) => vec![why.clone()],
         };
         results.push(CaseResult::new(stem(&path), about, why));
@@ -155,132 +58,279 @@ pub(crate) fn judge(lab: &Lab, file: &Path, tools: &Tools) -> Result<Vec<CaseRes
     Ok(results)
 }
 
-fn has_p4runtime(tools: &Tools) -> Step<()> {
+/// One switch, all of whose ports lead outside.
+fn alone() -> Layout {
+    let ports = 0..PORTS;
+    Layout {
+        switches: vec![Place {
+            name: "s1".to_owned(),
+            device_id: 1,
+            address: None,
+            ports: ports.clone().collect(),
+        }],
+        cables: Vec::new(),
+        outside: ports.map(|port| (port, (0, port))).collect(),
+    }
+}
+
+/// Whether there is a Python with what controllers import; if not, how it can be had.
+pub(crate) fn has_p4runtime(tools: &Tools) -> Step<()> {
     let python = tools.python.display();
     let output = Command::new(&tools.python)
         .args(["-c", "import grpc, p4.v1.p4runtime_pb2"])
         .output();
+    // The package `p4runtime` alone brings protos that the newest protobuf does not take; the shell brings what fits together.
+    let mend = "`pip install p4runtime-shell` brings what controllers import; P4RUNTIME_CLIENTS names the Python that has it";
     match output {
         Ok(output) if output.status.success() => Ok(()),
-        Ok(_) => Err(format!(
-            "`{python}` has no package `p4runtime`: `pip install p4runtime`, or name a Python that has it in P4RUNTIME_CLIENTS"
-        )),
-        Err(error) => Err(format!("`{python}`: {error}")),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let mut lines = said.lines().map(str::trim);
+            let said = lines.rfind(|line| line.contains("Error"));
+            let why = said.unwrap_or("no reason given");
+            Err(format!(
+                "`{python}` cannot import grpc and p4.v1.p4runtime_pb2 ({why}): {mend}"
+            ))
+        }
+        Err(error) => Err(format!("`{python}`: {error}: {mend}")),
     }
 }
 
-/// The lab's program as P4Info and JSON.
-fn program(lab: &Lab, scratch: &Path) -> Result<(PathBuf, PathBuf), LabError> {
-    let path = lab.folder.join("given/router.p4");
-    let broken = |why: String| LabError::Broken {
-        path: path.display().to_string(),
-        why,
-    };
+/// A program as controllers load it.
+pub(crate) struct Built {
+    /// P4Info as text.
+    pub(crate) info: String,
+    /// BMv2 JSON.
+    pub(crate) json: String,
+}
+
+/// Compiles a program; or what is wrong with it.
+pub(crate) fn compile(path: &Path, include_paths: Vec<PathBuf>) -> Step<Built> {
     let mut map = p4front::source::SourceMap::new();
-    let main = map.load(&path).map_err(|e| broken(e.to_string()))?;
+    let main = map.load(path).map_err(|e| e.to_string())?;
     let options = p4front::Options {
-        include_paths: vec![lab.folder.join("../common")],
+        include_paths,
         ..p4front::Options::on_disk()
     };
     let compiled =
-        p4front::compile(&mut map, main, &options).map_err(|found| broken(found.render(&map)))?;
-    let json = bmv2json::write(&compiled.ir, "router").map_err(|e| broken(e.to_string()))?;
-    let info = p4runtime::to_text(&compiled.p4info).map_err(|e| broken(e.to_string()))?;
-    let (info_path, json_path) = (scratch.join("router.txtpb"), scratch.join("router.json"));
-    std::fs::write(&info_path, info).map_err(|e| broken(e.to_string()))?;
-    std::fs::write(&json_path, json).map_err(|e| broken(e.to_string()))?;
-    Ok((info_path, json_path))
+        p4front::compile(&mut map, main, &options).map_err(|found| found.render(&map))?;
+    Ok(Built {
+        json: bmv2json::write(&compiled.ir, &stem(path)).map_err(|e| e.to_string())?,
+        info: p4runtime::to_text(&compiled.p4info).map_err(|e| e.to_string())?,
+    })
 }
 
-/// Runs the controller to its end.
-fn controller(tools: &Tools, file: &Path, bench: &Bench, info: &Path, json: &Path) -> Step<()> {
-    let mut command = Command::new(&tools.python);
-    command
-        .arg(file)
-        .arg(bench.address.to_string())
-        .arg(info)
-        .arg(json);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = Running(command.spawn().map_err(|e| text(&e))?);
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match child.0.try_wait().map_err(|e| text(&e))? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => {
-                let mut said = String::new();
-                if let Some(mut stderr) = child.0.stderr.take() {
-                    let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
-                }
-                let last = said
-                    .trim_end()
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .to_owned();
-                return Err(format!("the controller ended with {status}: {last}"));
+/// The end of what a process says on one of its outputs.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    /// Listens, in a thread that ends with the output.
+    fn listen(&self, output: Option<impl Read + Send + 'static>) {
+        let Some(mut output) = output else { return };
+        let said = Arc::clone(&self.0);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut buffer) {
+                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                said.extend_from_slice(buffer.get(..length).unwrap_or_default());
+                let surplus = said.len().saturating_sub(MAX_SAID);
+                said.drain(..surplus);
             }
-            None if Instant::now() > end => {
-                return Err(format!(
-                    "the controller did not end within {} s",
-                    PATIENCE.as_secs()
-                ));
+        });
+    }
+
+    fn so_far(&self) -> String {
+        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&said).into_owned()
+    }
+}
+
+/// A controller that runs. It ends with this value.
+pub(crate) struct Controller {
+    process: Running,
+    out: Said,
+    error: Said,
+}
+
+impl Controller {
+    pub(crate) fn start(mut command: Command) -> Step<Self> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = Running(command.spawn().map_err(|e| text(&e))?);
+        let (out, error) = (Said::default(), Said::default());
+        out.listen(process.0.stdout.take());
+        error.listen(process.0.stderr.take());
+        Ok(Self {
+            process,
+            out,
+            error,
+        })
+    }
+
+    /// Waits until the controller has ended, or has said a line such as is waited for; `None` then, and also when time is over.
+    pub(crate) fn wait(&mut self, patience: Duration, line: impl Fn(&str) -> bool) -> Step<Wait> {
+        let end = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.process.0.try_wait().map_err(|e| text(&e))? {
+                return Ok(Wait::Ended(status));
             }
-            None => std::thread::sleep(TICK),
+            if self.out.so_far().lines().any(&line) {
+                return Ok(Wait::Said);
+            }
+            if Instant::now() > end {
+                return Ok(Wait::Over);
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// The last line that it said: of what went wrong, where it said that.
+    pub(crate) fn last_line(&self) -> String {
+        let last = |said: &Said| {
+            let said = said.so_far();
+            let line = said.trim_end().lines().last().unwrap_or_default();
+            line.chars().take(MAX_LINE).collect::<String>()
+        };
+        match last(&self.error) {
+            line if line.is_empty() => last(&self.out),
+            line => line,
         }
     }
 }
 
-/// Sends a case's packets, and waits for what is expected of each.
-fn play(bench: &Bench, case: &Case) -> Step<Vec<String>> {
+/// What ended a wait.
+pub(crate) enum Wait {
+    /// The controller ended.
+    Ended(ExitStatus),
+    /// It said what was waited for.
+    Said,
+    /// Time is over.
+    Over,
+}
+
+/// Runs the lab's controller to its end.
+fn ran(tools: &Tools, file: &Path, bench: &Bench, info: &Path, json: &Path) -> Step<()> {
+    let mut command = Command::new(&tools.python);
+    command.arg(file).arg(bench.address()?.to_string());
+    command.arg(info).arg(json);
+    let mut controller = Controller::start(command)?;
+    match controller.wait(PATIENCE, |_| false)? {
+        Wait::Ended(status) if status.success() => Ok(()),
+        Wait::Ended(status) => Err(format!(
+            "the controller ended with {status}: {}",
+            controller.last_line()
+        )),
+        _ => Err(format!(
+            "the controller did not end within {} s",
+            PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// Sends a case's packets, and waits for what is expected of each. Returns what went otherwise; an error is the case's or the machine's fault.
+pub(crate) fn play(bench: &mut Bench, case: &Case) -> Step<Vec<String>> {
     let mut whys = Vec::new();
     let mut last = String::new();
     for (line, statement) in &case.statements {
-        match statement {
+        let why = match statement {
             Statement::Packet { port, bytes } => {
-                last = format!("packet in at port {port}: {}", hex(bytes));
-                bench.send(*port, bytes)?;
+                last = bench.send(*port, bytes)?;
+                None
             }
-            Statement::Expect { port, pattern } => match bench.receive(*port, ARRIVAL)? {
-                None => whys.push(format!(
-                    "line {line}: no packet came out of port {port}\n{last}{}",
-                    elsewhere(bench)?
-                )),
-                Some(found) => {
-                    let wrong = pattern
-                        .as_ref()
-                        .is_some_and(|p: &Pattern| !p.matches(&found));
-                    if wrong {
-                        whys.push(format!("line {line}: port {port}: another packet came out\n{last}\n  out      port {port}: {}", hex(&found)));
-                    }
-                }
-            },
+            Statement::Expect { port, pattern } => expect(bench, *port, pattern.as_ref(), &last)?,
+            Statement::CheckCounter {
+                counter,
+                cell: CellName::Index(index),
+                check,
+            } => count(bench, counter, *index, check.as_ref()),
             _ => {
                 return Err(format!(
-                    "line {line}: only packets can be played on a switch that a controller fills"
+                    "line {line}: only packets and counters can be played on a switch that a controller fills"
                 ));
             }
-        }
+        };
+        whys.extend(why.map(|why| format!("line {line}: {why}")));
     }
-    for port in 0..PORTS {
-        if let Some(found) = bench.receive(port, SILENCE)? {
-            whys.push(format!(
-                "port {port}: a packet nobody expected: {}",
-                hex(&found)
-            ));
-        }
+    for (port, found) in bench.unexpected()? {
+        whys.push(format!(
+            "{}: a packet nobody expected: {}",
+            bench.name_of(port),
+            hex(&found)
+        ));
+    }
+    if whys.len() > MAX_TOLD {
+        let more = whys.len() - MAX_TOLD;
+        whys.truncate(MAX_TOLD);
+        whys.push(format!("and {more} more"));
     }
     Ok(whys)
 }
 
+/// Waits for an expected packet; what came instead.
+fn expect(
+    bench: &mut Bench,
+    port: u16,
+    pattern: Option<&Pattern>,
+    last: &str,
+) -> Step<Option<String>> {
+    let name = bench.name_of(port);
+    let Some(found) = bench.receive(port, ARRIVAL)? else {
+        let instead = elsewhere(bench)?;
+        return Ok(Some(format!(
+            "no packet came out of {name}\n{last}{instead}"
+        )));
+    };
+    let Some(pattern) = pattern.filter(|pattern| !pattern.matches(&found)) else {
+        return Ok(None);
+    };
+    Ok(Some(format!(
+        "{name}: another packet came out\n  expected {}\n  got      {}\n{last}{}",
+        pattern.digits,
+        hex(&found),
+        way(bench)
+    )))
+}
+
+/// Reads a counter; what it has instead of what is wanted.
+fn count(
+    bench: &Bench,
+    counter: &str,
+    index: usize,
+    check: Option<&(CounterPart, Comparison, u64)>,
+) -> Option<String> {
+    let [packets, bytes] = match bench.counter(counter, index) {
+        Ok(found) => found,
+        Err(why) => return Some(why),
+    };
+    let (part, comparison, wanted) = check?;
+    let (found, what) = match part {
+        CounterPart::Packets => (packets, "packets"),
+        CounterPart::Bytes => (bytes, "bytes"),
+    };
+    let wrong = !comparison.holds(found, *wanted);
+    wrong.then(|| {
+        format!("counter {counter}({index}) has {found} {what}, not {comparison} {wanted}")
+    })
+}
+
+/// The cables that the last packet crossed.
+fn way(bench: &Bench) -> String {
+    let lines = bench.way().iter();
+    lines.fold(String::new(), |text, line| text + "\n" + line)
+}
+
 /// Where a packet went that is missing.
-fn elsewhere(bench: &Bench) -> Step<String> {
-    for port in 0..PORTS {
-        if let Some(found) = bench.receive(port, SILENCE)? {
-            return Ok(format!("\n  out      port {port}: {}", hex(&found)));
-        }
+fn elsewhere(bench: &mut Bench) -> Step<String> {
+    let found = bench.unexpected()?;
+    let mut text = way(bench);
+    for (port, bytes) in &found {
+        text += &format!("\n  out      {}: {}", bench.name_of(*port), hex(bytes));
     }
-    Ok("\n  out      nothing".to_owned())
+    if found.is_empty() {
+        text += "\n  out      nothing";
+    }
+    Ok(text)
 }

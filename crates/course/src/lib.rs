@@ -2,10 +2,11 @@
 //!
 //! A lab is a folder: `lab.yaml` says what is handed in and how it is judged ([`Judge`]); the rest of the folder is for people (README, hints,
 //! solution) and for the judge (cases). Nothing that is judged needs rights. All but controllers are judged in this process; for those
-//! a switch and a Python run, on loopback, and end with the judge.
+//! switches and a Python run, on loopback, and end with the judge.
 //!
 //! What judges say is about one packet wherever it can be: which one went wrong, what was expected, and where it went instead.
 
+mod bench;
 mod controller;
 mod grade;
 mod lab;
@@ -15,7 +16,7 @@ mod scenario;
 mod tests;
 pub mod tutorials;
 
-pub use controller::Tools;
+pub use bench::Tools;
 pub use grade::{CaseResult, Grade};
 pub use lab::{Judge, Lab, LabError};
 

@@ -18,7 +18,7 @@ use crate::grade::CaseResult;
 use crate::lab::{Lab, LabError, read, stem};
 
 /// Failures of one case that are told.
-const MAX_TOLD: usize = 3;
+pub(crate) const MAX_TOLD: usize = 3;
 
 /// A packet that went in, and what became of it.
 struct Seen {

@@ -1,10 +1,13 @@
 //! The exercises of p4lang/tutorials, judged by cases of our own.
 
+mod p4runtime;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
 
+use crate::bench::Tools;
 use crate::grade::{CaseResult, Grade};
 use crate::lab::LabError;
 use crate::program::{case, compile, play};
@@ -31,7 +34,7 @@ macro_rules! exercise {
     };
 }
 
-/// Those whose solution is a P4 program. `p4runtime` is not among them: its program is given, and its solution is a controller.
+/// Those whose solution is a P4 program. That of `p4runtime` is a controller.
 const EXERCISES: [Exercise; 12] = [
     exercise!("basic"),
     exercise!("basic_tunnel"),
@@ -55,24 +58,46 @@ pub struct Suite {
     pub passed: usize,
     /// Exercises that do not.
     pub failed: usize,
-    /// Every exercise as a case.
+    /// Every exercise that was judged, as a case.
     pub cases: Vec<CaseResult>,
+    /// Exercises that cannot be judged here.
+    pub not_judged: Vec<NotJudged>,
 }
 
-/// Judges the exercises of a checkout: what students write, or the solutions.
+/// An exercise that was not judged, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotJudged {
+    /// Its name.
+    pub name: String,
+    /// What is missing, and how it can be had.
+    pub why: String,
+}
+
+/// Judges the exercises of a checkout: what students write, or the solutions. `tools` are for the one whose solution is a controller;
+/// where something is missing that it takes, the others are judged all the same.
 ///
 /// # Errors
 /// [`LabError`] if a program is not where the exercises have it.
-pub fn grade(checkout: &Path, solutions: bool) -> Result<Suite, LabError> {
+pub fn grade(checkout: &Path, solutions: bool, tools: &Tools) -> Result<Suite, LabError> {
     let cases = EXERCISES
         .iter()
         .map(|exercise| one(exercise, checkout, solutions));
-    let cases = cases.collect::<Result<Vec<_>, _>>()?;
+    let mut cases = cases.collect::<Result<Vec<_>, _>>()?;
+    let mut not_judged = Vec::new();
+    match p4runtime::judge(checkout, solutions, tools) {
+        Ok(case) => cases.push(case),
+        Err(LabError::Missing { why }) => not_judged.push(NotJudged {
+            name: p4runtime::NAME.to_owned(),
+            why,
+        }),
+        Err(error) => return Err(error),
+    }
     let grade = Grade::new(String::new(), checkout, cases);
     Ok(Suite {
         passed: grade.passed,
         failed: grade.failed,
         cases: grade.cases,
+        not_judged,
     })
 }
 

@@ -13,6 +13,7 @@
 mod colours;
 mod headers;
 pub mod limits;
+mod loads;
 mod network;
 mod packets;
 mod plans;
@@ -23,6 +24,9 @@ mod topologies;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;
 
+use std::sync::Arc;
+
+use quantities::Progress;
 use serde_json::{Value, json};
 
 pub use limits::MAX_REQUEST_BYTES;
@@ -88,6 +92,13 @@ impl Engine {
             networks: Networks::new(Trust::Owner),
             simulations: Simulations::new(Trust::Owner),
         }
+    }
+
+    /// From now on tells this of what requests take, and ends those that are cancelled: planning and proofs by unwinding
+    /// ([`quantities::Cancelled::caught`]), with nothing lost of what was remembered before; a slice of a simulation with what it has come to.
+    pub fn tell(&mut self, progress: &Arc<Progress>) {
+        self.networks.tell(progress);
+        self.simulations.tell(progress);
     }
 
     /// Answers a request: `{"ok": ...}`, or `{"error": {"kind", "message"}}` where there is no answer.

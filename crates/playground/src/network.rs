@@ -1,8 +1,11 @@
 //! Networks that were asked for, the last few of them remembered.
 
+use std::sync::Arc;
+
 use netsim::embedded::Network;
 use plan::check::{Options, check};
 use plan::{CheckFailure, CheckedPlan, Tables};
+use quantities::Progress;
 
 use crate::limits::Trust;
 use crate::request::NetworkRequest;
@@ -18,6 +21,8 @@ pub(crate) type Proof = Result<CheckedPlan, Box<CheckFailure>>;
 #[derive(Default)]
 pub(crate) struct Networks {
     trust: Trust,
+    /// Told of what plans take, and asked whether anybody still waits for them.
+    progress: Arc<Progress>,
     proofs: Remembered<(Tables, Proof)>,
     /// With the failures and the program that they run.
     networks: Remembered<Network>,
@@ -81,6 +86,11 @@ impl Networks {
         }
     }
 
+    /// From now on tells this of what plans take.
+    pub(crate) fn tell(&mut self, progress: &Arc<Progress>) {
+        self.progress = Arc::clone(progress);
+    }
+
     /// Whose requests these are.
     pub(crate) const fn trust(&self) -> Trust {
         self.trust
@@ -93,13 +103,17 @@ impl Networks {
     pub(crate) fn proof(&mut self, asked: &NetworkRequest) -> Result<&(Tables, Proof), Refusal> {
         let key = key(asked);
         if !self.proofs.has(&key) {
-            let mut tables = tables(asked, self.trust)?;
+            let mut tables = tables(asked, self.trust, &self.progress)?;
             if asked.without_tags {
                 let plain = schemes::without_tags(&tables);
                 let none = "this plan has no lossless class, so there are no tags to be left out";
                 tables = plain.ok_or_else(|| Refusal::wrong(none))?;
             }
-            let proof = check(tables.clone(), &Options::default());
+            let options = Options {
+                progress: Arc::clone(&self.progress),
+                ..Options::default()
+            };
+            let proof = check(tables.clone(), &options);
             self.proofs.add(key, (tables, proof));
         }
         self.proofs.newest().map(|found| &*found)
@@ -143,12 +157,17 @@ impl Networks {
 }
 
 /// The tables of a request: those of a plan file, or computed.
-fn tables(asked: &NetworkRequest, trust: Trust) -> Result<Tables, Refusal> {
+fn tables(
+    asked: &NetworkRequest,
+    trust: Trust,
+    progress: &Arc<Progress>,
+) -> Result<Tables, Refusal> {
     match (&asked.topology, &asked.file) {
         (Some(given), None) => {
             let (topology, _) = topologies::make(given, trust)?;
             let plan = asked.plan.clone().unwrap_or_default();
-            plan.tables(&topology).map_err(Refusal::wrong)
+            let tables = plan.tables_told(&topology, progress);
+            tables.map_err(Refusal::wrong)
         }
         (None, Some(file)) if asked.plan.is_none() => {
             let tables = Tables::from_json(file).map_err(Refusal::wrong)?;

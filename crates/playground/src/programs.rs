@@ -1,16 +1,19 @@
 //! P4 programs by themselves: what the front end says, whether they pass a case, and what becomes of packets.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netsim::embedded;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, FastestExecutor, Outputs};
 use p4front::diag::{Diagnostics, Record};
-use p4front::source::{FileId, SourceMap};
+use p4front::source::{FileId, MAX_FILE_BYTES, SourceMap};
 use p4front::{Compiled, Files, Options, P4Info};
 use p4gen::entries::read_named;
+use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
 use quantities::{Nanos, PortId};
 use serde::Serialize;
@@ -37,16 +40,108 @@ impl Read {
     }
 
     /// A program that has to compile.
-    fn compiled(mut self) -> Result<Compiled, Refusal> {
-        self.compile().map_err(|found| {
+    fn compiled(mut self) -> Result<Subject, Refusal> {
+        let compiled = self.compile().map_err(|found| {
             let found = found.render(&self.map);
             Refusal::Wrong(format!("the program does not compile:\n{found}"))
+        })?;
+        Ok(Subject {
+            program: Arc::new(compiled.ir),
+            info: Some(compiled.p4info),
         })
     }
 }
 
+/// A program that runs, whatever it came from.
+struct Subject {
+    program: Arc<ValidProgram>,
+    /// Not known where the program is BMv2's JSON and came alone.
+    info: Option<P4Info>,
+}
+
+impl Subject {
+    /// The names of tables and of actions, as the control plane knows them.
+    fn names(&self) -> [Vec<String>; 2] {
+        if let Some(info) = &self.info {
+            return names(info);
+        }
+        let actions = self.program.actions.iter();
+        // An action that several tables have is there once for each of them.
+        let actions: BTreeSet<String> = actions.map(|(_, a)| a.name.clone()).collect();
+        let tables = self.program.tables.iter();
+        let tables = tables.map(|(_, table)| table.name.clone());
+        [tables.collect(), actions.into_iter().collect()]
+    }
+}
+
+/// The names of tables and of actions.
+fn names(info: &P4Info) -> [Vec<String>; 2] {
+    let tables = info.tables.iter().filter_map(|t| t.preamble.as_ref());
+    let actions = info.actions.iter().filter_map(|a| a.preamble.as_ref());
+    [
+        tables.map(|p| p.name.clone()).collect(),
+        actions.map(|p| p.name.clone()).collect(),
+    ]
+}
+
+/// A file of the disk, of bounded size.
+fn read_file(path: &Path) -> Result<String, Refusal> {
+    let wrong = |why: String| Refusal::Wrong(format!("{}: {why}", path.display()));
+    let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
+    let mut text = String::new();
+    let mut most = file.take(MAX_FILE_BYTES as u64 + 1);
+    most.read_to_string(&mut text)
+        .map_err(|e| wrong(e.to_string()))?;
+    match text.len() > MAX_FILE_BYTES {
+        true => Err(wrong(format!("it may have at most {MAX_FILE_BYTES} bytes"))),
+        false => Ok(text),
+    }
+}
+
 impl Source {
+    /// The file, if it is BMv2's JSON, by its name.
+    fn json(&self, trust: Trust) -> Option<&Path> {
+        let path = self.path.as_deref().filter(|_| trust == Trust::Owner)?;
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        (is_json && self.text.is_none()).then_some(path)
+    }
+
+    /// A program that has to be one, from whichever form.
+    fn subject(&self, trust: Trust) -> Result<Subject, Refusal> {
+        match self.json(trust) {
+            Some(path) => self.of_json(path),
+            None => self.read(trust)?.compiled(),
+        }
+    }
+
+    fn of_json(&self, path: &Path) -> Result<Subject, Refusal> {
+        if !(self.include.is_empty() && self.define.is_empty() && self.files.is_empty()) {
+            let problem = "`include`, `define` and `files` mean nothing for BMv2's JSON: it is compiled already";
+            return Err(Refusal::wrong(problem));
+        }
+        let of = |path: &Path, e: &dyn std::fmt::Display| {
+            Refusal::Wrong(format!("{}: {e}", path.display()))
+        };
+        let program = bmv2json::read(&read_file(path)?).map_err(|e| of(path, &e))?;
+        let info = match &self.p4info {
+            Some(info) => {
+                let text = read_file(info)?;
+                Some(p4runtime::from_text(&text).map_err(|e| of(info, &e))?)
+            }
+            None => None,
+        };
+        Ok(Subject {
+            program: Arc::new(program),
+            info,
+        })
+    }
+
     fn read(&self, trust: Trust) -> Result<Read, Refusal> {
+        if self.p4info.is_some() {
+            let problem =
+                "`p4info` is for BMv2's JSON (a `path` that ends in .json); P4 source has its own";
+            return Err(Refusal::wrong(problem));
+        }
         let mut map = SourceMap::new();
         let mut options = Options::default();
         let main = match (&self.text, &self.path) {
@@ -84,19 +179,20 @@ impl Source {
 
 /// Answers `compile`.
 pub(crate) fn compile(asked: &Source, trust: Trust) -> Result<Value, Refusal> {
+    if asked.json(trust).is_some() {
+        let [tables, actions] = asked.subject(trust)?.names();
+        return Ok(json!({
+            "compiled": true, "findings": [], "tables": tables, "actions": actions,
+        }));
+    }
     let mut read = asked.read(trust)?;
     match read.compile() {
         Ok(compiled) => {
             let found = compiled.warnings.iter();
             let found: Vec<Record> = found.map(|d| d.record(&read.map)).collect();
-            let info = &compiled.p4info;
-            let tables = info.tables.iter().filter_map(|t| t.preamble.as_ref());
-            let actions = info.actions.iter().filter_map(|a| a.preamble.as_ref());
+            let [tables, actions] = names(&compiled.p4info);
             Ok(json!({
-                "compiled": true,
-                "findings": found,
-                "tables": tables.map(|p| p.name.as_str()).collect::<Vec<_>>(),
-                "actions": actions.map(|p| p.name.as_str()).collect::<Vec<_>>(),
+                "compiled": true, "findings": found, "tables": tables, "actions": actions,
             }))
         }
         Err(found) => {
@@ -112,8 +208,8 @@ pub(crate) fn compile(asked: &Source, trust: Trust) -> Result<Value, Refusal> {
 /// Answers `stf`.
 pub(crate) fn stf(asked: &StfRequest, trust: Trust) -> Result<Value, Refusal> {
     let case = stf::parse(&asked.case).map_err(Refusal::wrong)?;
-    let compiled = asked.program.read(trust)?.compiled()?;
-    let executor = FastestExecutor::new(Arc::new(compiled.ir));
+    let subject = asked.program.subject(trust)?;
+    let executor = FastestExecutor::new(subject.program);
     let mut executor = executor.map_err(Refusal::wrong)?;
     let failures = match stf::run(&case, &mut executor as &mut dyn Executor) {
         Ok(()) => Vec::new(),
@@ -148,10 +244,10 @@ struct Sent {
 /// Answers `packets`.
 pub(crate) fn packets(asked: &PacketsRequest, trust: Trust) -> Result<Value, Refusal> {
     trust.at_most("the number of packets", MAX_PACKETS, asked.packets.len())?;
-    let compiled = asked.program.read(trust)?.compiled()?;
-    let executor = FastestExecutor::new(Arc::new(compiled.ir));
+    let subject = asked.program.subject(trust)?;
+    let executor = FastestExecutor::new(subject.program);
     let mut executor = executor.map_err(Refusal::wrong)?;
-    install(&asked.entries, compiled.p4info, &mut executor)?;
+    install(&asked.entries, subject.info, &mut executor)?;
     let mut played = Vec::with_capacity(asked.packets.len());
     let mut out = Outputs::default();
     for (number, packet) in asked.packets.iter().enumerate() {
@@ -187,10 +283,11 @@ pub(crate) fn packets(asked: &PacketsRequest, trust: Trust) -> Result<Value, Ref
 /// Puts entries into a program.
 fn install(
     files: &[EntriesFile],
-    info: P4Info,
+    info: Option<P4Info>,
     executor: &mut FastestExecutor,
 ) -> Result<(), Refusal> {
-    let info = P4InfoIndex::new(info).map_err(Refusal::wrong)?;
+    let info = info.map(P4InfoIndex::new).transpose();
+    let info = info.map_err(Refusal::wrong)?;
     for EntriesFile { name, text } in files {
         let wrong = |why: String| Refusal::Wrong(format!("{name}: {why}"));
         if name.ends_with(".stf") {
@@ -201,7 +298,12 @@ fn install(
             })?;
             continue;
         }
-        let entries = read_named(name, text, &info).map_err(|e| wrong(e.to_string()))?;
+        let Some(info) = &info else {
+            let problem =
+                "these entries need the program's P4Info: give it as `p4info`, or give STF";
+            return Err(wrong(problem.to_owned()));
+        };
+        let entries = read_named(name, text, info).map_err(|e| wrong(e.to_string()))?;
         let state = executor.state_mut();
         embedded::install(state, &entries).map_err(|e| wrong(e.to_string()))?;
     }

@@ -195,6 +195,8 @@ pub(crate) struct Source {
     /// Macros.
     #[serde(default)]
     pub(crate) define: BTreeMap<String, String>,
+    /// Where the file at `path` is BMv2's JSON (`.json`), its P4Info on the disk: for entries that are not STF.
+    pub(crate) p4info: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,9 +1,12 @@
 //! Simulations in slices.
 
+use std::sync::Arc;
+
 use netsim::embedded::Network;
 use netsim::simulate::{BUNDLED, NetworkSpec, Scenario, Session, bundled as text_of};
 use plan::CheckedPlan;
 use plan::check::{Options, check};
+use quantities::Progress;
 use serde_json::{Value, json};
 use topology::Topology;
 use topology::routes::forwarding::Reroute;
@@ -13,10 +16,15 @@ use crate::network::Networks;
 use crate::request::{ChangeRequest, RunRequest, SessionRequest, SimulateRequest};
 use crate::{Refusal, topologies, value};
 
+/// Events after which is looked whether anybody still waits for a slice.
+const GLANCE: u64 = 20_000;
+
 /// What runs, by number.
 #[derive(Default)]
 pub(crate) struct Simulations {
     trust: Trust,
+    /// Asked whether anybody still waits.
+    progress: Arc<Progress>,
     last: u64,
     running: Vec<(u64, Running)>,
 }
@@ -49,6 +57,11 @@ impl Simulations {
         }
     }
 
+    /// From now on asks this whether anybody still waits.
+    pub(crate) fn tell(&mut self, progress: &Arc<Progress>) {
+        self.progress = Arc::clone(progress);
+    }
+
     /// Answers `simulate`: a number for the requests that follow, and the network that it is about.
     pub(crate) fn start(
         &mut self,
@@ -67,7 +80,7 @@ impl Simulations {
         affordable(&scenario, self.trust)?;
         let plan = match (&asked.network, &scenario.network) {
             (Some(network), _) => networks.plan_of(network)?,
-            (None, Some(spec)) => own_plan(spec, self.trust)?,
+            (None, Some(spec)) => own_plan(spec, self.trust, &self.progress)?,
             (None, None) => {
                 let problem = "the scenario names no network: choose one";
                 return Err(Refusal::wrong(problem));
@@ -110,14 +123,22 @@ impl Simulations {
         })
     }
 
-    /// Answers `run`: how things are after the slice, and whether its time was reached.
+    /// Answers `run`: how things are after the slice, and whether its time was reached. Where nobody waits any more it ends between two
+    /// events, and can be run on.
     pub(crate) fn run(&mut self, asked: &RunRequest) -> Result<Value, Refusal> {
         let events = asked.events.unwrap_or(MAX_EVENTS);
         self.trust
             .at_most("the number of events of a slice", MAX_EVENTS, events)?;
+        let progress = Arc::clone(&self.progress);
         let running = self.running(asked.simulation)?;
         let until = (asked.until_us.max(0.0) * 1e3) as u64;
-        let reached = running.session.run(until, events).map_err(Refusal::wrong)?;
+        let mut left = events;
+        let mut reached = false;
+        while !reached && left > 0 && !progress.is_cancelled() {
+            let some = left.min(GLANCE);
+            reached = running.session.run(until, some).map_err(Refusal::wrong)?;
+            left -= some;
+        }
         let mut state = value(running.session.state())?;
         state["reached"] = value(reached)?;
         Ok(state)
@@ -179,12 +200,20 @@ fn affordable(scenario: &Scenario, trust: Trust) -> Result<(), Refusal> {
 }
 
 /// The plan that a scenario asks for.
-fn own_plan(spec: &NetworkSpec, trust: Trust) -> Result<CheckedPlan, Refusal> {
+fn own_plan(
+    spec: &NetworkSpec,
+    trust: Trust,
+    progress: &Arc<Progress>,
+) -> Result<CheckedPlan, Refusal> {
     let given = crate::request::Given::Make {
         topology: spec.topology.clone(),
         cables: spec.cables.clone(),
     };
     let (topology, _) = topologies::make(&given, trust)?;
-    let tables = spec.plan.tables(&topology).map_err(Refusal::wrong)?;
-    check(tables, &Options::default()).map_err(Refusal::wrong)
+    let tables = spec.plan.tables_told(&topology, progress);
+    let options = Options {
+        progress: Arc::clone(progress),
+        ..Options::default()
+    };
+    check(tables.map_err(Refusal::wrong)?, &options).map_err(Refusal::wrong)
 }

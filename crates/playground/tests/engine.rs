@@ -1,7 +1,10 @@
 //! The engine as a page uses it: requests and responses.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use playground::Engine;
+use quantities::{Cancelled, Progress};
 use serde_json::{Value, json};
 
 /// The answer to a request that has one.
@@ -345,9 +348,47 @@ fn links_have_tags_by_the_rules_and_load_by_the_routes() {
     let (_, lost) = load(&mut engine, &cut);
     // From leaf1 to the others, and from them to it: 2 times 2 times 6 of 8 times 7 pairs.
     assert_eq!(lost, 0.4286);
-    let plinko = json!({ "plan": { "scheme": "plinko" } });
-    let answer = ask(&mut engine, &about("load", &plinko));
-    assert!(answer["links"].is_null() && answer["lost"].is_null());
+}
+
+#[test]
+fn links_have_the_load_that_failover_tables_put_on_them() {
+    let mut engine = Engine::new();
+    let links = ask(&mut engine, &about("topology", &json!({})))["links"].clone();
+    let at = |name: &str| {
+        let names = links.as_array().unwrap().iter();
+        names.map(|link| &link["name"]).position(|n| n == name)
+    };
+    for scheme in ["plinko", "fcp"] {
+        let mut load = |fail: &[&str]| {
+            let asked = json!({ "plan": { "scheme": scheme }, "fail": fail });
+            let answer = ask(&mut engine, &about("load", &asked));
+            let links = answer["links"].as_array().unwrap().iter();
+            let links: Vec<f64> = links.map(|share| share.as_f64().unwrap()).collect();
+            (links, answer["lost"].as_f64().unwrap())
+        };
+        let of = |name: &str, shares: &[f64]| shares[at(name).unwrap()];
+        // A host sends to 7 others and hears of them.
+        let (shares, lost) = load(&[]);
+        assert_eq!(lost, 0.0);
+        assert_eq!(of("leaf1-h1", &shares), of("leaf4-h8", &shares));
+        assert!(of("leaf1-spine1", &shares) > 0.0, "{shares:?}");
+        // One link is left for what the 2 hosts of a leaf send to the 6 of others, and hear of them.
+        let (after, lost) = load(&["leaf1-spine1"]);
+        assert_eq!((lost, of("leaf1-spine1", &after)), (0.0, 0.0));
+        let (host, link) = (of("leaf1-h1", &after), of("leaf1-spine2", &after));
+        assert!(
+            (host / link - 7.0 / 12.0).abs() < 1e-3,
+            "{scheme}: {after:?}"
+        );
+        // No table leads past the last link: 2 times 2 times 6 of 8 times 7 pairs.
+        let (cut, lost) = load(&["leaf1-spine1", "leaf1-spine2"]);
+        assert_eq!(lost, 0.4286, "{scheme}");
+        assert_eq!(of("leaf1-spine2", &cut), 0.0);
+        // A host whose own link has failed takes nothing off the others.
+        let (alone, _) = load(&["leaf1-h1"]);
+        assert_eq!(of("leaf1-h1", &alone), 0.0);
+        assert!(of("leaf1-h2", &alone) > 0.0);
+    }
 }
 
 #[test]
@@ -570,4 +611,31 @@ fn hostile_requests_are_refused_with_the_limit_that_they_exceed() {
     let gone = json!({ "call": "run", "simulation": 9, "until_us": 1 });
     let (_, message) = refused(&mut engine, &gone);
     assert!(message.contains("no simulation 9"), "{message}");
+}
+
+#[test]
+fn a_cancelled_request_ends_and_what_was_made_before_stays() {
+    let mut engine = Engine::of_owner();
+    let begun = json!({ "call": "simulate", "scenario": "bounce", "tags": false });
+    let simulation = ask(&mut engine, &begun)["simulation"].clone();
+    let progress = Arc::<Progress>::default();
+    engine.tell(&progress);
+    progress.cancel();
+    for plan in [
+        json!({ "scheme": "plinko" }),
+        json!({ "algorithm": "optimal", "search_moves": u64::MAX }),
+    ] {
+        let asked = about("plan", &json!({ "plan": plan })).to_string();
+        assert_eq!(Cancelled::caught(|| engine.call(&asked)), Err(Cancelled));
+    }
+    let run = json!({ "call": "run", "simulation": simulation, "until_us": 100 });
+    let state = ask(&mut engine, &run);
+    assert_eq!(
+        (&state["reached"], &state["now_us"]),
+        (&json!(false), &json!(0.0))
+    );
+    engine.tell(&Arc::default());
+    assert_eq!(ask(&mut engine, &run)["now_us"], 100.0);
+    let plan = about("plan", &json!({ "plan": { "scheme": "plinko" } }));
+    assert_eq!(ask(&mut engine, &plan)["proven"], true);
 }

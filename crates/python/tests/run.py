@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import unittest
 import urllib.request
 from pathlib import Path
@@ -114,23 +115,70 @@ class Command(unittest.TestCase):
                 server.wait(timeout=PATIENCE)
 
 
-class Python(unittest.TestCase):
-    """What only Python sees."""
+def computing():
+    """Threads of this process that work on a request: the engine's, and those that it started, which have its name."""
+    running = 0
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            name, _, rest = (task / "stat").read_text(encoding="utf-8").rpartition(")")
+        except OSError:
+            # It has ended meanwhile.
+            continue
+        running += name.endswith("(engine") and rest.split()[0] == "R"
+    return running
 
-    def test_an_interrupted_request_raises_and_the_next_is_answered(self):
+
+class Interruptions(unittest.TestCase):
+    """Ctrl-C stops what computes."""
+
+    def interrupted(self, work):
+        """Interrupts a request that runs, which would take hours, and sees it end."""
+
         def interrupt(*_):
-            raise KeyboardInterrupt
+            if computing():
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise KeyboardInterrupt
 
-        fish = switchwright.Topology.jellyfish(switches=200, ports=24, fabric_ports=12)
         before = signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        # Again and again: the first may come between two requests.
+        signal.setitimer(signal.ITIMER_REAL, 0.5, 0.05)
         try:
             with self.assertRaises(KeyboardInterrupt):
-                fish.plan(algorithm="optimal", search_moves=10**15)
+                work()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+        # At rest for so long that nothing waits for another of its threads.
+        deadline, resting = time.monotonic() + PATIENCE, 0
+        while resting < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+            resting = 0 if computing() else resting + 1
+        self.assertEqual(resting, 20)
+
+    def test_a_search_ends_and_the_next_request_is_answered(self):
+        fish = switchwright.Topology.jellyfish(switches=200, ports=24, fabric_ports=12)
+        self.interrupted(lambda: fish.plan(algorithm="optimal", search_moves=10**15))
         self.assertTrue(switchwright.Topology.ring(4).plan().proven)
+
+    def test_failover_tables_and_their_proof_end(self):
+        fish = switchwright.Topology.jellyfish(switches=100, ports=24, fabric_ports=12)
+        self.interrupted(lambda: fish.plan("plinko", resilience=3))
+        self.assertTrue(switchwright.Topology.ring(4).plan().proven)
+
+    def test_a_simulation_ends_between_two_events_and_runs_on(self):
+        fish = switchwright.Topology.jellyfish(switches=20, ports=8, fabric_ports=4).plan()
+        flows = [{"from": f"h{n}", "to": f"h{n + 40}"} for n in range(1, 40)]
+        simulation = fish.simulate({"name": "long", "duration": "3600s", "flows": flows})
+        self.interrupted(simulation.run)
+        self.assertFalse(simulation.ended)
+        until = simulation.now_us + 1
+        simulation.run(until_us=until)
+        self.assertGreaterEqual(simulation.now_us, until)
+        simulation.close()
+
+
+class Python(unittest.TestCase):
+    """What only Python sees."""
 
     def test_there_are_no_limits_for_the_owner(self):
         self.assertEqual(len(switchwright.Topology.line(3_100, hosts=0).switches), 3_100)
@@ -157,7 +205,10 @@ class Python(unittest.TestCase):
     def test_programs_of_files_include_files_and_take_entries(self):
         plan = switchwright.Topology.three_node().plan()
         with tempfile.TemporaryDirectory() as folder:
-            plan.build(folder + "/built")
+            plan.save(folder + "/plan.json")
+            formats = ("--formats", "txtpb,commands,tutorials")
+            done = run(COMMAND, "build", folder + "/plan.json", *formats, "-o", folder + "/built")
+            self.assertEqual(done.returncode, 0, done.stderr)
             manifest = json.loads(Path(folder, "built/manifest.json").read_text(encoding="utf-8"))
             program = switchwright.P4Program(folder + "/built/" + manifest["program"]["main"])
             self.assertEqual(program.check(), [])
@@ -168,6 +219,17 @@ class Python(unittest.TestCase):
             outcomes = [program.run([(1, frame)], entries=path, trace=True)[0] for path in files]
             self.assertTrue(outcomes[0].trace)
             self.assertEqual(len({str(outcome.trace) for outcome in outcomes}), 1)
+            # And as JSON for BMv2.
+            source, compiled, info = folder + "/built/" + manifest["program"]["main"], folder + "/main.json", folder + "/main.txtpb"
+            done = run(COMMAND, "p4", "compile", source, "-o", compiled, "--p4runtime-files", info)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            of_json = switchwright.P4Program(compiled, p4info=info)
+            self.assertEqual((of_json.check(), of_json.tables()), ([], program.tables()))
+            self.assertEqual(str(of_json.run([(1, frame)])), str(program.run([(1, frame)])))
+            with self.assertRaisesRegex(switchwright.Error, "P4Info"):
+                switchwright.P4Program(compiled).run([(1, frame)], entries=files[0])
+            with self.assertRaisesRegex(switchwright.Error, "P4 source has its own"):
+                switchwright.P4Program(source, p4info=info).check()
         with self.assertRaises(switchwright.Error):
             switchwright.P4Program("no/such/file.p4").check()
 

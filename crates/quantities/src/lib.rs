@@ -11,7 +11,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use progress::Progress;
+pub use progress::{Cancelled, Progress};
 
 /// Declares a transparent integer newtype with `new`, `get`, `Display` and conversions.
 macro_rules! quantity {

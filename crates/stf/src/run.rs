@@ -401,7 +401,7 @@ impl Run<'_> {
                     return Ok(());
                 }
                 Err(format!(
-                    "counter `{counter}` is {value}, not {comparison:?} {wanted}"
+                    "counter `{counter}` is {value}, not {comparison} {wanted}"
                 ))
             }
             Statement::RegisterRead { register, index } => {
@@ -421,7 +421,7 @@ impl Run<'_> {
                     return Ok(());
                 }
                 Err(format!(
-                    "register `{register}` is {found}, not {comparison:?} {value}"
+                    "register `{register}` is {found}, not {comparison} {value}"
                 ))
             }
             Statement::RegisterWrite {

@@ -134,10 +134,6 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
   async function paintLoad(number: number): Promise<void> {
     const answer = await app.ask<LoadAnswer>({ call: "load", ...app.network(), without_tags: false, fail: state.failed, routing: state.routing });
     if (!answer || number !== asked) return;
-    if (!answer.links) {
-      app.view.setLegend([["var(--edge)", "this scheme's packets follow no routes: its load is not computed"]]);
-      return;
-    }
     app.view.paintLinks(new Map(answer.links.map((share, link) => [link, share])));
     const lost = answer.lost ? `; ${(answer.lost * 100).toFixed(1)} % has no way` : "";
     app.view.setLegend([["var(--edge)", "idle"], ["var(--load)", `the fullest, if all hosts send to all${lost}`], ["var(--bad)", "failed link"]]);

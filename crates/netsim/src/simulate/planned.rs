@@ -1,6 +1,9 @@
 //! What a scenario has planned for its network: a scheme with the options that `switchwright plan` has for it.
 
+use std::sync::Arc;
+
 use plan::{CarrierKind, RuleForm, Tables};
+use quantities::Progress;
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, TransitionKind, TransitionOptions, df_edst, failover,
     lossless_failover,
@@ -210,25 +213,50 @@ impl PlanSpec {
     /// # Errors
     /// [`ScenarioError::Wrong`] if the scheme refuses the topology or an option.
     pub fn tables(&self, topology: &Topology) -> Result<Tables, ScenarioError> {
+        self.tables_told(topology, &Arc::default())
+    }
+
+    /// The same, told to somebody who may cancel it. Schemes that search or make failover tables end there; others at their end.
+    ///
+    /// # Errors
+    /// As [`PlanSpec::tables`].
+    pub fn tables_told(
+        &self,
+        topology: &Topology,
+        progress: &Arc<Progress>,
+    ) -> Result<Tables, ScenarioError> {
         self.refuse_idle()?;
-        let options = self.options(topology)?;
+        progress.checkpoint();
+        let mut options = self.options(topology)?;
+        options.search.stop = Some(progress.stop());
+        let tables = self.tables_with(topology, &options, progress);
+        progress.checkpoint();
+        tables
+    }
+
+    fn tables_with(
+        &self,
+        topology: &Topology,
+        options: &TaggerOptions,
+        progress: &Arc<Progress>,
+    ) -> Result<Tables, ScenarioError> {
         match (self.scheme, self.scheme.failover()) {
-            (_, Some(scheme)) => self.failover_tables(topology, scheme, &options),
+            (_, Some(scheme)) => self.failover_tables(topology, scheme, options, progress),
             (SchemeSpec::Ecmp, None) => {
                 let routes = RoutePolicy::Shortest;
-                schemes::one_tag(topology, "ecmp", &routes, &options).map_err(wrong)
+                schemes::one_tag(topology, "ecmp", &routes, options).map_err(wrong)
             }
             (SchemeSpec::Ksp, None) => {
                 let k = self.k.unwrap_or(USUAL_K);
                 let routes = RoutePolicy::Ksp { k };
-                schemes::one_tag(topology, "ksp", &routes, &options).map_err(wrong)
+                schemes::one_tag(topology, "ksp", &routes, options).map_err(wrong)
             }
             (SchemeSpec::FlattenedClos, None) => {
                 let turns = self.bounces.unwrap_or(0);
-                schemes::flattened_clos(topology, turns, &options).map_err(wrong)
+                schemes::flattened_clos(topology, turns, options).map_err(wrong)
             }
-            (SchemeSpec::Ttl, None) => schemes::ttl(topology, self.hops, &options).map_err(wrong),
-            (_, None) => schemes::tagger(topology, &options).map_err(wrong),
+            (SchemeSpec::Ttl, None) => schemes::ttl(topology, self.hops, options).map_err(wrong),
+            (_, None) => schemes::tagger(topology, options).map_err(wrong),
         }
     }
 
@@ -237,6 +265,7 @@ impl PlanSpec {
         topology: &Topology,
         scheme: FailoverScheme,
         tags: &TaggerOptions,
+        progress: &Arc<Progress>,
     ) -> Result<Tables, ScenarioError> {
         let usual = FailoverOptions::new(scheme);
         let kind = self.ttg.unwrap_or(TransitionSpec::T);
@@ -253,6 +282,7 @@ impl PlanSpec {
                 ..TransitionOptions::new(kind.into())
             },
             seed: self.seed.unwrap_or(usual.seed),
+            progress: Arc::clone(progress),
             ..usual
         };
         let method = match (self.lossless, scheme) {

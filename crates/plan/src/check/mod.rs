@@ -67,7 +67,7 @@ pub struct Options {
     pub budgets: bool,
     /// How failover tables are proven.
     pub failures: FailureOptions,
-    /// Where to tell how much is proven of failover tables.
+    /// Where to tell how much is proven of failover tables; all proofs end there when they are cancelled.
     pub progress: Arc<Progress>,
 }
 
@@ -209,7 +209,9 @@ impl Proof<'_> {
         let Some(lookup) = self.tags(tables, options) else {
             return;
         };
+        options.progress.checkpoint();
         let (wrong, forwarded) = forwarding(tables, lookup.as_ref());
+        options.progress.checkpoint();
         self.forwarded = forwarded;
         let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
         let circulates = wrong.iter().any(|e| matches!(e, PlanError::Loop { .. }));
@@ -287,7 +289,9 @@ impl Proof<'_> {
         let channels = channels.unwrap_or_default();
         let (mut graph, falls) = Dependencies::new(tables, &ports, lookup, &channels);
         self.errors.extend(falls);
+        options.progress.checkpoint();
         let cycle = graph.shortest_cycle();
+        options.progress.checkpoint();
         self.verdicts.cbd_free = Some(cycle.is_none());
         let cycle = cycle.unwrap_or_default();
         let mut described = graph.describe(&cycle);

@@ -5,8 +5,8 @@ VERSION: str
 """The version, as `switchwright --version` tells it."""
 
 def call(request: str) -> str:
-    """Answers a request: JSON in, JSON out (docs/lab.md). Other threads run meanwhile. A request that is interrupted goes on without
-    anybody who waits for it, and the next one finds an engine that remembers nothing."""
+    """Answers a request: JSON in, JSON out (docs/lab.md). Other threads run meanwhile. A request that is interrupted stops at its
+    next step; if that takes longer than a second nobody waits for it, and the next one finds an engine that remembers nothing."""
 
 def build(
     network: str,

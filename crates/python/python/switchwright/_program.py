@@ -67,7 +67,8 @@ class Judgement:
 
 
 class P4Program:
-    """A P4_16 program for v1model: a file, or text.
+    """A P4_16 program for v1model: a file, or text. Or what p4c and `switchwright p4 compile` make of one for BMv2: a file whose name ends
+    in `.json`.
 
     >>> text = '''
     ... #include <core.p4>
@@ -97,6 +98,14 @@ class P4Program:
     False
     >>> P4Program(text=text.replace("+ 1", "+ x")).check()[0].line
     12
+    >>> import pathlib, subprocess, sys, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "byte.p4").write_text(text)
+    >>> line = [sys.executable, "-m", "switchwright", "p4", "compile", str(folder / "byte.p4"), "-o", str(folder / "byte.json")]
+    >>> _ = subprocess.run(line, check=True, capture_output=True)
+    >>> [outcome] = P4Program(folder / "byte.json").run([(1, "07 ff")])
+    >>> outcome.sent
+    [(2, b'\\x08\\xff')]
     """
 
     def __init__(
@@ -108,9 +117,11 @@ class P4Program:
         include: Sequence[Path] = (),
         define: Optional[Mapping[str, str]] = None,
         name: Optional[str] = None,
+        p4info: Optional[Path] = None,
     ) -> None:
         """The file at `path` with what it includes, from its folder and those of `include`; or `text`, which includes `files`.
-        `core.p4` and `v1model.p4` are built in."""
+        `core.p4` and `v1model.p4` are built in. A file that ends in `.json` is BMv2's JSON; `p4info`, in its text format, is what
+        entries for it other than STF take."""
         if (path is None) == (text is None):
             raise Error("a program is either the file at a path or text: give one of the two")
         self._source: Dict[str, Any] = {"define": dict(define or {})}
@@ -123,6 +134,8 @@ class P4Program:
             self._source["text"] = text
             self._source["files"] = dict(files or {})
             self._source["include"] = [os.fspath(folder) for folder in include]
+        if p4info is not None:
+            self._source["p4info"] = os.fspath(p4info)
         self.name = name or (os.fspath(path) if path is not None else "main.p4")
         """What it is called."""
 

@@ -348,7 +348,7 @@ fn verdict(what: &str, found: u64, comparison: Comparison, wanted: u64) -> Done 
     if comparison.holds(found, wanted) {
         return Ok(());
     }
-    Err(format!("{what} is {found}, not {comparison:?} {wanted}"))
+    Err(format!("{what} is {found}, not {comparison} {wanted}"))
 }
 
 /// Runs a command; the words of the command line that mean failure are an error.

@@ -114,6 +114,19 @@ pub enum Comparison {
     Ge,
 }
 
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        })
+    }
+}
+
 impl Comparison {
     /// Whether it holds.
     #[must_use]
