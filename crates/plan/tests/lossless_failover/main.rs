@@ -166,7 +166,7 @@ fn walk(
             return None;
         };
         (at, origin) = (next, Origin::Port(peer.end.port));
-        if failover.label == LabelKind::ReverseRoute {
+        if failover.protection(destination).label == LabelKind::ReverseRoute {
             label
                 .reverse
                 .insert(0, u8::try_from(peer.end.port.get()).ok()?);
