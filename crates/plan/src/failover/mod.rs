@@ -54,6 +54,19 @@ pub enum LabelKind {
     FailedTrees,
 }
 
+impl LabelKind {
+    /// What it is, in words.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::ReverseRoute => "the way that a packet has come",
+            Self::FailureSet => "the set of failed links that a packet has met",
+            Self::RouteId => "the route that a packet follows",
+            Self::FailedTrees => "the trees that have failed",
+        }
+    }
+}
+
 /// What a forwarding rule puts out.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,

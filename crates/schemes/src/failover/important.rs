@@ -64,6 +64,13 @@ impl Important {
                 "packets to an important host have one routing",
             );
         }
+        if !self.all_trees && options.scheme == rest.scheme && options.survives() == rest.survives() {
+            return refuse(
+                "--important",
+                options.scheme,
+                "packets to these hosts survive what all others do; ask for another scheme or resilience",
+            );
+        }
         if self.all_trees && !options.scheme.by_trees() {
             return refuse("--important-trees", options.scheme, "it has no trees");
         }
@@ -98,8 +105,28 @@ pub(super) fn tables(
     others.destinations = named;
     others.all_trees = important.all_trees;
     let mut failover = rest.tables()?;
-    join(&mut failover, &others.tables()?);
+    join(&mut failover, &others.tables().map_err(of_important)?);
     Ok(failover)
+}
+
+/// The error with the options that mend it for important destinations.
+fn of_important(error: FailoverError) -> FailoverError {
+    match error {
+        FailoverError::Trees {
+            kind,
+            asked,
+            found,
+            place,
+            resilience,
+        } => FailoverError::ImportantTrees {
+            kind,
+            asked,
+            found,
+            place,
+            resilience,
+        },
+        other => other,
+    }
 }
 
 /// Takes the important destinations from the rest: with routings to switches they are further ones.
@@ -191,3 +218,6 @@ pub(super) fn all_trees(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

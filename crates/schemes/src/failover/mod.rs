@@ -159,6 +159,23 @@ pub enum FailoverError {
         /// Why.
         reason: &'static str,
     },
+    /// More trees to important destinations than the topology has.
+    #[error(
+        "{asked} {kind} disjoint trees to important hosts are needed (one more than the failures to survive), but this topology has \
+         {found}{place}; ask for `--important-resilience {resilience}`, or leave it out"
+    )]
+    ImportantTrees {
+        /// `edge` or `arc`.
+        kind: &'static str,
+        /// Trees asked for.
+        asked: usize,
+        /// Trees that there are.
+        found: usize,
+        /// Toward which switch, if that matters.
+        place: String,
+        /// Resilience of as many trees as there are.
+        resilience: usize,
+    },
     /// An important host that packets cannot reach.
     #[error("host `{host}` has no live link, so no packet reaches it; leave it out of `--important`")]
     ImportantHost {

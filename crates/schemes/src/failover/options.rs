@@ -174,6 +174,15 @@ impl FailoverOptions {
         }
     }
 
+    /// How many failures are asked to be survived.
+    pub(super) fn survives(&self) -> usize {
+        if self.scheme.by_trees() {
+            self.tree_count().saturating_sub(1)
+        } else {
+            usize::from(self.resilience)
+        }
+    }
+
     /// How many trees to build.
     pub(super) fn tree_count(&self) -> usize {
         usize::from(self.trees.unwrap_or(self.resilience.saturating_add(1)))

@@ -8,10 +8,11 @@ use plan::{CheckedPlan, failover::Failover};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
+use schemes::failover::{FailoverOptions, FailoverScheme, Important};
+use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, Line, ThreeNode};
 use topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
 
-use super::{plan, variants};
+use super::{plan, variants, with_stack};
 
 /// Packet walks over all schemes and topologies, at least.
 const WALKS: usize = 100_000;
@@ -100,6 +101,48 @@ fn pairs(topology: &Topology, failover: &Failover, fleet: &Fleet) -> (Vec<Pair>,
         }
     }
     (pairs, packets)
+}
+
+/// Packets on trees keep no reverse route, so that they go farther than the header has room for; packets of Plinko do not.
+#[test]
+fn packets_on_trees_go_beyond_the_stack_of_the_others() {
+    let line = Line {
+        switches: 7,
+        hosts: 1,
+        cables: Cables::default(),
+    };
+    let topology = line.generate().unwrap();
+    let hosts: Vec<HostId> = topology.host_ids().collect();
+    let middle = hosts[3];
+    let plinko = FailoverOptions {
+        resilience: 0,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let options = FailoverOptions {
+        trees: Some(1),
+        important: Some(Important {
+            hosts: [middle].into(),
+            options: Box::new(plinko),
+            all_trees: false,
+        }),
+        ..FailoverOptions::new(FailoverScheme::Edst)
+    };
+    let plan = plan(&topology, &with_stack(options, 3));
+    for mut fleet in [
+        Fleet::of(plan.clone()).unwrap(),
+        Fleet::of_tofino(&plan, &TNA).unwrap(),
+    ] {
+        let packet = |from: HostId, to: HostId| fleet.probe(from, to, b"far").unwrap();
+        let far = packet(hosts[0], hosts[6]);
+        let packets = [far, packet(hosts[0], middle), packet(hosts[6], middle)];
+        for (trail, packet) in fleet.send(&packets).iter().zip(&packets) {
+            let TrailEnd::Host(_, bytes) = &trail.end else {
+                panic!("{trail:?}");
+            };
+            assert_eq!(*bytes, packet.bytes);
+        }
+        assert_eq!(fleet.send(&packets[..1])[0].hops.len(), 7);
+    }
 }
 
 /// The links between switches that a packet crossed.

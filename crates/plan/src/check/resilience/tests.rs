@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
-use schemes::failover::{FailoverOptions, FailoverScheme};
-use topology::Topology;
+use schemes::failover::{FailoverOptions, FailoverScheme, Important};
+use topology::{HostId, Topology};
 
 use super::explore::Judge;
 use super::walk::DestinationRules;
@@ -74,10 +74,23 @@ fn options() -> impl Strategy<Value = FailoverOptions> {
         any::<bool>(),
         any::<u64>(),
         any::<bool>(),
+        prop::option::of(0u32..6),
     )
-        .prop_map(|(scheme, routes, compress, seed, switches)| {
+        .prop_map(|(scheme, routes, compress, seed, switches, important)| {
             let trees = scheme == FailoverScheme::Adst;
+            let switches = switches && important.is_none();
+            let other = if trees {
+                FailoverScheme::Plinko
+            } else {
+                FailoverScheme::Adst
+            };
+            let important = important.map(|host| Important {
+                hosts: [HostId::new(host)].into(),
+                options: Box::new(FailoverOptions::new(other)),
+                all_trees: !trees,
+            });
             FailoverOptions {
+                important,
                 output: if routes && !trees {
                     named("source-routes")
                 } else {
