@@ -18,7 +18,7 @@ use schemes::TaggerOptions;
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Important, Method, failover, lossless_failover,
 };
-use topology::Topology;
+use topology::{HostId, Topology};
 use topology::generate::{Cables, Line, ThreeNode};
 use topology::routes::forwarding::{Forwarding, Reroute, SwitchTables};
 

@@ -114,6 +114,12 @@ impl Drawn {
         Self(sizes.into_iter().map(draw).collect())
     }
 
+    /// These sets, for destinations of which so many failures are asked.
+    #[cfg(test)]
+    pub(super) fn given(failures: u32, sets: Vec<Vec<u32>>) -> Self {
+        Self(BTreeMap::from([(failures, sets)]))
+    }
+
     /// How many sets of more failures than those of which all were explored.
     pub(super) fn beyond(&self, explored: u32) -> usize {
         let beyond = self.0.range(explored.saturating_add(1)..);

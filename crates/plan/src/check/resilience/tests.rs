@@ -186,7 +186,12 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         let mut failover = failover(&topology, &options).unwrap();
         let world = World::new(&topology, &failover);
         let sets = subsets(&world.elements, 2);
-        let found = sample::walk_all(&world, &sets, &Progress::default());
+        let asked = FailureOptions {
+            failures: Some(2),
+            ..FailureOptions::default()
+        };
+        let drawn = Drawn::given(2, sets.clone());
+        let found = sample::walk_all(&world, &asked, &drawn, &Progress::default());
         let (_, lost, _) = brute(&topology, &failover, 2);
         assert_eq!((found.lost, found.loops), (lost, 0));
         assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
@@ -197,7 +202,7 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
             .for_each(|table| *table = SwitchTable::default());
         let world = World::new(&topology, &failover);
         assert_eq!(
-            sample::walk_all(&world, &sets, &Progress::default()).walks,
+            sample::walk_all(&world, &asked, &drawn, &Progress::default()).walks,
             30
         );
     }

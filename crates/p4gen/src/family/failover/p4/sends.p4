@@ -1,5 +1,5 @@
-    // To the next switch. {% if v.mixed %}The number and the tree keep the bits of `keep` and get those of `set`; a reverse
-    // route, if the packet keeps one, grows by itself.
+    // To the next switch. {% if v.mixed %}The number and the tree keep the bits of `keep` and get those
+    // of `set`; a reverse route, if the packet keeps one, grows by itself.
 {%- else if v.reverse %}Nothing else changes: the reverse route grows by itself.
 {%- else if v.trees %}Trees keep the bits of `keep` and get those of `set`: failed trees, and the
     // tree that the packet is on from here.

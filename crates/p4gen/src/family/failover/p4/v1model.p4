@@ -128,7 +128,8 @@ parser packet_parser(packet_in packet,
         packet.extract(headers.shim);
         verify(
 {%- if v.routes %}headers.shim.forward_hops <= {{ v.stack }}{% else %}headers.shim.forward_hops == 0{% endif %}
-               && {% if v.mixed %}(headers.shim.reverse_hops <= {{ v.stack }} || headers.shim.reverse_hops == NO_REVERSE){% else if v.reverse %}headers.shim.reverse_hops <= {{ v.stack }}{% else %}headers.shim.reverse_hops == 0{% endif %}, error.RouteCount);
+               && {% if v.mixed %}(headers.shim.reverse_hops <= {{ v.stack }}
+                   || headers.shim.reverse_hops == NO_REVERSE){% else if v.reverse %}headers.shim.reverse_hops <= {{ v.stack }}{% else %}headers.shim.reverse_hops == 0{% endif %}, error.RouteCount);
 {%- if v.routes %}
         meta.unread = headers.shim.forward_hops;
         transition select(headers.shim.forward_hops) {
