@@ -276,7 +276,7 @@ fn describe_parts(found: &Resilience, held: &str) -> String {
         }
     };
     let tried: Vec<String> = found.parts.iter().map(tried).collect();
-    let all = format!("{}: {held}", tried.join("; "));
+    let all = format!("{}; {held}", tried.join("; "));
     match found.sample {
         None => all,
         Some(sample) => format!(

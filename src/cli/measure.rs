@@ -185,7 +185,12 @@ fn part_table(figures: &[FailureFigure]) -> String {
             part.resilience.to_string(),
             part.destinations.to_string(),
             figure.failures.to_string(),
-            if figure.correlated { "neighbours" } else { "uniform" }.to_owned(),
+            if figure.correlated {
+                "neighbours"
+            } else {
+                "uniform"
+            }
+            .to_owned(),
             part.flows.to_string(),
             part.sets_with_losses.to_string(),
             format!("{:.2e}", part.lost),

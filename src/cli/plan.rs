@@ -27,8 +27,8 @@ use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use super::{check, topo};
-use measure::timed;
 use important::ImportantArgs;
+use measure::timed;
 use transitions::TransitionArgs;
 
 /// The routes that have a name.

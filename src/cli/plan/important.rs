@@ -82,16 +82,16 @@ impl ImportantArgs {
                 .help("name hosts with `--important HOST,...`, or leave it out"));
             }
             (Some(_), true) => {
-                return Err(
-                    Fault::input("`--important-scheme` is for `--important`, which names no host")
-                        .help("name hosts with `--important HOST,...`, or leave it out"),
-                );
+                return Err(Fault::input(
+                    "`--important-scheme` is for `--important`, which names no host",
+                )
+                .help("name hosts with `--important HOST,...`, or leave it out"));
             }
             (None, false) => {
-                return Err(
-                    Fault::input("`--important` names hosts, but no scheme for packets to them")
-                        .help("choose one with `--important-scheme plinko|fcp|mpls-frr|edst|adst`"),
-                );
+                return Err(Fault::input(
+                    "`--important` names hosts, but no scheme for packets to them",
+                )
+                .help("choose one with `--important-scheme plinko|fcp|mpls-frr|edst|adst`"));
             }
         };
         let mut important = Important {

@@ -18,9 +18,9 @@ use schemes::TaggerOptions;
 use schemes::failover::{
     FailoverOptions, FailoverScheme, Important, Method, failover, lossless_failover,
 };
-use topology::{HostId, Topology};
 use topology::generate::{Cables, Line, ThreeNode};
 use topology::routes::forwarding::{Forwarding, Reroute, SwitchTables};
+use topology::{HostId, Topology};
 
 use super::tagger;
 

@@ -20,8 +20,8 @@ use plan::{CheckedPlan, ClassId, Tables};
 use quantities::Progress;
 use schemes::TaggerOptions;
 use schemes::failover::{
-    FailoverOptions, FailoverScheme, Important, Method, SourceRouteOptions, TransitionKind, TransitionOptions,
-    df_edst, lossless_failover, source_routes,
+    FailoverOptions, FailoverScheme, Important, Method, SourceRouteOptions, TransitionKind,
+    TransitionOptions, df_edst, lossless_failover, source_routes,
 };
 use stf::bmv2::{self, Compiler, missing_tool};
 use topology::generate::{Cables, FlattenedClos, Jellyfish, JellyfishSize};
@@ -109,7 +109,10 @@ fn lossless_failover_plans() -> Vec<(&'static str, CheckedPlan)> {
     };
     let mixed = lossless_failover(&topology, &beside, Method::Rising, &in_the_shim());
     vec![
-        ("plinko beside adst, rising tags", proven(mixed.expect("a plan"))),
+        (
+            "plinko beside adst, rising tags",
+            proven(mixed.expect("a plan")),
+        ),
         ("df-fi", proven(channels.expect("a plan"))),
         ("df-edst", proven(trees.expect("a plan"))),
         ("plinko with rising tags", proven(rising.expect("a plan"))),

@@ -4,9 +4,7 @@
 //! Groups of rules with one action are taken by falling size, and later groups get higher priority. So a merged
 //! rule must keep clear of the original rules of the groups *before* it only: those after it are matched first.
 
-use plan::failover::{
-    Action, Origin, PortMatch, ReverseMatch, RuleRef, SwitchTable, Ternary,
-};
+use plan::failover::{Action, Origin, PortMatch, ReverseMatch, RuleRef, SwitchTable, Ternary};
 use thiserror::Error;
 
 use super::index::{Key, KeyLayout, MAX_WORDS, Overlaps};
@@ -115,7 +113,9 @@ pub fn compress_beside(table: &SwitchTable, foreign: &[u32]) -> Result<Compresse
 /// [`CompressError::Foreign`] names a rule that does.
 pub fn keeps_clear(table: &SwitchTable, foreign: &[u32]) -> Result<(), CompressError> {
     for (compressed, rule) in table.iter().enumerate() {
-        let mut matched = foreign.iter().filter(|&&code| rule.destination.matches(code));
+        let mut matched = foreign
+            .iter()
+            .filter(|&&code| rule.destination.matches(code));
         if let Some(&code) = matched.next() {
             return Err(CompressError::Foreign { compressed, code });
         }

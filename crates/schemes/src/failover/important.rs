@@ -37,7 +37,8 @@ impl Important {
                 reason,
             })
         };
-        let keeps_channels = |scheme| matches!(scheme, FailoverScheme::DfFi | FailoverScheme::DfEdst);
+        let keeps_channels =
+            |scheme| matches!(scheme, FailoverScheme::DfFi | FailoverScheme::DfEdst);
         for scheme in [rest.scheme, options.scheme] {
             if keeps_channels(scheme) {
                 return refuse(
@@ -64,7 +65,8 @@ impl Important {
                 "packets to an important host have one routing",
             );
         }
-        if !self.all_trees && options.scheme == rest.scheme && options.survives() == rest.survives() {
+        if !self.all_trees && options.scheme == rest.scheme && options.survives() == rest.survives()
+        {
             return refuse(
                 "--important",
                 options.scheme,

@@ -177,13 +177,17 @@ pub enum FailoverError {
         resilience: usize,
     },
     /// An important host that packets cannot reach.
-    #[error("host `{host}` has no live link, so no packet reaches it; leave it out of `--important`")]
+    #[error(
+        "host `{host}` has no live link, so no packet reaches it; leave it out of `--important`"
+    )]
     ImportantHost {
         /// The host.
         host: String,
     },
     /// Nothing is left for the scheme of the rest.
-    #[error("every host is named as important, so nothing is left for the other scheme; plan with `--scheme {scheme}` alone")]
+    #[error(
+        "every host is named as important, so nothing is left for the other scheme; plan with `--scheme {scheme}` alone"
+    )]
     AllImportant {
         /// The scheme of important destinations.
         scheme: &'static str,

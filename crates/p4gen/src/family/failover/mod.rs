@@ -50,12 +50,7 @@ pub enum HeaderState {
 
 impl HeaderState {
     /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::ReverseRoute,
-        Self::Tag,
-        Self::Trees,
-        Self::WayOrTrees,
-    ];
+    pub const ALL: [Self; 4] = [Self::ReverseRoute, Self::Tag, Self::Trees, Self::WayOrTrees];
 
     /// What holds what either says.
     fn or(self, other: Self) -> Self {
@@ -216,7 +211,7 @@ impl Family for FailoverFeatures {
             HeaderState::ReverseRoute => "plinko",
             HeaderState::Tag => "tag",
             HeaderState::Trees => "trees",
-            HeaderState::WayOrTrees => "plinko-trees",
+            HeaderState::WayOrTrees => "mixed",
         };
         let output = if self.source_routes { "routes" } else { "hops" };
         let stack = if self.has_routes() {

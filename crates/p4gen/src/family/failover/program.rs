@@ -213,7 +213,11 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
         no_reverse: NO_REVERSE,
         tag_id: tag_id(state),
         tree_id: tag_id(state) + 1,
-        grows: if state.is_mixed() { "keeps_way" } else { "in_fabric" },
+        grows: if state.is_mixed() {
+            "keeps_way"
+        } else {
+            "in_fabric"
+        },
         multipath: features.multipath,
         tagged: features.tags.is_some(),
         tag: tag_text(features),

@@ -1,8 +1,8 @@
 //! What a report tells of failover tables.
 
-use plan::{CheckedPlan, FailoverPart};
 use plan::check::Resilience;
 use plan::failover::{Element, LabelKind, Output, StateCounts};
+use plan::{CheckedPlan, FailoverPart};
 use serde::Serialize;
 
 use crate::family::summary::{Section, Source, Summary, SwitchReport, by_layer, number, range};

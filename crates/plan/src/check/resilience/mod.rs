@@ -34,9 +34,9 @@ use crate::failover::{Element, Failover, Part};
 use hop::Hop;
 pub use losses::Losses;
 use lossless::Tags;
-use sample::Drawn;
 pub(super) use parts::Walks;
 pub use parts::{ForeignShare, Share, WalkedShare};
+use sample::Drawn;
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
@@ -122,9 +122,11 @@ pub(super) fn walk_all(
     }
     if parts.len() > 1 {
         let explored = report.exhaustive_failures;
-        let part = |part: &Part| PartReport::of(part, explored, |claimed| {
-            world.at_most(options.failures.unwrap_or(claimed))
-        });
+        let part = |part: &Part| {
+            PartReport::of(part, explored, |claimed| {
+                world.at_most(options.failures.unwrap_or(claimed))
+            })
+        };
         report.parts = parts.iter().map(part).collect();
     }
     report.take(&world, deepest);

@@ -97,13 +97,15 @@ fn destinations_have_the_rules_of_their_own_scheme_and_both_claims_are_proven() 
             assert_eq!(parts[1].destinations, 2, "{what}");
             assert_eq!(parts[0].label, rest.label(), "{what}");
             assert_eq!(parts[1].label, other.label(), "{what}");
-            assert_eq!(report.resilience.claimed, parts[0].claimed.min(parts[1].claimed));
+            assert_eq!(
+                report.resilience.claimed,
+                parts[0].claimed.min(parts[1].claimed)
+            );
             // The same tables through the file.
             let again = Tables::from_json(&tables.to_json()).unwrap();
             assert_eq!(again.failover, tables.failover, "{what}");
-            let failover_of = |options: &FailoverOptions| {
-                failover(&topology, options).unwrap().failover.unwrap()
-            };
+            let failover_of =
+                |options: &FailoverOptions| failover(&topology, options).unwrap().failover.unwrap();
             let made = tables.failover.as_ref().unwrap();
             let alone = [
                 failover_of(&plain(rest)),
@@ -115,8 +117,10 @@ fn destinations_have_the_rules_of_their_own_scheme_and_both_claims_are_proven() 
             for destination in &made.destinations {
                 let own = usize::from(destination.own.is_some());
                 for (table, alone) in made.tables.iter().zip(&alone[own].tables) {
-                    let (ours, theirs) =
-                        (rules_to(table, destination.code), rules_to(alone, destination.code));
+                    let (ours, theirs) = (
+                        rules_to(table, destination.code),
+                        rules_to(alone, destination.code),
+                    );
                     assert_eq!(ours, theirs, "{what}, to {destination:?}");
                 }
             }
@@ -128,7 +132,11 @@ fn destinations_have_the_rules_of_their_own_scheme_and_both_claims_are_proven() 
 fn as_many_trees_as_there_are() {
     let networks = networks();
     let trees = |topology: &Topology, scheme_of_trees| {
-        let options = mixed(scheme(FailoverScheme::Plinko), scheme(scheme_of_trees), true);
+        let options = mixed(
+            scheme(FailoverScheme::Plinko),
+            scheme(scheme_of_trees),
+            true,
+        );
         let report = prove(&failover(topology, &options).unwrap());
         report.resilience.parts[1].claimed + 1
     };
@@ -160,7 +168,11 @@ fn a_claim_that_is_too_high_is_refuted_for_the_destinations_that_it_is_of() {
     };
     assert_eq!(lost(&|_| {}), (0, 2));
     let (of_important, tried) = lost(&|failover| {
-        for own in failover.destinations.iter_mut().filter_map(|to| to.own.as_mut()) {
+        for own in failover
+            .destinations
+            .iter_mut()
+            .filter_map(|to| to.own.as_mut())
+        {
             own.failures = 3;
         }
     });
@@ -212,14 +224,23 @@ fn important_hosts_stand_beside_routings_to_switches() {
     let tables = failover(topology, &mixed(rest, scheme(FailoverScheme::Adst), true)).unwrap();
     let report = prove(&tables);
     assert!(report.proven);
-    let counts: Vec<usize> = report.resilience.parts.iter().map(|p| p.destinations).collect();
+    let counts: Vec<usize> = report
+        .resilience
+        .parts
+        .iter()
+        .map(|p| p.destinations)
+        .collect();
     assert_eq!(counts, [16, 2], "two routings to each of eight switches");
 }
 
 #[test]
 fn shares_of_the_proof_are_the_proof() {
     let topology = &networks()[3];
-    let options = mixed(scheme(FailoverScheme::Plinko), scheme(FailoverScheme::Adst), true);
+    let options = mixed(
+        scheme(FailoverScheme::Plinko),
+        scheme(FailoverScheme::Adst),
+        true,
+    );
     let tables = failover(topology, &options).unwrap();
     // Few walks: sets are drawn.
     for most_walks in [60_000_000, 600, 300] {
@@ -253,16 +274,31 @@ fn what_cannot_stand_beside_others_is_refused_with_words() {
     let adst = scheme(FailoverScheme::Adst);
     let says = |text: String, part: &str| assert!(text.contains(part), "{text}");
     let df_fi = scheme(FailoverScheme::DfFi);
-    says(refused(df_fi.clone(), adst.clone(), true), "lossless channels");
+    says(
+        refused(df_fi.clone(), adst.clone(), true),
+        "lossless channels",
+    );
     says(refused(plinko.clone(), df_fi, false), "lossless channels");
     let switches = |own: &FailoverOptions| FailoverOptions {
         protect: Element::Switch,
         ..own.clone()
     };
-    says(refused(switches(&plinko), switches(&adst), true), "disjoint in links only");
-    says(refused(switches(&plinko), adst.clone(), true), "have those of the rest");
-    says(refused(plinko.clone(), plinko.clone(), false), "survive what all others do");
-    says(refused(adst.clone(), plinko.clone(), true), "it has no trees");
+    says(
+        refused(switches(&plinko), switches(&adst), true),
+        "disjoint in links only",
+    );
+    says(
+        refused(switches(&plinko), adst.clone(), true),
+        "have those of the rest",
+    );
+    says(
+        refused(plinko.clone(), plinko.clone(), false),
+        "survive what all others do",
+    );
+    says(
+        refused(adst.clone(), plinko.clone(), true),
+        "it has no trees",
+    );
     let grown = FailoverOptions {
         growth: TreeGrowth::Random,
         ..plinko.clone()
@@ -283,10 +319,18 @@ fn state_is_counted_by_destination() {
     let plinko = scheme(FailoverScheme::Plinko);
     let options = mixed(plinko.clone(), scheme(FailoverScheme::Adst), true);
     let made = failover(topology, &options).unwrap().failover.unwrap();
-    assert_eq!(made.labels(), [LabelKind::ReverseRoute, LabelKind::FailedTrees]);
+    assert_eq!(
+        made.labels(),
+        [LabelKind::ReverseRoute, LabelKind::FailedTrees]
+    );
     for (table, counts) in made.tables.iter().zip(made.counts()) {
         let of_trees = |to: &&Destination| to.own.is_some();
-        let trees: Vec<u32> = made.destinations.iter().filter(of_trees).map(|to| to.code).collect();
+        let trees: Vec<u32> = made
+            .destinations
+            .iter()
+            .filter(of_trees)
+            .map(|to| to.code)
+            .collect();
         let (mut bits, mut longest) = (0, 0);
         for rule in table.iter() {
             let hops = rule.reverse.hops.len() as u64;
