@@ -1,6 +1,6 @@
 //! The executed program against the tables: the same failures, the same packets, the same ways.
 
-use netsim::embedded::{Arrival, Fleet, Trail, TrailEnd};
+use netsim::embedded::{Arrival, Fleet, Network, Probe, Trail, TrailEnd};
 use p4gen::targets::TNA;
 use plan::check::resilience::{Survey, TableWalk};
 use plan::failover::Target;
@@ -142,6 +142,21 @@ fn packets_on_trees_go_beyond_the_stack_of_the_others() {
             assert_eq!(*bytes, packet.bytes);
         }
         assert_eq!(fleet.send(&packets[..1])[0].hops.len(), 7);
+    }
+    // What a trace shows of the header.
+    let mut network = Network::of(plan).unwrap();
+    for (to, kept) in [(hosts[6], None), (middle, Some(2))] {
+        let probe = Probe {
+            from: hosts[0],
+            to,
+            class: None,
+            flow: 7,
+            ipv6: false,
+        };
+        let (packet, switch, port) = network.packet(&probe).unwrap();
+        let walk = network.walk("h", packet, switch, port).unwrap();
+        let header = walk.hops[2].header_after.as_ref().unwrap();
+        assert_eq!(header.reverse.as_ref().map(Vec::len), kept, "{header}");
     }
 }
 
