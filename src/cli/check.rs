@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use p4gen::build::BuildDirectory;
-use plan::check::{FailureOptions, Options, Resilience, WalkedShare};
+use plan::check::{FailureOptions, Options, PartReport, Resilience, WalkedShare};
 use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
 use topology::Topology;
 
@@ -232,6 +232,9 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
         "by {}: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
         counted(found.walks, "walk")
     );
+    if !found.parts.is_empty() {
+        return describe_parts(found, &held);
+    }
     match found.sample {
         None if found.sets_checked == 1 => format!("the one set of no failures, {held}"),
         None => format!(
@@ -245,6 +248,40 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
             counted(found.exhaustive_failures, "failure"),
             counted(sample.sets, "set"),
             found.checked_failures,
+            sample.share * 100.0,
+            sample.missed
+        ),
+    }
+}
+
+/// What was shown of each kind of destinations, where they differ in how their packets survive failures.
+fn describe_parts(found: &Resilience, held: &str) -> String {
+    let tried = |part: &PartReport| {
+        let to = format!(
+            "to {} by {}",
+            counted(part.destinations, "destination"),
+            part.label.describe()
+        );
+        let all = format!(
+            "{to}, all sets of at most {}",
+            counted(part.exhaustive_failures, "failure")
+        );
+        match found.sample {
+            Some(sample) if part.exhaustive_failures < part.checked_failures => format!(
+                "{all}, and {} of {}",
+                counted(sample.sets, "set"),
+                part.checked_failures
+            ),
+            _ => all,
+        }
+    };
+    let tried: Vec<String> = found.parts.iter().map(tried).collect();
+    let all = format!("{}; {held}", tried.join("; "));
+    match found.sample {
+        None => all,
+        Some(sample) => format!(
+            "{all}; half of the sets that are not all were drawn at random and half of neighbours, and a fault in {} % of the sets \
+             would have been missed with a probability of {:.2}",
             sample.share * 100.0,
             sample.missed
         ),

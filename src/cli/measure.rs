@@ -2,7 +2,7 @@
 
 use clap::Args;
 use plan::Tables;
-use plan::failover::{Failover, StateCounts};
+use plan::failover::{Failover, LabelKind, StateCounts};
 use serde::Serialize;
 
 use super::bench::failover::{failure_table, write_out};
@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use measure::failover::{
-    FailureFigure, SetTally, Sets, failure_plots, figures_of_sets, plan_under_failures,
+    FailureFigure, PartLosses, SetTally, Sets, failure_plots, figures_of_sets, plan_under_failures,
     share_under_failures,
 };
 use measure::timed;
@@ -171,5 +171,47 @@ fn describe(report: &MeasureReport) -> String {
         "stages",
     ];
     let rows: Vec<_> = report.state.iter().map(row).collect();
-    terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows) + &failure_table(&report.failures)
+    terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
+        + &failure_table(&report.failures)
+        + &part_table(&report.failures)
+}
+
+/// What is lost to each kind of destinations, where they differ in how their packets survive failures.
+fn part_table(figures: &[FailureFigure]) -> String {
+    let of = |figure: &FailureFigure, part: &PartLosses| {
+        let label = part.label.map_or("", LabelKind::describe);
+        vec![
+            label.to_owned(),
+            part.resilience.to_string(),
+            part.destinations.to_string(),
+            figure.failures.to_string(),
+            if figure.correlated {
+                "neighbours"
+            } else {
+                "uniform"
+            }
+            .to_owned(),
+            part.flows.to_string(),
+            part.sets_with_losses.to_string(),
+            format!("{:.2e}", part.lost),
+        ]
+    };
+    let rows: Vec<_> = figures
+        .iter()
+        .flat_map(|figure| figure.parts.iter().map(move |part| of(figure, part)))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = [
+        "header tells",
+        "survives",
+        "destinations",
+        "failed links",
+        "which",
+        "flows",
+        "sets with losses",
+        "lost",
+    ];
+    terminal::table(&header, &[1, 2, 3, 5, 6, 7], &rows)
 }

@@ -1,5 +1,6 @@
 //! `switchwright plan`: tables for a topology, proven before they are written.
 
+mod important;
 mod lanes;
 mod own;
 mod transitions;
@@ -26,6 +27,7 @@ use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use super::{check, topo};
+use important::ImportantArgs;
 use measure::timed;
 use transitions::TransitionArgs;
 
@@ -202,6 +204,8 @@ struct FailoverArgs {
     channels: Option<u8>,
     #[command(flatten)]
     transitions: TransitionArgs,
+    #[command(flatten)]
+    important: ImportantArgs,
 }
 
 impl FailoverArgs {
@@ -417,10 +421,16 @@ impl Plan {
         progress: &Arc<Progress>,
     ) -> Result<Tables, Fault> {
         if let Some(scheme) = self.scheme.failover() {
-            let options = FailoverOptions {
+            let mut options = FailoverOptions {
                 progress: Arc::clone(progress),
                 ..self.failover.options(scheme, self.seed)
             };
+            if let Some(important) = self.failover.important.of(topology, &options)? {
+                options = FailoverOptions {
+                    important: Some(important),
+                    ..important::for_rest(options)
+                };
+            }
             return match self.failover.method(scheme)? {
                 None if scheme == FailoverScheme::DfEdst => {
                     df_edst(topology, &options, &self.failover_tags(given)?)

@@ -23,5 +23,5 @@ pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};
 pub use model::{Class, LOSSY_PRIORITY, Promise, Provenance, RuleForm, Tables, TagRule, Tagging};
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};
-pub use summary::{FailoverSummary, PlanSummary};
+pub use summary::{FailoverPart, FailoverSummary, PlanSummary};
 pub use tag::{ClassId, NewTag, Tag};

@@ -10,7 +10,7 @@ use topology::routes::{RouteCount, RouteSet};
 
 use super::check::Verdict;
 use super::check::checked::{CheckedPlan, RuleCounts};
-use super::failover::{Destination, StateCounts, longest_hops};
+use super::failover::{Destination, Failover, LabelKind, Part, StateCounts, longest_hops};
 use super::model::RuleForm;
 
 /// A plan in figures.
@@ -72,8 +72,11 @@ pub struct PlanSummary {
 /// Failover tables in figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailoverSummary {
-    /// Failures that the plan claims to survive.
+    /// Failures that the plan claims to survive, unless `parts` says otherwise.
     pub resilience: u32,
+    /// The destinations by how their packets survive failures, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<FailoverPart>,
     /// Destinations.
     pub destinations: usize,
     /// Pairs of a switch with hosts and a destination elsewhere.
@@ -94,6 +97,32 @@ pub struct FailoverSummary {
     pub longest_reverse: usize,
     /// The longest forward route that a rule puts into a header.
     pub longest_forward: usize,
+}
+
+/// Destinations whose packets survive failures in one way, where a plan has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FailoverPart {
+    /// What the header of packets to them says.
+    pub label: LabelKind,
+    /// Failures that the plan claims that they survive.
+    pub resilience: u32,
+    /// How many destinations there are.
+    pub destinations: usize,
+}
+
+impl FailoverPart {
+    /// Of failover tables; empty where all destinations are alike.
+    #[must_use]
+    pub fn all(failover: &Failover) -> Vec<Self> {
+        let parts = failover.parts();
+        let several = parts.len() > 1;
+        let part = |part: &Part| Self {
+            label: part.protection.label,
+            resilience: part.protection.failures,
+            destinations: part.destinations,
+        };
+        parts.iter().filter(|_| several).map(part).collect()
+    }
 }
 
 impl PlanSummary {
@@ -182,6 +211,7 @@ impl CheckedPlan {
         let (longest_reverse, longest_forward) = longest_hops(failover);
         Some(FailoverSummary {
             resilience: failover.claim.failures,
+            parts: FailoverPart::all(failover),
             destinations: failover.destinations.len(),
             pairs: failover.destinations.iter().map(away).sum(),
             rules: counts.iter().map(|c| c.rules).sum(),

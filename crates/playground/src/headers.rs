@@ -40,7 +40,8 @@ fn ethernet_and_on<'a>(bytes: &'a [u8], found: &mut Vec<Header>) -> Option<&'a [
     if kind == EtherType(SHIM)
         && let Some(header) = FailoverHeader::read(bytes)
     {
-        let hops = header.forward.len() + header.reverse.len();
+        let reverse = header.reverse.as_deref().unwrap_or_default();
+        let hops = header.forward.len() + reverse.len();
         let list = |hops: &[u8]| {
             let hops: Vec<String> = hops.iter().map(ToString::to_string).collect();
             hops.join(" ")
@@ -56,7 +57,7 @@ fn ethernet_and_on<'a>(bytes: &'a [u8], found: &mut Vec<Header>) -> Option<&'a [
                 ("tree", header.tree.to_string()),
                 ("hop_limit", header.hop_limit.to_string()),
                 ("forward", list(&header.forward)),
-                ("reverse", list(&header.reverse)),
+                ("reverse", list(reverse)),
             ],
         });
         let length = SHIM_BYTES as usize;

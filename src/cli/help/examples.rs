@@ -82,6 +82,7 @@ const ALL: &[(&str, &[&str])] = &[
             "switchwright plan clos.json -o plan.json   # Tagger, one bounce stays lossless",
             "switchwright plan clos.json --bounces 2 --class gold:2 --class silver:0 --class-bits",
             "switchwright plan ring.json --scheme plinko --resilience 1 -o failover.json",
+            "switchwright plan ring.json --scheme plinko --important h1 --important-scheme adst",
             "switchwright plan ring.json --scheme df-fi -o lossless.json",
         ],
     ),

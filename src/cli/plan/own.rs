@@ -7,6 +7,7 @@ use topology::routes::RoutePolicy;
 
 use super::super::fault::Fault;
 use super::super::given::Given;
+use super::important::OF_EITHER;
 use super::{Plan, Scheme};
 
 /// Options of lossless tags that failover schemes have too, if their packets are to be lossless.
@@ -40,6 +41,9 @@ fn owners(option: &str) -> &'static [Scheme] {
         "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
         "default_tree" | "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
         "growth" => &[Edst, Adst],
+        "important" | "important_scheme" | "important_resilience" => {
+            &[Plinko, Fcp, MplsFrr, Edst, Adst]
+        }
         "hop_by_hop" | "resilience" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst],
         "multipath" => &[
             FlattenedClos,
@@ -69,6 +73,12 @@ impl Plan {
         given.refuse(|option| {
             let owners = owners(option);
             if owners.contains(&self.scheme) {
+                return None;
+            }
+            // The other scheme's.
+            let important = self.failover.important.scheme();
+            let shapes = |owner: &Scheme| important.is_some() && owner.failover() == important;
+            if OF_EITHER.contains(&option) && owners.iter().any(shapes) {
                 return None;
             }
             // Of the arguments clap lists groups too, which nobody shapes.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use plan::check::Share;
 use plan::check::resilience::{FlowOutcome, Survey};
-use plan::failover::{Element, Failover, LabelKind};
+use plan::failover::{Element, Failover, LabelKind, Part};
 use quantities::Progress;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,27 @@ pub struct FailureFigure {
     pub throughput: f64,
     /// What every set of failures lost, as a part of its flows (Stephens15 Figure 4.3 has their distribution).
     pub lost_of_sets: Vec<f64>,
+    /// Where destinations differ in how their packets survive failures: what is lost to each kind of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartLosses>,
+}
+
+/// What is lost to destinations whose packets survive failures in one way: of the flows of every host to each of them, not of
+/// a sample.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct PartLosses {
+    /// What the header of packets to them says.
+    pub label: Option<LabelKind>,
+    /// Failures that packets to them survive, as the plan claims.
+    pub resilience: u32,
+    /// How many destinations there are.
+    pub destinations: u64,
+    /// Flows under each set: every host to every one of them at another switch.
+    pub flows: u64,
+    /// Sets under which a flow was lost although there was a way.
+    pub sets_with_losses: u64,
+    /// Flows that were lost although there was a way, over all flows of all sets.
+    pub lost: f64,
 }
 
 /// What becomes of traffic under failures of switches.
@@ -200,9 +221,30 @@ pub fn share_under_failures(
 ) -> Vec<SetTally> {
     let survey = Survey::of(topology, failover, Element::Link);
     let ground = Ground::new(topology, failover, sets);
-    ground.tallies(&survey, (sets, share), progress, |set, bundle| {
+    let mut tallies = ground.tallies(&survey, (sets, share), progress, |set, bundle| {
         survey.outcomes(set, &bundle.flows)
-    })
+    });
+    let places = places_of_parts(failover);
+    let drawn = ground.sets_of(&survey, (sets, share));
+    for own in places.iter().filter(|_| places.len() > 1) {
+        let flows = survey.flows_to(own);
+        let losses = survey.losses_to(own, &drawn);
+        for (tally, losses) in tallies.iter_mut().zip(losses) {
+            tally.parts.push((flows, losses.avoidable));
+        }
+    }
+    tallies
+}
+
+/// The places of the destinations of each part of failover tables.
+fn places_of_parts(failover: &Failover) -> Vec<Vec<usize>> {
+    let parts = failover.parts();
+    let of = |part: &Part| {
+        let all = failover.destinations.iter().enumerate();
+        let own = all.filter(|(_, own)| failover.protection(own) == part.protection);
+        own.map(|(place, _)| place).collect()
+    };
+    parts.iter().map(of).collect()
 }
 
 /// The figures of all sets.
@@ -215,7 +257,8 @@ pub fn figures_of_sets(
     tallies: &[SetTally],
 ) -> Vec<FailureFigure> {
     let links = Fabric::new(topology).arcs().len() / 2;
-    let identifying = failover.label != LabelKind::FailedTrees;
+    let parts = failover.parts();
+    let identifying = parts.len() == 1 && failover.label != LabelKind::FailedTrees;
     let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
     let equation = |figure: &FailureFigure, hops| {
         let asked = identifying && !figure.correlated;
@@ -224,7 +267,15 @@ pub fn figures_of_sets(
         };
         (by(edge_failure_simple), by(edge_failure))
     };
-    figures(name, (sets, links), tallies, equation)
+    let mut figures = figures(name, (sets, links), tallies, equation);
+    for figure in &mut figures {
+        for (of_part, part) in figure.parts.iter_mut().zip(&parts) {
+            of_part.label = Some(part.protection.label);
+            of_part.resilience = part.protection.failures;
+            of_part.destinations = part.destinations as u64;
+        }
+    }
+    figures
 }
 
 /// The same figures for routing that knows of every failure at once and takes random shortest paths: what no local
@@ -293,19 +344,10 @@ impl Ground {
         progress: &Progress,
         outcomes: impl Fn(&[u32], &Bundle) -> Vec<FlowOutcome>,
     ) -> Vec<SetTally> {
-        let all = sets.numbered(self.fabric.arcs().len() / 2);
-        let own = |number: usize| number % share.of.max(1) == share.index;
-        progress.begin((0..all.len()).filter(|&number| own(number)).count() as u64);
-        let mut drawn = (0, Vec::new());
+        let own = self.sets_of(survey, (sets, share));
+        progress.begin(own.len() as u64);
         let mut tallies = Vec::new();
-        for (number, (failures, place)) in all.into_iter().enumerate() {
-            if !own(number) {
-                continue;
-            }
-            if drawn.0 != failures || drawn.1.is_empty() {
-                drawn = (failures, survey.draw(failures, sets.each(), sets.seed));
-            }
-            let set = &drawn.1[place];
+        for set in &own {
             let mut tally = SetTally::default();
             tally.count(&outcomes(set, &self.flows));
             tally.throughput = max_min(&outcomes(set, &self.bulk), &self.bulk);
@@ -313,6 +355,24 @@ impl Ground {
             progress.advance(1);
         }
         tallies
+    }
+
+    /// The sets of a share.
+    fn sets_of(&self, survey: &Survey<'_>, (sets, share): (&Sets, Share)) -> Vec<Vec<u32>> {
+        let all = sets.numbered(self.fabric.arcs().len() / 2);
+        let own = |number: usize| number % share.of.max(1) == share.index;
+        let mut drawn = (0, Vec::new());
+        let mut of_share = Vec::new();
+        for (number, (failures, place)) in all.into_iter().enumerate() {
+            if !own(number) {
+                continue;
+            }
+            if drawn.0 != failures || drawn.1.is_empty() {
+                drawn = (failures, survey.draw(failures, sets.each(), sets.seed));
+            }
+            of_share.push(drawn.1[place].clone());
+        }
+        of_share
     }
 }
 
@@ -369,6 +429,10 @@ pub struct SetTally {
     /// Of the flows that met a failure and arrived: hops, the fewest possible, and how many.
     stretched: Vec<(u64, u16, u64)>,
     throughput: f64,
+    /// Where destinations differ in how their packets survive failures, for each kind of them: all flows, and how many were lost
+    /// although there was a way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<(u64, u64)>,
 }
 
 impl SetTally {
@@ -408,6 +472,27 @@ struct Tally {
     stretch: Vec<(f64, u64)>,
     throughput: Vec<f64>,
     lost_of_sets: Vec<f64>,
+    parts: Vec<PartTally>,
+}
+
+/// What several sets have shown of destinations of one kind.
+#[derive(Clone, Default)]
+struct PartTally {
+    flows: u64,
+    lost: u64,
+    sets: u64,
+    sets_with_losses: u64,
+}
+
+impl PartTally {
+    fn losses(&self) -> PartLosses {
+        PartLosses {
+            flows: self.flows / self.sets.max(1),
+            sets_with_losses: self.sets_with_losses,
+            lost: self.lost as f64 / self.flows.max(1) as f64,
+            ..PartLosses::default()
+        }
+    }
 }
 
 impl Tally {
@@ -427,6 +512,13 @@ impl Tally {
                 ((hops as f64 + 2.0) / (f64::from(fewest) + 2.0), count)
             });
             tally.stretch.extend(stretched);
+            tally.parts.resize(set.parts.len(), PartTally::default());
+            for (all, &(flows, lost)) in tally.parts.iter_mut().zip(&set.parts) {
+                all.flows += flows;
+                all.lost += lost;
+                all.sets += 1;
+                all.sets_with_losses += u64::from(lost > 0);
+            }
         }
         tally.stretch.sort_by(|a, b| a.0.total_cmp(&b.0));
         tally
@@ -451,6 +543,7 @@ impl Tally {
             stretch_999_of_paper: None,
             throughput: self.throughput.iter().sum::<f64>() / self.throughput.len().max(1) as f64,
             lost_of_sets: self.lost_of_sets.clone(),
+            parts: self.parts.iter().map(PartTally::losses).collect(),
         }
     }
 

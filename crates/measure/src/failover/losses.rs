@@ -90,7 +90,8 @@ pub fn losses(
             .iter()
             .map(|losses| losses.avoidable as f64 / flows.max(1) as f64)
             .collect();
-        let identifying = failover.label != LabelKind::FailedTrees;
+        let parts = failover.parts();
+        let identifying = parts.len() == 1 && failover.label != LabelKind::FailedTrees;
         let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
         LossFigure {
             topology: shape.name().to_owned(),

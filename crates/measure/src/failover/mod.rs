@@ -28,7 +28,7 @@ pub use deadlock::{
 };
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{
-    FailureFigure, FailurePlan, SetTally, Sets, SwitchFailureFigure, failure_cases,
+    FailureFigure, FailurePlan, PartLosses, SetTally, Sets, SwitchFailureFigure, failure_cases,
     figures_of_sets, plan_under_failures, reactive_on, reactive_routing, share_under_failures,
     under_failures, under_switch_failures,
 };

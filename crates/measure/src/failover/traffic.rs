@@ -71,6 +71,13 @@ impl Places {
                 }
             }
         }
+        // A host that is a destination of its own is sent nothing by way of its switch's.
+        for own in &mut places {
+            let is_host = |at: &usize| matches!(failover.destinations[*at].target, Target::Host(_));
+            if own.iter().any(is_host) {
+                own.retain(is_host);
+            }
+        }
         Self(places)
     }
 

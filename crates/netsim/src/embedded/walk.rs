@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use p4exec::Tracer;
 use p4exec::trace::{TableTrace, TraceEvent};
+use p4gen::family::NO_REVERSE;
 use p4gen::layout::SHIM_BYTES;
 use plan::{CarrierKind, TagCode};
 use quantities::{Nanos, PortId, Priority};
@@ -110,8 +111,8 @@ pub struct FailoverHeader {
     pub hop_limit: u8,
     /// The ports by which it is to leave the next switches.
     pub forward: Vec<u8>,
-    /// The ports by which it came into the switches so far, the latest first.
-    pub reverse: Vec<u8>,
+    /// The ports by which it came into the switches so far, the latest first; `None` where the header says that it keeps none.
+    pub reverse: Option<Vec<u8>>,
 }
 
 impl FailoverHeader {
@@ -123,7 +124,8 @@ impl FailoverHeader {
             return None;
         }
         let (fixed, hops) = shim.split_first_chunk::<{ SHIM_BYTES as usize }>()?;
-        let (forward, reverse) = (usize::from(fixed[10]), usize::from(fixed[11]));
+        let kept = (fixed[11] != NO_REVERSE).then_some(usize::from(fixed[11]));
+        let (forward, reverse) = (usize::from(fixed[10]), kept.unwrap_or(0));
         let hops = hops.get(..forward + reverse)?;
         Some(Self {
             version: fixed[0],
@@ -133,7 +135,7 @@ impl FailoverHeader {
             tree: fixed[8],
             hop_limit: fixed[9],
             forward: hops[..forward].to_vec(),
-            reverse: hops[forward..].to_vec(),
+            reverse: kept.map(|_| hops[forward..].to_vec()),
         })
     }
 }
@@ -146,14 +148,17 @@ impl std::fmt::Display for FailoverHeader {
         };
         write!(
             f,
-            "v{} to {} tag {} tree {} limit {} forward [{}] reverse [{}]",
+            "v{} to {} tag {} tree {} limit {} forward [{}] reverse {}",
             self.version,
             self.destination,
             self.tag,
             self.tree,
             self.hop_limit,
             list(&self.forward),
-            list(&self.reverse)
+            match &self.reverse {
+                Some(reverse) => format!("[{}]", list(reverse)),
+                None => "not kept".to_owned(),
+            }
         )
     }
 }

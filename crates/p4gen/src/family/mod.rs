@@ -13,7 +13,7 @@ use serde::Serialize;
 use topology::SwitchId;
 use topology::routes::forwarding::SwitchTables;
 
-pub use failover::{FailoverFeatures, HeaderState};
+pub use failover::{FailoverFeatures, HeaderState, NO_REVERSE};
 pub use summary::Summary;
 pub use tagger::TaggerFeatures;
 

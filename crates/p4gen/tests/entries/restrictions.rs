@@ -15,10 +15,12 @@ use p4runtime::p4::config::v1::{P4Info, Table};
 use plan::failover::Output;
 use plan::{CarrierKind, CheckedPlan, RuleForm, check};
 use schemes::TaggerOptions;
-use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
-use topology::Topology;
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Important, Method, failover, lossless_failover,
+};
 use topology::generate::{Cables, Line, ThreeNode};
 use topology::routes::forwarding::{Forwarding, Reroute, SwitchTables};
+use topology::{HostId, Topology};
 
 use super::tagger;
 
@@ -260,7 +262,17 @@ fn failover_plans() -> Vec<CheckedPlan> {
             multipath: Some(1),
             ..base.clone()
         };
-        plans.extend([base, default_tree].map(|options| failover_plan(&ring, &options)));
+        let beside = FailoverOptions {
+            multipath: Some(2),
+            stack: 4,
+            important: Some(Important {
+                hosts: [HostId::new(1)].into(),
+                options: Box::new(base.clone()),
+                all_trees: true,
+            }),
+            ..FailoverOptions::new(FailoverScheme::Plinko)
+        };
+        plans.extend([base, default_tree, beside].map(|options| failover_plan(&ring, &options)));
     }
     plans
 }

@@ -43,6 +43,8 @@ fn failover_programs() -> Vec<FailoverFeatures> {
         program(HeaderState::Tag, true, false),
         program(HeaderState::Tag, false, false),
         program(HeaderState::Trees, false, true),
+        program(HeaderState::WayOrTrees, true, true),
+        program(HeaderState::WayOrTrees, false, false),
     ]
 }
 

@@ -121,6 +121,8 @@ fn cases() -> Vec<Case> {
             (HeaderState::ReverseRoute, true, true),
             (HeaderState::Trees, false, true),
             (HeaderState::Trees, true, false),
+            (HeaderState::WayOrTrees, false, false),
+            (HeaderState::WayOrTrees, true, true),
         ] {
             cases.push(Case::failover(state, source_routes, multipath, 4, target));
         }

@@ -20,13 +20,13 @@ use plan::{CheckedPlan, ClassId, Tables};
 use quantities::Progress;
 use schemes::TaggerOptions;
 use schemes::failover::{
-    FailoverOptions, FailoverScheme, Method, SourceRouteOptions, TransitionKind, TransitionOptions,
-    df_edst, lossless_failover, source_routes,
+    FailoverOptions, FailoverScheme, Important, Method, SourceRouteOptions, TransitionKind,
+    TransitionOptions, df_edst, lossless_failover, source_routes,
 };
 use stf::bmv2::{self, Compiler, missing_tool};
 use topology::generate::{Cables, FlattenedClos, Jellyfish, JellyfishSize};
 use topology::routes::forwarding::Reroute;
-use topology::{LinkId, NodeId, SwitchId, Topology};
+use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
 
 /// Ports whose status a failover program of a small switch matches.
 const PORTS: u32 = 33;
@@ -99,7 +99,20 @@ fn lossless_failover_plans() -> Vec<(&'static str, CheckedPlan)> {
     let channels = by(FailoverScheme::DfFi, Method::Channels(2));
     let rising = by(FailoverScheme::Plinko, Method::Rising);
     let trees = df_edst(&topology, &trees, &in_the_shim());
+    let beside = FailoverOptions {
+        important: Some(Important {
+            hosts: [HostId::new(0), HostId::new(5)].into(),
+            options: Box::new(FailoverOptions::new(FailoverScheme::Adst)),
+            all_trees: true,
+        }),
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let mixed = lossless_failover(&topology, &beside, Method::Rising, &in_the_shim());
     vec![
+        (
+            "plinko beside adst, rising tags",
+            proven(mixed.expect("a plan")),
+        ),
         ("df-fi", proven(channels.expect("a plan"))),
         ("df-edst", proven(trees.expect("a plan"))),
         ("plinko with rising tags", proven(rising.expect("a plan"))),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::failover::{LabelKind, Part};
+
 /// A packet that was lost although there was a way, or that went in circles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostPacket {
@@ -34,10 +36,40 @@ impl fmt::Display for LostPacket {
     }
 }
 
+/// What the proof found of destinations whose packets survive failures in one way, where a plan has several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PartReport {
+    /// What the header of packets to them says.
+    pub label: LabelKind,
+    /// How many destinations there are.
+    pub destinations: usize,
+    /// Failures that the plan claims that they survive.
+    pub claimed: u32,
+    /// The most failures that were tried at once.
+    pub checked_failures: u32,
+    /// The most failures of which all sets were tried.
+    pub exhaustive_failures: u32,
+}
+
+impl PartReport {
+    /// Of which all sets of so many failures were explored, or as many as were `wanted` if that is fewer.
+    pub(super) fn of(part: &Part, explored: u32, wanted: impl Fn(u32) -> u32) -> Self {
+        let claimed = part.protection.failures;
+        let checked_failures = wanted(claimed);
+        Self {
+            label: part.protection.label,
+            destinations: part.destinations,
+            claimed,
+            checked_failures,
+            exhaustive_failures: checked_failures.min(explored),
+        }
+    }
+}
+
 /// What the proof of failover tables found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FailureReport {
-    /// Failures that the plan claims to survive.
+    /// Failures that the plan claims to survive; where destinations differ, those that packets to any survive.
     pub claimed: u32,
     /// The most failures that were tried at once.
     pub checked_failures: u32,
@@ -47,6 +79,9 @@ pub struct FailureReport {
     pub exhaustive_failures: u32,
     /// What was drawn beyond them.
     pub sample: Option<Sample>,
+    /// The destinations by how their packets survive failures, where they differ; else empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartReport>,
     /// Sets of failures that were tried.
     pub sets_checked: u64,
     /// Packets that were walked.
@@ -77,7 +112,7 @@ pub struct FailureReport {
 /// Sets of failures that were drawn, where exploring all was too much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// How many were drawn.
+    /// How many were drawn (of each size, where destinations differ in how many failures they survive).
     pub sets: u64,
     /// How many of them uniformly, each by itself; the others are of neighbours.
     pub uniform: u64,

@@ -43,7 +43,7 @@ use thiserror::Error;
 
 pub use arriving::HeadroomNeeded;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
-pub use failures::{FailureReport, LostPacket, Sample};
+pub use failures::{FailureReport, LostPacket, PartReport, Sample};
 pub use report::{CheckReport, Resilience, Verdict};
 pub use resilience::{FailureOptions, ForeignShare, Share, WalkedShare};
 pub use strays::{Forwarded, LossyWay};

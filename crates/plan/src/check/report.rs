@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::error::PlanError;
-use super::failures::{FailureReport, Sample};
+use super::failures::{FailureReport, PartReport, Sample};
 use super::strays::Forwarded;
 use crate::model::Tables;
 
@@ -36,7 +36,7 @@ impl Verdict {
 /// Resilience to failures, as far as a scheme claims any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Resilience {
-    /// Failures that the scheme claims to survive.
+    /// Failures that the scheme claims to survive; where destinations differ, those that packets to any survive.
     pub claimed: u32,
     /// The largest number of simultaneous failures that was tried.
     pub checked_failures: u32,
@@ -48,6 +48,9 @@ pub struct Resilience {
     pub exhaustive_failures: u32,
     /// What was drawn beyond them; `null` if all sets were tried.
     pub sample: Option<Sample>,
+    /// The destinations by how their packets survive failures, where they differ; else absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartReport>,
     /// How many (set, source, destination) lost a packet that a route remained for. Where all sets are explored, sets
     /// that only add failures which the walk does not touch are not counted again.
     pub lost: u64,
@@ -87,6 +90,7 @@ impl From<FailureReport> for Resilience {
             exhaustive: found.exhaustive,
             exhaustive_failures: found.exhaustive_failures,
             sample: found.sample,
+            parts: found.parts,
             lost: found.lost,
             loops: found.loops,
             walks: found.walks,

@@ -13,18 +13,18 @@ use super::table::{
     Action, Origin, PortMatch, ReverseMatch, Rule, RuleRef, SwitchTable, Write, WriteTag,
 };
 use super::ternary::Ternary;
-use super::{Claim, Destination, Failover, LabelKind, MAX_HOPS, Output, Target};
+use super::{Claim, Destination, Failover, LabelKind, MAX_HOPS, Output, Protection, Target};
 use crate::{PortSet, Tag};
 
 /// The `failover` part of a plan file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailoverFile {
-    /// What the header says about failures that were met.
+    /// What the header says about failures that were met, unless a destination says otherwise.
     label: LabelKind,
     /// What rules put out.
     output: Output,
-    /// What the plan claims.
+    /// What the plan claims, unless a destination claims another number of failures.
     claim: Claim,
     /// The most hops of a reverse or forward route, at most 32; what is longer is dropped.
     stack: u8,
@@ -49,6 +49,12 @@ struct DestinationEntry {
     /// Which of the routings to the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<u16>,
+    /// What the header of packets to it says about failures that were met, if not what the plan says of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<LabelKind>,
+    /// How many failures at once packets to it survive, if not as many as the plan claims of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failures: Option<u32>,
 }
 
 /// The rules of a switch.
@@ -225,12 +231,16 @@ impl Failover {
                 return Err(FailoverFileError::SwitchTwice { at, name });
             }
         }
+        let usual = Protection {
+            label: file.label,
+            failures: file.claim.failures,
+        };
         Ok(Self {
             label: file.label,
             output: file.output,
             claim: file.claim,
             stack: file.stack,
-            destinations: destinations(file.destinations, topology)?,
+            destinations: destinations(file.destinations, usual, topology)?,
             tables: tables.into_iter().map(Option::unwrap_or_default).collect(),
         })
     }
@@ -327,12 +337,17 @@ fn no_such(place: String, kind: &'static str, name: String) -> FailoverFileError
 
 fn destinations(
     entries: Vec<DestinationEntry>,
+    usual: Protection,
     topology: &Topology,
 ) -> Result<Vec<Destination>, FailoverFileError> {
     let mut seen = BTreeMap::new();
     let mut found = Vec::with_capacity(entries.len());
     for (at, entry) in entries.into_iter().enumerate() {
         let code = entry.code;
+        let own = (entry.label.is_some() || entry.failures.is_some()).then(|| Protection {
+            label: entry.label.unwrap_or(usual.label),
+            failures: entry.failures.unwrap_or(usual.failures),
+        });
         let rises = seen.last_key_value().is_none_or(|(&last, ())| last < code);
         if seen.insert(code, ()).is_some() || !rises {
             return Err(FailoverFileError::Codes { at, code });
@@ -352,26 +367,30 @@ fn destinations(
             },
             _ => return Err(FailoverFileError::Destination { at }),
         };
-        found.push(Destination { code, target });
+        found.push(Destination { code, target, own });
     }
     Ok(found)
 }
 
 impl DestinationEntry {
     fn of(destination: &Destination, topology: &Topology) -> Self {
-        let code = destination.code;
+        let entry = Self {
+            code: destination.code,
+            host: None,
+            switch: None,
+            path: None,
+            label: destination.own.map(|own| own.label),
+            failures: destination.own.map(|own| own.failures),
+        };
         match destination.target {
             Target::Host(host) => Self {
-                code,
                 host: Some(topology.host(host).name.clone()),
-                switch: None,
-                path: None,
+                ..entry
             },
             Target::Switch { switch, path } => Self {
-                code,
-                host: None,
                 switch: Some(topology.switch(switch).name.clone()),
                 path: Some(path),
+                ..entry
             },
         }
     }

@@ -13,7 +13,10 @@
 //!
 //! The reverse route that a rule sees is the list of ports by which the packet came into the switches it has
 //! crossed, the latest (this switch's own) first; a host's port is not in it, so it is empty where the packet
-//! comes from a host. A place of the reverse route beyond its end reads 0.
+//! comes from a host. A place of the reverse route beyond its end reads 0. Packets to a destination whose label is
+//! not the reverse route keep none: it stays empty, however far they go.
+//!
+//! Destinations may differ in their label and in how many failures they survive ([`Protection`]).
 
 mod file;
 mod mask;
@@ -49,6 +52,19 @@ pub enum LabelKind {
     RouteId,
     /// EDST and ADST: the trees that have failed, one bit each.
     FailedTrees,
+}
+
+impl LabelKind {
+    /// What it is, in words.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::ReverseRoute => "the way that a packet has come",
+            Self::FailureSet => "the set of failed links that a packet has met",
+            Self::RouteId => "the route that a packet follows",
+            Self::FailedTrees => "the trees that have failed",
+        }
+    }
 }
 
 /// What a forwarding rule puts out.
@@ -111,6 +127,15 @@ pub enum Target {
     },
 }
 
+/// How packets to a destination survive failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protection {
+    /// What their header says.
+    pub label: LabelKind,
+    /// How many failures at once they survive, as the plan claims.
+    pub failures: u32,
+}
+
 /// A destination: what stands in the header, and whom it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination {
@@ -118,9 +143,21 @@ pub struct Destination {
     pub code: u32,
     /// Whom it means.
     pub target: Target,
+    /// How packets to it survive failures, where that is not as the plan says for all (Stephens15 section 4.9).
+    pub own: Option<Protection>,
 }
 
 impl Destination {
+    /// A destination of which the plan says what it says for all.
+    #[must_use]
+    pub const fn new(code: u32, target: Target) -> Self {
+        Self {
+            code,
+            target,
+            own: None,
+        }
+    }
+
     /// The switches at which packets have arrived, in id order.
     #[must_use]
     pub fn homes(&self, topology: &Topology) -> Vec<SwitchId> {
@@ -170,11 +207,11 @@ pub struct Label {
 /// The failover tables of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failover {
-    /// What the header says.
+    /// What the header says, unless a destination says otherwise.
     pub label: LabelKind,
     /// What rules put out.
     pub output: Output,
-    /// What the plan claims.
+    /// What the plan claims, unless a destination claims another number of failures.
     pub claim: Claim,
     /// The most hops that a reverse or forward route may have; what is longer is dropped.
     pub stack: u8,
@@ -184,7 +221,68 @@ pub struct Failover {
     pub tables: Vec<SwitchTable>,
 }
 
+/// Destinations whose packets survive failures in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// That way.
+    pub protection: Protection,
+    /// How many destinations there are.
+    pub destinations: usize,
+}
+
 impl Failover {
+    /// How packets survive failures, unless their destination says otherwise.
+    #[must_use]
+    pub const fn usual(&self) -> Protection {
+        Protection {
+            label: self.label,
+            failures: self.claim.failures,
+        }
+    }
+
+    /// How packets to a destination survive failures.
+    #[must_use]
+    pub fn protection(&self, destination: &Destination) -> Protection {
+        destination.own.unwrap_or(self.usual())
+    }
+
+    /// The destinations by how their packets survive failures: one part, unless some say otherwise. What is usual comes first.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let usual = self.usual();
+        let all = self.destinations.iter().map(|own| self.protection(own));
+        for protection in all {
+            match parts.iter_mut().find(|part| part.protection == protection) {
+                Some(part) => part.destinations += 1,
+                None => parts.push(Part {
+                    protection,
+                    destinations: 1,
+                }),
+            }
+        }
+        parts.sort_by_key(|part| part.protection != usual);
+        if parts.is_empty() {
+            parts.push(Part {
+                protection: usual,
+                destinations: 0,
+            });
+        }
+        parts
+    }
+
+    /// What the header says to one destination or another: each kind once.
+    #[must_use]
+    pub fn labels(&self) -> Vec<LabelKind> {
+        let mut labels = Vec::new();
+        for part in self.parts() {
+            if !labels.contains(&part.protection.label) {
+                labels.push(part.protection.label);
+            }
+        }
+        labels
+    }
+
     /// The table of one switch.
     #[must_use]
     pub fn table(&self, switch: SwitchId) -> Option<&SwitchTable> {

@@ -50,26 +50,85 @@ pub struct StateCounts {
     pub tofino: TofinoTcam,
 }
 
-/// The width of a rule in Stephens15's terms.
-fn rule_bits(label: LabelKind, trees: u64, rule: &RuleRef<'_>) -> u64 {
-    let hops = rule.reverse.hops.len() as u64;
-    PORT_BITS
-        + DESTINATION_BITS
-        + match label {
-            LabelKind::ReverseRoute => HOP_BITS * hops,
-            LabelKind::FailureSet | LabelKind::RouteId => TAG_BITS,
-            LabelKind::FailedTrees => trees,
+/// Bits of a key that tell of failures.
+#[derive(Clone, Copy, Debug, Default)]
+struct LabelBits {
+    hops: u64,
+    tag: u64,
+    /// Not counted as TCAM by Stephens15.
+    tree: u64,
+}
+
+impl LabelBits {
+    fn of(label: LabelKind, trees: u64, rule: &RuleRef<'_>) -> Self {
+        let none = Self::default();
+        match label {
+            LabelKind::ReverseRoute => Self {
+                hops: HOP_BITS * rule.reverse.hops.len() as u64,
+                ..none
+            },
+            LabelKind::FailureSet | LabelKind::RouteId => Self {
+                tag: TAG_BITS,
+                ..none
+            },
+            LabelKind::FailedTrees => Self {
+                tag: trees,
+                tree: TREE_BITS,
+                ..none
+            },
         }
+    }
+
+    /// A key that holds both.
+    fn or(self, other: Self) -> Self {
+        Self {
+            hops: self.hops.max(other.hops),
+            tag: self.tag.max(other.tag),
+            tree: self.tree.max(other.tree),
+        }
+    }
 }
 
 impl Failover {
+    /// What the header of packets says that a rule is for; of several kinds the first destination's.
+    fn label_of_rule(&self, rule: &RuleRef<'_>) -> LabelKind {
+        let own = match rule.destination.as_exact() {
+            Some(code) => {
+                let place = self.destinations.binary_search_by_key(&code, |d| d.code);
+                place.ok().and_then(|place| self.destinations.get(place))
+            }
+            None => {
+                let mut all = self.destinations.iter();
+                all.find(|d| rule.destination.matches(d.code))
+            }
+        };
+        own.map_or(self.label, |own| self.protection(own).label)
+    }
+
+    /// By rule of a table: what the header of its packets says.
+    fn labels_of<'a>(
+        &'a self,
+        table: &'a SwitchTable,
+    ) -> impl Iterator<Item = (RuleRef<'a>, LabelKind)> {
+        let differ = self.destinations.iter().any(|d| d.own.is_some());
+        table.iter().map(move |rule| {
+            let label = if differ {
+                self.label_of_rule(&rule)
+            } else {
+                self.label
+            };
+            (rule, label)
+        })
+    }
+
     /// How many trees the rules know, where labels are failed trees.
     fn trees(&self) -> u64 {
-        if self.label != LabelKind::FailedTrees {
+        if !self.labels().contains(&LabelKind::FailedTrees) {
             return 0;
         }
-        let masks = self.tables.iter().flat_map(SwitchTable::iter);
-        let bits = masks.fold(0u32, |bits, rule| bits | rule.tag.mask());
+        let rules = self.tables.iter().flat_map(|table| self.labels_of(table));
+        let of_trees = rules.filter(|(_, label)| *label == LabelKind::FailedTrees);
+        let bits = of_trees.fold(0u32, |bits, (rule, _)| bits | rule.tag.mask());
         u64::from(bits.count_ones())
     }
 
@@ -87,17 +146,18 @@ impl Failover {
             actions: table.actions().len() as u64,
             ..StateCounts::default()
         };
-        let beside = match self.label {
-            LabelKind::FailedTrees => TREE_BITS,
-            _ => 0,
-        };
-        let mut widest = 0;
-        for rule in table.iter() {
-            let bits = rule_bits(self.label, trees, &rule);
-            counts.tcam_bits += bits;
-            widest = widest.max(bits + beside);
+        // One table holds all rules, so its key has room for whatever any of them asks.
+        let mut key = LabelBits::default();
+        for (rule, label) in self.labels_of(table) {
+            let own = LabelBits::of(label, trees, &rule);
+            counts.tcam_bits += PORT_BITS + DESTINATION_BITS + own.hops + own.tag;
+            key = key.or(own);
             counts.drops += u64::from(rule.action.out().is_none());
         }
+        let widest = match counts.rules {
+            0 => 0,
+            _ => PORT_BITS + DESTINATION_BITS + key.hops + key.tag + key.tree,
+        };
         let blocks = widest.div_ceil(BLOCK_BITS) * counts.rules.div_ceil(BLOCK_ROWS);
         counts.tofino = TofinoTcam {
             key_bits: widest,

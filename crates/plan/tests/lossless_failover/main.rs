@@ -14,9 +14,11 @@ use plan::failover::{
 use plan::{CheckReport, ClassId, NewTag, PlanError, Tables, Tag, check};
 use quantities::PortId;
 use schemes::TaggerOptions;
-use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
+use schemes::failover::{
+    FailoverOptions, FailoverScheme, Important, Method, failover, lossless_failover,
+};
 use topology::generate::{Bcube, Cables, Clos, FatTree, Jellyfish, JellyfishSize};
-use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
+use topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
 
 const RING: &str = include_str!("../../../../examples/topologies/ring-with-chords.json");
 
@@ -166,7 +168,7 @@ fn walk(
             return None;
         };
         (at, origin) = (next, Origin::Port(peer.end.port));
-        if failover.label == LabelKind::ReverseRoute {
+        if failover.protection(destination).label == LabelKind::ReverseRoute {
             label
                 .reverse
                 .insert(0, u8::try_from(peer.end.port.get()).ok()?);
@@ -181,7 +183,9 @@ fn brute(tables: &Tables, most: usize) -> Brute {
     let failover = tables.failover.as_ref().unwrap();
     let mut found = Brute::default();
     for set in sets(&tables.topology, most) {
-        for destination in &failover.destinations {
+        // Where destinations differ in how much they survive, no more is asked of one.
+        let asked = |to: &&Destination| to.own.is_none_or(|own| set.len() <= own.failures as usize);
+        for destination in failover.destinations.iter().filter(asked) {
             for source in fabric.edge_switches() {
                 if let Some((steps, home, last)) = walk(tables, source, destination, &set) {
                     follow(
@@ -284,6 +288,43 @@ fn rising_tags_keep_every_scheme_lossless_as_brute_force_sees_it() {
             let least = report.resilience.priorities_at_least.unwrap() as usize;
             assert!(least <= report.lossless_priorities, "{name:?}");
         }
+    }
+}
+
+/// One host by arc-disjoint trees, as many as there are, the rest by Plinko.
+fn mixed() -> FailoverOptions {
+    FailoverOptions {
+        important: Some(Important {
+            hosts: [HostId::new(1)].into(),
+            options: Box::new(options(FailoverScheme::Adst, 1)),
+            all_trees: true,
+        }),
+        ..options(FailoverScheme::Plinko, 1)
+    }
+}
+
+#[test]
+fn rising_tags_keep_two_schemes_beside_each_other_lossless() {
+    for topology in [ring(), jellyfish()] {
+        let mut tables = plan(&topology, &mixed(), Method::Rising);
+        let parts = tables.failover.as_ref().unwrap().parts();
+        assert_eq!(parts[0].protection.failures, 1);
+        assert!(parts[1].protection.failures > 1, "{parts:?}");
+        let (report, errors) = report(tables.clone(), None);
+        assert_eq!(errors, vec![], "{}", topology.name());
+        assert!(report.proven && report.resilience.exhaustive);
+        assert_eq!(
+            (report.cbd_free, report.resilience.lossy),
+            (Some(true), Some(0))
+        );
+        // Brute force asks the rest for one failure too.
+        let failover = tables.failover.as_mut().unwrap();
+        let usual = failover.usual();
+        for to in &mut failover.destinations {
+            to.own = Some(to.own.unwrap_or(usual));
+        }
+        let found = brute(&tables, parts[1].protection.failures as usize);
+        assert_eq!((found.lossy, found.has_cycle()), (0, false));
     }
 }
 

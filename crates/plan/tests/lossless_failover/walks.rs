@@ -125,6 +125,7 @@ fn a_hundred_thousand_random_walks_agree_tags_included() {
             Method::Channels(1),
         ),
         df_edst(&random(20, 6), &trees, &TaggerOptions::default()).unwrap(),
+        plan(&ring(), &mixed(), Method::Rising),
     ];
     let (mut arrived, mut lossless) = (0, 0);
     for (seed, tables) in (1..).zip(&plans) {

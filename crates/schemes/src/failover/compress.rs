@@ -4,7 +4,7 @@
 //! Groups of rules with one action are taken by falling size, and later groups get higher priority. So a merged
 //! rule must keep clear of the original rules of the groups *before* it only: those after it are matched first.
 
-use plan::failover::SwitchTable;
+use plan::failover::{Action, Origin, PortMatch, ReverseMatch, RuleRef, SwitchTable, Ternary};
 use thiserror::Error;
 
 use super::index::{Key, KeyLayout, MAX_WORDS, Overlaps};
@@ -35,6 +35,16 @@ pub enum CompressError {
         original: usize,
         /// Place of the compressed rule.
         compressed: usize,
+    },
+    /// A rule matches packets that are not its table's.
+    #[error(
+        "compressed rule {compressed} matches packets to code {code}, which another scheme plans; this is a bug of Switchwright"
+    )]
+    Foreign {
+        /// Place of the compressed rule.
+        compressed: usize,
+        /// The code.
+        code: u32,
     },
     /// A rule is not covered.
     #[error(
@@ -85,22 +95,65 @@ macro_rules! with_words {
 /// # Errors
 /// None today; an invariant that fails would be reported as [`CompressError`].
 pub fn compress(table: &SwitchTable) -> Result<Compressed, CompressError> {
-    let layout = KeyLayout::of(table);
-    Ok(with_words!(layout, compress_words(table, &layout)))
+    compress_beside(table, &[])
 }
 
-fn compress_words<const W: usize>(table: &SwitchTable, layout: &KeyLayout) -> Compressed {
+/// The same, such that no rule matches packets of foreign codes, which no rule of the table is for.
+///
+/// # Errors
+/// As [`compress`].
+pub fn compress_beside(table: &SwitchTable, foreign: &[u32]) -> Result<Compressed, CompressError> {
+    let layout = KeyLayout::with_codes(table, foreign);
+    Ok(with_words!(layout, compress_words(table, &layout, foreign)))
+}
+
+/// Proves that no rule of a table matches packets of these codes.
+///
+/// # Errors
+/// [`CompressError::Foreign`] names a rule that does.
+pub fn keeps_clear(table: &SwitchTable, foreign: &[u32]) -> Result<(), CompressError> {
+    for (compressed, rule) in table.iter().enumerate() {
+        let mut matched = foreign
+            .iter()
+            .filter(|&&code| rule.destination.matches(code));
+        if let Some(&code) = matched.next() {
+            return Err(CompressError::Foreign { compressed, code });
+        }
+    }
+    Ok(())
+}
+
+fn compress_words<const W: usize>(
+    table: &SwitchTable,
+    layout: &KeyLayout,
+    foreign: &[u32],
+) -> Compressed {
     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); table.actions().len()];
     for (at, action) in table.action_numbers().enumerate() {
         groups[action as usize].push(at);
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     let rules: Vec<_> = table.iter().collect();
+    // Whatever is for a foreign code stands before all groups, so that every merged rule keeps clear of it.
+    let drop = Action::Drop;
+    let any = ReverseMatch::default();
+    let foreign_key = |&code: &u32| {
+        layout.key(&RuleRef {
+            destination: Ternary::exact(code),
+            tag: Ternary::ANY,
+            tree: None,
+            origin: Origin::Any,
+            reverse: &any,
+            ports: PortMatch::default(),
+            action: &drop,
+        })
+    };
     let order = groups.iter().flatten();
-    let keys: Vec<Key<W>> = order.map(|&at| layout.key(&rules[at])).collect();
+    let own = order.map(|&at| layout.key(&rules[at]));
+    let keys: Vec<Key<W>> = foreign.iter().map(foreign_key).chain(own).collect();
     let overlaps = Overlaps::new(&keys);
     let mut near = Near::new();
-    let mut start = 0;
+    let mut start = foreign.len();
     let mut merged: Vec<Working<W>> = Vec::with_capacity(groups.len());
     for group in &groups {
         let mut working = Working {

@@ -134,7 +134,7 @@ impl Routes {
             for path in 0..self.most {
                 let code = u32::try_from(destinations.len()).unwrap_or(u32::MAX);
                 let target = Target::Switch { switch, path };
-                destinations.push(Destination { code, target });
+                destinations.push(Destination::new(code, target));
                 for (from, routes) in self.of[to].iter().enumerate() {
                     let Some(route) = routes.get(usize::from(path) % routes.len().max(1)) else {
                         continue;

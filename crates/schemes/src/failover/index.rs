@@ -111,8 +111,13 @@ impl Cursor<'_> {
 impl KeyLayout {
     /// A layout that holds every rule of a table.
     pub(super) fn of(table: &SwitchTable) -> Self {
+        Self::with_codes(table, &[])
+    }
+
+    /// A layout that holds every rule of a table, and these codes of destinations too.
+    pub(super) fn with_codes(table: &SwitchTable, codes: &[u32]) -> Self {
         let mut layout = Self {
-            destination: 0,
+            destination: codes.iter().copied().map(width).max().unwrap_or(0),
             count: 0,
             hop: 0,
             hops: table.longest_reverse(),

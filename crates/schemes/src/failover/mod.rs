@@ -13,7 +13,8 @@
 //! | none, disjoint paths of a Flattened Clos | the route | [`disjoint`] (FC23) |
 //! | none, one way for every pair, in virtual lanes | the route | [`lanes`] (Domke11) |
 //!
-//! Any of them can have lossless tags that rise ([`lossless`]).
+//! Any of them can have lossless tags that rise ([`lossless`]). Some destinations can be planned by another of them than all others
+//! ([`important`], section 4.9).
 //!
 //! Every destination is planned by itself, with random numbers of its own, so that destinations are planned
 //! side by side and the tables do not depend on how many cores there are.
@@ -24,6 +25,7 @@ mod compress;
 mod dependency;
 mod df_edst;
 mod disjoint;
+mod important;
 mod index;
 mod lanes;
 mod layering;
@@ -55,9 +57,10 @@ use topology::{Fabric, SwitchId, Topology};
 
 pub use arborescences::arborescences;
 pub use channels::MAX_WALKS;
-pub use compress::{CompressError, Compressed, compress, equivalent};
+pub use compress::{CompressError, Compressed, compress, compress_beside, equivalent, keeps_clear};
 pub use df_edst::{TransitionKind, TransitionOptions, TreeOrder};
 pub use disjoint::{SourceRouteOptions, source_routes};
+pub use important::Important;
 pub use lanes::{LaneCount, LaneRouting, count_lanes, virtual_lanes};
 pub use lossless::{Method, lossless};
 pub use options::{FailoverOptions, FailoverScheme, PathPolicy, TreeGrowth};
@@ -156,6 +159,39 @@ pub enum FailoverError {
         /// Why.
         reason: &'static str,
     },
+    /// More trees to important destinations than the topology has.
+    #[error(
+        "{asked} {kind} disjoint trees to important hosts are needed (one more than the failures to survive), but this topology has \
+         {found}{place}; ask for `--important-resilience {resilience}`, or leave it out"
+    )]
+    ImportantTrees {
+        /// `edge` or `arc`.
+        kind: &'static str,
+        /// Trees asked for.
+        asked: usize,
+        /// Trees that there are.
+        found: usize,
+        /// Toward which switch, if that matters.
+        place: String,
+        /// Resilience of as many trees as there are.
+        resilience: usize,
+    },
+    /// An important host that packets cannot reach.
+    #[error(
+        "host `{host}` has no live link, so no packet reaches it; leave it out of `--important`"
+    )]
+    ImportantHost {
+        /// The host.
+        host: String,
+    },
+    /// Nothing is left for the scheme of the rest.
+    #[error(
+        "every host is named as important, so nothing is left for the other scheme; plan with `--scheme {scheme}` alone"
+    )]
+    AllImportant {
+        /// The scheme of important destinations.
+        scheme: &'static str,
+    },
     /// The tables are more than can be numbered.
     #[error("{0}; ask for less resilience or a smaller network")]
     TooLarge(&'static str),
@@ -228,7 +264,10 @@ pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables
     options.check()?;
     let mut network = Network::new(topology, options)?;
     network.order = order_of_links(&network)?;
-    let failover = network.tables()?;
+    let failover = match &options.important {
+        Some(important) => important::tables(network, important)?,
+        None => network.tables()?,
+    };
     let mut provenance = Provenance::ours(options.scheme.name(), "");
     provenance.seed = options.seed;
     provenance.options = options.describe();
@@ -282,7 +321,7 @@ pub fn lossless_failover(
         _ => first?,
     };
     if let (true, Some(failover)) = (late, &mut tables.failover) {
-        compress_all(failover, &options.progress)?;
+        compress_all(failover, &[], &options.progress)?;
         let options = &mut tables.provenance.options;
         options.insert("compress".to_owned(), late.to_string());
     }
@@ -332,14 +371,20 @@ pub fn df_edst(
     Ok(with_tags(tables, "trees", tagged, 1, tagger))
 }
 
-fn compress_all(failover: &mut Failover, progress: &Progress) -> Result<(), FailoverError> {
+/// Compresses all tables, whose rules are to match no packets of foreign codes.
+fn compress_all(
+    failover: &mut Failover,
+    foreign: &[u32],
+    progress: &Progress,
+) -> Result<(), FailoverError> {
     progress.begin(failover.tables.len() as u64);
     let compressed: Result<Vec<SwitchTable>, CompressError> = failover
         .tables
         .par_iter_mut()
         .map(|table| {
-            let compressed = compress(table)?;
+            let compressed = compress_beside(table, foreign)?;
             equivalent(table, &compressed.table)?;
+            keeps_clear(&compressed.table, foreign)?;
             *table = SwitchTable::default();
             progress.advance(1);
             Ok(compressed.table)
@@ -370,6 +415,10 @@ struct Network<'a> {
     destinations: Vec<Destination>,
     /// By arc: its place in an order that backup ways follow as far as they can.
     order: Option<Vec<u32>>,
+    /// Codes of destinations that another scheme plans: rules must not match their packets.
+    foreign: Vec<u32>,
+    /// Whether there are to be as many trees as there can be.
+    all_trees: bool,
 }
 
 impl<'a> Network<'a> {
@@ -392,6 +441,8 @@ impl<'a> Network<'a> {
             sources,
             destinations,
             order: None,
+            foreign: Vec::new(),
+            all_trees: false,
         })
     }
 
@@ -446,7 +497,7 @@ impl<'a> Network<'a> {
                 })?;
             }
             FailoverScheme::Edst | FailoverScheme::Adst => {
-                let trees = TreeSet::find(self.topology, &self.fabric, options)?;
+                let trees = self.trees()?;
                 failover.claim.failures = u32::try_from(trees.count() - 1).unwrap_or(u32::MAX);
                 self.gather(&mut failover.tables, |destination| {
                     Ok(trees.rules(
@@ -458,9 +509,26 @@ impl<'a> Network<'a> {
             }
         }
         if options.compress {
-            compress_all(&mut failover, &options.progress)?;
+            compress_all(&mut failover, &self.foreign, &options.progress)?;
         }
         Ok(failover)
+    }
+
+    /// The disjoint trees to all destinations.
+    fn trees(&self) -> Result<TreeSet, FailoverError> {
+        if self.foreign.is_empty() {
+            return TreeSet::find(self.topology, &self.fabric, self.options);
+        }
+        let homes = self.destinations.iter();
+        let homes = homes.filter_map(|own| own.homes(self.topology).first().copied());
+        let mut homes: Vec<SwitchId> = homes.collect();
+        homes.sort_unstable();
+        homes.dedup();
+        let of = (self.topology, &self.fabric, self.options);
+        if self.all_trees {
+            return important::all_trees(of.0, of.1, of.2, &homes);
+        }
+        TreeSet::toward_all(of.0, of.1, of.2, &homes)
     }
 
     fn gather(
@@ -526,7 +594,7 @@ fn destinations(
             for (first, &switch) in (0..).step_by(stride(options) as usize).zip(sources) {
                 let targets = (0..ways).map(|path| Target::Switch { switch, path });
                 let numbered = (first..).zip(targets);
-                found.extend(numbered.map(|(code, target)| Destination { code, target }));
+                found.extend(numbered.map(|(code, target)| Destination::new(code, target)));
             }
         }
         None => {
@@ -535,10 +603,9 @@ fn destinations(
                 let hosts = fabric.attachments(switch).iter().map(|a| a.host);
                 let fresh = hosts.filter(|&host| known.insert(host));
                 let numbered = (u32::try_from(found.len()).unwrap_or(u32::MAX)..).zip(fresh);
-                found.extend(numbered.map(|(code, host)| Destination {
-                    code,
-                    target: Target::Host(host),
-                }));
+                found.extend(
+                    numbered.map(|(code, host)| Destination::new(code, Target::Host(host))),
+                );
             }
         }
     }

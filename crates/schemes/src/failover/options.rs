@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quantities::Progress;
 
+use super::important::{Important, MOST_TREES};
 use super::{
     Element, FailoverError, LabelKind, MAX_HOPS, Output, TransitionKind, TransitionOptions,
 };
@@ -143,6 +144,8 @@ pub struct FailoverOptions {
     pub stack: u8,
     /// The seed of random paths.
     pub seed: u64,
+    /// Destinations that another scheme plans, if there are any.
+    pub important: Option<Important>,
     /// Where to tell how much is planned.
     pub progress: Arc<Progress>,
 }
@@ -166,7 +169,17 @@ impl FailoverOptions {
             transitions: TransitionOptions::new(TransitionKind::T),
             stack: 16,
             seed: 1,
+            important: None,
             progress: Arc::default(),
+        }
+    }
+
+    /// How many failures are asked to be survived.
+    pub(super) fn survives(&self) -> usize {
+        if self.scheme.by_trees() {
+            self.tree_count().saturating_sub(1)
+        } else {
+            usize::from(self.resilience)
         }
     }
 
@@ -216,7 +229,7 @@ impl FailoverOptions {
             if self.protect == Element::Switch {
                 return refuse("--protect switches", "its trees are disjoint in links only");
             }
-            if self.tree_count() == 0 || self.tree_count() > 24 {
+            if self.tree_count() == 0 || self.tree_count() > MOST_TREES {
                 return refuse("--trees", "the header marks 1 to 24 trees");
             }
             if self.scheme == FailoverScheme::DfEdst {
@@ -243,7 +256,10 @@ impl FailoverOptions {
                 "it has no trees",
             );
         }
-        Ok(())
+        match &self.important {
+            Some(important) => important.check(self),
+            None => Ok(()),
+        }
     }
 
     /// The options by name, as provenance.
@@ -281,6 +297,9 @@ impl FailoverOptions {
         }
         if let Some(ways) = self.multipath {
             set("multipath", ways.to_string());
+        }
+        if let Some(important) = &self.important {
+            important.describe(&mut set);
         }
         options
     }

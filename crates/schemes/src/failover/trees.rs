@@ -64,11 +64,24 @@ impl TreeSet {
         fabric: &Fabric,
         options: &FailoverOptions,
     ) -> Result<Self, FailoverError> {
+        let roots: Vec<SwitchId> = fabric.edge_switches().collect();
+        Self::toward_all(topology, fabric, options, &roots)
+    }
+
+    /// Finds the trees toward these switches alone.
+    ///
+    /// # Errors
+    /// [`FailoverError::Trees`] if there are fewer.
+    pub(super) fn toward_all(
+        topology: &Topology,
+        fabric: &Fabric,
+        options: &FailoverOptions,
+        roots: &[SwitchId],
+    ) -> Result<Self, FailoverError> {
         let count = options.tree_count();
         let kind = if options.scheme == FailoverScheme::Edst {
-            Kind::Edges(edge_disjoint(fabric, count, options)?)
+            Kind::Edges(edge_disjoint(fabric, count, options, roots)?)
         } else {
-            let roots: Vec<SwitchId> = fabric.edge_switches().collect();
             let fewer = roots.par_iter().filter_map(|&root| {
                 let found = arborescences(
                     fabric,
@@ -240,11 +253,12 @@ pub(super) fn edges(fabric: &Fabric) -> (Vec<ArcId>, Vec<(u32, u32)>) {
     (arcs, ends)
 }
 
-/// By switch with hosts, the tree of every arc, for edge-disjoint trees that grow as the options say.
+/// By switch that is a root, the tree of every arc, for edge-disjoint trees that grow as the options say.
 fn edge_disjoint(
     fabric: &Fabric,
     count: usize,
     options: &FailoverOptions,
+    roots: &[SwitchId],
 ) -> Result<Vec<Vec<Option<u8>>>, FailoverError> {
     let (arcs, edges) = edges(fabric);
     let nodes = fabric.switch_count();
@@ -253,7 +267,7 @@ fn edge_disjoint(
         TreeGrowth::Random => random_edges(nodes, &edges, count, root, options.seed),
     };
     let around = |root: SwitchId| {
-        if fabric.attachments(root).is_empty() {
+        if !roots.contains(&root) {
             return Some(Vec::new());
         }
         let mut owner = vec![None; fabric.arcs().len()];

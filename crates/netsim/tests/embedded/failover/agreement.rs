@@ -1,6 +1,6 @@
 //! The executed program against the tables: the same failures, the same packets, the same ways.
 
-use netsim::embedded::{Arrival, Fleet, Trail, TrailEnd};
+use netsim::embedded::{Arrival, Fleet, Network, Probe, Trail, TrailEnd};
 use p4gen::targets::TNA;
 use plan::check::resilience::{Survey, TableWalk};
 use plan::failover::Target;
@@ -8,10 +8,11 @@ use plan::{CheckedPlan, failover::Failover};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, ThreeNode};
+use schemes::failover::{FailoverOptions, FailoverScheme, Important};
+use topology::generate::{Cables, FatTree, Jellyfish, JellyfishSize, Line, ThreeNode};
 use topology::{Fabric, HostId, LinkId, NodeId, SwitchId, Topology};
 
-use super::{plan, variants};
+use super::{plan, variants, with_stack};
 
 /// Packet walks over all schemes and topologies, at least.
 const WALKS: usize = 100_000;
@@ -100,6 +101,63 @@ fn pairs(topology: &Topology, failover: &Failover, fleet: &Fleet) -> (Vec<Pair>,
         }
     }
     (pairs, packets)
+}
+
+/// Packets on trees keep no reverse route, so that they go farther than the header has room for; packets of Plinko do not.
+#[test]
+fn packets_on_trees_go_beyond_the_stack_of_the_others() {
+    let line = Line {
+        switches: 7,
+        hosts: 1,
+        cables: Cables::default(),
+    };
+    let topology = line.generate().unwrap();
+    let hosts: Vec<HostId> = topology.host_ids().collect();
+    let middle = hosts[3];
+    let plinko = FailoverOptions {
+        resilience: 0,
+        ..FailoverOptions::new(FailoverScheme::Plinko)
+    };
+    let options = FailoverOptions {
+        trees: Some(1),
+        important: Some(Important {
+            hosts: [middle].into(),
+            options: Box::new(plinko),
+            all_trees: false,
+        }),
+        ..FailoverOptions::new(FailoverScheme::Edst)
+    };
+    let plan = plan(&topology, &with_stack(options, 3));
+    for mut fleet in [
+        Fleet::of(plan.clone()).unwrap(),
+        Fleet::of_tofino(&plan, &TNA).unwrap(),
+    ] {
+        let packet = |from: HostId, to: HostId| fleet.probe(from, to, b"far").unwrap();
+        let far = packet(hosts[0], hosts[6]);
+        let packets = [far, packet(hosts[0], middle), packet(hosts[6], middle)];
+        for (trail, packet) in fleet.send(&packets).iter().zip(&packets) {
+            let TrailEnd::Host(_, bytes) = &trail.end else {
+                panic!("{trail:?}");
+            };
+            assert_eq!(*bytes, packet.bytes);
+        }
+        assert_eq!(fleet.send(&packets[..1])[0].hops.len(), 7);
+    }
+    // What a trace shows of the header.
+    let mut network = Network::of(plan).unwrap();
+    for (to, kept) in [(hosts[6], None), (middle, Some(2))] {
+        let probe = Probe {
+            from: hosts[0],
+            to,
+            class: None,
+            flow: 7,
+            ipv6: false,
+        };
+        let (packet, switch, port) = network.packet(&probe).unwrap();
+        let walk = network.walk("h", packet, switch, port).unwrap();
+        let header = walk.hops[2].header_after.as_ref().unwrap();
+        assert_eq!(header.reverse.as_ref().map(Vec::len), kept, "{header}");
+    }
 }
 
 /// The links between switches that a packet crossed.

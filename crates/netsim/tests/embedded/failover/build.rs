@@ -7,7 +7,7 @@ use p4gen::targets::{Formats, V1MODEL};
 use p4runtime::P4InfoIndex;
 use topology::generate::{Cables, ThreeNode};
 
-use super::{plan, variants};
+use super::{plan, variants, with_stack};
 
 #[test]
 fn all_formats_of_a_build_carry_the_same_and_packets_cross_it() {
@@ -19,7 +19,7 @@ fn all_formats_of_a_build_carry_the_same_and_packets_cross_it() {
         if options.scheme.by_trees() {
             options.trees = Some(1);
         }
-        options.stack = 4;
+        let options = with_stack(options, 4);
         let plan = plan(&topology, &options);
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("build");

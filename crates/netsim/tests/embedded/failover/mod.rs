@@ -10,8 +10,8 @@ mod versions;
 use plan::check::{FailureOptions, Options};
 use plan::failover::Output;
 use plan::{CheckedPlan, check};
-use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy, failover};
-use topology::Topology;
+use schemes::failover::{FailoverOptions, FailoverScheme, Important, PathPolicy, failover};
+use topology::{HostId, Topology};
 
 /// A plan by all schemes, hop by hop and with source routes, compressed and not, with its name.
 pub(crate) fn variants() -> Vec<(&'static str, FailoverOptions)> {
@@ -59,7 +59,54 @@ pub(crate) fn variants() -> Vec<(&'static str, FailoverOptions)> {
                 ..base(FailoverScheme::Adst)
             },
         ),
+        (
+            "plinko-beside-adst",
+            beside(base(FailoverScheme::Plinko), base(FailoverScheme::Adst)),
+        ),
+        (
+            "plinko-routes-compressed-multipath-beside-marked-edst",
+            beside(
+                FailoverOptions {
+                    compress: true,
+                    multipath: Some(3),
+                    ..routed(FailoverScheme::Plinko)
+                },
+                FailoverOptions {
+                    default_tree: true,
+                    ..base(FailoverScheme::Edst)
+                },
+            ),
+        ),
+        (
+            "adst-beside-plinko-routes",
+            beside(base(FailoverScheme::Adst), routed(FailoverScheme::Plinko)),
+        ),
+        (
+            "fcp-beside-adst",
+            beside(base(FailoverScheme::Fcp), base(FailoverScheme::Adst)),
+        ),
     ]
+}
+
+/// Two hosts by another scheme.
+fn beside(rest: FailoverOptions, other: FailoverOptions) -> FailoverOptions {
+    FailoverOptions {
+        important: Some(Important {
+            hosts: [HostId::new(0), HostId::new(2)].into(),
+            all_trees: other.scheme.by_trees(),
+            options: Box::new(other),
+        }),
+        ..rest
+    }
+}
+
+/// The options with headers that hold so many hops.
+fn with_stack(mut options: FailoverOptions, stack: u8) -> FailoverOptions {
+    options.stack = stack;
+    if let Some(important) = &mut options.important {
+        important.options.stack = stack;
+    }
+    options
 }
 
 /// A proven plan; the proof is kept short, for other tests are about it.

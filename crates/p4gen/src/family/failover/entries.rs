@@ -24,13 +24,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use p4runtime::Bits;
 use plan::Carrier;
 use plan::failover::{
-    Action, Destination, Failover, Origin, PortMask, ReverseMatch, RuleRef, Target, Ternary, Write,
+    Action, Destination, Failover, LabelKind, Origin, PortMask, ReverseMatch, RuleRef, Target,
+    Ternary, Write,
 };
 use quantities::PortId;
 use topology::{HostId, NodeId, SwitchId, Topology};
 
 use super::tables::{FLOW_HASH_BITS, OutNames, STATUS, STATUS_HIGH};
-use super::{FailoverFeatures, HeaderState, NO_PORT, names};
+use super::{FailoverFeatures, HeaderState, NO_PORT, NO_REVERSE, names};
 use crate::capabilities::Architecture;
 use crate::entries::writer::{Writer, number};
 use crate::entries::{ActionCall, EntriesError, EntryAction, Key, Ports, Problem, SwitchEntries};
@@ -104,6 +105,13 @@ struct Build<'a> {
     to: Writer<'a>,
 }
 
+/// A destination's code, and what the header of packets to it says.
+#[derive(Clone, Copy)]
+struct Code {
+    code: u32,
+    label: LabelKind,
+}
+
 /// A rule's key, as far as it can be matched by packets of the program.
 enum Asked {
     /// These values.
@@ -172,18 +180,19 @@ impl Build<'_> {
 
     /// Where packets to every host go: to the host's own code, or to those of its switch.
     fn encapsulations(&mut self) -> Result<(), Problem> {
-        let mut own: BTreeMap<HostId, u32> = BTreeMap::new();
-        let mut switches: BTreeMap<SwitchId, BTreeMap<u16, u32>> = BTreeMap::new();
+        let mut own: BTreeMap<HostId, Code> = BTreeMap::new();
+        let mut switches: BTreeMap<SwitchId, BTreeMap<u16, Code>> = BTreeMap::new();
         for destination in &self.failover.destinations {
+            let code = Code {
+                code: destination.code,
+                label: self.failover.protection(destination).label,
+            };
             match destination.target {
                 Target::Host(host) => {
-                    own.entry(host).or_insert(destination.code);
+                    own.entry(host).or_insert(code);
                 }
                 Target::Switch { switch, path } => {
-                    switches
-                        .entry(switch)
-                        .or_default()
-                        .insert(path, destination.code);
+                    switches.entry(switch).or_default().insert(path, code);
                 }
             }
         }
@@ -198,12 +207,21 @@ impl Build<'_> {
                 (None, Some(paths)) => self.consecutive(paths)?,
                 (None, None) => continue,
             };
-            let call = match ways {
-                1 => self.to.call(action::ENCAPSULATE, &[first.into()])?,
-                ways => self
-                    .to
-                    .call(action::ENCAPSULATE_FLOW, &[first.into(), ways.into()])?,
+            let mut values: Vec<u128> = vec![first.code.into()];
+            let name = match ways {
+                1 => action::ENCAPSULATE,
+                ways => {
+                    values.push(ways.into());
+                    action::ENCAPSULATE_FLOW
+                }
             };
+            if self.features.state.is_mixed() {
+                values.push(match first.label {
+                    LabelKind::ReverseRoute => 0,
+                    _ => NO_REVERSE.into(),
+                });
+            }
+            let call = self.to.call(name, &values)?;
             let mac = number(self.topology.host(host).mac);
             let keys = vec![
                 self.to.exact(table::ENCAP, VERSION_KEY, self.version)?,
@@ -215,11 +233,21 @@ impl Build<'_> {
     }
 
     /// The first code of a switch's routings, and how many there are.
-    fn consecutive(&self, paths: &BTreeMap<u16, u32>) -> Result<(u32, u16), Problem> {
-        let first = paths.values().next().copied().unwrap_or_default();
-        let follows = (first..).zip(0..).zip(paths);
-        let mut expected = follows.map(|((code, path), (p, c))| code == *c && path == *p);
+    fn consecutive(&self, paths: &BTreeMap<u16, Code>) -> Result<(Code, u16), Problem> {
+        let first = paths.values().next().copied().unwrap_or(Code {
+            code: 0,
+            label: self.failover.label,
+        });
+        let follows = (first.code..).zip(0..).zip(paths);
+        let mut expected = follows.map(|((code, path), (p, c))| code == c.code && path == *p);
         let ways = u16::try_from(paths.len()).unwrap_or(u16::MAX);
+        if paths.values().any(|own| own.label != first.label) {
+            return Err(Problem::Failover(
+                "the routings to a switch must have one `label`, for whoever sends a packet does not know which it takes; \
+                 give them one in the plan"
+                    .to_owned(),
+            ));
+        }
         if expected.all(|as_expected| as_expected) {
             return Ok((first, ways));
         }
@@ -360,23 +388,23 @@ impl Build<'_> {
         keys.extend(self.part("came_from", 9, came_from)?);
         keys.extend(self.status(name, rule.ports.up, rule.ports.down)?);
         let state = self.features.state;
-        if state == HeaderState::ReverseRoute {
-            if !rule.tag.matches(0) {
+        if state.keeps_reverse() {
+            if !state.has_number() && !rule.tag.matches(0) {
                 return Ok(Asked::Never);
             }
             let Some(hops) = self.reverse_keys(rule.reverse)? else {
                 return Ok(Asked::Never);
             };
             keys.extend(hops);
-        } else {
-            if !rule.reverse.matches(&[]) {
-                return Ok(Asked::Never);
-            }
+        } else if !rule.reverse.matches(&[]) {
+            return Ok(Asked::Never);
+        }
+        if state.has_number() {
             keys.extend(self.part("tag", 24, rule.tag)?);
         }
-        match (rule.tree, state) {
+        match (rule.tree, state.has_tree()) {
             (None, _) => {}
-            (Some(tree), HeaderState::Trees) => {
+            (Some(tree), true) => {
                 keys.extend(self.part("tree", 8, Ternary::exact(tree.into()))?);
             }
             (Some(0), _) => {}
@@ -455,11 +483,11 @@ impl Build<'_> {
             )));
         }
         let mut values = Vec::new();
-        if state != HeaderState::ReverseRoute {
+        if state.has_number() {
             values.push((!tag.mask & width).into());
             values.push((tag.value & tag.mask).into());
         }
-        if state == HeaderState::Trees {
+        if state.has_tree() {
             values.push(if tree.is_some() { 0 } else { 0xff });
             values.push(tree.unwrap_or(0).into());
         }

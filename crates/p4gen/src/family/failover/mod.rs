@@ -22,6 +22,8 @@ pub use summary::FailoverReport;
 
 /// Switches that a packet may cross in a failover fabric.
 pub const MOST_SWITCHES: u8 = 255;
+/// The number of hops of a reverse route that says that the packet keeps none, in programs where some packets do and others do not.
+pub const NO_REVERSE: u8 = 255;
 /// The input port that stands for "from a host".
 pub const NO_PORT: u16 = 511;
 /// Width of a destination's code in the header, in bits.
@@ -42,11 +44,46 @@ pub enum HeaderState {
     Tag,
     /// Failed trees, one bit each, and the tree that the packet is on: EDST and ADST.
     Trees,
+    /// By destination either the way that the packet has come, or a number and a tree: Plinko beside one of the others.
+    WayOrTrees,
 }
 
 impl HeaderState {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ReverseRoute, Self::Tag, Self::Trees];
+    pub const ALL: [Self; 4] = [Self::ReverseRoute, Self::Tag, Self::Trees, Self::WayOrTrees];
+
+    /// What holds what either says.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (one, two) if one == two => one,
+            (Self::Tag | Self::Trees, Self::Tag | Self::Trees) => Self::Trees,
+            _ => Self::WayOrTrees,
+        }
+    }
+
+    /// Whether the header keeps the way that packets, or some of them, have come.
+    #[must_use]
+    pub const fn keeps_reverse(self) -> bool {
+        matches!(self, Self::ReverseRoute | Self::WayOrTrees)
+    }
+
+    /// Whether rules ask for a number in the header, and change it.
+    #[must_use]
+    pub const fn has_number(self) -> bool {
+        !matches!(self, Self::ReverseRoute)
+    }
+
+    /// Whether rules ask for the tree that a packet is on, and change it.
+    #[must_use]
+    pub const fn has_tree(self) -> bool {
+        matches!(self, Self::Trees | Self::WayOrTrees)
+    }
+
+    /// Whether each packet says whether it keeps the way that it has come.
+    #[must_use]
+    pub const fn is_mixed(self) -> bool {
+        matches!(self, Self::WayOrTrees)
+    }
 }
 
 impl From<LabelKind> for HeaderState {
@@ -91,8 +128,11 @@ impl FailoverFeatures {
         let most = failover.tables.iter().map(SwitchTable::len).max();
         let room = u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX / 4);
         let widest = u16::try_from(u128::BITS).unwrap_or(u16::MAX);
+        let states = failover.labels().into_iter().map(HeaderState::from);
         Some(Self {
-            state: failover.label.into(),
+            state: states
+                .reduce(HeaderState::or)
+                .unwrap_or_else(|| failover.label.into()),
             source_routes: failover.output == Output::SourceRoutes,
             stack: failover.stack.clamp(1, MAX_HOPS as u8),
             port_bits: plan.tables().port_bitmap_bits().min(widest),
@@ -106,7 +146,7 @@ impl FailoverFeatures {
     /// Whether the header keeps the way that packets have come.
     #[must_use]
     pub fn keeps_reverse(&self) -> bool {
-        self.state == HeaderState::ReverseRoute
+        self.state.keeps_reverse()
     }
 
     /// Whether the header has routes at all.
@@ -171,6 +211,7 @@ impl Family for FailoverFeatures {
             HeaderState::ReverseRoute => "plinko",
             HeaderState::Tag => "tag",
             HeaderState::Trees => "trees",
+            HeaderState::WayOrTrees => "mixed",
         };
         let output = if self.source_routes { "routes" } else { "hops" };
         let stack = if self.has_routes() {

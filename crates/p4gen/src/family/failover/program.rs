@@ -2,8 +2,8 @@
 
 use askama::Template;
 
-use super::tables::{STATUS_HIGH_ID, send_params};
-use super::{FailoverFeatures, HeaderState, MOST_SWITCHES, names};
+use super::tables::{STATUS_HIGH_ID, send_params, tag_id};
+use super::{FailoverFeatures, MOST_SWITCHES, NO_REVERSE, names};
 use crate::capabilities::{Architecture, Capabilities};
 use crate::family::p4_names::P4Names;
 use crate::family::tagger::text::TagText;
@@ -40,8 +40,19 @@ struct View {
     routes: bool,
     /// Whether the header keeps the way that packets have come.
     reverse: bool,
+    /// Whether it tells a number: a failure set, a route, failed trees.
+    number: bool,
     /// Whether it tells trees.
     trees: bool,
+    /// Whether packets to some destinations keep the way that they have come and others do not.
+    mixed: bool,
+    /// The number of hops that says that a packet keeps none.
+    no_reverse: u8,
+    /// Ids of the key fields of the number and the tree.
+    tag_id: u32,
+    tree_id: u32,
+    /// Of the fields by which routes are changed, the second: whether a packet's reverse route grows.
+    grows: &'static str,
     multipath: bool,
     /// Whether packets have a lossless tag.
     tagged: bool,
@@ -120,7 +131,7 @@ struct Update {
     name: &'static str,
     pops: bool,
     pushes: bool,
-    /// Of (follows its forward route, comes from a switch), those for which it is done.
+    /// Of (follows its forward route, its reverse route grows), those for which it is done.
     keys: &'static [&'static str],
 }
 
@@ -176,6 +187,7 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
     let pipeline = target.pipeline.as_ref();
     let words = ["", "_high"].into_iter().take(features.status_words());
     let reverse = features.keeps_reverse();
+    let state = features.state;
     View {
         title: features.program_name(),
         stamp: STAMP,
@@ -195,7 +207,17 @@ fn view(features: &FailoverFeatures, target: &Capabilities, layout: &Layout) -> 
         wide: features.status_words() > 1,
         routes: features.source_routes,
         reverse,
-        trees: features.state == HeaderState::Trees,
+        number: state.has_number(),
+        trees: state.has_tree(),
+        mixed: state.is_mixed(),
+        no_reverse: NO_REVERSE,
+        tag_id: tag_id(state),
+        tree_id: tag_id(state) + 1,
+        grows: if state.is_mixed() {
+            "keeps_way"
+        } else {
+            "in_fabric"
+        },
         multipath: features.multipath,
         tagged: features.tags.is_some(),
         tag: tag_text(features),

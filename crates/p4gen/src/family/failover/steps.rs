@@ -44,6 +44,7 @@ fn rule_bits(features: &FailoverFeatures, status: u32) -> u32 {
         HeaderState::ReverseRoute => BYTE + BYTE * u32::from(features.stack),
         HeaderState::Tag => 24,
         HeaderState::Trees => 24 + BYTE,
+        HeaderState::WayOrTrees => BYTE + BYTE * u32::from(features.stack) + 24 + BYTE,
     };
     BYTE + 16 + PORT_BITS + status + label
 }
@@ -53,7 +54,7 @@ fn rule_data(features: &FailoverFeatures) -> u32 {
     let label = match features.state {
         HeaderState::ReverseRoute => 0,
         HeaderState::Tag => 2 * 24,
-        HeaderState::Trees => 2 * (24 + BYTE),
+        HeaderState::Trees | HeaderState::WayOrTrees => 2 * (24 + BYTE),
     };
     PORT_BITS + label + BYTE * u32::from(features.most_rest())
 }

@@ -1,8 +1,8 @@
 //! What a report tells of failover tables.
 
-use plan::CheckedPlan;
 use plan::check::Resilience;
 use plan::failover::{Element, LabelKind, Output, StateCounts};
+use plan::{CheckedPlan, FailoverPart};
 use serde::Serialize;
 
 use crate::family::summary::{Section, Source, Summary, SwitchReport, by_layer, number, range};
@@ -14,8 +14,11 @@ pub struct FailoverReport {
     pub label: LabelKind,
     /// What rules put out.
     pub output: Output,
-    /// Failures that the plan survives.
+    /// Failures that the plan survives, unless `parts` says otherwise.
     pub resilience: u32,
+    /// The destinations by how their packets survive failures, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<FailoverPart>,
     /// Of what.
     pub element: Element,
     /// The version that packets are stamped with.
@@ -44,6 +47,7 @@ impl FailoverReport {
             label: failover.label,
             output: failover.output,
             resilience: failover.claim.failures,
+            parts: FailoverPart::all(failover),
             element: failover.claim.element,
             version,
             destinations: failover.destinations.len() as u64,
@@ -56,6 +60,14 @@ impl FailoverReport {
     }
 }
 
+impl FailoverReport {
+    /// Failures that packets to any destination survive.
+    fn least(&self) -> u32 {
+        let parts = self.parts.iter().map(|part| part.resilience);
+        parts.min().unwrap_or(self.resilience)
+    }
+}
+
 /// What a report page tells of a plan's failover tables.
 pub(super) fn summary(source: &Source<'_>) -> Summary {
     let Some(failover) = FailoverReport::of(source.plan, source.version) else {
@@ -64,7 +76,7 @@ pub(super) fn summary(source: &Source<'_>) -> Summary {
     Summary {
         proof: proof(&failover, source.resilience),
         figures: vec![
-            (failover.resilience.into(), "failures survived"),
+            (failover.least().into(), "failures survived"),
             (failover.rules_max_per_switch, "rules, at most, per switch"),
         ],
         sections: vec![
@@ -83,10 +95,25 @@ fn proof(failover: &FailoverReport, proof: &Resilience) -> Vec<String> {
         Element::Link => "links",
         Element::Switch => "switches",
     };
-    let claim = format!(
-        "Any {} {element} may fail at once: a packet that has a way arrives, and none circulates.",
-        failover.resilience
-    );
+    let claim = if failover.parts.is_empty() {
+        format!(
+            "Any {} {element} may fail at once: a packet that has a way arrives, and none circulates.",
+            failover.resilience
+        )
+    } else {
+        let part = |part: &FailoverPart| {
+            format!(
+                "{} for packets to {} of the destinations",
+                part.resilience,
+                number(part.destinations as u64)
+            )
+        };
+        let parts: Vec<String> = failover.parts.iter().map(part).collect();
+        format!(
+            "So many {element} may fail at once, and a packet that has a way arrives, and none circulates: {}.",
+            parts.join(", ")
+        )
+    };
     let mut lines = match proof.sample {
         None => vec![claim],
         Some(sample) => vec![
@@ -112,12 +139,14 @@ fn proof(failover: &FailoverReport, proof: &Resilience) -> Vec<String> {
 }
 
 fn header(failover: &FailoverReport) -> String {
-    let label = match failover.label {
-        LabelKind::ReverseRoute => "the way that a packet has come",
-        LabelKind::FailureSet => "the set of failed links that a packet has met",
-        LabelKind::RouteId => "the route that a packet follows",
-        LabelKind::FailedTrees => "the trees that have failed",
-    };
+    let mut labels: Vec<&str> = vec![failover.label.describe()];
+    for part in &failover.parts {
+        let label = part.label.describe();
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    let label = labels.join(" or, as its destination has it, ");
     let output = match failover.output {
         Output::HopByHop => "a rule gives the next port",
         Output::SourceRoutes => "a rule gives the ports of the whole way",

@@ -19,8 +19,18 @@ pub(super) const FLOW_HASH_BITS: u16 = 16;
 pub(super) const STATUS: &str = "port_status";
 /// That of the ports above.
 pub(super) const STATUS_HIGH: &str = "port_status_high";
+/// The parameter that says whether packets to a destination keep the way that they come: no hop at first, or no route at all.
+const REVERSE_HOPS: &str = "reverse_hops";
 /// Id of the key field of the ports above the first 32.
 pub(super) const STATUS_HIGH_ID: u32 = 40;
+
+/// Ids of the key fields of the number and, one more, the tree, where those of the reverse route stand in their usual place.
+const TAG_BESIDE_ID: u32 = 41;
+
+/// Id of the key field of the number; that of the tree is one more.
+pub(super) const fn tag_id(state: HeaderState) -> u32 {
+    if state.is_mixed() { TAG_BESIDE_ID } else { 5 }
+}
 
 const VERSION: KeyField = exact(1, VERSION_KEY, BYTE_BITS);
 
@@ -228,17 +238,17 @@ fn rule_key(features: &FailoverFeatures, architecture: Architecture) -> Vec<KeyF
         ternary(3, "came_from", PORT_BITS),
     ];
     key.extend(status(4, features, architecture));
-    match features.state {
-        HeaderState::ReverseRoute => {
-            key.push(ternary(5, "hops", BYTE_BITS));
-            let places = (6..).zip(names::reverse_keys(features.stack));
-            key.extend(places.map(|(id, name)| ternary(id, name, BYTE_BITS)));
-        }
-        HeaderState::Tag => key.push(ternary(5, "tag", TAG_BITS)),
-        HeaderState::Trees => {
-            key.push(ternary(5, "tag", TAG_BITS));
-            key.push(ternary(6, "tree", BYTE_BITS));
-        }
+    let state = features.state;
+    if state.keeps_reverse() {
+        key.push(ternary(5, "hops", BYTE_BITS));
+        let places = (6..).zip(names::reverse_keys(features.stack));
+        key.extend(places.map(|(id, name)| ternary(id, name, BYTE_BITS)));
+    }
+    if state.has_number() {
+        key.push(ternary(tag_id(state), "tag", TAG_BITS));
+    }
+    if state.has_tree() {
+        key.push(ternary(tag_id(state) + 1, "tree", BYTE_BITS));
     }
     key
 }
@@ -250,6 +260,9 @@ fn edge_actions(
 ) -> Vec<Action> {
     let port = ("port", PORT_BITS);
     let destination = ("destination", DESTINATION_BITS);
+    let state = features.state;
+    let keeps = state.is_mixed().then_some((REVERSE_HOPS, BYTE_BITS));
+    let encapsulate = [destination].into_iter().chain(keeps);
     // On Tofino ports have the device's numbers outside and the plan's inside.
     let inside = (architecture == Architecture::Tofino).then_some(port);
     let mut actions = vec![
@@ -257,7 +270,7 @@ fn edge_actions(
         Action::new(action::FROM_FABRIC, inside),
         Action::new(action::DENY, []),
         Action::new(action::ANSWER, [("mac", 48)]),
-        Action::new(action::ENCAPSULATE, [destination]),
+        Action::new(action::ENCAPSULATE, encapsulate),
         Action::new(action::DELIVER, [port]),
         Action::new(action::NO_HOST, []),
         Action::new(action::NO_WAY, []),
@@ -265,6 +278,7 @@ fn edge_actions(
     ];
     if features.multipath {
         let params = [destination, ("ways", DESTINATION_BITS)];
+        let params = params.into_iter().chain(keeps);
         actions.push(Action::new(action::ENCAPSULATE_FLOW, params));
     }
     if features.source_routes {
@@ -283,10 +297,10 @@ fn send(features: &FailoverFeatures, rest: u8) -> Option<Action> {
 /// Names and widths of that action's parameters.
 pub(super) fn send_params(features: &FailoverFeatures, rest: u8) -> Vec<(&'static str, u16)> {
     let mut params = vec![("port", PORT_BITS)];
-    if features.state != HeaderState::ReverseRoute {
+    if features.state.has_number() {
         params.extend([("keep", TAG_BITS), ("set", TAG_BITS)]);
     }
-    if features.state == HeaderState::Trees {
+    if features.state.has_tree() {
         params.extend([("keep_tree", BYTE_BITS), ("set_tree", BYTE_BITS)]);
     }
     let channel = features.channel_bits().map(|bits| (CHANNEL_KEY, bits));

@@ -2,7 +2,7 @@
 
 use p4runtime::P4InfoIndex;
 use plan::{CheckedPlan, check};
-use schemes::failover::{FailoverOptions, FailoverScheme, failover};
+use schemes::failover::{FailoverOptions, FailoverScheme, Important, failover};
 use serde_json::Value;
 use topology::generate::{Cables, Clos};
 
@@ -89,6 +89,14 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
             ..FailoverOptions::new(FailoverScheme::Plinko)
         },
         FailoverOptions::new(FailoverScheme::Adst),
+        FailoverOptions {
+            important: Some(Important {
+                hosts: [topology::HostId::new(0)].into(),
+                options: Box::new(FailoverOptions::new(FailoverScheme::Adst)),
+                all_trees: true,
+            }),
+            ..routed(FailoverScheme::Plinko)
+        },
     ] {
         let plan = failover_plan(&options);
         let open = |target: &'static dyn Target| {

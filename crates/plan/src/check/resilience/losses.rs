@@ -12,10 +12,17 @@ impl Survey<'_> {
     /// is a host and a destination that is not at its own switch; see [`Self::flows`] for how many there are.
     #[must_use]
     pub fn losses(&self, sets: &[Vec<u32>]) -> Vec<Losses> {
+        let all: Vec<usize> = (0..self.destinations()).collect();
+        self.losses_to(&all, sets)
+    }
+
+    /// As [`Self::losses`], of packets to some of the destinations, by their places.
+    #[must_use]
+    pub fn losses_to(&self, destinations: &[usize], sets: &[Vec<u32>]) -> Vec<Losses> {
         let world = &self.world;
         let failed: Vec<Elements> = sets.iter().map(|set| Elements::new(world, set)).collect();
         let none = || vec![Losses::default(); sets.len()];
-        let of_destination = |destination| losses_of(world, destination, &failed);
+        let of_destination = |&destination: &usize| losses_of(world, destination, &failed);
         let add = |mut all: Vec<Losses>, own: Vec<Losses>| {
             for (all, own) in all.iter_mut().zip(own) {
                 all.avoidable += own.avoidable;
@@ -23,9 +30,8 @@ impl Survey<'_> {
             }
             all
         };
-        let destinations = 0..self.destinations();
         destinations
-            .into_par_iter()
+            .par_iter()
             .map(of_destination)
             .reduce(none, add)
     }
@@ -33,14 +39,21 @@ impl Survey<'_> {
     /// How many flows [`Self::losses`] looks at.
     #[must_use]
     pub fn flows(&self) -> u64 {
+        let all: Vec<usize> = (0..self.destinations()).collect();
+        self.flows_to(&all)
+    }
+
+    /// How many flows [`Self::losses_to`] looks at.
+    #[must_use]
+    pub fn flows_to(&self, destinations: &[usize]) -> u64 {
         let world = &self.world;
         let hosts = |switch| world.fabric.attachments(switch).len() as u64;
-        let to = |destination| {
+        let to = |&destination: &usize| {
             let homes = world.destination(destination).homes(world.topology);
             let away = world.sources.iter().filter(|at| !homes.contains(at));
             away.map(|&at| hosts(at)).sum::<u64>()
         };
-        (0..self.destinations()).map(to).sum()
+        destinations.iter().map(to).sum()
     }
 
     /// Hops between switches of these flows while nothing has failed, on average over those that arrive.

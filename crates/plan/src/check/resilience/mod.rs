@@ -8,6 +8,8 @@
 //! touch nothing on a walk are not walked again. The number of failures rises from none; where K would take too many
 //! walks, all sets of fewer failures are explored as far as that goes, and of the sets of K some are drawn: half of
 //! them at random, half of neighbouring links (Stephens15 section 4.7).
+//!
+//! Where destinations differ in how many failures they survive, each is proven for as many as the plan claims of it.
 
 mod explore;
 mod hop;
@@ -27,13 +29,14 @@ use quantities::Progress;
 use rayon::prelude::*;
 use topology::{ArcId, SwitchId, Topology};
 
-use super::failures::{FailureReport, Sample};
-use crate::failover::{Element, Failover};
+use super::failures::{FailureReport, PartReport, Sample};
+use crate::failover::{Element, Failover, Part};
 use hop::Hop;
 pub use losses::Losses;
 use lossless::Tags;
 pub(super) use parts::Walks;
 pub use parts::{ForeignShare, Share, WalkedShare};
+use sample::Drawn;
 pub(super) use shape::shape;
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
@@ -84,11 +87,12 @@ pub(super) fn walk_all(
 ) -> FailureReport {
     let mut world = World::new(topology, failover);
     world.tags = tags;
-    let claimed = failover.claim.failures;
+    let parts = failover.parts();
+    let claims = parts.iter().map(|part| part.protection.failures);
     let elements = world.elements();
     let wanted = world.wanted(options);
     let mut report = FailureReport {
-        claimed,
+        claimed: claims.min().unwrap_or(failover.claim.failures),
         checked_failures: wanted,
         stretch_max: 1.0,
         ..FailureReport::default()
@@ -110,10 +114,20 @@ pub(super) fn walk_all(
         }
     }
     if !report.exhaustive {
-        let drawn = sample::draw(topology, &world, wanted, options);
-        report.sets_checked = report.sets_checked.saturating_add(drawn.len() as u64);
-        report.sample = Some(Sample::of(drawn.len() as u64));
-        deepest = deepest.and(walks.drawn(&world, &drawn, progress));
+        let drawn = Drawn::new(topology, &world, options);
+        let sets = drawn.beyond(report.exhaustive_failures) as u64;
+        report.sets_checked = report.sets_checked.saturating_add(sets);
+        report.sample = Some(Sample::of(u64::from(options.samples)));
+        deepest = deepest.and(walks.drawn(&world, &drawn, (options, progress)));
+    }
+    if parts.len() > 1 {
+        let explored = report.exhaustive_failures;
+        let part = |part: &Part| {
+            PartReport::of(part, explored, |claimed| {
+                world.at_most(options.failures.unwrap_or(claimed))
+            })
+        };
+        report.parts = parts.iter().map(part).collect();
     }
     report.take(&world, deepest);
     report
@@ -146,8 +160,8 @@ pub struct Way<'a> {
     pub arcs: &'a [ArcId],
 }
 
-/// Shows the ways of all packets that arrive, under every set of as many failures as the tables claim to survive: one
-/// value for each destination, in their order. `None` if there are more than `most_walks` walks.
+/// Shows the ways of all packets that arrive, under every set of as many failures as the tables claim that packets to their destination
+/// survive: one value for each destination, in their order. `None` if there are more than `most_walks` walks.
 pub fn fold_ways<T: Send>(
     topology: &Topology,
     failover: &Failover,
@@ -156,8 +170,6 @@ pub fn fold_ways<T: Send>(
     see: impl Fn(&mut T, Way<'_>) + Sync,
 ) -> Option<Vec<T>> {
     let world = World::new(topology, failover);
-    let most = u32::try_from(world.elements()).unwrap_or(u32::MAX);
-    let failures = failover.claim.failures.min(most);
     let walks = std::sync::atomic::AtomicU64::new(0);
     (0..failover.destinations.len())
         .into_par_iter()
@@ -176,6 +188,7 @@ pub fn fold_ways<T: Send>(
                     },
                 );
             };
+            let failures = world.at_most(world.protection(destination).failures);
             let mut explorer = Explorer::new(&world, destination, failures, &walks, most_walks);
             explorer.all_sources(&mut show)?;
             Some(value)

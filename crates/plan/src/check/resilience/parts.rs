@@ -11,6 +11,7 @@ use topology::Topology;
 
 use super::explore::{Explorer, Findings};
 use super::lossless::Tags;
+use super::sample::Drawn;
 use super::walk::{Case, World};
 use super::{FailureOptions, sample};
 use crate::failover::Failover;
@@ -87,11 +88,11 @@ impl Walks<'_> {
     pub(super) fn drawn(
         self,
         world: &World<'_>,
-        sets: &[Vec<u32>],
-        progress: &Progress,
+        sets: &Drawn,
+        (options, progress): (&FailureOptions, &Progress),
     ) -> Findings {
         match self {
-            Self::All => sample::walk_all(world, sets, progress),
+            Self::All => sample::walk_all(world, options, sets, progress),
             Self::Shares(shares) => {
                 let found = shares.iter().map(|share| share.drawn.clone());
                 found.fold(Findings::default(), Findings::and)
@@ -100,7 +101,8 @@ impl Walks<'_> {
     }
 }
 
-/// Explores all sets of at most so many failures for a share of the destinations; `None` if that takes too many walks.
+/// Explores all sets of at most so many failures, and of no more than are asked for of a destination, for a share of the
+/// destinations; `None` if that takes too many walks.
 fn explore(
     world: &World<'_>,
     failures: u32,
@@ -113,8 +115,8 @@ fn explore(
     destinations
         .par_iter()
         .map(|&destination| {
-            let mut explorer =
-                Explorer::new(world, destination, failures, &walks, options.most_walks);
+            let most = failures.min(world.wanted_to(destination, options));
+            let mut explorer = Explorer::new(world, destination, most, &walks, options.most_walks);
             let findings = explorer.all_sources(&mut |_, _| {});
             progress.advance(1);
             findings
@@ -138,11 +140,11 @@ impl WalkedShare {
             .map_while(|failures| explore(&world, failures, (options, progress), share));
         let explored = explored.collect();
         // Whether all shares together take too many walks is not known to one of them.
-        let sets = sample::draw(topology, &world, wanted, options);
+        let sets = Drawn::new(topology, &world, options);
         let destinations = share.destinations(failover.destinations.len());
         Self {
             explored,
-            drawn: sample::walk_to_each(&world, &destinations, &sets, progress),
+            drawn: sample::walk_to_each(&world, &destinations, (options, &sets), progress),
         }
     }
 

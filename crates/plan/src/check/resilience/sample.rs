@@ -1,5 +1,7 @@
 //! Sets of failures that are drawn: uniformly, and of neighbours (Stephens15 section 4.7).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use quantities::Progress;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -101,25 +103,56 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
     }
 }
 
-/// As [`walk_to_each`], to all destinations.
-pub(super) fn walk_all(world: &World<'_>, drawn: &[Vec<u32>], progress: &Progress) -> Findings {
-    let all: Vec<usize> = (0..world.failover.destinations.len()).collect();
-    walk_to_each(world, &all, drawn, progress)
+/// The sets that are drawn, by how many failures they have: as many as are asked for of one destination or another.
+pub(super) struct Drawn(BTreeMap<u32, Vec<Vec<u32>>>);
+
+impl Drawn {
+    pub(super) fn new(topology: &Topology, world: &World<'_>, options: &FailureOptions) -> Self {
+        let all = 0..world.failover.destinations.len();
+        let sizes: BTreeSet<u32> = all.map(|at| world.wanted_to(at, options)).collect();
+        let draw = |size| (size, draw(topology, world, size, options));
+        Self(sizes.into_iter().map(draw).collect())
+    }
+
+    /// These sets, for destinations of which so many failures are asked.
+    #[cfg(test)]
+    pub(super) fn given(failures: u32, sets: Vec<Vec<u32>>) -> Self {
+        Self(BTreeMap::from([(failures, sets)]))
+    }
+
+    /// How many sets of more failures than those of which all were explored.
+    pub(super) fn beyond(&self, explored: u32) -> usize {
+        let beyond = self.0.range(explored.saturating_add(1)..);
+        beyond.map(|(_, sets)| sets.len()).sum()
+    }
 }
 
-/// Walks every pair of a source and one of these destinations under every set of failures that touches what its walk without failures depends on; under the
-/// others the walk is that one.
+/// As [`walk_to_each`], to all destinations.
+pub(super) fn walk_all(
+    world: &World<'_>,
+    options: &FailureOptions,
+    drawn: &Drawn,
+    progress: &Progress,
+) -> Findings {
+    let all: Vec<usize> = (0..world.failover.destinations.len()).collect();
+    walk_to_each(world, &all, (options, drawn), progress)
+}
+
+/// Walks every pair of a source and one of these destinations under every set of as many failures as are asked for of it that touches what its walk
+/// without failures depends on; under the others the walk is that one.
 pub(super) fn walk_to_each(
     world: &World<'_>,
     destinations: &[usize],
-    drawn: &[Vec<u32>],
+    (options, drawn): (&FailureOptions, &Drawn),
     progress: &Progress,
 ) -> Findings {
     progress.begin(destinations.len() as u64);
     destinations
         .par_iter()
         .map(|&destination| {
-            let findings = walk_to(world, destination, drawn);
+            let sets = drawn.0.get(&world.wanted_to(destination, options));
+            let sets = sets.map_or(&[][..], Vec::as_slice);
+            let findings = walk_to(world, destination, sets);
             progress.advance(1);
             findings
         })

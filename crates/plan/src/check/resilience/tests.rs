@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
-use schemes::failover::{FailoverOptions, FailoverScheme};
-use topology::Topology;
+use schemes::failover::{FailoverOptions, FailoverScheme, Important};
+use topology::{HostId, Topology};
 
 use super::explore::Judge;
 use super::walk::DestinationRules;
@@ -74,10 +74,23 @@ fn options() -> impl Strategy<Value = FailoverOptions> {
         any::<bool>(),
         any::<u64>(),
         any::<bool>(),
+        prop::option::of(0u32..6),
     )
-        .prop_map(|(scheme, routes, compress, seed, switches)| {
+        .prop_map(|(scheme, routes, compress, seed, switches, important)| {
             let trees = scheme == FailoverScheme::Adst;
+            let switches = switches && important.is_none();
+            let other = if trees {
+                FailoverScheme::Plinko
+            } else {
+                FailoverScheme::Adst
+            };
+            let important = important.map(|host| Important {
+                hosts: [HostId::new(host)].into(),
+                options: Box::new(FailoverOptions::new(other)),
+                all_trees: !trees,
+            });
             FailoverOptions {
+                important,
                 output: if routes && !trees {
                     named("source-routes")
                 } else {
@@ -173,7 +186,12 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
         let mut failover = failover(&topology, &options).unwrap();
         let world = World::new(&topology, &failover);
         let sets = subsets(&world.elements, 2);
-        let found = sample::walk_all(&world, &sets, &Progress::default());
+        let asked = FailureOptions {
+            failures: Some(2),
+            ..FailureOptions::default()
+        };
+        let drawn = Drawn::given(2, sets.clone());
+        let found = sample::walk_all(&world, &asked, &drawn, &Progress::default());
         let (_, lost, _) = brute(&topology, &failover, 2);
         assert_eq!((found.lost, found.loops), (lost, 0));
         assert!(lost > 0 && found.walks < sets.len() as u64 * 30 / 2);
@@ -184,7 +202,7 @@ fn drawn_sets_that_touch_nothing_are_not_walked() {
             .for_each(|table| *table = SwitchTable::default());
         let world = World::new(&topology, &failover);
         assert_eq!(
-            sample::walk_all(&world, &sets, &Progress::default()).walks,
+            sample::walk_all(&world, &asked, &drawn, &Progress::default()).walks,
             30
         );
     }

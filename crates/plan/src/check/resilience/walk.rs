@@ -12,7 +12,8 @@ use super::lossless::{Tags, host_ports};
 use super::rules::SwitchRules;
 use crate::check::failures::LostPacket;
 use crate::failover::{
-    Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, SwitchTable,
+    Action, Destination, Element, Failover, Label, LabelKind, Origin, PortMask, Protection,
+    SwitchTable,
 };
 use crate::tag::Tag;
 
@@ -134,6 +135,8 @@ struct Packet {
 pub(super) struct DestinationRules<'w> {
     world: &'w World<'w>,
     code: u32,
+    /// What the header of packets to it says.
+    label: LabelKind,
     pub(super) homes: Vec<SwitchId>,
     rules: Vec<Option<SwitchRules<'w>>>,
 }
@@ -203,11 +206,28 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The most failures at once that are asked for.
+    /// The most failures at once that are asked for, of all destinations.
     pub(super) fn wanted(&self, options: &FailureOptions) -> u32 {
-        let most = u32::try_from(self.elements()).unwrap_or(u32::MAX);
+        let all = 0..self.failover.destinations.len();
         let claimed = self.failover.claim.failures;
-        options.failures.unwrap_or(claimed).min(most)
+        let most = all.map(|at| self.wanted_to(at, options)).max();
+        most.unwrap_or_else(|| self.at_most(options.failures.unwrap_or(claimed)))
+    }
+
+    /// The most failures at once that are asked for of packets to one destination: as many as are claimed of it.
+    pub(super) fn wanted_to(&self, destination: usize, options: &FailureOptions) -> u32 {
+        let claimed = self.protection(destination).failures;
+        self.at_most(options.failures.unwrap_or(claimed))
+    }
+
+    /// So many failures, or as many as there can be.
+    pub(super) fn at_most(&self, failures: u32) -> u32 {
+        failures.min(u32::try_from(self.elements()).unwrap_or(u32::MAX))
+    }
+
+    /// How packets to a destination survive failures.
+    pub(super) fn protection(&self, destination: usize) -> Protection {
+        self.failover.protection(self.destination(destination))
     }
 
     /// Whether this is a number of something that may fail.
@@ -318,10 +338,12 @@ impl<'a> World<'a> {
 
 impl<'w> DestinationRules<'w> {
     pub(super) fn new(world: &'w World<'w>, destination: usize) -> Self {
+        let label = world.protection(destination).label;
         let destination = world.destination(destination);
         Self {
             world,
             code: destination.code,
+            label,
             homes: destination.homes(world.topology),
             rules: (0..world.failover.tables.len()).map(|_| None).collect(),
         }
@@ -371,7 +393,7 @@ impl<'w> DestinationRules<'w> {
         note: &mut impl FnMut(Hop),
     ) -> End {
         let world = self.world;
-        let reverse = world.failover.label == LabelKind::ReverseRoute;
+        let reverse = self.label == LabelKind::ReverseRoute;
         let mut packet = Packet {
             at: source,
             origin: Origin::Host,
@@ -467,12 +489,12 @@ impl<'w> DestinationRules<'w> {
     ) -> Option<&'w Action> {
         let world = self.world;
         let at = packet.at;
-        let code = self.code;
+        let (code, label) = (self.code, self.label);
         let rules = self.rules[at.index()].get_or_insert_with(|| {
             let table = &world.failover.tables[at.index()];
             let places = world.rules[at.index()].places(code);
             let own = places.iter().filter_map(|&at| table.get(at as usize));
-            SwitchRules::new(world.failover.label, own.collect())
+            SwitchRules::new(label, own.collect())
         });
         for rule in rules.candidates(packet.origin, &packet.label) {
             if !rule.matches_packet(code, packet.origin, &packet.label) {

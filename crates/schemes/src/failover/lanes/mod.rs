@@ -153,10 +153,7 @@ fn tables(topology: &Topology, fabric: &Fabric, routed: &Routed, stack: u8) -> F
     let mut code = vec![0u32; topology.switches().len()];
     let destinations = (0u32..).zip(&edge).map(|(number, &switch)| {
         code[switch.index()] = number;
-        Destination {
-            code: number,
-            target: Target::Switch { switch, path: 0 },
-        }
+        Destination::new(number, Target::Switch { switch, path: 0 })
     });
     let destinations: Vec<Destination> = destinations.collect();
     for (path, &lane) in routed.paths.iter().zip(&routed.lane) {

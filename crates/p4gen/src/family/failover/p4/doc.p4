@@ -1,4 +1,10 @@
-{%- if v.reverse %}
+{%- if v.mixed %}
+// What the header tells them depends on the destination; `encap` decides. Either the way that the
+// packet has come (Plinko): a list of the ports by which it came into the switches so far, the latest
+// first, this switch's own included. Or, where `reverse_hops` is {{ v.no_reverse }} and no list is kept, a number in
+// `resilience`: for failed links or a route (FCP, MPLS-FRR), or a bit for every tree that has failed
+// (EDST, ADST); the tree that the packet is on is told by its input port, or by `tree`.
+{%- else if v.reverse %}
 // The header tells them by the way that the packet has come (Plinko): a list of the ports by which
 // it came into the switches so far, the latest first, this switch's own included.
 {%- else if v.trees %}

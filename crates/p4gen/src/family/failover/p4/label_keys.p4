@@ -3,9 +3,10 @@
 {%- for hop in 0..v.stack %}
             meta.rev_{{ hop }} : ternary @id({{ hop + 6 }}) @name("rev_{{ hop }}");
 {%- endfor %}
-{%- else %}
-            headers.shim.resilience : ternary @id(5) @name("tag");
+{%- endif %}
+{%- if v.number %}
+            headers.shim.resilience : ternary @id({{ v.tag_id }}) @name("tag");
 {%- if v.trees %}
-            headers.shim.tree : ternary @id(6) @name("tree");
+            headers.shim.tree : ternary @id({{ v.tree_id }}) @name("tree");
 {%- endif %}
 {%- endif %}

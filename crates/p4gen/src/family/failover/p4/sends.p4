@@ -1,4 +1,6 @@
-    // To the next switch. {% if v.reverse %}Nothing else changes: the reverse route grows by itself.
+    // To the next switch. {% if v.mixed %}The number and the tree keep the bits of `keep` and get those
+    // of `set`; a reverse route, if the packet keeps one, grows by itself.
+{%- else if v.reverse %}Nothing else changes: the reverse route grows by itself.
 {%- else if v.trees %}Trees keep the bits of `keep` and get those of `set`: failed trees, and the
     // tree that the packet is on from here.
 {%- else %}The number keeps the bits of `keep` and gets those of `set`.
@@ -15,7 +17,7 @@
 {%- endfor %}) {
 {%- if v.tna %}
         for_tm.ucast_egress_port = port;
-{%- if !v.reverse %}
+{%- if v.number %}
         headers.shim.resilience = headers.shim.resilience & keep;
         meta.set = set;
 {%- endif %}
@@ -25,7 +27,7 @@
 {%- endif %}
 {%- else %}
         standard_metadata.egress_spec = port;
-{%- if !v.reverse %}
+{%- if v.number %}
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
 {%- endif %}
 {%- if v.trees %}

@@ -31,7 +31,7 @@
     table src_update {
         key = {
             meta.by_route  : exact @id(1) @name("by_route");
-            meta.in_fabric : exact @id(2) @name("in_fabric");
+            meta.{{ v.grows }} : exact @id(2) @name("{{ v.grows }}");
         }
         actions = {
 {%- for update in v.updates %}

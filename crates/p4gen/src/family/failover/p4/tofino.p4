@@ -40,6 +40,12 @@
 
 typedef bit<32> port_set_t;       // bit p stands for port p{% if v.wide %}, and in `high` ones for port 32 + p{% endif %}
 
+{%- if v.mixed %}
+
+// The number of hops of a packet that keeps no reverse route.
+const bit<8> NO_REVERSE = {{ v.no_reverse }};
+{%- endif %}
+
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = {{ v.generator_port }};
 const PortId_t PORT_OF_PIPE   = 0x7f;
@@ -87,7 +93,7 @@ struct ingress_metadata_t {
     bit<16>      flow_hash;
     bit<16>      ways;             // routings to choose from; 0: one
 {%- endif %}
-{%- if !v.reverse %}
+{%- if v.number %}
 
     // Bits that the header gets.
     bit<24>      set;
@@ -146,6 +152,9 @@ parser ingress_parser(packet_in packet,
         meta.asked = 0;
 {%- if v.reverse %}
         meta.reverse_hops = 0;
+{%- if v.mixed %}
+        meta.keeps_way = 0;
+{%- endif %}
 {%- for hop in 0..v.stack %}
         meta.rev_{{ hop }} = 0;
 {%- endfor %}
@@ -156,7 +165,7 @@ parser ingress_parser(packet_in packet,
         meta.flow_hash = 0;
         meta.ways = 0;
 {%- endif %}
-{%- if !v.reverse %}
+{%- if v.number %}
         meta.set = 0;
 {%- if v.trees %}
         meta.set_tree = 0;
@@ -239,6 +248,9 @@ parser ingress_parser(packet_in packet,
     state parse_reverse {
         transition select(headers.shim.reverse_hops) {
             0: accept;
+{%- if v.mixed %}
+            NO_REVERSE: accept;
+{%- endif %}
 {%- for count in 1..=v.stack %}
             {{ count }}: parse_reverse_{{ count }};
 {%- endfor %}
@@ -428,15 +440,16 @@ control ingress(inout headers_t headers,
 {% include "failover/p4/push_shim.p4" %}
 
     @id(ID_ACTION_ENCAPSULATE)
-    action encapsulate(@id(1) bit<16> destination) {
-        push_shim(destination);
+    action encapsulate(@id(1) bit<16> destination{% if v.mixed %}, @id(2) bit<8> reverse_hops{% endif %}) {
+        push_shim(destination{% if v.mixed %}, reverse_hops{% endif %});
     }
 {%- if v.multipath %}
 
     // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
     @id(ID_ACTION_ENCAPSULATE_FLOW)
-    action encapsulate_flow(@id(1) bit<16> destination, @id(2) @refers_to(way, ways) bit<16> ways) {
-        push_shim(destination);
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) @refers_to(way, ways) bit<16> ways{% if v.mixed %},
+                            @id(3) bit<8> reverse_hops{% endif %}) {
+        push_shim(destination{% if v.mixed %}, reverse_hops{% endif %});
         meta.ways = ways;
     }
 {%- endif %}
@@ -519,7 +532,7 @@ control ingress(inout headers_t headers,
         const default_action = dead_port();
         size = HOST_PORT_SIZE;
     }
-{%- if !v.reverse %}
+{%- if v.number %}
 
     // The other half of what a rule does to the header.
     action set_bits() {
@@ -628,8 +641,16 @@ control ingress(inout headers_t headers,
                     meta.code = headers.shim.lossless_tag;
 {%- endif %}
 {%- if v.reverse %}
+{%- if v.mixed %}
+                    if (headers.shim.reverse_hops != NO_REVERSE) {
+                        meta.keeps_way = 1;
+                        meta.reverse_hops = headers.shim.reverse_hops + 1;
+                        meta.rev_0 = (bit<8>)meta.came_from;
+                    }
+{%- else %}
                     meta.reverse_hops = headers.shim.reverse_hops + 1;
                     meta.rev_0 = (bit<8>)meta.came_from;
+{%- endif %}
 {%- endif %}
 {%- if v.routes %}
                     if (headers.shim.forward_hops != 0) {
@@ -651,7 +672,7 @@ control ingress(inout headers_t headers,
                         }
                     }
                 }
-{%- if !v.reverse %}
+{%- if v.number %}
                 set_bits();
 {%- endif %}
 {%- if v.routes || v.reverse %}

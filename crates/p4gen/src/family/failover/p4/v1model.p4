@@ -35,6 +35,11 @@
 {%- endif %}
 
 typedef bit<{{ v.port_bits }}> port_set_t;       // bit p stands for port p
+{%- if v.mixed %}
+
+// The number of hops of a packet that keeps no reverse route.
+const bit<8> NO_REVERSE = {{ v.no_reverse }};
+{%- endif %}
 
 struct headers_t {
     ethernet_t   ethernet;
@@ -123,7 +128,8 @@ parser packet_parser(packet_in packet,
         packet.extract(headers.shim);
         verify(
 {%- if v.routes %}headers.shim.forward_hops <= {{ v.stack }}{% else %}headers.shim.forward_hops == 0{% endif %}
-               && {% if v.reverse %}headers.shim.reverse_hops <= {{ v.stack }}{% else %}headers.shim.reverse_hops == 0{% endif %}, error.RouteCount);
+               && {% if v.mixed %}(headers.shim.reverse_hops <= {{ v.stack }}
+                   || headers.shim.reverse_hops == NO_REVERSE){% else if v.reverse %}headers.shim.reverse_hops <= {{ v.stack }}{% else %}headers.shim.reverse_hops == 0{% endif %}, error.RouteCount);
 {%- if v.routes %}
         meta.unread = headers.shim.forward_hops;
         transition select(headers.shim.forward_hops) {
@@ -151,6 +157,9 @@ parser packet_parser(packet_in packet,
     state parse_reverse {
         transition select(headers.shim.reverse_hops) {
             0: accept;
+{%- if v.mixed %}
+            NO_REVERSE: accept;
+{%- endif %}
             default: parse_reverse_1;
         }
     }
@@ -252,19 +261,20 @@ control ingress(inout headers_t headers,
 {% include "failover/p4/push_shim.p4" %}
 
     @id(ID_ACTION_ENCAPSULATE)
-    action encapsulate(@id(1) bit<16> destination) {
-        push_shim(destination, 0);
+    action encapsulate(@id(1) bit<16> destination{% if v.mixed %}, @id(2) bit<8> reverse_hops{% endif %}) {
+        push_shim(destination, 0{% if v.mixed %}, reverse_hops{% endif %});
     }
 {%- if v.multipath %}
 
     // All packets of a flow take one of `ways` routings, whose destinations follow on each other.
     @id(ID_ACTION_ENCAPSULATE_FLOW)
-    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
+    action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways{% if v.mixed %},
+                            @id(3) bit<8> reverse_hops{% endif %}) {
         bit<16> path;
         hash(path, HashAlgorithm.crc32, 16w0,
              { headers.ethernet.src_addr, headers.ethernet.dst_addr, meta.flow_src, meta.flow_dst,
                meta.flow_protocol, meta.flow_src_port, meta.flow_dst_port }, ways);
-        push_shim(destination + path, (bit<8>)path);
+        push_shim(destination + path, (bit<8>)path{% if v.mixed %}, reverse_hops{% endif %});
     }
 {%- endif %}
 
@@ -333,8 +343,16 @@ control ingress(inout headers_t headers,
             if (headers.shim.reverse_hops == {{ v.stack }}) {
                 drop_because(DROP_TOO_LONG);
             }
+{%- if v.mixed %}
+            if (headers.shim.reverse_hops != NO_REVERSE) {
+                meta.keeps_way = 1;
+                meta.reverse_hops = headers.shim.reverse_hops + 1;
+                meta.rev_0 = (bit<8>)standard_metadata.ingress_port;
+            }
+{%- else %}
             meta.reverse_hops = headers.shim.reverse_hops + 1;
             meta.rev_0 = (bit<8>)standard_metadata.ingress_port;
+{%- endif %}
 {%- endif %}
         }
         headers.shim.hop_limit = headers.shim.hop_limit - 1;
