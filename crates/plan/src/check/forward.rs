@@ -10,6 +10,8 @@ use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, Reroute, SwitchForwarding};
 use topology::{Attachment, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
 
+use super::blocks::Block;
+use super::destinations::{BLOCK, Set, members};
 use super::error::PlanError;
 use super::flat::{Action, Family, Groups, Ranking, Runs};
 use crate::model::Tables;
@@ -122,9 +124,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many columns of hosts there are.
-    pub(super) fn columns(&self) -> usize {
-        self.columns.len()
+    /// The live network.
+    pub(super) fn fabric(&self) -> &'a Fabric {
+        self.fabric
     }
 
     /// The switch of a column's hosts.
@@ -136,6 +138,11 @@ impl<'a> Walk<'a> {
     pub(super) fn joined(&self, column: usize) -> Vec<bool> {
         let distance = self.fabric.distances(self.edge(column));
         distance.iter().map(|hops| *hops != UNREACHABLE).collect()
+    }
+
+    /// The ports of a column's hosts.
+    pub(super) fn host_ports(&self, column: usize) -> impl Iterator<Item = PortId> + '_ {
+        self.columns[column].hosts.iter().map(|(_, host)| host.port)
     }
 
     /// The ports by which a switch sends packets to a column's hosts.
@@ -151,9 +158,27 @@ impl<'a> Walk<'a> {
             .chain(onward.iter().copied())
     }
 
+    /// What `doubtful` leaves of the columns of every block, rising; all columns of a block where a network is too wide for blocks.
+    pub(super) fn doubtful(&self, doubtful: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
+        let edges: Vec<SwitchId> = self.columns.iter().map(|column| column.edge).collect();
+        let of_block = |(number, edges): (usize, &[SwitchId])| -> Vec<usize> {
+            let first = number * BLOCK;
+            let actions = |switch: usize| &self.actions[switch][first..first + edges.len()];
+            match Block::new(self.fabric, edges, self.groups, actions) {
+                Some(block) => members(&doubtful(first, &block))
+                    .map(|column| first + column)
+                    .collect(),
+                None => (first..first + edges.len()).collect(),
+            }
+        };
+        let blocks = edges.par_chunks(BLOCK).enumerate();
+        blocks.flat_map_iter(of_block).collect()
+    }
+
     /// The first loop and the first dropped packet, by address of the destination.
     pub(super) fn errors(&self) -> Vec<PlanError> {
-        let mut found: Vec<PlanError> = (0..self.columns.len())
+        let mut found: Vec<PlanError> = self
+            .doubtful(|_, block| block.doubtful)
             .into_par_iter()
             .filter_map(|column| self.toward(column).err().map(|error| *error))
             .collect();
