@@ -4,11 +4,13 @@
 //! that gives a set of destinations; for every (link, tag) the set of destinations of packets that get
 //! there grows until nothing changes.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 use super::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
-use super::lookup::TagIx;
+use super::lookup::{LOSSY, TagIx};
 use super::replay::Replay;
 use super::walk::{Lost, Memory, RouteSpace, Walker};
 
@@ -16,7 +18,9 @@ use super::walk::{Lost, Memory, RouteSpace, Walker};
 pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
     let lost = |block: &[SwitchId]| {
-        let target = Flood::new(replay, fabric, block).first_lost()?;
+        // First in the order in which least has to be followed again; if something is lost, in that in which it has always been told.
+        Flood::new(replay, fabric, block, Order::OldestFirst).first_lost()?;
+        let target = Flood::new(replay, fabric, block, Order::NewestFirst).first_lost()?;
         Some(block[target])
     };
     let target = edge.par_chunks(BLOCK).find_map_first(lost)?;
@@ -24,33 +28,50 @@ pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
     Walker::new(replay, fabric, &space).first_lost()
 }
 
+/// Which of the states that wait is followed next. All orders find something lost or none does; what they find may differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    OldestFirst,
+    NewestFirst,
+}
+
+/// No destination of the block.
+const ELSEWHERE: u32 = u32::MAX;
+
 /// The destinations of one block, under way.
 struct Flood<'a> {
     replay: &'a Replay<'a>,
     fabric: &'a Fabric,
-    targets: &'a [SwitchId],
+    order: Order,
+    /// By switch: its place among the destinations.
+    place: Vec<u32>,
     /// By link: the destinations it leads nearer to.
     toward: Vec<Set>,
     /// By link and tag: the destinations of packets that get there.
     live: Vec<Set>,
     /// By link and tag: those of `live` whose continuations have not been followed yet.
     fresh: Vec<Set>,
-    queue: Vec<u32>,
+    queue: VecDeque<u32>,
     tags: usize,
 }
 
 impl<'a> Flood<'a> {
-    fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, targets: &'a [SwitchId]) -> Self {
+    fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, targets: &[SwitchId], order: Order) -> Self {
+        let mut place = vec![ELSEWHERE; fabric.switch_count()];
+        for (number, target) in (0..).zip(targets) {
+            place[target.index()] = number;
+        }
         let tags = replay.lookup.tags.len();
         let states = fabric.arcs().len() * tags;
         Self {
             replay,
             fabric,
-            targets,
+            order,
+            place,
             toward: Nearer::new(fabric, targets).toward,
             live: vec![Set::default(); states],
             fresh: vec![Set::default(); states],
-            queue: Vec::new(),
+            queue: VecDeque::new(),
             tags,
         }
     }
@@ -60,7 +81,10 @@ impl<'a> Flood<'a> {
         if let Some(target) = self.start() {
             return Some(target);
         }
-        while let Some(state) = self.queue.pop() {
+        while let Some(state) = match self.order {
+            Order::OldestFirst => self.queue.pop_front(),
+            Order::NewestFirst => self.queue.pop_back(),
+        } {
             if let Some(target) = self.expand(state as usize) {
                 return Some(target);
             }
@@ -106,8 +130,8 @@ impl<'a> Flood<'a> {
 
     /// The position of a switch among the destinations of this block.
     fn position(&self, switch: SwitchId) -> Option<usize> {
-        // Destinations are in id order.
-        self.targets.binary_search(&switch).ok()
+        let place = self.place[switch.index()];
+        (place != ELSEWHERE).then_some(place as usize)
     }
 
     fn reach(&mut self, arc: ArcId, tag: TagIx, going: &Set) {
@@ -119,7 +143,8 @@ impl<'a> Flood<'a> {
         add(&mut self.live[state], &new);
         let fresh = &mut self.fresh[state];
         if is_empty(fresh) {
-            self.queue.push(u32::try_from(state).unwrap_or(u32::MAX));
+            self.queue
+                .push_back(u32::try_from(state).unwrap_or(u32::MAX));
         }
         add(fresh, &new);
     }
@@ -138,14 +163,16 @@ impl<'a> Flood<'a> {
                 return Some(target);
             }
         }
+        let lookup = self.replay.lookup;
+        let row = lookup.row(arc.to, self.replay.kind, tag, arc.in_port);
         for (id, next) in fabric.out_arcs(arc.to) {
             let both = and(&going, &self.toward[id.index()]);
-            let Some(target) = first(&both) else {
+            if is_empty(&both) {
                 continue;
-            };
-            match self.replay.step(arc.to, tag, arc.in_port, next.out_port) {
-                Some(tag) => self.reach(id, tag, &both),
-                None => return Some(target),
+            }
+            match row[usize::from(next.out_port.get())] {
+                LOSSY => return first(&both),
+                tag => self.reach(id, tag, &both),
             }
         }
         None
