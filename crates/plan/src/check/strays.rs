@@ -224,6 +224,16 @@ impl<'a> Class<'a> {
 
     /// The pairs of a walk whose packets turn lossy, each with a way.
     fn strays(&self, walk: &Walk<'_>) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
+        let doubtful = walk.doubtful(|first, block| Flood::new(self, walk, first, block).lossy());
+        self.told(walk, doubtful)
+    }
+
+    /// The same, of some columns that are followed one by one.
+    fn told(
+        &self,
+        walk: &Walk<'_>,
+        columns: Vec<usize>,
+    ) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
         let seen = || Seen::new(self.alike.states.len());
         let doubtful = walk.doubtful(|first, block| Flood::new(self, walk, first, block).lossy());
         let found = doubtful.into_par_iter().map_init(seen, |seen, column| {
@@ -389,4 +399,97 @@ fn way(queue: &[(State, usize)], last: usize) -> Vec<State> {
     }
     states.reverse();
     states
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use quantities::Priority;
+    use topology::Fabric;
+    use topology::generate::{Cables, Jellyfish, JellyfishSize};
+
+    use super::super::destinations::BLOCK;
+    use super::super::forward::Flattened;
+    use super::*;
+    use crate::budget::Budget;
+    use crate::carrier::{Carrier, CarrierKind};
+    use crate::model::{Class as PlanClass, Provenance, RuleForm, TagRule, Tagging};
+    use crate::tag::{NewTag, Tag};
+    use topology::routes::RoutePolicy;
+
+    /// A random graph of one host a switch, on port 4, in which every packet keeps its tag; but not where it goes out of `lossy`.
+    fn tables(switches: u32, lossy: &[(u32, &str)]) -> Tables {
+        let graph = Jellyfish {
+            size: JellyfishSize::Switches {
+                switches,
+                fabric_ports: 3,
+            },
+            ports: 4,
+            seed: 1,
+            cables: Cables::default(),
+        };
+        let rule = |out: &str| TagRule {
+            precedence: 0,
+            class: None,
+            tag: Tag::new(1),
+            in_ports: "1-4".parse().expect("ports"),
+            out_ports: out.parse().expect("ports"),
+            new_tag: NewTag::Lossless(Tag::new(1)),
+        };
+        let mut rules = vec![vec![rule("1-4")]; switches as usize];
+        for (switch, kept) in lossy {
+            rules[*switch as usize] = vec![rule(kept)];
+        }
+        Tables {
+            provenance: Provenance::ours("hand", ""),
+            topology: graph.generate().expect("a random graph"),
+            tagging: Tagging {
+                classes: vec![PlanClass {
+                    name: "a".to_owned(),
+                    initial: Tag::new(1),
+                    limit: None,
+                }],
+                class_bits: false,
+                priorities: BTreeMap::from([(Tag::new(1), Priority::new(1))]),
+                form: RuleForm::PortSets,
+                rules,
+            },
+            carrier: Carrier::numbered(CarrierKind::Dscp, [Tag::new(1)], false),
+            promises: vec![],
+            forwarding: RoutePolicy::Shortest,
+            failover: None,
+            budget: Budget::default(),
+        }
+    }
+
+    /// How many pairs turn lossy, which are the same where all columns are followed.
+    fn strays(tables: &Tables) -> usize {
+        let lookup = Lookup::new(tables).expect("no conflict");
+        let ports = Ports::new(&tables.topology);
+        let fabric = Fabric::new(&tables.topology);
+        let Flattened { groups, families } = Flattened::new(tables).expect("shortest paths");
+        let v4 = families.into_iter().next().expect("a family");
+        let walk = Walk::new(&tables.topology, &fabric, &groups, v4);
+        let class = Class::new(tables, &lookup, &ports, ClassId::new(0), 0);
+        let found = class.strays(&walk);
+        let all = (0..tables.topology.hosts().len()).collect();
+        assert_eq!(found, class.told(&walk, all));
+        found.len()
+    }
+
+    #[test]
+    fn floods_miss_nothing_that_following_finds() {
+        let switches = BLOCK as u32 + 8;
+        let others = switches as usize - 1;
+        assert_eq!(strays(&tables(switches, &[])), 0);
+        // The hosts of a switch of the second block get nothing lossless, and nobody else suffers.
+        let (first, last) = (3, switches - 1);
+        assert_eq!(strays(&tables(switches, &[(last, "1-3")])), others);
+        let both = [(first, "1-3"), (last, "1-3")];
+        assert_eq!(strays(&tables(switches, &both)), 2 * others);
+        // What goes by a port of its turns lossy, for many destinations.
+        assert!(strays(&tables(40, &[(7, "2-4")])) > 39);
+        assert!(strays(&tables(40, &[(7, "4"), (9, "1-2")])) > 39);
+    }
 }

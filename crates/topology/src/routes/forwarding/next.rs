@@ -247,23 +247,27 @@ impl NextSets {
         let mut groups = Groups::default();
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
-        let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> = IndexMap::default();
-        let mut act = |arcs: &[ArcId]| {
-            known.get(arcs).copied().unwrap_or_else(|| {
-                if !arcs.is_empty() {
-                    climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
-                }
-                let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
-                let action = groups.intern(hops.collect());
-                known.insert(arcs.to_vec(), action);
-                action
-            })
+        let mut made = |arcs: &[ArcId]| {
+            if !arcs.is_empty() {
+                climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
+            }
+            let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
+            groups.intern(hops.collect())
         };
         let actions = match self.masks(switch) {
-            Some(masks) => self.by_mask(switch, &masks, act),
+            Some(masks) => self.by_mask(switch, &masks, made),
             None => {
+                let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> =
+                    IndexMap::default();
                 let mut actions = Vec::with_capacity(self.classes);
-                self.each_class(switch, |arcs| actions.push(act(arcs)));
+                self.each_class(switch, |arcs| {
+                    let action = known.get(arcs).copied().unwrap_or_else(|| {
+                        let action = made(arcs);
+                        known.insert(arcs.to_vec(), action);
+                        action
+                    });
+                    actions.push(action);
+                });
                 actions
             }
         };
@@ -309,38 +313,37 @@ impl NextSets {
         Some(masks)
     }
 
-    /// What a switch does with each class whose arcs are in a mask; `act` is asked once for the same arcs, where they are up.
+    /// What a switch does with each class whose planned arcs are in a mask; `made` is asked once for the same arcs.
     fn by_mask(
         &self,
         switch: SwitchId,
         masks: &[u64],
-        mut act: impl FnMut(&[ArcId]) -> ForwardAction,
+        mut made: impl FnMut(&[ArcId]) -> ForwardAction,
     ) -> Vec<ForwardAction> {
         let out = self.fabric().out_range(switch);
         let up = (0..).zip(out.clone());
         let up = up.filter(|(_, arc)| self.alive[ArcId::new(*arc).index()]);
         let up = up.fold(0u64, |all, (number, _)| all | 1u64 << number);
         let mut known: HashMap<u64, ForwardAction, FixedState> = HashMap::default();
-        let mut arcs = Vec::new();
-        let each = masks.iter().enumerate().map(|(class, &mask)| {
-            let left = mask & up;
-            if let Some(action) = known.get(&left).filter(|_| left != 0 || mask == 0) {
-                return *action;
+        let mut arcs = Vec::with_capacity(out.len());
+        let mut actions = Vec::with_capacity(masks.len());
+        for (class, &mask) in masks.iter().enumerate() {
+            let mut left = mask & up;
+            if left == 0 && mask != 0 {
+                fill(&mut arcs, out.start, mask);
+                self.left(switch, class, &mut arcs);
+                let bits = arcs
+                    .iter()
+                    .map(|arc| 1u64 << (arc.index() - out.start as usize));
+                left = bits.fold(0, |all, bit| all | bit);
             }
-            let chosen = out
-                .clone()
-                .zip(0..)
-                .filter(|(_, number)| mask >> number & 1 == 1);
-            arcs.clear();
-            arcs.extend(chosen.map(|(arc, _)| ArcId::new(arc)));
-            self.left(switch, class, &mut arcs);
-            let action = act(&arcs);
-            if left != 0 || mask == 0 {
-                known.insert(left, action);
-            }
-            action
-        });
-        each.collect()
+            let action = known.entry(left).or_insert_with(|| {
+                fill(&mut arcs, out.start, left);
+                made(&arcs)
+            });
+            actions.push(*action);
+        }
+        actions
     }
 
     /// Calls `visit` with the arcs by which a switch sends to each class now.
@@ -397,6 +400,16 @@ fn hops_only(set: &RouteSet, kind: Kind, classes: &[Class]) -> Option<Distances>
     }
     let targets: Vec<SwitchId> = classes.iter().map(one).collect::<Option<_>>()?;
     Some(Distances::new(set.fabric(), &targets))
+}
+
+/// The arcs of a mask, of which the lowest bit is the arc of this number.
+fn fill(arcs: &mut Vec<ArcId>, first: u32, mask: u64) {
+    arcs.clear();
+    let mut rest = mask;
+    while rest != 0 {
+        arcs.push(ArcId::new(first + rest.trailing_zeros()));
+        rest &= rest - 1;
+    }
 }
 
 /// What a switch does with the packets to its own hosts.
