@@ -76,16 +76,16 @@ impl Block {
             let ports = alike
                 .first()
                 .map_or(&[][..], |action| groups.ports(*action));
-            if ports.is_empty() {
-                fill(&mut astray, columns.clone());
-            }
-            for port in ports {
-                let arc = arc_at.get(usize::from(port.get())).copied();
-                let set = match arc.filter(|arc| *arc != NOWHERE) {
-                    Some(arc) => &mut self.over[arc],
-                    None => &mut astray,
-                };
-                fill(set, columns.clone());
+            for (word, bits) in words(columns) {
+                if ports.is_empty() {
+                    astray[word] |= bits;
+                }
+                for port in ports {
+                    match arc_at.get(usize::from(port.get())) {
+                        Some(&arc) if arc != NOWHERE => self.over[arc][word] |= bits,
+                        _ => astray[word] |= bits,
+                    }
+                }
             }
         }
         let own = &self.own[switch.index()];
@@ -107,15 +107,15 @@ impl Block {
     }
 }
 
-/// Adds columns that lie beside each other.
-fn fill(set: &mut Set, columns: std::ops::Range<usize>) {
-    let (mut from, end) = (columns.start, columns.end);
-    while from < end {
-        let (word, low) = (from / 64, from % 64);
-        let count = (64 - low).min(end - from);
-        set[word] |= u64::MAX >> (64 - count) << low;
-        from += count;
-    }
+/// The words of a set in which columns that lie beside each other are, with their bits.
+fn words(columns: std::ops::Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+    let std::ops::Range { mut start, end } = columns;
+    std::iter::from_fn(move || {
+        let (word, low) = (start / 64, start % 64);
+        let count = (64 - low).min(end.checked_sub(start).filter(|left| *left > 0)?);
+        start += count;
+        Some((word, (u64::MAX >> (64 - count)) << low))
+    })
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_beside_each_other_are_added_together() {
+    fn words_have_the_columns_and_no_others() {
         for (start, end) in [
             (0, 1),
             (0, 64),
@@ -135,7 +135,9 @@ mod tests {
             (130, 300),
         ] {
             let mut set = Set::default();
-            fill(&mut set, start..end);
+            for (word, bits) in words(start..end) {
+                set[word] |= bits;
+            }
             assert_eq!(
                 members(&set).collect::<Vec<_>>(),
                 (start..end).collect::<Vec<_>>()

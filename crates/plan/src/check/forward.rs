@@ -463,9 +463,7 @@ mod tests {
         }
         let found = errors(&topology, back);
         assert!(
-            found
-                .iter()
-                .any(|error| error.contains("circulate")),
+            found.iter().any(|error| error.contains("circulate")),
             "{found:?}"
         );
     }
