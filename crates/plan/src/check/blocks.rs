@@ -20,6 +20,8 @@ pub(super) struct Block {
     pub(super) own: Vec<Set>,
     /// By arc: columns whose packets are sent over it.
     pub(super) over: Vec<Set>,
+    /// By switch: columns of others whose packets it sends by a port that leads to no other switch, or nowhere.
+    pub(super) astray: Vec<Set>,
     /// Columns to which some switch that has a way does not send nearer, or sends by a port that leads to no switch.
     pub(super) doubtful: Set,
 }
@@ -40,6 +42,7 @@ impl Block {
         let mut block = Self {
             own: vec![Set::default(); fabric.switch_count()],
             over: vec![Set::default(); fabric.arcs().len()],
+            astray: vec![Set::default(); fabric.switch_count()],
             joined: nearer.joined,
             doubtful: Set::default(),
         };
@@ -47,20 +50,14 @@ impl Block {
             insert(&mut block.own[edge.index()], column);
         }
         for (switch, groups) in fabric.switch_ids().zip(groups) {
-            let astray = block.send(fabric, switch, groups, actions(switch.index()));
-            block.doubt(fabric, switch, astray, &nearer.toward);
+            block.send(fabric, switch, groups, actions(switch.index()));
+            block.doubt(fabric, switch, &nearer.toward);
         }
         Some(block)
     }
 
-    /// Notes over which arcs a switch sends; the columns that it sends elsewhere, or nowhere.
-    fn send(
-        &mut self,
-        fabric: &Fabric,
-        switch: SwitchId,
-        groups: &Groups,
-        actions: &[Action],
-    ) -> Set {
+    /// Notes over which arcs a switch sends.
+    fn send(&mut self, fabric: &Fabric, switch: SwitchId, groups: &Groups, actions: &[Action]) {
         let mut arc_at: Vec<usize> = Vec::new();
         for (id, arc) in fabric.out_arcs(switch) {
             let port = usize::from(arc.out_port.get());
@@ -93,11 +90,12 @@ impl Block {
             let over = &mut self.over[id.index()];
             *over = without(over, own);
         }
-        without(&astray, own)
+        self.astray[switch.index()] = without(&astray, own);
     }
 
     /// Adds the columns that a switch does not send nearer.
-    fn doubt(&mut self, fabric: &Fabric, switch: SwitchId, mut astray: Set, toward: &[Set]) {
+    fn doubt(&mut self, fabric: &Fabric, switch: SwitchId, toward: &[Set]) {
+        let mut astray = self.astray[switch.index()];
         for id in fabric.out(switch) {
             let farther = without(&self.over[id.index()], &toward[id.index()]);
             add(&mut astray, &farther);

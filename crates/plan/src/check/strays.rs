@@ -311,7 +311,7 @@ struct Flood<'a> {
     live: Vec<Set>,
     fresh: Vec<Set>,
     queue: VecDeque<u32>,
-    /// Columns to which some packet turns lossy.
+    /// Columns to which some packet turns lossy, or may.
     lossy: Set,
 }
 
@@ -330,7 +330,7 @@ impl<'a> Flood<'a> {
         }
     }
 
-    /// The columns to which some packet from a switch that is not theirs turns lossy.
+    /// The columns to which some packet from a switch that is not theirs turns lossy, and perhaps few others.
     fn lossy(mut self) -> Set {
         for (switch, ports) in &self.class.sources {
             let joined = &self.block.joined[switch.index()];
@@ -375,6 +375,8 @@ impl<'a> Flood<'a> {
                 insert(&mut self.lossy, column);
             }
         }
+        // A host of two switches, say: what is sent to it past the switch of its column is followed by itself.
+        add(&mut self.lossy, &and(going, &block.astray[switch.index()]));
         let going = without(&without(going, own), &self.lossy);
         for (id, arc) in walk.fabric().out_arcs(switch) {
             let over = and(&going, &block.over[id.index()]);
