@@ -450,13 +450,17 @@ mod tests {
         let host = topology.host_ids().last().map(|host| topology.host(host));
         let address = std::net::IpAddr::V4(host.expect("hosts").ipv4);
         // A neighbour of the last switch sends all that it would send there back to where it came from.
-        let (_, peer) = topology.peers(last).next().expect("a neighbour");
-        let NodeId::Switch(near) = peer.end.node else {
-            panic!("hosts are on the highest ports");
-        };
+        let near = topology
+            .peers(last)
+            .find_map(|(_, peer)| match peer.end.node {
+                NodeId::Switch(near) => Some(near),
+                NodeId::Host(_) => None,
+            });
+        let near = near.expect("a neighbour");
         let mut back = sound.clone();
         let straight = sound[near.index()].lookup(address).to_vec();
-        let other = (1..=3).find(|port| straight.iter().all(|hop| hop.port.get() != *port));
+        // Its host is on port 1.
+        let other = (2..=4).find(|port| straight.iter().all(|hop| hop.port.get() != *port));
         let groups = back[near.index()].groups.iter_mut();
         for group in groups.filter(|group| **group == straight) {
             *group = vec![hop(other.expect("three neighbours"))];
