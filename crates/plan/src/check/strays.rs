@@ -228,15 +228,14 @@ impl<'a> Class<'a> {
         self.told(walk, doubtful)
     }
 
-    /// The same, of some columns that are followed one by one.
+    /// The same, of some columns whose packets are followed one by one.
     fn told(
         &self,
         walk: &Walk<'_>,
         columns: Vec<usize>,
     ) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
         let seen = || Seen::new(self.alike.states.len());
-        let doubtful = walk.doubtful(|first, block| Flood::new(self, walk, first, block).lossy());
-        let found = doubtful.into_par_iter().map_init(seen, |seen, column| {
+        let found = columns.into_par_iter().map_init(seen, |seen, column| {
             let to = walk.edge(column);
             let joined = walk.joined(column);
             let sources = self.sources.keys().copied();
