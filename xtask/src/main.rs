@@ -8,6 +8,8 @@
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
 //!   there; with `--release` as it is for use.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
+//! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
+//!   with `--bless` they are put on record.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
@@ -15,6 +17,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod circles;
+mod counts;
 mod crates;
 mod figures;
 mod page;
@@ -45,10 +48,11 @@ fn main() -> ExitCode {
                 &[("INSTA_UPDATE", "always"), ("BLESS", "1")],
             )
         }),
+        "counts" => counts::run(&root, std::env::args().any(|a| a == "--bless")),
         "figures" => figures::write(&root, std::env::args().nth(2).as_deref()),
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, bless, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, bless, counts, figures, fuzz, differ"
         )),
     };
     match done {
@@ -93,6 +97,7 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
     steps.take("building tests", || cargo(root, &build, &[]))?;
     steps.take("tests", || skipped::run(root))?;
+    steps.take("counts", || counts::test(root))?;
     steps.take("page", || page::build_and_test(root))?;
     steps.take("wheel", || wheel::test(root))
 }

@@ -10,6 +10,8 @@ use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, Reroute, SwitchForwarding};
 use topology::{Attachment, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
 
+use super::blocks::Block;
+use super::destinations::{BLOCK, Set, members};
 use super::error::PlanError;
 use super::flat::{Action, Family, Groups, Ranking, Runs};
 use crate::model::Tables;
@@ -122,9 +124,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many columns of hosts there are.
-    pub(super) fn columns(&self) -> usize {
-        self.columns.len()
+    /// The live network.
+    pub(super) fn fabric(&self) -> &'a Fabric {
+        self.fabric
     }
 
     /// The switch of a column's hosts.
@@ -136,6 +138,11 @@ impl<'a> Walk<'a> {
     pub(super) fn joined(&self, column: usize) -> Vec<bool> {
         let distance = self.fabric.distances(self.edge(column));
         distance.iter().map(|hops| *hops != UNREACHABLE).collect()
+    }
+
+    /// The ports of a column's hosts.
+    pub(super) fn host_ports(&self, column: usize) -> impl Iterator<Item = PortId> + '_ {
+        self.columns[column].hosts.iter().map(|(_, host)| host.port)
     }
 
     /// The ports by which a switch sends packets to a column's hosts.
@@ -151,9 +158,31 @@ impl<'a> Walk<'a> {
             .chain(onward.iter().copied())
     }
 
+    /// What `doubtful` leaves of the columns of every block, rising; all columns of a block where a network is too wide for blocks.
+    pub(super) fn doubtful(&self, doubtful: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
+        let edges: Vec<SwitchId> = self.columns.iter().map(|column| column.edge).collect();
+        let of_block = |(number, edges): (usize, &[SwitchId])| -> Vec<usize> {
+            let first = number * BLOCK;
+            let actions = |switch: usize| &self.actions[switch][first..first + edges.len()];
+            match Block::new(self.fabric, edges, self.groups, actions) {
+                Some(block) => members(&doubtful(first, &block))
+                    .map(|column| first + column)
+                    .collect(),
+                None => (first..first + edges.len()).collect(),
+            }
+        };
+        let blocks = edges.par_chunks(BLOCK).enumerate();
+        blocks.flat_map_iter(of_block).collect()
+    }
+
     /// The first loop and the first dropped packet, by address of the destination.
     pub(super) fn errors(&self) -> Vec<PlanError> {
-        let mut found: Vec<PlanError> = (0..self.columns.len())
+        self.told(self.doubtful(|_, block| block.doubtful))
+    }
+
+    /// The same, of some columns that are followed one by one.
+    fn told(&self, columns: Vec<usize>) -> Vec<PlanError> {
+        let mut found: Vec<PlanError> = columns
             .into_par_iter()
             .filter_map(|column| self.toward(column).err().map(|error| *error))
             .collect();
@@ -328,7 +357,8 @@ fn undelivered(
 
 #[cfg(test)]
 mod tests {
-    use topology::generate::{Cables, Ring};
+    use proptest::prelude::*;
+    use topology::generate::{Cables, Jellyfish, JellyfishSize, Ring};
     use topology::routes::forwarding::NextHop;
 
     use super::*;
@@ -357,6 +387,7 @@ mod tests {
         (topology, tables)
     }
 
+    /// What is wrong with tables, which is the same where all columns are followed.
     fn errors(topology: &Topology, tables: Vec<SwitchForwarding>) -> Vec<String> {
         let fabric = Fabric::new(topology);
         let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
@@ -364,7 +395,81 @@ mod tests {
         let Flattened { groups, families } = Flattened::of(hosts, made);
         let v4 = families.into_iter().next().expect("a family");
         let walk = Walk::new(topology, &fabric, &groups, v4);
-        walk.errors().iter().map(ToString::to_string).collect()
+        let errors = walk.errors();
+        assert_eq!(errors, walk.told((0..walk.columns.len()).collect()));
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    /// A random graph with one host a switch.
+    fn random_graph(switches: u32, seed: u64) -> Topology {
+        let graph = Jellyfish {
+            size: JellyfishSize::Switches {
+                switches,
+                fabric_ports: 3,
+            },
+            ports: 4,
+            seed,
+            cables: Cables::default(),
+        };
+        graph.generate().expect("a random graph")
+    }
+
+    fn shortest(topology: &Topology) -> Vec<SwitchForwarding> {
+        let policy = topology::routes::RoutePolicy::Shortest;
+        let made = Forwarding::new(topology, &policy, Reroute::Converged);
+        made.expect("any topology has shortest paths")
+            .switches()
+            .to_vec()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn blocks_miss_nothing_that_following_finds(
+            seed in 0u64..8,
+            changes in prop::collection::vec((0usize..12, any::<prop::sample::Index>(), prop::collection::vec(1u16..=4, 0..3)), 0..4)
+        ) {
+            let topology = random_graph(12, seed);
+            let mut tables = shortest(&topology);
+            for (switch, group, ports) in changes {
+                let groups = &mut tables[switch].groups;
+                let at = group.index(groups.len());
+                groups[at] = ports.into_iter().map(hop).collect();
+            }
+            errors(&topology, tables);
+        }
+    }
+
+    #[test]
+    fn a_loop_in_the_second_block_is_found() {
+        let topology = random_graph(2 + BLOCK as u32, 1);
+        let sound = shortest(&topology);
+        assert_eq!(errors(&topology, sound.clone()), Vec::<String>::new());
+        let last = SwitchId::new(1 + BLOCK as u32);
+        let host = topology.host_ids().last().map(|host| topology.host(host));
+        let address = std::net::IpAddr::V4(host.expect("hosts").ipv4);
+        // A neighbour of the last switch sends all that it would send there back to where it came from.
+        let near = topology
+            .peers(last)
+            .find_map(|(_, peer)| match peer.end.node {
+                NodeId::Switch(near) => Some(near),
+                NodeId::Host(_) => None,
+            });
+        let near = near.expect("a neighbour");
+        let mut back = sound.clone();
+        let straight = sound[near.index()].lookup(address).to_vec();
+        // Its host is on port 1.
+        let other = (2..=4).find(|port| straight.iter().all(|hop| hop.port.get() != *port));
+        let groups = back[near.index()].groups.iter_mut();
+        for group in groups.filter(|group| **group == straight) {
+            *group = vec![hop(other.expect("three neighbours"))];
+        }
+        let found = errors(&topology, back);
+        assert!(
+            found.iter().any(|error| error.contains("circulate")),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -19,8 +19,10 @@
 //! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic).
 
 mod arriving;
+mod blocks;
 pub(crate) mod checked;
 mod depend;
+mod destinations;
 mod error;
 mod failures;
 mod flat;

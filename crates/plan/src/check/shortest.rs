@@ -4,69 +4,74 @@
 //! that gives a set of destinations; for every (link, tag) the set of destinations of packets that get
 //! there grows until nothing changes.
 
-use topology::{ArcId, Distances, Fabric, SwitchId, UNREACHABLE};
+use std::collections::VecDeque;
 
-use super::lookup::TagIx;
+use rayon::prelude::*;
+use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
+
+use super::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
+use super::lookup::{LOSSY, TagIx};
 use super::replay::Replay;
 use super::walk::{Lost, Memory, RouteSpace, Walker};
-
-/// Words of a set of destinations: the destinations are taken in blocks.
-const WORDS: usize = 8;
-
-/// A set of destinations of one block.
-type Set = [u64; WORDS];
 
 /// Replays all shortest paths between hosts; the first that turns lossy.
 pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
-    for block in edge.chunks(64 * WORDS) {
-        let distances = Distances::new(fabric, block);
-        let mut flood = Flood::new(replay, fabric, &distances);
-        if let Some(target) = flood.first_lost() {
-            let space = Toward::new(fabric, &distances, target);
-            return Walker::new(replay, fabric, &space).first_lost();
-        }
-    }
-    None
+    let lost = |block: &[SwitchId]| {
+        // First in the order in which least has to be followed again; if something is lost, in that in which it has always been told.
+        Flood::new(replay, fabric, block, Order::OldestFirst).first_lost()?;
+        let target = Flood::new(replay, fabric, block, Order::NewestFirst).first_lost()?;
+        Some(block[target])
+    };
+    let target = edge.par_chunks(BLOCK).find_map_first(lost)?;
+    let space = Toward::new(fabric, target);
+    Walker::new(replay, fabric, &space).first_lost()
 }
+
+/// Which of the states that wait is followed next. All orders find something lost or none does; what they find may differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    OldestFirst,
+    NewestFirst,
+}
+
+/// No destination of the block.
+const ELSEWHERE: u32 = u32::MAX;
 
 /// The destinations of one block, under way.
 struct Flood<'a> {
     replay: &'a Replay<'a>,
     fabric: &'a Fabric,
-    distances: &'a Distances,
+    order: Order,
+    /// By switch: its place among the destinations.
+    place: Vec<u32>,
     /// By link: the destinations it leads nearer to.
     toward: Vec<Set>,
     /// By link and tag: the destinations of packets that get there.
     live: Vec<Set>,
     /// By link and tag: those of `live` whose continuations have not been followed yet.
     fresh: Vec<Set>,
-    queue: Vec<u32>,
+    queue: VecDeque<u32>,
     tags: usize,
 }
 
 impl<'a> Flood<'a> {
-    fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, distances: &'a Distances) -> Self {
-        let arcs = fabric.arcs();
-        let mut toward = vec![Set::default(); arcs.len()];
-        for bit in 0..distances.targets().len() {
-            let hops = distances.row(bit);
-            for (set, arc) in toward.iter_mut().zip(arcs) {
-                let (from, to) = (hops[arc.from.index()], hops[arc.to.index()]);
-                if from != UNREACHABLE && from == to + 1 {
-                    set[bit / 64] |= 1 << (bit % 64);
-                }
-            }
+    fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, targets: &[SwitchId], order: Order) -> Self {
+        let mut place = vec![ELSEWHERE; fabric.switch_count()];
+        for (number, target) in (0..).zip(targets) {
+            place[target.index()] = number;
         }
         let tags = replay.lookup.tags.len();
+        let states = fabric.arcs().len() * tags;
         Self {
             replay,
             fabric,
-            distances,
-            toward,
-            live: vec![Set::default(); arcs.len() * tags],
-            fresh: vec![Set::default(); arcs.len() * tags],
-            queue: Vec::new(),
+            order,
+            place,
+            toward: Nearer::new(fabric, targets).toward,
+            live: vec![Set::default(); states],
+            fresh: vec![Set::default(); states],
+            queue: VecDeque::new(),
             tags,
         }
     }
@@ -76,7 +81,10 @@ impl<'a> Flood<'a> {
         if let Some(target) = self.start() {
             return Some(target);
         }
-        while let Some(state) = self.queue.pop() {
+        while let Some(state) = match self.order {
+            Order::OldestFirst => self.queue.pop_front(),
+            Order::NewestFirst => self.queue.pop_back(),
+        } {
             if let Some(target) = self.expand(state as usize) {
                 return Some(target);
             }
@@ -88,6 +96,8 @@ impl<'a> Flood<'a> {
         let initial = self.replay.initial;
         for switch in self.fabric.switch_ids() {
             let hosts = self.fabric.attachments(switch);
+            // Hosts that are treated alike send packets that go the same ways.
+            let mut rows: Vec<&[u8]> = Vec::new();
             for source in hosts {
                 if let Some(target) = self.position(switch)
                     && self
@@ -97,6 +107,12 @@ impl<'a> Flood<'a> {
                 {
                     return Some(target);
                 }
+                let (kind, lookup) = (self.replay.kind, self.replay.lookup);
+                let row = lookup.row(switch, kind, initial, source.port);
+                if rows.contains(&row) {
+                    continue;
+                }
+                rows.push(row);
                 for (id, arc) in self.fabric.out_arcs(switch) {
                     let going = self.toward[id.index()];
                     let Some(target) = first(&going) else {
@@ -114,23 +130,23 @@ impl<'a> Flood<'a> {
 
     /// The position of a switch among the destinations of this block.
     fn position(&self, switch: SwitchId) -> Option<usize> {
-        // Destinations are in id order.
-        self.distances.targets().binary_search(&switch).ok()
+        let place = self.place[switch.index()];
+        (place != ELSEWHERE).then_some(place as usize)
     }
 
     fn reach(&mut self, arc: ArcId, tag: TagIx, going: &Set) {
         let state = arc.index() * self.tags + usize::from(tag);
-        let waiting = first(&self.fresh[state]).is_some();
-        let mut any = false;
-        for (word, going) in going.iter().enumerate() {
-            let new = going & !self.live[state][word];
-            self.live[state][word] |= new;
-            self.fresh[state][word] |= new;
-            any |= new != 0;
+        let new = without(going, &self.live[state]);
+        if is_empty(&new) {
+            return;
         }
-        if any && !waiting {
-            self.queue.push(u32::try_from(state).unwrap_or(u32::MAX));
+        add(&mut self.live[state], &new);
+        let fresh = &mut self.fresh[state];
+        if is_empty(fresh) {
+            self.queue
+                .push_back(u32::try_from(state).unwrap_or(u32::MAX));
         }
+        add(fresh, &new);
     }
 
     fn expand(&mut self, state: usize) -> Option<usize> {
@@ -139,7 +155,7 @@ impl<'a> Flood<'a> {
         let arc = fabric.arcs()[state / self.tags];
         let tag = TagIx::try_from(state % self.tags).unwrap_or(TagIx::MAX);
         if let Some(target) = self.position(arc.to)
-            && going[target / 64] & 1 << (target % 64) != 0
+            && has(&going, target)
         {
             let hosts = fabric.attachments(arc.to);
             let lost = self.replay.leaves(arc.to, tag, arc.in_port, hosts);
@@ -147,43 +163,36 @@ impl<'a> Flood<'a> {
                 return Some(target);
             }
         }
+        let lookup = self.replay.lookup;
+        let row = lookup.row(arc.to, self.replay.kind, tag, arc.in_port);
         for (id, next) in fabric.out_arcs(arc.to) {
             let both = and(&going, &self.toward[id.index()]);
-            let Some(target) = first(&both) else {
+            if is_empty(&both) {
                 continue;
-            };
-            match self.replay.step(arc.to, tag, arc.in_port, next.out_port) {
-                Some(tag) => self.reach(id, tag, &both),
-                None => return Some(target),
+            }
+            match row[usize::from(next.out_port.get())] {
+                LOSSY => return first(&both),
+                tag => self.reach(id, tag, &both),
             }
         }
         None
     }
 }
 
-fn and(a: &Set, b: &Set) -> Set {
-    std::array::from_fn(|word| a[word] & b[word])
-}
-
-/// The lowest destination of a set.
-fn first(set: &Set) -> Option<usize> {
-    let word = set.iter().position(|w| *w != 0)?;
-    Some(word * 64 + set[word].trailing_zeros() as usize)
-}
-
 /// The shortest paths to one destination.
 struct Toward<'a> {
     fabric: &'a Fabric,
-    hops: &'a [u16],
+    /// Of every switch.
+    hops: Vec<u16>,
     target: SwitchId,
 }
 
 impl<'a> Toward<'a> {
-    fn new(fabric: &'a Fabric, distances: &'a Distances, target: usize) -> Self {
+    fn new(fabric: &'a Fabric, target: SwitchId) -> Self {
         Self {
             fabric,
-            hops: distances.row(target),
-            target: distances.targets()[target],
+            hops: fabric.distances(target),
+            target,
         }
     }
 }

@@ -3,13 +3,15 @@
 //! A promise is of routes; forwarding by destination can leave them: a detour around a link that is down, a pair that the
 //! promised routes do not join. What strays turns lossy. That breaks no promise, but who runs the network must know.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quantities::PortId;
 use rayon::prelude::*;
 use serde::Serialize;
 use topology::SwitchId;
 
+use super::blocks::Block;
+use super::destinations::{Set, add, and, insert, is_empty, members, without};
 use super::forward::Walk;
 use super::lookup::{LOSSY, Lookup, Ports, TagIx};
 use crate::model::Tables;
@@ -60,25 +62,70 @@ struct Class<'a> {
     initial: TagIx,
     /// Per edge switch the ports of hosts, one for each way of treating them.
     sources: BTreeMap<SwitchId, Vec<PortId>>,
-    /// Per ingress port and tag the first port of its switch by which packets of that tag fare alike, whatever port they leave by.
-    alike: Vec<u32>,
+    alike: Alike,
     lookup: &'a Lookup,
     ports: &'a Ports,
+}
+
+/// States whose packets fare alike, whatever port they leave by: those of a switch and a tag with the same new tags by every egress port.
+/// Where packets go does not depend on the port by which they came, so one state stands for all.
+struct Alike {
+    /// The states that stand for others and themselves: the first of each sort.
+    states: Vec<State>,
+    /// Per ingress port and tag, which of them.
+    numbers: Vec<u32>,
+    tags: usize,
+}
+
+impl Alike {
+    fn new(lookup: &Lookup, ports: &Ports, kind: usize) -> Self {
+        let tags = lookup.tags.len();
+        let mut alike = Self {
+            states: Vec::new(),
+            numbers: vec![0; ports.count() * tags],
+            tags,
+        };
+        // The different rows of a switch, tag by tag, with the number of the state that had each first.
+        let mut rows: Vec<Vec<(&[u8], u32)>> = vec![Vec::new(); tags];
+        let mut last = None;
+        for (at, numbers) in (0..).zip(alike.numbers.chunks_mut(tags.max(1))) {
+            let (switch, port) = ports.name(at);
+            if last.replace(switch) != Some(switch) {
+                rows.iter_mut().for_each(Vec::clear);
+            }
+            for ((tag, rows), number) in (0..).zip(&mut rows).zip(numbers) {
+                let row = lookup.row(switch, kind, tag, port);
+                let known = rows.iter().find(|(known, _)| *known == row);
+                *number = if let Some((_, first)) = known {
+                    *first
+                } else {
+                    let new = u32::try_from(alike.states.len()).unwrap_or(u32::MAX);
+                    alike.states.push((at, tag));
+                    rows.push((row, new));
+                    new
+                };
+            }
+        }
+        alike
+    }
+
+    /// The number of the state that stands for one.
+    fn number(&self, (at, tag): State) -> u32 {
+        self.numbers[at as usize * self.tags + usize::from(tag)]
+    }
 }
 
 /// Which states were seen, without forgetting them one by one.
 struct Seen {
     stamps: Vec<u32>,
     now: u32,
-    tags: usize,
 }
 
 impl Seen {
-    fn new(ports: usize, tags: usize) -> Self {
+    fn new(states: usize) -> Self {
         Self {
-            stamps: vec![0; ports * tags],
+            stamps: vec![0; states],
             now: 0,
-            tags,
         }
     }
 
@@ -87,8 +134,8 @@ impl Seen {
     }
 
     /// Whether a state is new.
-    fn add(&mut self, (at, tag): State) -> bool {
-        let stamp = &mut self.stamps[at as usize * self.tags + usize::from(tag)];
+    fn add(&mut self, number: u32) -> bool {
+        let stamp = &mut self.stamps[number as usize];
         let new = *stamp != self.now;
         *stamp = self.now;
         new
@@ -163,7 +210,7 @@ impl<'a> Class<'a> {
             kind,
             initial,
             sources,
-            alike: alike(lookup, ports, kind),
+            alike: Alike::new(lookup, ports, kind),
             lookup,
             ports,
         }
@@ -175,35 +222,38 @@ impl<'a> Class<'a> {
         edges * edges.saturating_sub(1)
     }
 
-    /// The state that stands for all that fare as this one does.
-    fn first_alike(&self, (at, tag): State) -> State {
-        let place = at as usize * self.lookup.tags.len() + usize::from(tag);
-        (self.alike[place], tag)
-    }
-
     /// The pairs of a walk whose packets turn lossy, each with a way.
     fn strays(&self, walk: &Walk<'_>) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
-        let seen = || Seen::new(self.ports.count(), self.lookup.tags.len());
-        let found = (0..walk.columns())
-            .into_par_iter()
-            .map_init(seen, |seen, column| {
-                let to = walk.edge(column);
-                let joined = walk.joined(column);
-                let sources = self.sources.keys().copied();
-                let sources: Vec<SwitchId> = sources
-                    .filter(|from| *from != to && joined[from.index()])
-                    .collect();
-                if let Outcome::Lossless = self.follow(walk, column, &sources, seen) {
-                    return Vec::new();
-                }
-                let each = sources.iter().filter_map(|&from| {
-                    match self.follow(walk, column, &[from], seen) {
+        let doubtful = walk.doubtful(|first, block| Flood::new(self, walk, first, block).lossy());
+        self.told(walk, doubtful)
+    }
+
+    /// The same, of some columns whose packets are followed one by one.
+    fn told(
+        &self,
+        walk: &Walk<'_>,
+        columns: Vec<usize>,
+    ) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
+        let seen = || Seen::new(self.alike.states.len());
+        let found = columns.into_par_iter().map_init(seen, |seen, column| {
+            let to = walk.edge(column);
+            let joined = walk.joined(column);
+            let sources = self.sources.keys().copied();
+            let sources: Vec<SwitchId> = sources
+                .filter(|from| *from != to && joined[from.index()])
+                .collect();
+            if let Outcome::Lossless = self.follow(walk, column, &sources, seen) {
+                return Vec::new();
+            }
+            let each =
+                sources
+                    .iter()
+                    .filter_map(|&from| match self.follow(walk, column, &[from], seen) {
                         Outcome::Lossless => None,
                         Outcome::Lossy(way, port) => Some((from, to, (way, port))),
-                    }
-                });
-                each.collect()
-            });
+                    });
+            each.collect()
+        });
         found.flatten().collect()
     }
 
@@ -222,7 +272,7 @@ impl<'a> Class<'a> {
         for switch in sources {
             for &port in &self.sources[switch] {
                 let state = (self.ports.at(*switch, port), self.initial);
-                if seen.add(self.first_alike(state)) {
+                if seen.add(self.alike.number(state)) {
                     queue.push((state, usize::MAX));
                 }
             }
@@ -238,7 +288,7 @@ impl<'a> Class<'a> {
                 }
                 let peer = self.ports.peer(self.ports.at(switch, out));
                 if let Some(peer) = peer.filter(|_| switch != to)
-                    && seen.add(self.first_alike((peer, new)))
+                    && seen.add(self.alike.number((peer, new)))
                 {
                     queue.push(((peer, new), done));
                 }
@@ -249,29 +299,95 @@ impl<'a> Class<'a> {
     }
 }
 
-/// By ingress port and tag: the first port of the same switch whose packets of that tag get the same new tags by every egress port. Where
-/// packets go does not depend on the port by which they came, so one of them stands for all.
-fn alike(lookup: &Lookup, ports: &Ports, kind: usize) -> Vec<u32> {
-    let tags = lookup.tags.len();
-    let mut alike = vec![0; ports.count() * tags];
-    // The different rows of a switch, tag by tag, with the port that had each first.
-    let mut rows: Vec<Vec<(&[u8], u32)>> = vec![Vec::new(); tags];
-    let mut last = None;
-    for (at, places) in (0..).zip(alike.chunks_mut(tags.max(1))) {
-        let (switch, port) = ports.name(at);
-        if last.replace(switch) != Some(switch) {
-            rows.iter_mut().for_each(Vec::clear);
+/// Packets of a class to all columns of a block, under way together.
+struct Flood<'a> {
+    class: &'a Class<'a>,
+    walk: &'a Walk<'a>,
+    /// The number of the block's first column.
+    first: usize,
+    block: &'a Block,
+    /// By state that stands for others: columns of the packets that get there, and those of them that were not followed yet.
+    live: Vec<Set>,
+    fresh: Vec<Set>,
+    queue: VecDeque<u32>,
+    /// Columns to which some packet turns lossy, or may.
+    lossy: Set,
+}
+
+impl<'a> Flood<'a> {
+    fn new(class: &'a Class<'a>, walk: &'a Walk<'a>, first: usize, block: &'a Block) -> Self {
+        let states = class.alike.states.len();
+        Self {
+            class,
+            walk,
+            first,
+            block,
+            live: vec![Set::default(); states],
+            fresh: vec![Set::default(); states],
+            queue: VecDeque::new(),
+            lossy: Set::default(),
         }
-        for ((tag, rows), place) in (0..).zip(&mut rows).zip(places) {
-            let row = lookup.row(switch, kind, tag, port);
-            let known = rows.iter().find(|(known, _)| *known == row);
-            *place = known.map_or(at, |(_, first)| *first);
-            if known.is_none() {
-                rows.push((row, at));
+    }
+
+    /// The columns to which some packet from a switch that is not theirs turns lossy, and perhaps few others.
+    fn lossy(mut self) -> Set {
+        for (switch, ports) in &self.class.sources {
+            let joined = &self.block.joined[switch.index()];
+            let going = without(joined, &self.block.own[switch.index()]);
+            for port in ports {
+                let at = self.class.ports.at(*switch, *port);
+                self.reach((at, self.class.initial), &going);
+            }
+        }
+        while let Some(number) = self.queue.pop_front() {
+            let going = std::mem::take(&mut self.fresh[number as usize]);
+            self.follow(self.class.alike.states[number as usize], &going);
+        }
+        self.lossy
+    }
+
+    fn reach(&mut self, state: State, going: &Set) {
+        let number = self.class.alike.number(state);
+        let live = &mut self.live[number as usize];
+        let new = without(going, live);
+        if is_empty(&new) {
+            return;
+        }
+        add(live, &new);
+        let fresh = &mut self.fresh[number as usize];
+        if is_empty(fresh) {
+            self.queue.push_back(number);
+        }
+        add(fresh, &new);
+    }
+
+    /// Where packets of a state go next.
+    fn follow(&mut self, (at, tag): State, going: &Set) {
+        let Class { lookup, ports, .. } = *self.class;
+        let (switch, in_port) = ports.name(at);
+        let row = lookup.row(switch, self.class.kind, tag, in_port);
+        let turns = |port: PortId| row[usize::from(port.get())] == LOSSY;
+        let (block, walk) = (self.block, self.walk);
+        let own = &block.own[switch.index()];
+        for column in members(&and(going, own)) {
+            if walk.host_ports(self.first + column).any(turns) {
+                insert(&mut self.lossy, column);
+            }
+        }
+        // A host of two switches, say: what is sent to it past the switch of its column is followed by itself.
+        add(&mut self.lossy, &and(going, &block.astray[switch.index()]));
+        let going = without(&without(going, own), &self.lossy);
+        for (id, arc) in walk.fabric().out_arcs(switch) {
+            let over = and(&going, &block.over[id.index()]);
+            if is_empty(&over) {
+                continue;
+            }
+            match row[usize::from(arc.out_port.get())] {
+                LOSSY => add(&mut self.lossy, &over),
+                tag => self.reach((ports.at(arc.to, arc.in_port), tag), &over),
             }
         }
     }
-    alike
 }
 
 /// The states that led to one of the queue.
@@ -284,4 +400,97 @@ fn way(queue: &[(State, usize)], last: usize) -> Vec<State> {
     }
     states.reverse();
     states
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use quantities::Priority;
+    use topology::Fabric;
+    use topology::generate::{Cables, Jellyfish, JellyfishSize};
+
+    use super::super::destinations::BLOCK;
+    use super::super::forward::Flattened;
+    use super::*;
+    use crate::budget::Budget;
+    use crate::carrier::{Carrier, CarrierKind};
+    use crate::model::{Class as PlanClass, Provenance, RuleForm, TagRule, Tagging};
+    use crate::tag::{NewTag, Tag};
+    use topology::routes::RoutePolicy;
+
+    /// A random graph of one host a switch, on port 1, in which every packet keeps its tag; but not where it goes out of `lossy`.
+    fn tables(switches: u32, lossy: &[(u32, &str)]) -> Tables {
+        let graph = Jellyfish {
+            size: JellyfishSize::Switches {
+                switches,
+                fabric_ports: 3,
+            },
+            ports: 4,
+            seed: 1,
+            cables: Cables::default(),
+        };
+        let rule = |out: &str| TagRule {
+            precedence: 0,
+            class: None,
+            tag: Tag::new(1),
+            in_ports: "1-4".parse().expect("ports"),
+            out_ports: out.parse().expect("ports"),
+            new_tag: NewTag::Lossless(Tag::new(1)),
+        };
+        let mut rules = vec![vec![rule("1-4")]; switches as usize];
+        for (switch, kept) in lossy {
+            rules[*switch as usize] = vec![rule(kept)];
+        }
+        Tables {
+            provenance: Provenance::ours("hand", ""),
+            topology: graph.generate().expect("a random graph"),
+            tagging: Tagging {
+                classes: vec![PlanClass {
+                    name: "a".to_owned(),
+                    initial: Tag::new(1),
+                    limit: None,
+                }],
+                class_bits: false,
+                priorities: BTreeMap::from([(Tag::new(1), Priority::new(1))]),
+                form: RuleForm::PortSets,
+                rules,
+            },
+            carrier: Carrier::numbered(CarrierKind::Dscp, [Tag::new(1)], false),
+            promises: vec![],
+            forwarding: RoutePolicy::Shortest,
+            failover: None,
+            budget: Budget::default(),
+        }
+    }
+
+    /// How many pairs turn lossy, which are the same where all columns are followed.
+    fn strays(tables: &Tables) -> usize {
+        let lookup = Lookup::new(tables).expect("no conflict");
+        let ports = Ports::new(&tables.topology);
+        let fabric = Fabric::new(&tables.topology);
+        let Flattened { groups, families } = Flattened::new(tables).expect("shortest paths");
+        let v4 = families.into_iter().next().expect("a family");
+        let walk = Walk::new(&tables.topology, &fabric, &groups, v4);
+        let class = Class::new(tables, &lookup, &ports, ClassId::new(0), 0);
+        let found = class.strays(&walk);
+        let all = (0..tables.topology.hosts().len()).collect();
+        assert_eq!(found, class.told(&walk, all));
+        found.len()
+    }
+
+    #[test]
+    fn floods_miss_nothing_that_following_finds() {
+        let switches = BLOCK as u32 + 8;
+        let others = switches as usize - 1;
+        assert_eq!(strays(&tables(switches, &[])), 0);
+        // The hosts of a switch of the second block get nothing lossless, and nobody else suffers.
+        let (first, last) = (3, switches - 1);
+        assert_eq!(strays(&tables(switches, &[(last, "2-4")])), others);
+        let both = [(first, "2-4"), (last, "2-4")];
+        assert_eq!(strays(&tables(switches, &both)), 2 * others);
+        // What goes by a port of its turns lossy, for many destinations.
+        assert!(strays(&tables(40, &[(7, "1-3")])) > 39);
+        assert!(strays(&tables(40, &[(7, "2"), (9, "1-2")])) > 39);
+    }
 }

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ArcId, Fabric, SwitchId};
+use crate::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 /// The cost of a way to a destination: bounces, direction and hops packed in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,14 @@ impl Cost {
     pub(super) const ZERO: Self = Self(0);
     /// There is no way.
     pub(super) const NEVER: Self = Self(u32::MAX);
+
+    /// So many hops, where nothing else counts.
+    pub(super) fn of_hops(hops: u16) -> Self {
+        match hops {
+            UNREACHABLE => Self::NEVER,
+            hops => Self(hops.into()),
+        }
+    }
 
     /// The cost of going over an arc to a switch of this cost.
     pub(super) fn over(self, step: Step) -> Self {
@@ -78,14 +86,36 @@ impl Cost {
         )
     }
 
+    /// That there is no way comes out of no way by itself. Without branches: loops over rows of costs become instructions on many at once.
     fn over_level(self, up: bool) -> Self {
-        let further = self.0.saturating_add(1);
-        let bare = further & !UP;
-        Self(match (up, self.0 & UP != 0) {
-            (true, _) => bare | UP,
-            (false, true) => bare.saturating_add(BOUNCE),
-            (false, false) => bare,
-        })
+        let bare = self.0.saturating_add(1) & !UP;
+        if up {
+            return Self(bare | UP);
+        }
+        // BOUNCE, if it goes up from there.
+        Self(bare.saturating_add((self.0 & UP) * (BOUNCE / UP)))
+    }
+
+    /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes of the cost onward.
+    pub(super) fn mark(masks: &mut [u64], costs: &[Self], onward: &[Self], up: bool, bit: u64) {
+        let each = masks.iter_mut().zip(costs).zip(onward);
+        if up {
+            for ((mask, cost), onward) in each {
+                *mask |= if onward.over_level(true).0 == cost.0 {
+                    bit
+                } else {
+                    0
+                };
+            }
+        } else {
+            for ((mask, cost), onward) in each {
+                *mask |= if onward.over_level(false).0 == cost.0 {
+                    bit
+                } else {
+                    0
+                };
+            }
+        }
     }
 }
 

@@ -254,8 +254,11 @@ fn table(
     let mut outer: Vec<(Block, ForwardAction)> = Vec::new();
     let mut inner: Vec<(Block, ForwardAction)> = Vec::new();
     let mut container: Option<(Block, ForwardAction)> = None;
+    // Both are in order.
+    let mut own = hosts.keys().peekable();
     for &(block, class) in blocks {
-        if hosts.contains_key(&block) {
+        while own.next_if(|host| **host < block).is_some() {}
+        if own.peek() == Some(&&block) {
             continue;
         }
         let action = actions[class];

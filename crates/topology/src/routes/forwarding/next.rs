@@ -1,6 +1,6 @@
 //! The next hops of every switch toward every class of hosts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::FixedState;
 use indexmap::IndexMap;
@@ -12,10 +12,13 @@ use super::super::virtual_layers::bounces;
 use super::costs::{Cost, Kind, Metric, Step};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
-use crate::{ArcId, Fabric, HostId, NodeId, SwitchId, Topology};
+use crate::{ArcId, Distances, Fabric, HostId, NodeId, SwitchId, Topology};
 
 /// Classes whose costs are computed before they are put in rows: what is held twice.
 const CLASSES_AT_ONCE: usize = 256;
+
+/// Arcs of a switch that fit a mask.
+const MASK_ARCS: usize = 64;
 
 /// The costs of every switch to every class, from which next hops are read off.
 #[derive(Debug)]
@@ -60,6 +63,16 @@ impl NextSets {
         let mut kinds = Vec::with_capacity(classes);
         let mut all_pins = Vec::new();
         for (chunk, some) in plan.classes.chunks(CLASSES_AT_ONCE).enumerate() {
+            if let Some(distances) = hops_only(&set, kind, some) {
+                let first = chunk * CLASSES_AT_ONCE;
+                for (switch, row) in costs.chunks_mut(classes).enumerate() {
+                    for (class, cost) in row[first..first + some.len()].iter_mut().enumerate() {
+                        *cost = Cost::of_hops(distances.row(class)[switch]);
+                    }
+                }
+                kinds.resize(first + some.len(), kind);
+                continue;
+            }
             let by_class: Vec<_> = some.par_iter().map(one).collect();
             for (class, (row, pins, kind)) in (chunk * CLASSES_AT_ONCE..).zip(by_class) {
                 for (switch, cost) in row.into_iter().enumerate() {
@@ -234,20 +247,30 @@ impl NextSets {
         let mut groups = Groups::default();
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
-        let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> = IndexMap::default();
-        let mut actions = Vec::with_capacity(self.classes);
-        self.each_class(switch, |arcs| {
-            let action = known.get(arcs).copied().unwrap_or_else(|| {
-                if !arcs.is_empty() {
-                    climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
-                }
-                let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
-                let action = groups.intern(hops.collect());
-                known.insert(arcs.to_vec(), action);
-                action
-            });
-            actions.push(action);
-        });
+        let mut made = |arcs: &[ArcId]| {
+            if !arcs.is_empty() {
+                climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
+            }
+            let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
+            groups.intern(hops.collect())
+        };
+        let actions = match self.masks(switch) {
+            Some(masks) => self.by_mask(switch, &masks, made),
+            None => {
+                let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> =
+                    IndexMap::default();
+                let mut actions = Vec::with_capacity(self.classes);
+                self.each_class(switch, |arcs| {
+                    let action = known.get(arcs).copied().unwrap_or_else(|| {
+                        let action = made(arcs);
+                        known.insert(arcs.to_vec(), action);
+                        action
+                    });
+                    actions.push(action);
+                });
+                actions
+            }
+        };
         let local = local_hosts(topology, switch, &mut groups);
         let climbing = |action| match action {
             ForwardAction::Group(group) => {
@@ -260,6 +283,67 @@ impl NextSets {
         };
         let [v4, v6] = plan.tables(topology, &actions, &local, &climbing);
         groups.compact(v4, v6)
+    }
+
+    /// By class the arcs by which a switch sends as was planned: bit `n` for the `n`-th that leaves it. Nothing where arcs are too many,
+    /// are pinned, or count otherwise from class to class.
+    fn masks(&self, switch: SwitchId) -> Option<Vec<u64>> {
+        let fabric = self.fabric();
+        let ranked = |kind: &Kind| matches!(kind, Kind::Ranks { .. });
+        if fabric.out_range(switch).len() > MASK_ARCS
+            || !self.pins.is_empty()
+            || self.kinds.first().is_none_or(ranked)
+        {
+            return None;
+        }
+        let layered = matches!(self.kinds.first(), Some(Kind::Layers));
+        let own = self.row(switch);
+        let mut masks = vec![0; own.len()];
+        for (number, (id, arc)) in fabric.out_arcs(switch).enumerate() {
+            let up = layered && fabric.is_up(id);
+            Cost::mark(&mut masks, own, self.row(arc.to), up, 1 << number);
+        }
+        for (mask, cost) in masks.iter_mut().zip(own) {
+            if *cost == Cost::NEVER {
+                *mask = 0;
+            } else if self.single {
+                *mask &= mask.wrapping_neg();
+            }
+        }
+        Some(masks)
+    }
+
+    /// What a switch does with each class whose planned arcs are in a mask; `made` is asked once for the same arcs.
+    fn by_mask(
+        &self,
+        switch: SwitchId,
+        masks: &[u64],
+        mut made: impl FnMut(&[ArcId]) -> ForwardAction,
+    ) -> Vec<ForwardAction> {
+        let out = self.fabric().out_range(switch);
+        let up = (0..).zip(out.clone());
+        let up = up.filter(|(_, arc)| self.alive[ArcId::new(*arc).index()]);
+        let up = up.fold(0u64, |all, (number, _)| all | 1u64 << number);
+        let mut known: HashMap<u64, ForwardAction, FixedState> = HashMap::default();
+        let mut arcs = Vec::with_capacity(out.len());
+        let mut actions = Vec::with_capacity(masks.len());
+        for (class, &mask) in masks.iter().enumerate() {
+            let mut left = mask & up;
+            if left == 0 && mask != 0 {
+                fill(&mut arcs, out.start, mask);
+                self.left(switch, class, &mut arcs);
+                let bits = arcs
+                    .iter()
+                    .map(|arc| 1u64 << (arc.index() - out.start as usize));
+                left = bits.fold(0, |all, bit| all | bit);
+            }
+            let action = known.entry(left).or_insert_with(|| {
+                fill(&mut arcs, out.start, left);
+                made(&arcs)
+            });
+            actions.push(*action);
+        }
+        actions
     }
 
     /// Calls `visit` with the arcs by which a switch sends to each class now.
@@ -302,6 +386,29 @@ impl NextSets {
             port: arc.out_port,
             mac: topology.port_mac(arc.to, arc.in_port),
         }
+    }
+}
+
+/// How far all switches are from classes to which only hops count: all together, which is faster than one by one.
+fn hops_only(set: &RouteSet, kind: Kind, classes: &[Class]) -> Option<Distances> {
+    let one = |class: &Class| match (class.host, &class.targets[..]) {
+        (None, &[target]) => Some(target),
+        _ => None,
+    };
+    if kind != Kind::Hops || set.bcube().is_some() {
+        return None;
+    }
+    let targets: Vec<SwitchId> = classes.iter().map(one).collect::<Option<_>>()?;
+    Some(Distances::new(set.fabric(), &targets))
+}
+
+/// The arcs of a mask, of which the lowest bit is the arc of this number.
+fn fill(arcs: &mut Vec<ArcId>, first: u32, mask: u64) {
+    arcs.clear();
+    let mut rest = mask;
+    while rest != 0 {
+        arcs.push(ArcId::new(first + rest.trailing_zeros()));
+        rest &= rest - 1;
     }
 }
 
@@ -359,4 +466,79 @@ fn pins(set: &RouteSet, class: &Class) -> Vec<Option<ArcId>> {
         }
     }
     pins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Reroute, Routing};
+    use super::*;
+    use crate::generate::{Cables, FatTree, Jellyfish, JellyfishSize};
+
+    /// By class, the arcs of which a switch makes a group.
+    fn listed(routing: &Routing<'_>, switch: SwitchId) -> Vec<Vec<ArcId>> {
+        let mut all = Vec::new();
+        let next = &routing.next;
+        next.each_class(switch, |arcs| all.push(arcs.to_vec()));
+        all
+    }
+
+    /// The same by masks, and how often arcs were asked for.
+    fn masked(routing: &Routing<'_>, switch: SwitchId) -> (Vec<Vec<ArcId>>, usize) {
+        let next = &routing.next;
+        let masks = next.masks(switch).expect("few arcs, no pins, no ranks");
+        let mut asked: Vec<Vec<ArcId>> = Vec::new();
+        let act = |arcs: &[ArcId]| {
+            asked.push(arcs.to_vec());
+            ForwardAction::Group(asked.len() as u32 - 1)
+        };
+        let actions = next.by_mask(switch, &masks, act);
+        let arcs = |action: &ForwardAction| match action {
+            ForwardAction::Group(at) => asked[*at as usize].clone(),
+            ForwardAction::Discard => Vec::new(),
+        };
+        (actions.iter().map(arcs).collect(), asked.len())
+    }
+
+    #[test]
+    fn masks_say_what_the_costs_of_neighbours_say() {
+        let cables = Cables::default();
+        let mut networks = vec![FatTree { k: 4, cables }.generate().expect("a fat-tree")];
+        networks.extend((0..3).map(|seed| {
+            let size = JellyfishSize::Switches {
+                switches: 30,
+                fabric_ports: 5,
+            };
+            let jellyfish = Jellyfish {
+                size,
+                ports: 7,
+                seed,
+                cables,
+            };
+            jellyfish.generate().expect("a random graph")
+        }));
+        let policies = [
+            RoutePolicy::Shortest,
+            RoutePolicy::UpDown { bounces: 0 },
+            RoutePolicy::Ksp { k: 2 },
+        ];
+        for (whole, policy) in networks
+            .iter()
+            .flat_map(|n| policies.iter().map(move |p| (n, p)))
+        {
+            for failed in [0, 3, 9] {
+                let links = whole.link_ids().filter(|l| l.index() % 10 < failed);
+                let topology = whole.with_failed_links(&links.collect::<Vec<_>>());
+                for reroute in [Reroute::Converged, Reroute::Local] {
+                    let Ok(routing) = Routing::new(&topology, policy, reroute) else {
+                        continue; // no layers
+                    };
+                    for switch in topology.switch_ids() {
+                        let (arcs, asked) = masked(&routing, switch);
+                        assert_eq!(arcs, listed(&routing, switch), "{policy:?} {reroute:?}");
+                        assert!(asked <= arcs.len());
+                    }
+                }
+            }
+        }
+    }
 }

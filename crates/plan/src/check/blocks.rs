@@ -1,0 +1,145 @@
+//! Where packets to many destinations go, all of a block at once: which links each switch sends to which of them over.
+//!
+//! A switch that sends packets to a destination over links that lead nearer to it, and over no others, brings them nearer; where all
+//! switches do, every packet arrives and none circulates. That is seen at once for a whole block. It is only enough, not needed: where a
+//! switch does otherwise, packets have to be followed.
+
+use topology::{Fabric, SwitchId};
+
+use super::destinations::{Nearer, Set, add, and, insert, without};
+use super::flat::{Action, Groups};
+
+/// A port that leads to no other switch over a live link.
+const NOWHERE: usize = usize::MAX;
+
+/// What switches do with packets to the hosts of a block of columns.
+pub(super) struct Block {
+    /// By switch: columns to which there is a way.
+    pub(super) joined: Vec<Set>,
+    /// By switch: columns whose hosts are its own.
+    pub(super) own: Vec<Set>,
+    /// By arc: columns whose packets are sent over it.
+    pub(super) over: Vec<Set>,
+    /// By switch: columns of others whose packets it sends by a port that leads to no other switch, or nowhere.
+    pub(super) astray: Vec<Set>,
+    /// Columns to which some switch that has a way does not send nearer, or sends by a port that leads to no switch.
+    pub(super) doubtful: Set,
+}
+
+impl Block {
+    /// The block of the columns at these switches; `actions` is what a switch, by its index, does with each of them. Nothing where the
+    /// network is so wide that columns are better followed one by one.
+    pub(super) fn new<'t>(
+        fabric: &Fabric,
+        edges: &[SwitchId],
+        groups: &[Groups],
+        actions: impl Fn(usize) -> &'t [Action],
+    ) -> Option<Self> {
+        let nearer = Nearer::new(fabric, edges);
+        if nearer.wide {
+            return None;
+        }
+        let mut block = Self {
+            own: vec![Set::default(); fabric.switch_count()],
+            over: vec![Set::default(); fabric.arcs().len()],
+            astray: vec![Set::default(); fabric.switch_count()],
+            joined: nearer.joined,
+            doubtful: Set::default(),
+        };
+        for (column, edge) in edges.iter().enumerate() {
+            insert(&mut block.own[edge.index()], column);
+        }
+        for (switch, groups) in fabric.switch_ids().zip(groups) {
+            block.send(fabric, switch, groups, actions(switch.index()));
+            block.doubt(fabric, switch, &nearer.toward);
+        }
+        Some(block)
+    }
+
+    /// Notes over which arcs a switch sends.
+    fn send(&mut self, fabric: &Fabric, switch: SwitchId, groups: &Groups, actions: &[Action]) {
+        let mut arc_at: Vec<usize> = Vec::new();
+        for (id, arc) in fabric.out_arcs(switch) {
+            let port = usize::from(arc.out_port.get());
+            arc_at.resize(port + 1, NOWHERE);
+            arc_at[port] = id.index();
+        }
+        let mut astray = Set::default();
+        let mut first = 0;
+        // Columns that lie beside each other are often treated alike.
+        for alike in actions.chunk_by(|a, b| a == b) {
+            let columns = first..first + alike.len();
+            first = columns.end;
+            let ports = alike
+                .first()
+                .map_or(&[][..], |action| groups.ports(*action));
+            for (word, bits) in words(columns) {
+                if ports.is_empty() {
+                    astray[word] |= bits;
+                }
+                for port in ports {
+                    match arc_at.get(usize::from(port.get())) {
+                        Some(&arc) if arc != NOWHERE => self.over[arc][word] |= bits,
+                        _ => astray[word] |= bits,
+                    }
+                }
+            }
+        }
+        let own = &self.own[switch.index()];
+        for id in fabric.out(switch) {
+            let over = &mut self.over[id.index()];
+            *over = without(over, own);
+        }
+        self.astray[switch.index()] = without(&astray, own);
+    }
+
+    /// Adds the columns that a switch does not send nearer.
+    fn doubt(&mut self, fabric: &Fabric, switch: SwitchId, toward: &[Set]) {
+        let mut astray = self.astray[switch.index()];
+        for id in fabric.out(switch) {
+            let farther = without(&self.over[id.index()], &toward[id.index()]);
+            add(&mut astray, &farther);
+        }
+        let joined = &self.joined[switch.index()];
+        add(&mut self.doubtful, &and(&astray, joined));
+    }
+}
+
+/// The words of a set in which columns that lie beside each other are, with their bits.
+fn words(columns: std::ops::Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+    let std::ops::Range { mut start, end } = columns;
+    std::iter::from_fn(move || {
+        let (word, low) = (start / 64, start % 64);
+        let count = (64 - low).min(end.checked_sub(start).filter(|left| *left > 0)?);
+        start += count;
+        Some((word, (u64::MAX >> (64 - count)) << low))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::destinations::members;
+    use super::*;
+
+    #[test]
+    fn words_have_the_columns_and_no_others() {
+        for (start, end) in [
+            (0, 1),
+            (0, 64),
+            (3, 64),
+            (63, 65),
+            (5, 5),
+            (1, 512),
+            (130, 300),
+        ] {
+            let mut set = Set::default();
+            for (word, bits) in words(start..end) {
+                set[word] |= bits;
+            }
+            assert_eq!(
+                members(&set).collect::<Vec<_>>(),
+                (start..end).collect::<Vec<_>>()
+            );
+        }
+    }
+}
