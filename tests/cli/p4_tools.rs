@@ -59,6 +59,33 @@ fn with_input(at: &Path, args: &[&str], text: &str) -> Output {
     child.wait_with_output().expect("the command ends")
 }
 
+/// BMv2's JSON has an action for each table that offers it, several of one name.
+#[test]
+fn a_build_compiled_for_bmv2_takes_its_entries() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for line in [
+        "topo three-node -o network.json",
+        "plan network.json -o plan.json",
+        "build plan.json -o build",
+        "p4 compile build/p4/tagger.p4 -o tagger.json --p4runtime-files tagger.txtpb",
+    ] {
+        let done = with_input(at, &line.split(' ').collect::<Vec<_>>(), "");
+        assert!(done.status.success(), "{line}");
+    }
+    // IPv4 from h1 to h2, as it comes in at switch A.
+    let packet = "06000000000202000a0000010800450000200000000040fd64e00a0000010a000101000000000000000000000000";
+    let entries = "build/switches/A/entries.txtpb";
+    let run = |program: &[&str]| {
+        let words = ["p4", "run", packet, "--port", "2", "--entries", entries];
+        let mut said = json(at, &[&words[..2], program, &words[2..]].concat());
+        said["shown"][0]["sent"].take()
+    };
+    let sent = run(&["build/p4/tagger.p4"]);
+    assert_eq!(sent[0]["port"], 3, "{sent}");
+    assert_eq!(run(&["tagger.json", "--p4info", "tagger.txtpb"]), sent);
+}
+
 #[test]
 fn packets_go_through_a_program_from_every_source() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -79,7 +79,9 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
 /// # Errors
 /// A test failed.
 pub(crate) fn test(root: &Path) -> Result<(), String> {
-    crate::cargo(root, &["build", "--locked", "--bin", "switchwright"], &[])?;
+    // With the features that tests build it with, which is then not built again.
+    let build = ["build", "--locked", "--workspace", "--bin", "switchwright"];
+    crate::cargo(root, &build, &[])?;
     npm(&root.join("page"), &["test", "--silent"])
 }
 

@@ -8,7 +8,7 @@ use p4exec::tables::{
 use p4exec::value::Bits;
 use p4exec::{RuntimeState, StateError, Update};
 use p4gen::entries::{self, MatchValue, SwitchEntries};
-use p4ir::ExternId;
+use p4ir::{ExternId, TableAction};
 use quantities::Nanos;
 use thiserror::Error;
 
@@ -24,6 +24,14 @@ pub enum LoadError {
         kind: &'static str,
         /// Its name.
         name: String,
+    },
+    /// The program has the action, for other tables.
+    #[error("{place}: action `{action}` is none of those that can stand there")]
+    NotOffered {
+        /// Which entry.
+        place: String,
+        /// The action.
+        action: String,
     },
     /// The executor refuses an update.
     #[error("update {index}: {source}")]
@@ -74,7 +82,10 @@ impl Translator<'_> {
         let mut updates = Vec::new();
         for member in &entries.members {
             let profile = self.profile(&member.profile)?;
+            let tables = self.state.program().tables.iter();
+            let its = tables.filter(|(_, table)| table.implementation == Some(profile));
             let call = self.call(
+                its.flat_map(|(_, table)| &table.actions),
                 &member.action,
                 &format!("member {} of {}", member.id, member.profile),
             )?;
@@ -118,7 +129,10 @@ impl Translator<'_> {
             source,
         })?;
         let action = match &entry.action {
-            entries::EntryAction::Direct(call) => EntryAction::Call(self.call(call, &place)?),
+            entries::EntryAction::Direct(call) => {
+                let offered = self.state.program().tables[id].actions.iter();
+                EntryAction::Call(self.call(offered, call, &place)?)
+            }
             entries::EntryAction::Member(member) => EntryAction::Member(MemberId(*member)),
             entries::EntryAction::Group(group) => EntryAction::Group(GroupId(*group)),
         };
@@ -141,10 +155,22 @@ impl Translator<'_> {
         })
     }
 
-    fn call(&self, call: &entries::ActionCall, place: &str) -> Result<ActionCall, LoadError> {
+    /// A call of one of the actions that are offered. The program may have others of that name: compiled for BMv2 it has one for each
+    /// table that offers it.
+    fn call<'a>(
+        &self,
+        mut offered: impl Iterator<Item = &'a TableAction>,
+        call: &entries::ActionCall,
+        place: &str,
+    ) -> Result<ActionCall, LoadError> {
         let program = self.state.program();
-        let Some(id) = self.state.action_named(&call.action) else {
-            return Err(self.no_such(place.to_owned(), "action", &call.action));
+        let named = |action: &&TableAction| program.actions[action.action].name == call.action;
+        let Some(id) = offered.find(named).map(|found| found.action) else {
+            if self.state.action_named(&call.action).is_none() {
+                return Err(self.no_such(place.to_owned(), "action", &call.action));
+            }
+            let (place, action) = (place.to_owned(), call.action.clone());
+            return Err(LoadError::NotOffered { place, action });
         };
         let mut args = Vec::with_capacity(call.params.len());
         for param in program.actions[id].data_params() {

@@ -1,5 +1,6 @@
 """Requests to the engine, and tables of figures."""
 
+import importlib
 import json
 from typing import Any, Dict, List, Mapping, Sequence
 
@@ -41,8 +42,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Any:
     1
     """
     listed: List[Dict[str, Any]] = [dict(row) for row in rows]
+    # Types of pandas are a package of their own, which nobody has to have.
     try:
-        import pandas
+        pandas = importlib.import_module("pandas")
     except ImportError:
         return listed
     return pandas.DataFrame(listed)
