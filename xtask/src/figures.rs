@@ -50,6 +50,72 @@ pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), Strin
     Ok(())
 }
 
+/// Holds a folder's run against the record: numbers whose verdict is another, of entries that were computed with the same effort.
+///
+/// # Errors
+/// There are such numbers, which it names, or none to compare.
+pub(crate) fn compare(root: &Path, folder: Option<&str>) -> Result<(), String> {
+    let made = Path::new(folder.ok_or("name the folder of a run: `figures --check FOLDER`")?)
+        .join("reproduce.json");
+    let path = root.join(RECORDED);
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        parse(&text, path)
+    };
+    let (compared, found) = differences(&read(&path)?, &read(&made)?);
+    if compared == 0 {
+        return Err(format!(
+            "{} and {} have no number in common",
+            made.display(),
+            path.display()
+        ));
+    }
+    if found.is_empty() {
+        println!("xtask: {compared} numbers have the verdicts on record");
+        return Ok(());
+    }
+    Err(format!(
+        "numbers have other verdicts than on record ({compared} compared):\n  {}\nif they are right, record them: `cargo xtask figures {}`",
+        found.join("\n  "),
+        folder.unwrap_or_default()
+    ))
+}
+
+/// How many numbers two runs have in common, and those of other verdicts.
+fn differences(record: &Value, run: &Value) -> (usize, Vec<String>) {
+    let items = |run: &Value| run["items"].as_array().cloned().unwrap_or_default();
+    let (mut compared, mut found) = (0, Vec::new());
+    let before = items(record);
+    for item in items(run) {
+        let same = |old: &&Value| {
+            ["paper", "item", "effort"].map(|key| &old[key])
+                == ["paper", "item", "effort"].map(|key| &item[key])
+        };
+        let Some(old) = before.iter().find(same) else {
+            continue;
+        };
+        let rows = |item: &Value| item["rows"].as_array().cloned().unwrap_or_default();
+        let known = rows(old);
+        for row in rows(&item) {
+            let Some(old) = known.iter().find(|old| old["name"] == row["name"]) else {
+                continue;
+            };
+            compared += 1;
+            if verdict(old) != verdict(&row) {
+                found.push(format!(
+                    "{} {}, {}: {}, on record {}",
+                    word(&item, "paper"),
+                    word(&item, "item"),
+                    word(&row, "name"),
+                    verdict(&row),
+                    verdict(old)
+                ));
+            }
+        }
+    }
+    (compared, found)
+}
+
 fn put(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
@@ -239,6 +305,20 @@ fn recorded(before: &Value, run: &Value) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_verdicts_are_found_where_the_effort_is_the_same() {
+        let run = |effort: &str, verdict: Option<&str>| {
+            let rows = serde_json::json!([{"name": "a", "verdict": verdict}]);
+            serde_json::json!({"items": [{"paper": "P", "item": "table-1", "effort": effort, "rows": rows}]})
+        };
+        let record = run("quick", Some("better"));
+        assert_eq!(differences(&record, &record), (1, Vec::new()));
+        let (compared, found) = differences(&record, &run("quick", None));
+        assert_eq!(compared, 1);
+        assert_eq!(found, ["P table-1, a: not computed, on record better"]);
+        assert_eq!(differences(&record, &run("full", None)), (0, Vec::new()));
+    }
 
     #[test]
     fn parts_are_written_from_the_run() {

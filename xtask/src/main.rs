@@ -11,6 +11,7 @@
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
+//!   `figures --check FOLDER` holds such a folder against what is on record.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
 //! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
 //! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
@@ -49,7 +50,10 @@ fn main() -> ExitCode {
             )
         }),
         "counts" => counts::run(&root, std::env::args().any(|a| a == "--bless")),
-        "figures" => figures::write(&root, std::env::args().nth(2).as_deref()),
+        "figures" => match std::env::args().nth(2).as_deref() {
+            Some("--check") => figures::compare(&root, std::env::args().nth(3).as_deref()),
+            folder => figures::write(&root, folder),
+        },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
             "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, bless, counts, figures, fuzz, differ"

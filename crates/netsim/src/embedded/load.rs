@@ -169,7 +169,7 @@ impl Translator<'_> {
             if self.state.action_named(&call.action).is_none() {
                 return Err(self.no_such(place.to_owned(), "action", &call.action));
             }
-            let (place, action) = (place.to_owned(), call.action.clone());
+            let (place, action) = (place.to_owned(), call.action.clone().into_owned());
             return Err(LoadError::NotOffered { place, action });
         };
         let mut args = Vec::with_capacity(call.params.len());
