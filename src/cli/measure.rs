@@ -11,8 +11,8 @@ use super::fault::Fault;
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use measure::failover::{
-    FailureFigure, PartLosses, SetTally, Sets, failure_plots, figures_of_sets, plan_under_failures,
-    share_under_failures,
+    FailureFigure, PartLosses, SetTally, Sets, failure_plots, figures_of_sets, kind_of_sets,
+    plan_under_failures, share_under_failures,
 };
 use measure::timed;
 
@@ -185,12 +185,7 @@ fn part_table(figures: &[FailureFigure]) -> String {
             part.resilience.to_string(),
             part.destinations.to_string(),
             figure.failures.to_string(),
-            if figure.correlated {
-                "neighbours"
-            } else {
-                "uniform"
-            }
-            .to_owned(),
+            kind_of_sets(figure.correlated).to_owned(),
             part.flows.to_string(),
             part.sets_with_losses.to_string(),
             format!("{:.2e}", part.lost),

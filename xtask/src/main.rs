@@ -76,6 +76,11 @@ fn workspace_root() -> PathBuf {
         .unwrap_or_default()
 }
 
+/// Where cargo puts what it builds.
+fn target_folder(root: &Path) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// Every check that a change has to pass, cheapest first, and how long each took.
 fn test(root: &Path) -> Result<(), String> {
     let mut steps = Steps::default();

@@ -1,7 +1,7 @@
 //! The page: its engine as WebAssembly, its files by npm, and its tests in Chromium.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::wasm;
@@ -64,9 +64,8 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
     }
     arguments.extend(["--", "-C", "strip=symbols"]);
     crate::cargo(root, &arguments, &[])?;
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let profile = if release { "release" } else { "debug" };
-    let made = folder.join(wasm::TARGET).join(profile);
+    let made = crate::target_folder(root).join(wasm::TARGET).join(profile);
     let made = made.join("playground.wasm");
     let place = root.join("page/src/engine.wasm");
     fs::copy(&made, &place)

@@ -82,8 +82,7 @@ impl Python {
 
 /// The folder of what is made here.
 fn folder(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    target.join("wheel")
+    crate::target_folder(root).join("wheel")
 }
 
 /// Builds the wheel.

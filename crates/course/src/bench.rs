@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use netlab::Process;
 
 use crate::program::hex;
 
@@ -37,17 +39,6 @@ pub(crate) type Step<T> = Result<T, String>;
 
 pub(crate) fn text(error: &std::io::Error) -> String {
     error.to_string()
-}
-
-/// A process that ends with this value.
-pub(crate) struct Running(pub(crate) Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// A port of a switch: the switch's place in the layout, and the number of the port.
@@ -81,7 +72,7 @@ struct Node {
     address: SocketAddr,
     /// Our socket and the switch's address, by port.
     ports: BTreeMap<u16, (UdpSocket, SocketAddr)>,
-    _process: Running,
+    process: Process,
 }
 
 /// Running switches and the other ends of their ports.
@@ -140,20 +131,20 @@ impl Node {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let process = Running(command.spawn().map_err(|e| text(&e))?);
+        let process = Process::start(command).map_err(|e| text(&e))?;
         Ok(Self {
             name: place.name.clone(),
             device_id: place.device_id,
             address,
             ports,
-            _process: process,
+            process,
         })
     }
 
     /// Waits until the switch serves P4Runtime.
     fn ready(&mut self, end: Instant) -> Step<()> {
         while TcpStream::connect_timeout(&self.address, TICK).is_err() {
-            if let Ok(Some(status)) = self._process.0.try_wait() {
+            if let Ok(Some(status)) = self.process.try_wait() {
                 return Err(format!("switch `{}` did not start: {status}", self.name));
             }
             if Instant::now() > end {

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use files::Scratch;
+use netlab::Process;
 use stf::Case;
 use stf::case::{CellName, Comparison, CounterPart, Pattern, Statement};
 
-use crate::bench::{Bench, Layout, Place, Running, Step, TICK, Tools, text};
+use crate::bench::{Bench, Layout, Place, Step, TICK, Tools, text};
 use crate::grade::CaseResult;
 use crate::lab::{Lab, LabError, read, stem};
 use crate::program::{MAX_TOLD, case, hex};
@@ -148,7 +149,7 @@ impl Said {
 
 /// A controller that runs. It ends with this value.
 pub(crate) struct Controller {
-    process: Running,
+    process: Process,
     out: Said,
     error: Said,
 }
@@ -159,10 +160,10 @@ impl Controller {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut process = Running(command.spawn().map_err(|e| text(&e))?);
+        let mut process = Process::start(command).map_err(|e| text(&e))?;
         let (out, error) = (Said::default(), Said::default());
-        out.listen(process.0.stdout.take());
-        error.listen(process.0.stderr.take());
+        out.listen(process.stdout.take());
+        error.listen(process.stderr.take());
         Ok(Self {
             process,
             out,
@@ -174,7 +175,7 @@ impl Controller {
     pub(crate) fn wait(&mut self, patience: Duration, line: impl Fn(&str) -> bool) -> Step<Wait> {
         let end = Instant::now() + patience;
         loop {
-            if let Some(status) = self.process.0.try_wait().map_err(|e| text(&e))? {
+            if let Some(status) = self.process.try_wait().map_err(|e| text(&e))? {
                 return Ok(Wait::Ended(status));
             }
             if self.out.so_far().lines().any(&line) {

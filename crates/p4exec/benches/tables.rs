@@ -193,16 +193,8 @@ fn spec(set: &Set) -> TableSpec {
         width: *width,
         kind: *kind,
     };
-    TableSpec {
-        name: set.name.into(),
-        keys: set.fields.iter().enumerate().map(field).collect(),
-        actions: vec![],
-        default_action: None,
-        const_default: false,
-        const_entries: false,
-        size: None,
-        indirect: true,
-    }
+    let keys = set.fields.iter().enumerate().map(field).collect();
+    TableSpec::of_profile(set.name, keys)
 }
 
 fn action() -> PackedAction {

@@ -9,20 +9,12 @@ use p4exec::value::Bits;
 const ENTRIES: u64 = 100_000;
 
 fn table(kind: MatchKind) -> Table {
-    Table::new(TableSpec {
-        name: "big".into(),
-        keys: vec![KeyField {
-            name: "k".into(),
-            width: 32,
-            kind,
-        }],
-        actions: vec![],
-        default_action: None,
-        const_default: false,
-        const_entries: false,
-        size: None,
-        indirect: true,
-    })
+    let key = KeyField {
+        name: "k".into(),
+        width: 32,
+        kind,
+    };
+    Table::new(TableSpec::of_profile("big", vec![key]))
 }
 
 fn entry(key: FieldMatch, priority: i32) -> NewEntry {

@@ -1,8 +1,6 @@
 //! P4 programs by themselves: what the front end says, whether they pass a case, and what becomes of packets.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +8,7 @@ use netsim::embedded;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, FastestExecutor, Outputs};
 use p4front::diag::{Diagnostics, Record};
-use p4front::source::{FileId, MAX_FILE_BYTES, SourceMap};
+use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Files, Options, P4Info};
 use p4gen::entries::read_named;
 use p4ir::ValidProgram;
@@ -84,18 +82,12 @@ fn names(info: &P4Info) -> [Vec<String>; 2] {
     ]
 }
 
-/// A file of the disk, of bounded size.
-fn read_file(path: &Path) -> Result<String, Refusal> {
-    let wrong = |why: String| Refusal::Wrong(format!("{}: {why}", path.display()));
-    let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
-    let mut text = String::new();
-    let mut most = file.take(MAX_FILE_BYTES as u64 + 1);
-    most.read_to_string(&mut text)
-        .map_err(|e| wrong(e.to_string()))?;
-    match text.len() > MAX_FILE_BYTES {
-        true => Err(wrong(format!("it may have at most {MAX_FILE_BYTES} bytes"))),
-        false => Ok(text),
-    }
+/// A file of the disk, with the bounds of files of source.
+fn read_file(path: &Path) -> Result<Arc<str>, Refusal> {
+    let mut map = SourceMap::new();
+    let file = map.load(path).map_err(Refusal::wrong)?;
+    let file = map.file(file).map(|file| Arc::clone(&file.text));
+    Ok(file.unwrap_or_default())
 }
 
 impl Source {

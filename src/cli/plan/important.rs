@@ -75,16 +75,15 @@ impl ImportantArgs {
         let scheme = match (self.scheme(), self.important.is_empty()) {
             (Some(scheme), false) => scheme,
             (None, true) if self.important_resilience.is_none() => return Ok(None),
-            (None, true) => {
-                return Err(Fault::input(
-                    "`--important-resilience` is for `--important`, which names no host",
-                )
-                .help("name hosts with `--important HOST,...`, or leave it out"));
-            }
-            (Some(_), true) => {
-                return Err(Fault::input(
-                    "`--important-scheme` is for `--important`, which names no host",
-                )
+            (scheme, true) => {
+                let option = if scheme.is_some() {
+                    "--important-scheme"
+                } else {
+                    "--important-resilience"
+                };
+                return Err(Fault::input(format!(
+                    "`{option}` is for `--important`, which names no host"
+                ))
                 .help("name hosts with `--important HOST,...`, or leave it out"));
             }
             (None, false) => {

@@ -79,8 +79,7 @@ fn said(command: &mut Command) -> Option<String> {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let arguments = ["build", "--workspace", "--locked", "--example", "counts"];
     super::cargo(root, &arguments, &[("CARGO_INCREMENTAL", "0")])?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    Ok(root.join(target).join("debug/examples/counts"))
+    Ok(super::target_folder(root).join("debug/examples/counts"))
 }
 
 /// Counts all kernels, as many at a time as there are cores.

@@ -40,6 +40,12 @@ impl Default for Sets {
     }
 }
 
+/// How sets of failures are drawn, in a word.
+#[must_use]
+pub const fn kind_of_sets(correlated: bool) -> &'static str {
+    if correlated { "neighbours" } else { "uniform" }
+}
+
 /// What becomes of traffic under failures of links.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FailureFigure {

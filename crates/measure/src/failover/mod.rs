@@ -29,8 +29,8 @@ pub use deadlock::{
 pub use equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
 pub use failures::{
     FailureFigure, FailurePlan, PartLosses, SetTally, Sets, SwitchFailureFigure, failure_cases,
-    figures_of_sets, plan_under_failures, reactive_on, reactive_routing, share_under_failures,
-    under_failures, under_switch_failures,
+    figures_of_sets, kind_of_sets, plan_under_failures, reactive_on, reactive_routing,
+    share_under_failures, under_failures, under_switch_failures,
 };
 pub use losses::{LossFigure, loss_cases, losses};
 pub use paper::{RATIOS, RatioCell, STRETCH, StretchCell, within_reach};

@@ -2,7 +2,7 @@
 
 use plot::{Axis, Plot, Scale, Stroke};
 
-use super::failures::{FailureFigure, SwitchFailureFigure};
+use super::failures::{FailureFigure, SwitchFailureFigure, kind_of_sets};
 use super::losses::LossFigure;
 use super::state::{SchemeState, StateFigure};
 
@@ -62,7 +62,7 @@ pub fn failure_plots(figures: &[FailureFigure]) -> Vec<Named> {
             .collect();
         for quantity in &QUANTITIES {
             for correlated in [false, true] {
-                let kind = if correlated { "neighbours" } else { "uniform" };
+                let kind = kind_of_sets(correlated);
                 let title = format!("{family_name}: {}, {kind}", quantity.label);
                 let y = Axis {
                     label: quantity.label.to_owned(),

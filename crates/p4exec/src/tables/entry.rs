@@ -149,6 +149,23 @@ pub struct TableSpec {
     pub indirect: bool,
 }
 
+impl TableSpec {
+    /// A table whose entries name members or groups of an action profile; a miss does nothing.
+    #[must_use]
+    pub fn of_profile(name: &str, keys: Vec<KeyField>) -> Self {
+        Self {
+            name: name.to_owned(),
+            keys,
+            actions: Vec::new(),
+            default_action: None,
+            const_default: false,
+            const_entries: false,
+            size: None,
+            indirect: true,
+        }
+    }
+}
+
 /// Why a table refuses an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TableError {

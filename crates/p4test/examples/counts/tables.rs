@@ -73,16 +73,8 @@ fn kernel(
         width: 32,
         kind: *kind,
     };
-    let mut table = Table::new(TableSpec {
-        name: "counted".into(),
-        keys: kinds.iter().enumerate().map(field).collect(),
-        actions: vec![],
-        default_action: None,
-        const_default: false,
-        const_entries: false,
-        size: None,
-        indirect: true,
-    });
+    let keys = kinds.iter().enumerate().map(field).collect();
+    let mut table = Table::new(TableSpec::of_profile("counted", keys));
     let ranked = kinds.contains(&MatchKind::Ternary);
     let mut action = PackedAction::default();
     action.set_member(MemberId(0));

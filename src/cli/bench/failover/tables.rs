@@ -3,7 +3,7 @@
 use super::super::super::terminal;
 use measure::failover::{
     CustomHardware, FailureFigure, LossFigure, ProofFigure, SchemeState, StateFigure,
-    SwitchFailureFigure,
+    SwitchFailureFigure, kind_of_sets,
 };
 
 pub(super) fn state_table(figures: &[StateFigure]) -> String {
@@ -94,12 +94,7 @@ pub(in crate::cli) fn failure_table(figures: &[FailureFigure]) -> String {
         vec![
             f.subject.clone(),
             f.failures.to_string(),
-            if f.correlated {
-                "neighbours"
-            } else {
-                "uniform"
-            }
-            .to_owned(),
+            kind_of_sets(f.correlated).to_owned(),
             format!("{:.1e}", f.lost),
             optional(f.lost_by_4_1),
             optional(f.lost_by_4_2),

@@ -6,7 +6,7 @@ use topology::Topology;
 use super::super::estimate::Estimate;
 use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::ground::{at, lost_below, plinko, sets, trees as by_trees, under};
-use crate::failover::{FailureFigure, Sets, Shape, under_switch_failures};
+use crate::failover::{FailureFigure, Sets, Shape, kind_of_sets, under_switch_failures};
 
 const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
 const HOSTS: u32 = 1024;
@@ -154,7 +154,7 @@ pub(super) fn distribution(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
             let figure = at(&figures, 64, correlated)?;
             let mut parts = figure.lost_of_sets.clone();
             parts.sort_by(f64::total_cmp);
-            let kind = if correlated { "neighbours" } else { "uniform" };
+            let kind = kind_of_sets(correlated);
             let series = format!("t = {t}, {kind}");
             let all = parts.len().max(1) as f64;
             for (number, part) in (1u32..).zip(&parts) {
@@ -204,11 +204,7 @@ pub(super) fn neighbours(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
         let topology: Topology = Shape::Egft.topology_at(HOSTS, oversubscription).told()?;
         let figures = under(&topology, &plinko(t), &own, run)?;
         for figure in &figures {
-            let kind = if figure.correlated {
-                "neighbours"
-            } else {
-                "uniform"
-            };
+            let kind = kind_of_sets(figure.correlated);
             let series = format!("B{oversubscription}, t = {t}, {kind}");
             let x = f64::from(figure.failures);
             values.push(Value::of(format!("{series}, {x}"), figure.lost).on(&series, x));

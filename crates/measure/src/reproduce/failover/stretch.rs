@@ -4,7 +4,7 @@ use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth};
 
 use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::ground::{GROWTHS, plinko, sets, trees, under};
-use crate::failover::{STRETCH, Shape, StretchCell};
+use crate::failover::{STRETCH, Shape, StretchCell, kind_of_sets};
 
 const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
 const HOSTS: u32 = 1024;
@@ -23,7 +23,7 @@ fn growths(scheme: &str) -> &'static [(TreeGrowth, &'static str)] {
 
 fn series(cell: &StretchCell, correlated: bool, trees: &str) -> String {
     let default_tree = if cell.2 { ", default tree" } else { "" };
-    let kind = if correlated { "neighbours" } else { "uniform" };
+    let kind = kind_of_sets(correlated);
     format!("t = {}{default_tree}{trees}, {kind}", cell.1)
 }
 

@@ -98,23 +98,21 @@ impl Cost {
 
     /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes of the cost onward.
     pub(super) fn mark(masks: &mut [u64], costs: &[Self], onward: &[Self], up: bool, bit: u64) {
-        let each = masks.iter_mut().zip(costs).zip(onward);
         if up {
-            for ((mask, cost), onward) in each {
-                *mask |= if onward.over_level(true).0 == cost.0 {
-                    bit
-                } else {
-                    0
-                };
-            }
+            Self::mark_level::<true>(masks, costs, onward, bit);
         } else {
-            for ((mask, cost), onward) in each {
-                *mask |= if onward.over_level(false).0 == cost.0 {
-                    bit
-                } else {
-                    0
-                };
-            }
+            Self::mark_level::<false>(masks, costs, onward, bit);
+        }
+    }
+
+    /// The direction is known when this is compiled, so that the loop has no branch.
+    fn mark_level<const UP: bool>(masks: &mut [u64], costs: &[Self], onward: &[Self], bit: u64) {
+        for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {
+            *mask |= if onward.over_level(UP).0 == cost.0 {
+                bit
+            } else {
+                0
+            };
         }
     }
 }
