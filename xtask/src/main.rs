@@ -7,6 +7,7 @@
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
 //!   there; with `--release` as it is for use.
+//! - `cargo xtask page-and-wheel` — both, where their tools are found: what `cargo xtask test` does while tests leave processors idle.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
@@ -17,6 +18,7 @@
 //! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod aside;
 mod circles;
 mod counts;
 mod crates;
@@ -24,13 +26,16 @@ mod figures;
 mod page;
 mod references;
 mod skipped;
+mod steps;
 mod tidy;
 mod wasm;
 mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Instant;
+
+use aside::Aside;
+use steps::Steps;
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
+        "page-and-wheel" => page_and_wheel(&root),
         "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
@@ -56,7 +62,7 @@ fn main() -> ExitCode {
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, bless, counts, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, page-and-wheel, bless, counts, figures, fuzz, differ"
         )),
     };
     match done {
@@ -94,7 +100,8 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     steps.take("tidy", || tidy::run(root))?;
     steps.take("clippy", || clippy(root))?;
     // Where the page is built its engine is too, and that is the same and more.
-    if page::missing().is_some() {
+    let page = page::ready(root);
+    if page.is_err() {
         steps.take("WebAssembly", || match wasm::install(root) {
             Ok(()) => wasm::check(root),
             Err(why) => {
@@ -105,34 +112,31 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     }
     let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
     steps.take("building tests", || cargo(root, &build, &[]))?;
-    steps.take("tests", || skipped::run(root))?;
-    steps.take("counts", || counts::test(root))?;
-    steps.take("page", || page::build_and_test(root))?;
-    steps.take("wheel", || wheel::test(root))
+    let made = Aside::start(root, "page-and-wheel")?;
+    // One that fails hides nothing of the others.
+    let mut done = vec![
+        steps.take("tests", || skipped::run(root)),
+        steps.take("counts", || counts::test(root)),
+        steps.take("waiting for page and wheel", || made.finish()),
+    ];
+    if page.is_ok() && done[2].is_ok() {
+        done.push(steps.take("page", || page::test_where_possible(root)));
+    }
+    let failed: Vec<String> = done.into_iter().filter_map(Result::err).collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(failed.join("; "))
+    }
 }
 
-/// What steps took, in seconds.
-#[derive(Default)]
-struct Steps(Vec<(&'static str, f64)>);
-
-impl Steps {
-    fn take(
-        &mut self,
-        name: &'static str,
-        step: impl FnOnce() -> Result<(), String>,
-    ) -> Result<(), String> {
-        let began = Instant::now();
-        let done = step();
-        self.0.push((name, began.elapsed().as_secs_f64()));
-        done
+/// Builds the page and the wheel where their tools are found, and tries the wheel; says what it left out, and why.
+fn page_and_wheel(root: &Path) -> Result<(), String> {
+    match page::ready(root) {
+        Ok(()) => page::build(root, false)?,
+        Err(why) => println!("xtask: skipped the page and its tests: {why}"),
     }
-
-    fn describe(&self) -> String {
-        let one = |(name, seconds): &(&str, f64)| format!("{name} {seconds:.0} s");
-        let all: Vec<String> = self.0.iter().map(one).collect();
-        let sum: f64 = self.0.iter().map(|(_, seconds)| seconds).sum();
-        format!("{}; {sum:.0} s in all", all.join(", "))
-    }
+    wheel::test(root)
 }
 
 /// Clippy over everything, with what is empty without its feature: the wheel's module. It is for any Python, so none is asked.

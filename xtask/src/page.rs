@@ -84,24 +84,21 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     npm(&root.join("page"), &["test", "--silent"])
 }
 
-/// Builds and tests the page where its tools are found; says what it left out, and why.
+/// Makes sure that the page can be built here.
 ///
 /// # Errors
-/// What is there failed.
-pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
-    if let Some(missing) = missing() {
-        println!("xtask: skipped the page and its tests: {missing}");
-        return Ok(());
-    }
-    if let Err(why) = wasm::install(root) {
-        println!("xtask: skipped the page and its tests: {why}");
-        return Ok(());
-    }
-    if let Err(why) = libraries(root) {
-        println!("xtask: skipped the page and its tests: its libraries cannot be had: {why}");
-        return Ok(());
-    }
-    build(root, false)?;
+/// What it takes and is not to be had.
+pub(crate) fn ready(root: &Path) -> Result<(), String> {
+    missing().map_or(Ok(()), Err)?;
+    wasm::install(root)?;
+    libraries(root).map_err(|why| format!("its libraries cannot be had: {why}"))
+}
+
+/// Tests the page that was built where Chromium is found; says so where it is not.
+///
+/// # Errors
+/// A test failed.
+pub(crate) fn test_where_possible(root: &Path) -> Result<(), String> {
     if runs("chromium") || std::env::var_os("CHROMIUM").is_some() {
         test(root)
     } else {
@@ -114,7 +111,7 @@ pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
 const NODE: u32 = 20;
 
 /// What is missing of the tools that build the page.
-pub(crate) fn missing() -> Option<String> {
+fn missing() -> Option<String> {
     let takes = format!("the page is built by Node.js {NODE} or newer with its npm");
     if let Some(missing) = ["node", "npm"].into_iter().find(|tool| !runs(tool)) {
         return Some(format!("`{missing}` is not on PATH: {takes}"));
