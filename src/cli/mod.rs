@@ -48,7 +48,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
@@ -277,7 +277,10 @@ fn command(arguments: Vec<OsString>) -> u8 {
 
 /// Reads the command line, and remembers what stood on it.
 fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
-    let matches = help::command().try_get_matches_from(arguments)?;
+    // Examples and sources take far longer than reading the arguments: they are made for those who are told something.
+    let matches = Cli::command()
+        .try_get_matches_from(arguments.clone())
+        .or_else(|_| help::command().try_get_matches_from(arguments))?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, Given::of(&matches)))
 }

@@ -37,7 +37,7 @@ impl Flattened {
         Ok(Self::of(hosts, made))
     }
 
-    fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
+    pub(super) fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
         let (groups, runs): (Vec<Groups>, Vec<[Runs; 2]>) = switches.into_iter().unzip();
         let alike = hosts[0].is_same(&hosts[1]) && runs.iter().all(|[v4, v6]| v4 == v6);
         let (v4, v6): (Vec<Runs>, Vec<Runs>) = runs.into_iter().map(|[v4, v6]| (v4, v6)).unzip();
@@ -48,7 +48,7 @@ impl Flattened {
 }
 
 /// The tables of one switch.
-fn switch(table: &SwitchForwarding, [v4, v6]: &[Ranking; 2]) -> (Groups, [Runs; 2]) {
+pub(super) fn switch(table: &SwitchForwarding, [v4, v6]: &[Ranking; 2]) -> (Groups, [Runs; 2]) {
     let v4 = Runs::new(table, Family::V4, v4);
     let v6 = Runs::new(table, Family::V6, v6);
     // Mostly they are the same, and kept once.
@@ -74,6 +74,8 @@ pub(super) struct Walk<'a> {
     actions: Vec<Box<[Action]>>,
     /// A packet that its edge switch does not hand to its host.
     undelivered: Option<PlanError>,
+    /// Columns to which some switch may send packets otherwise than nearer.
+    doubtful: Vec<usize>,
 }
 
 /// What is known of packets at a switch.
@@ -114,14 +116,22 @@ impl<'a> Walk<'a> {
             let first = columns.iter().filter_map(|c| c.hosts.first());
             first.map(|(rank, _)| follow(*rank).0).collect()
         };
-        Self {
+        let mut walk = Self {
             actions: tables.into_par_iter().map(row).collect(),
             undelivered,
             topology,
             fabric,
             groups,
             columns,
-        }
+            doubtful: Vec::new(),
+        };
+        walk.doubtful = walk.doubtful(|_, block| block.doubtful);
+        walk
+    }
+
+    /// Whether every packet is known to go by a shortest path.
+    pub(super) fn is_shortest(&self) -> bool {
+        self.doubtful.is_empty() && self.undelivered.is_none()
     }
 
     /// The live network.
@@ -177,7 +187,7 @@ impl<'a> Walk<'a> {
 
     /// The first loop and the first dropped packet, by address of the destination.
     pub(super) fn errors(&self) -> Vec<PlanError> {
-        self.told(self.doubtful(|_, block| block.doubtful))
+        self.told(self.doubtful.clone())
     }
 
     /// The same, of some columns that are followed one by one.

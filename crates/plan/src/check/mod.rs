@@ -51,9 +51,11 @@ pub use resilience::{FailureOptions, ForeignShare, Share, WalkedShare};
 pub use strays::{Forwarded, LossyWay};
 
 use topology::Fabric;
+use topology::routes::RoutePolicy;
 
 use super::failover::Failover;
 use super::model::Tables;
+use super::tag::ClassId;
 use checked::CheckedPlan;
 use depend::Dependencies;
 use forward::{Flattened, Walk};
@@ -184,6 +186,8 @@ struct Proof<'a> {
     verdicts: Verdicts,
     failures: Option<FailureReport>,
     forwarded: Option<Forwarded>,
+    /// Classes of which all shortest paths have been shown to stay lossless.
+    shortest: Vec<ClassId>,
 }
 
 impl Proof<'_> {
@@ -212,7 +216,7 @@ impl Proof<'_> {
             return;
         };
         options.progress.checkpoint();
-        let (wrong, forwarded) = forwarding(tables, lookup.as_ref());
+        let (wrong, forwarded) = forwarding(tables, lookup.as_ref(), &self.shortest);
         options.progress.checkpoint();
         self.forwarded = forwarded;
         let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
@@ -311,15 +315,24 @@ impl Proof<'_> {
         }
         self.errors.extend(limits);
         for promise in &tables.promises {
-            self.errors
-                .extend(promise::promise(tables, lookup, promise).err());
+            match promise::promise(tables, lookup, promise) {
+                Ok(()) if promise.routes == RoutePolicy::Shortest => {
+                    self.shortest.push(promise.class);
+                }
+                Ok(()) => {}
+                Err(lost) => self.errors.push(lost),
+            }
         }
     }
 }
 
 /// Checks the forwarding that entries are made from: the first loop and the first dropped packet, or else how much of the
-/// traffic stays lossless.
-fn forwarding(tables: &Tables, lookup: Option<&Lookup>) -> (Vec<PlanError>, Option<Forwarded>) {
+/// traffic stays lossless, which of the classes in `shortest` is known as far as they go by shortest paths.
+fn forwarding(
+    tables: &Tables,
+    lookup: Option<&Lookup>,
+    shortest: &[ClassId],
+) -> (Vec<PlanError>, Option<Forwarded>) {
     let topology = &tables.topology;
     let Flattened { groups, families } = match Flattened::new(tables) {
         Ok(flattened) => flattened,
@@ -333,6 +346,6 @@ fn forwarding(tables: &Tables, lookup: Option<&Lookup>) -> (Vec<PlanError>, Opti
     errors.dedup();
     let forwarded = lookup
         .filter(|_| errors.is_empty())
-        .map(|lookup| strays::forwarded(tables, lookup, &walks));
+        .map(|lookup| strays::forwarded(tables, lookup, &walks, shortest));
     (errors, forwarded)
 }

@@ -60,7 +60,7 @@ enum Outcome {
 struct Class<'a> {
     kind: usize,
     initial: TagIx,
-    /// Per edge switch the ports of hosts, one for each way of treating them.
+    /// Where its packets come from.
     sources: BTreeMap<SwitchId, Vec<PortId>>,
     alike: Alike,
     lookup: &'a Lookup,
@@ -143,8 +143,14 @@ impl Seen {
 }
 
 /// Follows every packet that the plan's forwarding moves, in each class, from its first switch to its host. The forwarding
-/// has been shown to bring every packet to its host.
-pub(super) fn forwarded(tables: &Tables, lookup: &Lookup, walks: &[Walk<'_>]) -> Forwarded {
+/// has been shown to bring every packet to its host. Of classes in `shortest`, all shortest paths have been shown to stay lossless: their
+/// packets are followed only where they may go by other paths.
+pub(super) fn forwarded(
+    tables: &Tables,
+    lookup: &Lookup,
+    walks: &[Walk<'_>],
+    shortest: &[ClassId],
+) -> Forwarded {
     let ports = Ports::new(&tables.topology);
     let mut pairs = 0;
     let mut lossy: BTreeMap<(usize, SwitchId, SwitchId), (Vec<State>, PortId)> = BTreeMap::new();
@@ -155,9 +161,17 @@ pub(super) fn forwarded(tables: &Tables, lookup: &Lookup, walks: &[Walk<'_>]) ->
         let Ok(number) = u8::try_from(index) else {
             continue; // refused before
         };
-        let class = Class::new(tables, lookup, &ports, ClassId::new(number), initial);
-        pairs += class.pairs();
-        for walk in walks {
+        let id = ClassId::new(number);
+        let sources = sources(tables, lookup, &ports, id, initial);
+        let edges = sources.len() as u64;
+        pairs += edges * edges.saturating_sub(1);
+        let known = |walk: &&Walk<'_>| shortest.contains(&id) && walk.is_shortest();
+        let unknown: Vec<&Walk<'_>> = walks.iter().filter(|walk| !known(walk)).collect();
+        if unknown.is_empty() {
+            continue;
+        }
+        let class = Class::new(sources, lookup, &ports, id, initial);
+        for walk in unknown {
             for (from, to, way) in class.strays(walk) {
                 lossy.entry((index, from, to)).or_insert(way);
             }
@@ -184,28 +198,39 @@ pub(super) fn forwarded(tables: &Tables, lookup: &Lookup, walks: &[Walk<'_>]) ->
     }
 }
 
+/// Per live edge switch the ports of hosts that send packets of a class, one for each way of treating them.
+fn sources(
+    tables: &Tables,
+    lookup: &Lookup,
+    ports: &Ports,
+    class: ClassId,
+    initial: TagIx,
+) -> BTreeMap<SwitchId, Vec<PortId>> {
+    let mut sources: BTreeMap<SwitchId, Vec<PortId>> = BTreeMap::new();
+    let mut rows = BTreeSet::new();
+    for at in ports.host_facing() {
+        let (switch, port) = ports.name(at);
+        if !tables.topology.switch(switch).up {
+            continue;
+        }
+        let row = lookup.row(switch, lookup.kind(class), initial, port);
+        // Hosts that are treated alike send packets that are treated alike.
+        if rows.insert((switch, row)) {
+            sources.entry(switch).or_default().push(port);
+        }
+    }
+    sources
+}
+
 impl<'a> Class<'a> {
     fn new(
-        tables: &Tables,
+        sources: BTreeMap<SwitchId, Vec<PortId>>,
         lookup: &'a Lookup,
         ports: &'a Ports,
         class: ClassId,
         initial: TagIx,
     ) -> Self {
         let kind = lookup.kind(class);
-        let mut sources: BTreeMap<SwitchId, Vec<PortId>> = BTreeMap::new();
-        let mut rows = BTreeSet::new();
-        for at in ports.host_facing() {
-            let (switch, port) = ports.name(at);
-            if !tables.topology.switch(switch).up {
-                continue;
-            }
-            let row = lookup.row(switch, kind, initial, port);
-            // Hosts that are treated alike send packets that are treated alike.
-            if rows.insert((switch, row)) {
-                sources.entry(switch).or_default().push(port);
-            }
-        }
         Self {
             kind,
             initial,
@@ -214,12 +239,6 @@ impl<'a> Class<'a> {
             lookup,
             ports,
         }
-    }
-
-    /// Pairs of a switch with hosts and another one.
-    fn pairs(&self) -> u64 {
-        let edges = self.sources.len() as u64;
-        edges * edges.saturating_sub(1)
     }
 
     /// The pairs of a walk whose packets turn lossy, each with a way.
@@ -411,13 +430,22 @@ mod tests {
     use topology::generate::{Cables, Jellyfish, JellyfishSize};
 
     use super::super::destinations::BLOCK;
-    use super::super::forward::Flattened;
+    use super::super::flat::{Family, Ranking};
+    use super::super::forward::{Flattened, switch};
     use super::*;
     use crate::budget::Budget;
     use crate::carrier::{Carrier, CarrierKind};
     use crate::model::{Class as PlanClass, Provenance, RuleForm, TagRule, Tagging};
     use crate::tag::{NewTag, Tag};
     use topology::routes::RoutePolicy;
+    use topology::routes::forwarding::{Forwarding, NextHop, Reroute};
+
+    fn hop(port: u16) -> NextHop {
+        NextHop {
+            port: PortId::new(port),
+            mac: [0; 6],
+        }
+    }
 
     /// A random graph of one host a switch, on port 1, in which every packet keeps its tag; but not where it goes out of `lossy`.
     fn tables(switches: u32, lossy: &[(u32, &str)]) -> Tables {
@@ -472,10 +500,13 @@ mod tests {
         let Flattened { groups, families } = Flattened::new(tables).expect("shortest paths");
         let v4 = families.into_iter().next().expect("a family");
         let walk = Walk::new(&tables.topology, &fabric, &groups, v4);
-        let class = Class::new(tables, &lookup, &ports, ClassId::new(0), 0);
+        let class = ClassId::new(0);
+        let sources = sources(tables, &lookup, &ports, class, 0);
+        let class = Class::new(sources, &lookup, &ports, class, 0);
         let found = class.strays(&walk);
         let all = (0..tables.topology.hosts().len()).collect();
         assert_eq!(found, class.told(&walk, all));
+        assert!(walk.is_shortest());
         found.len()
     }
 
@@ -492,5 +523,37 @@ mod tests {
         // What goes by a port of its turns lossy, for many destinations.
         assert!(strays(&tables(40, &[(7, "1-3")])) > 39);
         assert!(strays(&tables(40, &[(7, "2"), (9, "1-2")])) > 39);
+    }
+
+    #[test]
+    fn proven_shortest_paths_are_not_followed_again_and_others_are() {
+        let tables = tables(40, &[(7, "1-3")]);
+        let topology = &tables.topology;
+        let lookup = Lookup::new(&tables).expect("no conflict");
+        let fabric = Fabric::new(topology);
+        let known = [ClassId::new(0)];
+        let lossy = |around: bool, shortest: &[ClassId]| {
+            let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
+            let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
+            let mut made = made.expect("shortest paths").switches().to_vec();
+            let onward = |group: &&mut Vec<NextHop>| group.iter().all(|hop| hop.port.get() != 1);
+            for group in made[0].groups.iter_mut().filter(onward).filter(|_| around) {
+                *group = [2, 3, 4].map(hop).to_vec();
+            }
+            let made = made.iter().map(|table| switch(table, &hosts)).collect();
+            let Flattened { groups, families } = Flattened::of(hosts, made);
+            let walk = |family| Walk::new(topology, &fabric, &groups, family);
+            let walks: Vec<Walk<'_>> = families.into_iter().map(walk).collect();
+            forwarded(&tables, &lookup, &walks, shortest)
+        };
+        let followed = lossy(false, &[]);
+        assert!(followed.lossy > 0);
+        // As if they had been proven, which they could not be.
+        let taken = lossy(false, &known);
+        assert_eq!((taken.lossy, taken.pairs), (0, followed.pairs));
+        // Packets that go round are followed whatever is known of shortest paths.
+        let followed = lossy(true, &[]);
+        assert!(followed.lossy > 0);
+        assert_eq!(lossy(true, &known), followed);
     }
 }
