@@ -11,6 +11,8 @@ use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime::p4::v1::table_action;
 use p4runtime::p4::v1::update::Type;
 use p4runtime::p4::v1::write_request::Atomicity;
+use prost::Message as _;
+use prost::bytes::Bytes;
 use thiserror::Error;
 use tonic::Status;
 
@@ -188,7 +190,7 @@ impl Session {
         named.next().map_or(0, |p| p.id)
     }
 
-    /// Writes the entries, batches made beforehand, and reads them back.
+    /// Writes the entries, batches made and encoded beforehand, and reads them back.
     ///
     /// # Errors
     /// The first refusal; [`RateError::Lost`] if fewer entries come back than were written.
@@ -214,11 +216,13 @@ impl Session {
     pub async fn fill(&self, load: &Load) -> Result<Duration, RateError> {
         let (table, action) = (self.table(load.kind), self.action());
         let mut numbers = 0..u32::try_from(load.entries).unwrap_or(u32::MAX);
-        let mut requests: Vec<v1::WriteRequest> = Vec::new();
+        // Encoded beforehand: what is measured is the server, and the client shares the machine with it.
+        let mut requests: Vec<Bytes> = Vec::new();
         while !numbers.is_empty() {
             let batch = numbers.by_ref().take(load.batch.max(1));
             let updates = batch.map(|n| entry(load.kind, table, action, n)).collect();
-            requests.push(self.identity.write(updates, Atomicity::ContinueOnError));
+            let request = self.identity.write(updates, Atomicity::ContinueOnError);
+            requests.push(request.encode_to_vec().into());
         }
         requests.reverse();
         let began = Instant::now();
@@ -234,7 +238,7 @@ impl Session {
                 take(done)?;
             }
             let connection = self.connection.clone();
-            tasks.spawn(async move { connection.write(request).await });
+            tasks.spawn(async move { connection.write_encoded(request).await });
         }
         while let Some(done) = tasks.join_next().await {
             take(done)?;

@@ -15,12 +15,14 @@
 //!
 //! - [`Process`]: a child that ends with its parent, whatever ends that.
 //! - [`give_up_rights`]: what a process needs no more once its interfaces are open.
+//! - [`CarrierLosses`] and [`run_before_others`]: to see, or be, who is first.
 //! - [`load`]: a load generator and the bare forwarder, for benchmarks.
 //!
 //! This crate is the only one (with the code generator) that contains `unsafe`: in [`sys`], which
 //! wraps system calls, and in `packet/ring.rs`, `packet/send.rs` and `packet/xdp/`, which share memory with
 //! the kernel.
 
+mod carrier;
 mod error;
 pub mod load;
 mod namespace;
@@ -34,6 +36,7 @@ mod sys;
 pub mod veth;
 mod watch;
 
+pub use carrier::CarrierLosses;
 pub use error::NetError;
 pub use namespace::Namespace;
 pub use own::sweep;
@@ -42,9 +45,9 @@ pub use poller::{Poller, Wake};
 pub use privilege::give_up_rights;
 pub use process::Process;
 pub use rtnl::{Link, LinkStats};
-pub use sys::{Offload, set_offload};
+pub use sys::{Offload, run_before_others, set_offload};
 pub use veth::Veth;
-pub use watch::{LinkEvent, LinkWatch};
+pub use watch::{LinkEvent, LinkMessages, LinkState, LinkWatch};
 
 /// Whether this process may make namespaces, links and raw sockets here; otherwise why not.
 ///

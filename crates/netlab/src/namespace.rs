@@ -138,7 +138,7 @@ fn current() -> Result<File, NetError> {
 }
 
 /// Runs `work` on a thread of its own, which may then be in another namespace than the rest.
-fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, NetError> {
+pub(crate) fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, NetError> {
     thread::scope(|scope| {
         let builder = thread::Builder::new().name("netns".to_owned());
         let thread = builder

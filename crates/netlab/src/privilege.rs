@@ -1,6 +1,7 @@
 //! What a process that has opened its interfaces may still do: no more than opening others.
 
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
@@ -25,11 +26,20 @@ fn needed(driver: Driver) -> CapabilitySet {
 /// Gives up every capability but those that opening interfaces with a driver takes (none without one), for good: neither this thread nor any that it starts from now on,
 /// nor a program that one of them runs, has them again. Other threads that run already keep theirs.
 ///
+/// With interfaces, a thread may still run before ordinary ones ([`crate::LinkWatch`] does), if it might before.
+///
 /// Root stays the owner of its files, but has no right any more over those of others.
 ///
 /// # Errors
 /// [`NetError::System`] if the kernel refuses.
 pub fn give_up_rights(interfaces: Option<Driver>) -> Result<(), NetError> {
+    let first = u64::from(interfaces.is_some());
+    let limit = Rlimit {
+        current: Some(first),
+        maximum: Some(first),
+    };
+    // Who may not raise it stays without.
+    let _ = setrlimit(Resource::Rtprio, limit);
     reduce(interfaces.map_or(CapabilitySet::empty(), needed))
         .tried("giving up capabilities", SETPCAP)
 }

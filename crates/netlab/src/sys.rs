@@ -41,6 +41,17 @@ pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
     unsafe { command.pre_exec(prepare) };
 }
 
+/// Has the calling thread run before all ordinary ones (`SCHED_FIFO`) whenever it has something to do.
+///
+/// # Errors
+/// The system permits it neither by `CAP_SYS_NICE` nor by `RLIMIT_RTPRIO`.
+pub fn run_before_others() -> io::Result<()> {
+    let how = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the pointer is to `how`, which lives through the call; the kernel only reads it.
+    check(unsafe { libc::sched_setscheduler(0, policy, &raw const how) }).map(|_| ())
+}
+
 /// A raw packet socket that receives nothing until it is bound to a protocol.
 pub(crate) fn packet_socket() -> Result<OwnedFd, NetError> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;

@@ -8,11 +8,16 @@ use p4runtime::p4::v1::{
     self, get_forwarding_pipeline_config_request::ResponseType, stream_message_request,
     stream_message_response,
 };
+use prost::bytes::Bytes;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
-use tonic::{Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::encoded::EncodedWrites;
 
 /// Messages of ours that may wait on the stream.
 const STREAM_DEPTH: usize = 64;
@@ -25,6 +30,7 @@ pub struct NoAnswer(pub Duration);
 /// A connection to a server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Connection {
+    channel: Channel,
     rpc: P4RuntimeClient<Channel>,
     timeout: Duration,
 }
@@ -33,10 +39,14 @@ impl Connection {
     /// Over a transport; each answer may take `timeout`.
     #[must_use]
     pub fn new(channel: Channel, timeout: Duration) -> Self {
-        let rpc = P4RuntimeClient::new(channel)
+        let rpc = P4RuntimeClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        Self { rpc, timeout }
+        Self {
+            channel,
+            rpc,
+            timeout,
+        }
     }
 
     /// The calls as they are, for what no client should do: nothing limits their time.
@@ -94,6 +104,21 @@ impl Connection {
     pub async fn write(&self, request: v1::WriteRequest) -> Result<(), Status> {
         let mut rpc = self.rpc();
         self.in_time(rpc.write(request)).await.map(drop)
+    }
+
+    /// Write of a request that was encoded beforehand.
+    ///
+    /// # Errors
+    /// The server's status, or [`NoAnswer`].
+    pub async fn write_encoded(&self, request: Bytes) -> Result<(), Status> {
+        let mut rpc = Grpc::new(self.channel.clone());
+        let path = PathAndQuery::from_static("/p4.v1.P4Runtime/Write");
+        let call = async {
+            let ready = rpc.ready().await;
+            ready.map_err(|error| Status::unavailable(error.to_string()))?;
+            rpc.unary(Request::new(request), path, EncodedWrites).await
+        };
+        self.in_time(call).await.map(drop)
     }
 
     /// Read: all entities, however many messages they come in.

@@ -11,6 +11,7 @@
 //! cause ([`NoAnswer`]), for a server that stays silent.
 
 mod connection;
+mod encoded;
 mod endpoint;
 mod identity;
 

@@ -2,7 +2,7 @@
 
 use p4exec::tables::{
     ActionCall, ActionSpec, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch,
-    KeyField, MatchKind, NewEntry, Table, TableError, TableSpec,
+    KeyField, MatchKind, NewEntry, PackedKey, Table, TableError, TableSpec,
 };
 use p4exec::value::Bits;
 use p4ir::{ActionId, Entity as _};
@@ -177,6 +177,10 @@ proptest! {
             match step {
                 Step::Insert(key, priority) => {
                     let known = table.find(&key, EntryPriority(priority));
+                    // Whatever the structure looks like, the way to an entry ends in it.
+                    let mut packed = PackedKey::default();
+                    table.pack_key(&key, EntryPriority(priority), &mut packed).unwrap();
+                    let _ = table.approach(&packed);
                     match table.insert(&entry(key, priority, n as u64)) {
                         Ok(_) => prop_assert!(known.is_err()),
                         Err(TableError::Duplicate { .. }) => prop_assert!(known.is_ok()),

@@ -284,7 +284,7 @@ fn the_data_plane_hears_of_links_without_a_controller() {
         assert!(up(&engine), "known from the start");
         let mut next = |wanted: bool| loop {
             match told.blocking_recv() {
-                Some(Notification::Port(_, up)) if up == wanted => break,
+                Some(Notification::Port(change)) if change.up == wanted => break,
                 Some(_) => {}
                 None => panic!("the engine ended"),
             }

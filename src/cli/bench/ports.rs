@@ -69,23 +69,19 @@ fn describe(report: &PortsReport) -> String {
     let micros = |time: quantities::Nanos| format!("{:.0}", time.get() as f64 / 1e3);
     let row = |figure: &LinkFigure| {
         vec![
-            figure.what.to_owned(),
+            figure.end.to_owned(),
+            figure.part.to_owned(),
             micros(figure.median),
             micros(figure.most),
             micros(figure.worst),
         ]
     };
     let links: Vec<Vec<String>> = report.links.iter().map(row).collect();
-    let links_header = [
-        "link down until the data plane knows",
-        "median us",
-        "99 % us",
-        "worst us",
-    ];
+    let links_header = ["end off", "a lost link", "median us", "99 % us", "worst us"];
     format!(
         "{}\n{}\n{}",
         report.machine.describe(),
         terminal::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8], &rows),
-        terminal::table(&links_header, &[1, 2, 3], &links)
+        terminal::table(&links_header, &[2, 3, 4], &links)
     )
 }

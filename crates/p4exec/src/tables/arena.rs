@@ -73,6 +73,11 @@ impl<T: Copy + Default> Arena<T> {
         new
     }
 
+    /// An item, if there is one there.
+    pub(crate) fn get(&self, at: u32) -> Option<T> {
+        self.items.get(at as usize).copied()
+    }
+
     /// Bytes on the heap, without the lists of free blocks.
     pub(crate) const fn bytes(&self) -> usize {
         self.items.capacity() * size_of::<T>()

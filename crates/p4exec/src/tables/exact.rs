@@ -22,6 +22,11 @@ impl ExactIndex {
         }
     }
 
+    /// See [`super::table::Table::approach`].
+    pub(crate) fn approach(&self, key: &[u64]) -> u32 {
+        self.slots.first(hash_words(key))
+    }
+
     #[inline]
     pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
         self.slots

@@ -108,6 +108,12 @@ impl HashIndex {
         }
     }
 
+    /// What is in the first cell where a pair with this hash may be.
+    pub(crate) fn first(&self, hash: u32) -> u32 {
+        let home = self.home(u64::from(hash) << 32);
+        self.cells.get(home).map_or(0, |cell| *cell as u32)
+    }
+
     /// The value found so.
     #[inline]
     pub(crate) fn get(&self, hash: u32, is: impl FnMut(u32) -> bool) -> Option<u32> {

@@ -283,6 +283,28 @@ impl Forest {
         Some(self.slots[node.results + rank(node.own, bit)])
     }
 
+    /// Goes as far as an insertion or a removal of this prefix would, and reads what that would change.
+    fn approach(&self, root: u32, prefix: Prefix) -> u32 {
+        let (mut at, mut depth) = (root, 0);
+        loop {
+            let node = self.nodes[at];
+            if node.as_leaf().is_some() {
+                return node.children;
+            }
+            if prefix.ends_at(depth).is_some() {
+                let among = if node.own == 0 { 0 } else { node.results };
+                return self.slots.get(among).unwrap_or_default();
+            }
+            let six = prefix.six(depth) as u32;
+            if node.below >> six & 1 == 0 {
+                // A new child moves its siblings.
+                return self.nodes[node.children].children;
+            }
+            at = node.children + rank(node.below, six);
+            depth += 1;
+        }
+    }
+
     /// The entry of exactly this prefix.
     fn find(&self, root: u32, prefix: Prefix) -> Option<Slot> {
         let (mut at, mut depth) = (root, 0);
@@ -464,6 +486,15 @@ impl LpmIndex {
         let root = self.root(dense)?;
         let prefix = self.prefix(layout, dense, len);
         self.forest.find(self.roots[root as usize].node, prefix)
+    }
+
+    /// See [`super::table::Table::approach`].
+    pub(crate) fn approach(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> u32 {
+        let Some(root) = self.root(dense) else {
+            return 0;
+        };
+        let prefix = self.prefix(layout, dense, len);
+        self.forest.approach(self.roots[root as usize].node, prefix)
     }
 
     #[inline]

@@ -39,7 +39,7 @@ pub use entry::{
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
-pub use table::{EntryView, Table};
+pub use table::{EntryView, TOGETHER, Table};
 
 /// The place of an entry in its table. Slots of deleted entries are used again.
 pub type Slot = u32;

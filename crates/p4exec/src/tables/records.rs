@@ -30,6 +30,11 @@ pub(crate) const fn head(rank: i32, is_const: bool) -> u64 {
     (rank as u32) as u64 | USED | if is_const { CONST } else { 0 }
 }
 
+/// The prefix length or priority in a head.
+pub(crate) const fn rank(head: u64) -> i32 {
+    head as u32 as i32
+}
+
 impl Records {
     pub(crate) const fn new(key_words: usize, arg_words: usize) -> Self {
         Self {
@@ -79,7 +84,7 @@ impl Records {
     /// Prefix length or priority.
     #[inline]
     pub(crate) fn rank(&self, slot: Slot) -> i32 {
-        self.words[self.base(slot)] as u32 as i32
+        rank(self.words[self.base(slot)])
     }
 
     /// The stored key.

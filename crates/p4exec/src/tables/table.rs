@@ -48,6 +48,9 @@ pub(crate) struct RareOptions {
     one_shot: Option<OneShot>,
 }
 
+/// Entries that are worth going to at once ([`Table::approach`]): more than the processor fetches from memory at a time.
+pub const TOGETHER: usize = 16;
+
 /// A match-action table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -524,6 +527,14 @@ impl Table {
         self.records.record(slot)
     }
 
+    /// The rank and the stored key of a record that begins here.
+    pub(crate) fn rank_and_key<'r>(&self, record: &'r [u64]) -> (i32, &'r [u64]) {
+        (
+            records::rank(record[0]),
+            &record[1..=self.layout.stored_words()],
+        )
+    }
+
     /// Puts a record in as another copy of this table did.
     pub(crate) fn put_record(&mut self, record: &[u64]) -> Slot {
         let (key, row) = record[1..].split_at(self.layout.stored_words());
@@ -708,6 +719,25 @@ impl Table {
             Index::Exact(index) => index.lookup(&self.records, &key.words),
             Index::Lpm(index) => index.find(&self.layout, &key.words, key.rank),
             Index::Tuples(index) => index.find(&self.layout, &self.records, &key.words, key.rank),
+        }
+    }
+
+    /// Goes where the entry with this packed key is or would be, and reads what is there; what comes back means nothing. A large
+    /// table is not in the processor's caches: who is to change many of its entries goes to some of them at once, one right after
+    /// the other, and then waits for memory once where it would have waited for each.
+    #[must_use]
+    pub fn approach(&self, key: &PackedKey) -> u32 {
+        self.approach_words(&key.words, key.rank)
+    }
+
+    pub(crate) fn approach_words(&self, key: &[u64], rank: i32) -> u32 {
+        if key.len() != self.layout.stored_words() {
+            return 0;
+        }
+        match &self.index {
+            Index::Exact(index) => index.approach(key),
+            Index::Lpm(index) => index.approach(&self.layout, key, rank),
+            Index::Tuples(_) => 0,
         }
     }
 

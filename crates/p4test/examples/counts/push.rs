@@ -1,5 +1,6 @@
 //! A P4Runtime write of a thousand prefixes, from its bytes to the data plane's tables; every run takes out what the one before put in.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use p4front::Options;
@@ -9,10 +10,12 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::field_match::{FieldMatchType, Lpm};
 use p4runtime::p4::v1::update::Type;
 use prost::Message as _;
+use prost::bytes::Bytes;
 use quantities::PortId;
 use switchd::engine::control::Control;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig};
+use switchd::server::encoded::EncodedWrite;
 use switchd::translate::action::WriteContext;
 use switchd::translate::pipeline_state::PipelineState;
 use switchd::translate::schema::Schema;
@@ -66,7 +69,7 @@ fn request(verb: Type, table: u32, action: u32) -> Vec<u8> {
 
 /// What the server does with a request once it is in memory: read it, make it in the control plane's copy, put it in force.
 fn write(state: &mut PipelineState, bytes: &[u8]) -> Result<u64, Failure> {
-    let request = v1::WriteRequest::decode(bytes)?;
+    let request = EncodedWrite::decode(Bytes::copy_from_slice(bytes))?;
     let schema = Arc::clone(&state.schema);
     let around = WriteContext {
         schema: &schema,
@@ -74,11 +77,14 @@ fn write(state: &mut PipelineState, bytes: &[u8]) -> Result<u64, Failure> {
         ports: &|| vec![PortId::new(1)],
         restoring: false,
     };
+    let mut refused = None;
     let mut staging = state.begin();
-    for update in &request.updates {
-        staging
-            .update(&around, update)
-            .map_err(|refusal| refusal.message)?;
+    staging.updates(&around, &request.updates, None, |_, _, refusal| {
+        refused = Some(refusal.message);
+        ControlFlow::Break(())
+    })?;
+    if let Some(message) = refused {
+        return Err(message.into());
     }
     let delta = staging.finish();
     state.commit(delta).map_err(|refusal| refusal.message)?;

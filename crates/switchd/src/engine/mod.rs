@@ -33,8 +33,8 @@ use wire::MacAddr;
 use crate::port_names::PortNames;
 use io::{PortIo, Wake};
 use lossless::Totals;
-pub use notify::Notification;
 use notify::Notifier;
+pub use notify::{Notification, PortChange};
 use thread::{Command, CommandFlag, DataPlane, Injected};
 
 /// An executor that can move to the data-plane thread.
@@ -367,12 +367,13 @@ impl EngineHandle {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// Says that a link came up or went down; the next packet sees it. Ports that do not exist are not minded.
+    /// Says that a link came up or went down; the next packet that the data plane takes up sees it. Ports that do not exist are not minded.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
     pub fn set_port_up(&self, port: PortId, up: bool) -> Result<(), EngineError> {
-        self.send(Command::PortUp(port, up))
+        let told = self.now();
+        self.send(Command::PortUp { port, up, told })
     }
 
     /// Adds a port, up, or takes one away.

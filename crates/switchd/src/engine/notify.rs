@@ -12,7 +12,20 @@ pub enum Notification {
     /// A program sent a digest message, at this time of the engine's clock.
     Digest(Digest, Nanos),
     /// A port went up or down.
-    Port(PortId, bool),
+    Port(PortChange),
+}
+
+/// A change of a port's status, and when; times are of the engine's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortChange {
+    /// The port.
+    pub port: PortId,
+    /// Whether it is up now.
+    pub up: bool,
+    /// When the data plane was told: no packet that it takes up later is forwarded as if nothing had changed.
+    pub told: Nanos,
+    /// When the data plane's thread had noted it. It may have slept meanwhile.
+    pub noted: Nanos,
 }
 
 /// The most notifications that wait; what comes beyond is lost and counted.

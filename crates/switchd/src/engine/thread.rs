@@ -12,7 +12,7 @@ use quantities::{Nanos, PortId, Priority};
 
 use super::io::{PacketBatch, PortIo};
 use super::lossless::{Pump, Totals};
-use super::notify::{Notification, Notifier};
+use super::notify::{Notification, Notifier, PortChange};
 use super::{BoxedExecutor, EngineCounters};
 
 /// Packets between two looks at the commands: a port that goes down is known within as many.
@@ -47,8 +47,8 @@ pub(crate) enum Command {
     Visit(Visit),
     /// Takes a packet in as if it came from this port.
     Inject(PortId, Injected),
-    /// A link came up or went down.
-    PortUp(PortId, bool),
+    /// A link came up or went down, said at this time.
+    PortUp { port: PortId, up: bool, told: Nanos },
     /// A port came, or went.
     PortExists(PortId, bool),
     /// Counters of a port; `None` if there is no such port.
@@ -218,6 +218,11 @@ impl<I: PortIo> DataPlane<I> {
         let received = std::mem::take(&mut self.received);
         let mut go_on = true;
         for start in (0..received.len()).step_by(LOOK_EVERY) {
+            // Before the packets, not after: what was said before they came is in force for them.
+            if self.obey().is_none() {
+                go_on = false;
+                break;
+            }
             let now = self.now();
             let end = received.len().min(start + LOOK_EVERY);
             let packets: Vec<(PortId, &[u8])> = (start..end)
@@ -226,10 +231,6 @@ impl<I: PortIo> DataPlane<I> {
                 .collect();
             self.process(now, &packets);
             self.flush(now);
-            if self.obey().is_none() {
-                go_on = false;
-                break;
-            }
         }
         self.received = received;
         go_on
@@ -324,8 +325,16 @@ impl<I: PortIo> DataPlane<I> {
                 self.process(now, &[(port, &bytes.packet)]);
                 self.flush(now);
             }
-            Command::PortUp(port, up) => {
-                self.set_port_up(now, port, up);
+            Command::PortUp { port, up, told } => {
+                if self.set_port_up(now, port, up) {
+                    let noted = self.now();
+                    self.notifier.tell(Notification::Port(PortChange {
+                        port,
+                        up,
+                        told,
+                        noted,
+                    }));
+                }
                 self.flush(now);
             }
             Command::Inspect(inspect) => {
@@ -389,8 +398,9 @@ impl<I: PortIo> DataPlane<I> {
         }
     }
 
-    fn set_port_up(&mut self, now: Nanos, port: PortId, up: bool) {
-        let known = match &mut self.plane {
+    /// Changes the status of a port; whether there is such a port.
+    fn set_port_up(&mut self, now: Nanos, port: PortId, up: bool) -> bool {
+        match &mut self.plane {
             Plane::Running(device) => {
                 device.set_link_up(now, port, up);
                 device.counters(port).is_ok()
@@ -402,9 +412,6 @@ impl<I: PortIo> DataPlane<I> {
                 }
                 None => false,
             },
-        };
-        if known {
-            self.notifier.tell(Notification::Port(port, up));
         }
     }
 

@@ -50,7 +50,7 @@ impl Links {
             Ok(links) => {
                 let mut follower = lock(&follower);
                 for link in links {
-                    follower.hear(&LinkEvent::State(link));
+                    follower.hear(&LinkEvent::State(link.into()));
                 }
             }
             Err(error) => tracing::warn!(%error, "a new port's link state is not known yet"),
@@ -101,9 +101,9 @@ impl<R: FnMut(&PortBinding) -> bool> Follower<R> {
         }
         self.known.insert(binding.port, now);
         if before.map(|known| known.up) != Some(now.up) {
-            tracing::info!(port = %binding.port, interface = %binding.spec, up = now.up, "link");
-            // An engine that has stopped needs no news.
+            // An engine that has stopped needs no news. It comes first: writing a log may take longer.
             let _ = self.engine.set_port_up(binding.port, now.up);
+            tracing::info!(port = %binding.port, interface = %binding.spec, up = now.up, "link");
         }
     }
 }

@@ -209,6 +209,7 @@ pub mod codec {
     use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
     use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
+    use super::super::encoded::EncodedWrite;
     use super::Status;
 
     /// A request with a list that has a limit: a message of a few bytes per element takes hundreds of bytes of memory each.
@@ -219,7 +220,7 @@ pub mod codec {
         const WHAT: &'static str;
     }
 
-    impl Listed for v1::WriteRequest {
+    impl Listed for EncodedWrite {
         const FIELD: u32 = 4;
         const WHAT: &'static str = "updates in a Write";
     }

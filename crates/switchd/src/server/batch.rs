@@ -1,6 +1,10 @@
 //! Updates made in the control plane's copy, as one batch.
 
+use std::ops::ControlFlow;
+
 use p4runtime::p4::v1;
+use prost::DecodeError;
+use prost::bytes::Bytes;
 
 use super::roles::Permissions;
 use crate::engine::EngineHandle;
@@ -21,15 +25,18 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes the updates in the control plane's copy. Those refused come back with their places; if the batch is to be done as a
+    /// Makes encoded updates in the control plane's copy. Those refused come back with their places; if the batch is to be done as a
     /// whole and one is refused, none is done and all others are aborted.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if an update is none; some of the others were made then.
     pub(super) fn stage(
         &self,
         staging: &mut Staging<'_>,
         schema: &Schema,
-        updates: &[v1::Update],
+        updates: &[Bytes],
         whole: bool,
-    ) -> Vec<(usize, Refusal)> {
+    ) -> Result<Vec<(usize, Refusal)>, DecodeError> {
         let ports = || {
             let ports = self.engine.ports().unwrap_or_default();
             ports.into_iter().map(|(port, _)| port).collect()
@@ -40,28 +47,25 @@ impl Batch<'_> {
             ports: &ports,
             restoring: self.restoring,
         };
+        let check: &dyn Fn(&v1::Update) -> Result<(), Refusal> =
+            &|update| self.check_role(schema, update);
+        let check = self.permissions.map(|_| check);
         let start = staging.mark();
         let mut refusals = Vec::new();
-        for (index, update) in updates.iter().enumerate() {
-            let made = self
-                .check_role(schema, update)
-                .and_then(|()| staging.update(&around, update));
-            let Err(refusal) = made else {
-                continue;
-            };
+        staging.updates(&around, updates, check, |staging, index, refusal| {
             if !whole {
                 refusals.push((index, refusal));
-                continue;
+                return ControlFlow::Continue(());
             }
             staging.roll_back(start);
-            let others = (0..updates.len()).filter(|i| *i != index);
             let aborted = || Refusal::aborted(format!("update {index} of the atomic batch failed"));
+            let others = (0..updates.len()).filter(|i| *i != index);
             refusals.extend(others.map(|i| (i, aborted())));
             refusals.push((index, refusal));
             refusals.sort_by_key(|(i, _)| *i);
-            return refusals;
-        }
-        refusals
+            ControlFlow::Break(())
+        })?;
+        Ok(refusals)
     }
 
     fn check_role(&self, schema: &Schema, update: &v1::Update) -> Result<(), Refusal> {

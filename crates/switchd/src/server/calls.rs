@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use p4runtime::p4::v1;
-use p4runtime::p4::v1::p4_runtime_server::{P4Runtime as _, P4RuntimeServer, SERVICE_NAME};
+use p4runtime::p4::v1::p4_runtime_server::{P4RuntimeServer, SERVICE_NAME};
 use prost::bytes::Bytes;
 use tonic::Status;
 use tonic::body::Body;
@@ -16,6 +16,7 @@ use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
 
 use super::MAX_MESSAGE;
 use super::answers::codec::ListCodec;
+use super::encoded::EncodedWrite;
 use super::limits::{MAX_CALL, MAX_SMALL};
 use super::reads::AnswerStream;
 use super::service::Service;
@@ -65,14 +66,17 @@ impl ServerStreamingService<v1::ReadRequest> for Read {
 
 struct Write(Arc<Service>);
 
-impl UnaryService<v1::WriteRequest> for Write {
+impl UnaryService<EncodedWrite> for Write {
     type Response = Bytes;
     type Future = BoxFuture<tonic::Response<Bytes>, Status>;
 
-    fn call(&mut self, request: tonic::Request<v1::WriteRequest>) -> Self::Future {
+    fn call(&mut self, request: tonic::Request<EncodedWrite>) -> Self::Future {
         let service = Arc::clone(&self.0);
-        // A WriteResponse has no fields.
-        Box::pin(async move { Ok(service.write(request).await?.map(|_| Bytes::new())) })
+        Box::pin(async move {
+            service.make_write(request.into_inner()).await?;
+            // A WriteResponse has no fields.
+            Ok(tonic::Response::new(Bytes::new()))
+        })
     }
 }
 
@@ -95,7 +99,7 @@ impl TowerService<Request<Body>> for Calls {
                 Ok(grpc.server_streaming(Read(service), request).await)
             }),
             "/p4.v1.P4Runtime/Write" => Box::pin(async move {
-                let mut grpc = Grpc::new(ListCodec::<v1::WriteRequest>::new(limits.updates))
+                let mut grpc = Grpc::new(ListCodec::<EncodedWrite>::new(limits.updates))
                     .max_decoding_message_size(MAX_CALL);
                 Ok(grpc.unary(Write(service), request).await)
             }),

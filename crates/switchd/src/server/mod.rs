@@ -12,6 +12,7 @@ pub mod calls;
 pub mod connections;
 pub mod digests;
 pub mod dispatch;
+pub mod encoded;
 pub mod guard;
 mod idle;
 pub mod limits;

@@ -6,6 +6,8 @@ use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::packet_replication_engine_entry::Type as Replication;
 use p4runtime::p4::v1::update::Type;
+use prost::Message as _;
+use prost::bytes::Bytes;
 
 use super::batch::Batch;
 use super::pipeline::Pipeline;
@@ -121,7 +123,7 @@ pub fn replay(contents: &PipelineState, take: &mut dyn FnMut(v1::Update)) -> Res
 
 /// Removes the entries that the program itself installed and that may be changed: what is replayed has those that remained.
 pub fn clear(engine: &EngineHandle, contents: &mut PipelineState) -> Result<(), Refusal> {
-    let mut updates = Vec::new();
+    let mut updates: Vec<Bytes> = Vec::new();
     for schema in contents.schema.tables.values() {
         let state = contents.state().table(schema.table)?;
         for entry in state
@@ -129,22 +131,23 @@ pub fn clear(engine: &EngineHandle, contents: &mut PipelineState) -> Result<(), 
             .filter(|e| !e.is_const() && !schema.const_entries)
         {
             let entry = table::entry_message(contents, schema, entry, None);
-            updates.push(v1::Update {
+            let update = v1::Update {
                 r#type: Type::Delete.into(),
                 entity: Some(v1::Entity {
                     entity: Some(Entity::TableEntry(entry)),
                 }),
-            });
+            };
+            updates.push(update.encode_to_vec().into());
         }
     }
     make(engine, contents, &updates, "initial entry")
 }
 
-/// Makes updates, all or none, and commits them.
+/// Makes encoded updates, all or none, and commits them.
 pub fn make(
     engine: &EngineHandle,
     contents: &mut PipelineState,
-    updates: &[v1::Update],
+    updates: &[Bytes],
     what: &str,
 ) -> Result<(), Refusal> {
     let batch = Batch {
@@ -154,9 +157,9 @@ pub fn make(
     };
     let schema = Arc::clone(&contents.schema);
     let mut staging = contents.begin();
-    let mut refusals = batch
-        .stage(&mut staging, &schema, updates, true)
-        .into_iter();
+    let staged = batch.stage(&mut staging, &schema, updates, true);
+    let staged = staged.map_err(|e| Refusal::invalid(e.to_string()).at(what))?;
+    let mut refusals = staged.into_iter();
     if let Some((_, refusal)) = refusals.find(|(_, r)| r.code != tonic::Code::Aborted) {
         return Err(refusal.at(what));
     }
@@ -173,8 +176,10 @@ pub fn carry_over(
     old: &Pipeline,
     new: &mut Pipeline,
 ) -> Result<(), Refusal> {
-    let mut updates = Vec::new();
-    replay(&old.contents, &mut |update| updates.push(update))?;
+    let mut updates: Vec<Bytes> = Vec::new();
+    replay(&old.contents, &mut |update| {
+        updates.push(update.encode_to_vec().into());
+    })?;
     clear(engine, &mut new.contents)?;
     make(
         engine,

@@ -10,9 +10,10 @@ use p4runtime::p4::v1::p4_runtime_server::P4Runtime;
 use prost::Message as _;
 use tokio::sync::watch;
 use tokio_stream::Stream as MessageStream;
-use tonic::{Code, Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::connections::Client;
+use super::encoded::EncodedWrite;
 use super::guard::Holds;
 use super::limits::{Limits, Places, Taken};
 use super::outbox::{Inbox, Outbox};
@@ -81,6 +82,21 @@ impl Service {
         Client::of(request.extensions()).unwrap_or_else(|| Client::new(0, &self.limits()))
     }
 
+    /// Write (chapter 12).
+    ///
+    /// # Errors
+    /// See the chapter.
+    pub async fn make_write(&self, request: EncodedWrite) -> Result<(), Status> {
+        let switch = Arc::clone(&self.shared.switch);
+        let step = switch.step_to_write(&request).await?;
+        if request.updates.len() <= INLINE {
+            return switch.write(&step, &request);
+        }
+        // The step goes along: if the call is cancelled, the batch is made all the same.
+        let written = tokio::task::spawn_blocking(move || switch.write(&step, &request)).await;
+        written.map_err(|e| Status::internal(format!("the write was cut short: {e}")))?
+    }
+
     /// Read (chapter 13): checks what is to be checked first, and starts it.
     ///
     /// # Errors
@@ -117,19 +133,9 @@ impl Service {
 impl P4Runtime for Service {
     async fn write(
         &self,
-        request: Request<v1::WriteRequest>,
+        _: Request<v1::WriteRequest>,
     ) -> Result<Response<v1::WriteResponse>, Status> {
-        let request = request.into_inner();
-        let switch = Arc::clone(&self.shared.switch);
-        let step = switch.step_to_write(&request).await?;
-        if request.updates.len() <= INLINE {
-            switch.write(&step, &request)?;
-        } else {
-            // The step goes along: if the call is cancelled, the batch is made all the same.
-            let written = tokio::task::spawn_blocking(move || switch.write(&step, &request)).await;
-            written.map_err(|e| Status::internal(format!("the write was cut short: {e}")))??;
-        }
-        Ok(Response::new(v1::WriteResponse {}))
+        Err(elsewhere("Write"))
     }
 
     type ReadStream = Answers<v1::ReadResponse>;
@@ -138,7 +144,7 @@ impl P4Runtime for Service {
         &self,
         _: Request<v1::ReadRequest>,
     ) -> Result<Response<Self::ReadStream>, Status> {
-        Err(read_elsewhere())
+        Err(elsewhere("Read"))
     }
 
     async fn set_forwarding_pipeline_config(
@@ -223,8 +229,7 @@ impl P4Runtime for Service {
     }
 }
 
-/// What the generated trait's own Read would answer; [`Calls`] takes it.
-#[must_use]
-pub fn read_elsewhere() -> Status {
-    Status::new(Code::Internal, "reads are answered by their own codec")
+/// What the generated trait's own Read and Write would answer; [`super::calls`] takes them.
+fn elsewhere(call: &str) -> Status {
+    Status::internal(format!("{call} has a codec of its own"))
 }

@@ -10,6 +10,7 @@ use tonic::Status;
 
 use super::batch::Batch;
 use super::build::{Builds, PipelineBuilder};
+use super::encoded::EncodedWrite;
 use super::persist::Store;
 use super::pipeline::Pipeline;
 use super::primacy::{Primacy, Step};
@@ -140,7 +141,7 @@ impl Switch {
     ///
     /// # Errors
     /// NOT_FOUND for another device or an unknown role, PERMISSION_DENIED for who is not its primary.
-    pub async fn step_to_write(&self, request: &v1::WriteRequest) -> Result<Step, Status> {
+    pub async fn step_to_write(&self, request: &EncodedWrite) -> Result<Step, Status> {
         self.check_device(request.device_id)?;
         let election = request.election_id.as_ref();
         let tenure = self.primacy.admit(&request.role, election)?;
@@ -150,8 +151,9 @@ impl Switch {
     /// Makes a batch of updates (chapter 12). When it returns, the data plane has it.
     ///
     /// # Errors
-    /// The status of the whole, with one error per update in its details where single updates failed.
-    pub fn write(&self, step: &Step, request: &v1::WriteRequest) -> Result<(), Status> {
+    /// The status of the whole, with one error per update in its details where single updates failed; INTERNAL, and nothing is done, if
+    /// an update cannot be decoded.
+    pub fn write(&self, step: &Step, request: &EncodedWrite) -> Result<(), Status> {
         let mut pipelines = self.pipelines_mut();
         let running = pipelines.saved.is_none();
         let pipeline = pipelines.current_mut().ok_or_else(no_pipeline)?;
@@ -173,7 +175,9 @@ impl Switch {
         };
         let schema = Arc::clone(&pipeline.contents.schema);
         let mut staging = pipeline.contents.begin();
-        let refusals = batch.stage(&mut staging, &schema, &request.updates, whole);
+        let refusals = batch
+            .stage(&mut staging, &schema, &request.updates, whole)
+            .map_err(|e| Status::internal(e.to_string()))?;
         if running && let Some(store) = self.store().as_mut() {
             // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
             let kept = store.batch(request, &refusals, whole);

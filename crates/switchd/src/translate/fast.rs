@@ -1,172 +1,305 @@
-//! The short way for the common updates: an entry of a table with direct actions, straight from its byte strings into the packed
-//! words of the table, without anything allocated in between.
+//! The short way for the common updates: an entry of a table with direct actions, straight from the bytes of the wire into the packed
+//! words of the table, without a message or anything allocated in between.
 //!
 //! It takes only what is right in every respect. Whatever it does not take, or the table refuses, goes the long way, which finds the
 //! same fault again and can say what it is.
 
-use p4exec::state::Transaction;
-use p4exec::tables::{EntryOptions, KeyLayout, PackedAction, PackedKey, Table};
+use p4exec::state::{ControlState, Transaction};
+use p4exec::tables::{EntryOptions, KeyLayout, PackedAction, PackedKey, TOGETHER, Table};
 use p4ir::TableId;
-use p4runtime::p4::v1;
-use p4runtime::p4::v1::entity::Entity;
-use p4runtime::p4::v1::field_match::FieldMatchType as Given;
-use p4runtime::p4::v1::table_action;
+use p4runtime::p4::v1::update::Type;
+use prost::bytes::Bytes;
 use quantities::Nanos;
 
-use super::Verb;
-use super::schema::{Schema, TableSchema};
+use super::schema::{FieldSchema, Schema, TableSchema};
+use super::wire::{Fields, Value};
 
-/// Makes the update if it can; `noted` says whether some entry of a table has a note, which only the long way minds.
-pub(super) fn write(
-    schema: &Schema,
-    transaction: &mut Transaction<'_>,
-    scratch: &mut Scratch,
-    update: &v1::Update,
-    noted: impl FnOnce(TableId) -> bool,
-) -> bool {
-    let Some(Entity::TableEntry(entry)) = update.entity.as_ref().and_then(|e| e.entity.as_ref())
-    else {
-        return false;
-    };
-    let (Ok(verb), Some(table)) = (Verb::of(update), schema.tables.get(&entry.table_id)) else {
-        return false;
-    };
-    let ranked = if table.needs_priority {
-        entry.priority > 0
-    } else {
-        entry.priority == 0
-    };
-    if !table.fast || entry.is_default_action || !ranked {
-        return false;
+/// Encoded updates that were read ahead: those that can go the short way.
+pub(super) struct Ahead<'a>([Option<Short<'a>>; TOGETHER]);
+
+impl<'a> Ahead<'a> {
+    /// Reads updates, no more than [`TOGETHER`], and goes where their entries are or will be, so that memory is waited for once and not by
+    /// each.
+    pub(super) fn read(
+        schema: &'a Schema,
+        control: &ControlState,
+        scratch: &mut Scratch,
+        updates: &'a [Bytes],
+    ) -> Self {
+        let mut short = [const { None }; TOGETHER];
+        for ((place, key), update) in short.iter_mut().zip(&mut scratch.keys).zip(updates) {
+            *place = Short::read(schema, control, key, update);
+        }
+        let mut seen = 0;
+        for (short, key) in short.iter().zip(&scratch.keys) {
+            if let Some(short) = short
+                && let Ok(state) = control.table(short.table.table)
+            {
+                seen ^= state.approach(key);
+            }
+        }
+        std::hint::black_box(seen);
+        Self(short)
     }
-    let Ok(state) = transaction.control().table(table.table) else {
-        return false;
-    };
-    if key(table, state.layout(), entry, scratch).is_none() {
-        return false;
-    }
-    if verb == Verb::Delete {
-        return !entry.is_const
-            && !noted(table.table)
-            && transaction.delete_packed(table.table, &scratch.key).is_ok();
-    }
-    if !plain(table, entry) || action(table, state, entry, scratch).is_none() {
-        return false;
-    }
-    let options = EntryOptions {
-        controller_metadata: entry.metadata.clone(),
-        idle_timeout: Nanos::new(entry.idle_timeout_ns.unsigned_abs()),
-        counter: None,
-        // Left out it is reset (p4runtime.md 17).
-        meter: (verb == Verb::Modify && table.meter.is_some()).then_some(None),
-    };
-    let Scratch { key, action } = scratch;
-    if verb == Verb::Insert {
-        transaction
-            .insert_packed(table.table, key, action, &options)
-            .is_ok()
-    } else {
-        !noted(table.table)
-            && transaction
-                .modify_packed(table.table, key, action, Some(&options))
-                .is_ok()
+
+    /// The one at a place, if it can go the short way.
+    pub(super) fn get(&self, index: usize) -> Option<&Short<'a>> {
+        self.0.get(index)?.as_ref()
     }
 }
 
-/// Whether the entry says nothing that needs a closer look.
-#[allow(deprecated)]
-fn plain(table: &TableSchema, entry: &v1::TableEntry) -> bool {
-    !entry.is_const
-        && entry.controller_metadata == 0
-        && entry.meter_config.is_none()
-        && entry.counter_data.is_none()
-        && entry.meter_counter_data.is_none()
-        && entry.time_since_last_hit.is_none()
-        && (entry.idle_timeout_ns == 0 || (table.idle_timeout && entry.idle_timeout_ns > 0))
+/// An update that can go the short way, if the state lets it.
+pub(super) struct Short<'a> {
+    verb: Type,
+    table: &'a TableSchema,
+    given: Given<'a>,
+}
+
+impl<'a> Short<'a> {
+    /// Reads an encoded `Update`, and packs its key.
+    fn read(
+        schema: &'a Schema,
+        control: &ControlState,
+        out: &mut PackedKey,
+        update: &'a [u8],
+    ) -> Option<Self> {
+        let (verb, given) = open(update)?;
+        let table = schema.tables.get(&given.table)?;
+        let ranked = if table.needs_priority {
+            given.priority > 0
+        } else {
+            given.priority == 0
+        };
+        let timed = given.idle_timeout.get() > 0;
+        if !table.fast || !ranked || (timed && !table.idle_timeout) {
+            return None;
+        }
+        let state = control.table(table.table).ok()?;
+        key(table, state.layout(), &given, out)?;
+        Some(Self { verb, table, given })
+    }
+
+    /// Makes it if it can; `index` is its place among those read ahead, and `noted` says whether some entry of a table has a note,
+    /// which only the long way minds. The idle timeout that was given comes back, zero if none was.
+    pub(super) fn make(
+        &self,
+        transaction: &mut Transaction<'_>,
+        scratch: &mut Scratch,
+        index: usize,
+        noted: impl FnOnce(TableId) -> bool,
+    ) -> Option<Nanos> {
+        let Self { verb, table, given } = self;
+        let (id, key) = (table.table, scratch.keys.get(index)?);
+        if *verb != Type::Insert && noted(id) {
+            return None;
+        }
+        if *verb == Type::Delete {
+            transaction.delete_packed(id, key).ok()?;
+            return Some(given.idle_timeout);
+        }
+        let state = transaction.control().table(id).ok()?;
+        action(table, state, given.action?, &mut scratch.action)?;
+        let options = EntryOptions {
+            controller_metadata: given.metadata.to_vec(),
+            idle_timeout: given.idle_timeout,
+            counter: None,
+            // Left out it is reset (p4runtime.md 17).
+            meter: (*verb == Type::Modify && table.meter.is_some()).then_some(None),
+        };
+        let action = &scratch.action;
+        if *verb == Type::Insert {
+            let made = transaction.insert_packed(id, key, action, &options);
+            made.ok()?;
+        } else {
+            let made = transaction.modify_packed(id, key, action, Some(&options));
+            made.ok()?;
+        }
+        Some(given.idle_timeout)
+    }
+}
+
+/// What an encoded `TableEntry` says, if it says nothing that needs a closer look.
+#[derive(Default)]
+struct Given<'a> {
+    table: u32,
+    priority: i32,
+    idle_timeout: Nanos,
+    metadata: &'a [u8],
+    /// An encoded `Action`.
+    action: Option<&'a [u8]>,
+    /// All of it: its match fields are read in their turn.
+    entry: &'a [u8],
+}
+
+/// A number of the wire, if a field of type `T` can have it.
+fn number<T: TryFrom<u64>>(value: u64) -> Option<T> {
+    T::try_from(value).ok()
+}
+
+/// Sets what may be there once only.
+fn once<'a>(place: &mut Option<&'a [u8]>, bytes: &'a [u8]) -> Option<()> {
+    place.replace(bytes).is_none().then_some(())
+}
+
+/// A message whose only field is number `tag`, which is a message too.
+fn only(tag: u32, message: &[u8]) -> Option<&[u8]> {
+    let mut inner = None;
+    for field in Fields::of(message) {
+        match field? {
+            (number, Value::Bytes(bytes)) if number == tag => once(&mut inner, bytes)?,
+            _ => return None,
+        }
+    }
+    inner
+}
+
+/// The type of an encoded `Update` (fields 1 and 2), and the `TableEntry` (2 of `Entity`) that it is about.
+fn open(update: &[u8]) -> Option<(Type, Given<'_>)> {
+    let (mut verb, mut entity) = (Type::Unspecified, None);
+    for field in Fields::of(update) {
+        match field? {
+            (1, Value::Number(n)) => verb = Type::try_from(number::<i32>(n)?).ok()?,
+            (2, Value::Bytes(bytes)) => once(&mut entity, bytes)?,
+            _ => return None,
+        }
+    }
+    if verb == Type::Unspecified {
+        return None;
+    }
+    let mut given = Given {
+        entry: only(2, entity?)?,
+        ..Given::default()
+    };
+    let mut action = None;
+    for field in Fields::of(given.entry) {
+        match field? {
+            (1, Value::Number(n)) => given.table = number(n)?,
+            (2, Value::Bytes(_)) => {}
+            (3, Value::Bytes(bytes)) => once(&mut action, bytes)?,
+            (4, Value::Number(n)) => given.priority = number(n)?,
+            (9, Value::Number(n)) => {
+                given.idle_timeout = Nanos::new(number::<i64>(n)?.unsigned_abs())
+            }
+            (11, Value::Bytes(bytes)) => given.metadata = bytes,
+            _ => return None,
+        }
+    }
+    // An action is field 1 of a `TableAction`; members, groups and sets are not for here.
+    given.action = match action {
+        Some(action) => Some(only(1, action)?),
+        None => None,
+    };
+    Some((verb, given))
+}
+
+/// The value of a match (field 1 of every kind but ranges), and its mask or prefix length (field 2), if it has such.
+fn value_and_second(kind: &[u8]) -> Option<(&[u8], Option<Value<'_>>)> {
+    let (mut value, mut second): (&[u8], _) = (&[], None);
+    for field in Fields::of(kind) {
+        match field? {
+            (1, Value::Bytes(bytes)) => value = bytes,
+            (2, given) => second = Some(given),
+            _ => return None,
+        }
+    }
+    (!value.is_empty()).then_some((value, second))
+}
+
+/// The id of an encoded `FieldMatch`, the number of its kind's field, and what that holds.
+fn field_match(message: &[u8]) -> Option<(u32, u32, &[u8])> {
+    let (mut id, mut kind) = (0, None);
+    for field in Fields::of(message) {
+        match field? {
+            (1, Value::Number(n)) => id = number(n)?,
+            (tag, Value::Bytes(bytes)) if kind.is_none() => kind = Some((tag, bytes)),
+            _ => return None,
+        }
+    }
+    let (tag, bytes) = kind?;
+    Some((id, tag, bytes))
 }
 
 /// Packs the key; `None` if anything about it is not as it should be.
 fn key(
     table: &TableSchema,
     layout: &KeyLayout,
-    entry: &v1::TableEntry,
-    scratch: &mut Scratch,
+    given: &Given<'_>,
+    out: &mut PackedKey,
 ) -> Option<()> {
-    let out = &mut scratch.key;
-    layout.start(entry.priority, out);
+    layout.start(given.priority, out);
     // Fields in rising order, each at most once; another order goes the long way.
     let mut next = 0;
-    for given in &entry.r#match {
-        let place = next
-            + table
-                .fields
-                .get(next..)?
-                .iter()
-                .position(|f| f.id == given.field_id)?;
+    for field in Fields::of(given.entry) {
+        let Some((2, Value::Bytes(message))) = field else {
+            continue;
+        };
+        let (id, kind, bytes) = field_match(message)?;
+        let rest = table.fields.get(next..)?;
+        let place = next + rest.iter().position(|f| f.id == id)?;
         if table.fields[next..place].iter().any(|f| !f.has_dont_care()) {
             return None;
         }
         next = place + 1;
-        match given.field_match_type.as_ref()? {
-            Given::Exact(m) if !m.value.is_empty() => {
-                layout.set_exact(out, place, &m.value).ok()?;
+        let (value, second) = value_and_second(bytes)?;
+        let set = match (kind, second) {
+            (2, None) => layout.set_exact(out, place, value),
+            (3, Some(Value::Bytes(mask))) if mask.iter().any(|byte| *byte != 0) => {
+                layout.set_ternary(out, place, value, mask)
             }
-            Given::Optional(m) if !m.value.is_empty() => {
-                layout.set_optional(out, place, &m.value).ok()?;
+            (4, Some(Value::Number(length))) if length > 0 => {
+                layout.set_lpm(out, place, value, number(length)?)
             }
-            Given::Lpm(m) if !m.value.is_empty() && m.prefix_len > 0 => {
-                let length = m.prefix_len.unsigned_abs();
-                layout.set_lpm(out, place, &m.value, length).ok()?;
-            }
-            Given::Ternary(m) if !m.value.is_empty() && m.mask.iter().any(|byte| *byte != 0) => {
-                layout.set_ternary(out, place, &m.value, &m.mask).ok()?;
-            }
+            (7, None) => layout.set_optional(out, place, value),
             // Ranges are few, and the full one has to be found out.
+            _ => return None,
+        };
+        set.ok()?;
+    }
+    let rest = table.fields.get(next..)?;
+    rest.iter().all(FieldSchema::has_dont_care).then_some(())
+}
+
+/// Packs an encoded `Action`, its parameters in their order.
+fn action(table: &TableSchema, state: &Table, action: &[u8], out: &mut PackedAction) -> Option<()> {
+    let mut id = 0;
+    for field in Fields::of(action) {
+        match field? {
+            (1, Value::Number(n)) => id = number(n)?,
+            (4, Value::Bytes(_)) => {}
             _ => return None,
         }
     }
-    let rest = table.fields.get(next..)?;
-    rest.iter()
-        .all(super::schema::FieldSchema::has_dont_care)
-        .then_some(())
-}
-
-/// Packs the action, its parameters in their order.
-fn action(
-    table: &TableSchema,
-    state: &Table,
-    entry: &v1::TableEntry,
-    scratch: &mut Scratch,
-) -> Option<()> {
-    let Some(table_action::Type::Action(given)) = entry.action.as_ref()?.r#type.as_ref() else {
-        return None;
-    };
-    let choice = table
-        .actions
-        .iter()
-        .find(|c| c.schema.id == given.action_id)?;
-    let params = &choice.schema.params;
-    if !choice.in_entries || params.len() != given.params.len() {
+    let choice = table.actions.iter().find(|c| c.schema.id == id)?;
+    if !choice.in_entries {
         return None;
     }
-    let out = &mut scratch.action;
     state.start_call(choice.action, out).ok()?;
-    for (index, (param, given)) in params.iter().zip(&given.params).enumerate() {
-        if param.id != given.param_id
-            || given.value.is_empty()
-            || param.shape.signed
-            || param.names.is_some()
-        {
+    let mut params = choice.schema.params.iter().enumerate();
+    for field in Fields::of(action) {
+        let Some((4, Value::Bytes(message))) = field else {
+            continue;
+        };
+        let (index, param) = params.next()?;
+        let (mut id, mut value): (u32, &[u8]) = (0, &[]);
+        for field in Fields::of(message) {
+            match field? {
+                (2, Value::Number(n)) => id = number(n)?,
+                (3, Value::Bytes(bytes)) => value = bytes,
+                _ => return None,
+            }
+        }
+        if param.id != id || value.is_empty() || param.shape.signed || param.names.is_some() {
             return None;
         }
-        state.set_arg(out, index, &given.value).ok()?;
+        state.set_arg(out, index, value).ok()?;
     }
-    Some(())
+    params.next().is_none().then_some(())
 }
 
 /// Memory that is used again for each entry.
 #[derive(Default)]
 pub(super) struct Scratch {
-    pub(super) key: PackedKey,
-    pub(super) action: PackedAction,
+    /// Of those read ahead.
+    keys: [PackedKey; TOGETHER],
+    action: PackedAction,
 }

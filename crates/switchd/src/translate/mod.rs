@@ -18,6 +18,7 @@ pub mod table;
 mod translated;
 pub mod value;
 pub mod value_set;
+mod wire;
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;

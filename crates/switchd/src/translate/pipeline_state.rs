@@ -1,19 +1,22 @@
 //! What one pipeline holds: the schema, the control plane's copy of the state, and the notes that only the control plane needs.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use p4exec::state::{ControlState, Delta, Mark, Transaction};
-use p4exec::tables::{EntryAction, EntryHandle, EntryPriority, FieldMatch};
+use p4exec::tables::{EntryAction, EntryHandle, EntryPriority, FieldMatch, TOGETHER};
 use p4exec::{StateError, Update};
 use p4ir::{ExternId, TableId};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry;
 use p4runtime::p4::v1::entity::Entity;
+use prost::bytes::Bytes;
+use prost::{DecodeError, Message as _};
 
 use super::action::WriteContext;
-use super::fast::{self, Scratch};
+use super::fast::{Ahead, Scratch};
 use super::refusal::Refusal;
 use super::schema::Schema;
 use super::write;
@@ -107,6 +110,14 @@ impl Notes {
                 NoteUndo::Note(key, None) => drop(self.notes.remove(&key)),
                 NoteUndo::OneShots(table, count) => drop(self.one_shots.insert(table, count)),
             }
+        }
+    }
+
+    /// Notes that an entry was given an idle timeout, in nanoseconds; zero is none.
+    fn note_timeout(&mut self, timeout: u64) {
+        if timeout > 0 {
+            let shortest = self.shortest_idle.get_mut();
+            *shortest = timeout.min(*shortest);
         }
     }
 
@@ -328,6 +339,53 @@ impl<'b> Staging<'b> {
         delta.unwrap_or_default()
     }
 
+    /// Makes encoded updates one after the other, the common sort without decoding them; of each, `told` hears what came of it, and says
+    /// whether to go on. Each is made as a whole or not at all. `check` may refuse what was decoded.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if an update is none; those before it were made then.
+    pub fn updates(
+        &mut self,
+        around: &WriteContext<'_>,
+        updates: &[Bytes],
+        check: Option<&dyn Fn(&v1::Update) -> Result<(), Refusal>>,
+        mut told: impl FnMut(&mut Self, usize, Refusal) -> ControlFlow<()>,
+    ) -> Result<(), DecodeError> {
+        for (number, some) in updates.chunks(TOGETHER).enumerate() {
+            let control = self.transaction.as_ref().expect(TRANSACTION_PRESENT);
+            let ahead = Ahead::read(self.schema, control.control(), &mut self.scratch, some);
+            for (index, update) in some.iter().enumerate() {
+                if check.is_none() && self.make_short(&ahead, index) {
+                    continue;
+                }
+                let update = v1::Update::decode(update.as_ref())?;
+                let made = check.map_or(Ok(()), |check| check(&update));
+                let Err(refusal) = made.and_then(|()| self.update(around, &update)) else {
+                    continue;
+                };
+                if told(self, number * TOGETHER + index, refusal).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an update that was read ahead, if it goes the short way.
+    fn make_short(&mut self, ahead: &Ahead<'_>, index: usize) -> bool {
+        let Some(short) = ahead.get(index) else {
+            return false;
+        };
+        let transaction = self.transaction.as_mut().expect(TRANSACTION_PRESENT);
+        let notes = &*self.notes;
+        let noted = |table| notes.any_of(table);
+        let Some(timeout) = short.make(transaction, &mut self.scratch, index, noted) else {
+            return false;
+        };
+        self.notes.note_timeout(timeout.get());
+        true
+    }
+
     /// Makes one update, as a whole or not at all.
     ///
     /// # Errors
@@ -341,19 +399,8 @@ impl<'b> Staging<'b> {
             update.entity.as_ref().and_then(|e| e.entity.as_ref())
             && entry.idle_timeout_ns > 0
         {
-            let timeout = entry.idle_timeout_ns.unsigned_abs();
-            let shortest = self.notes.shortest_idle.get_mut();
-            *shortest = timeout.min(*shortest);
-        }
-        let transaction = self.transaction.as_mut().expect(TRANSACTION_PRESENT);
-        if fast::write(
-            self.schema,
-            transaction,
-            &mut self.scratch,
-            update,
-            |table| self.notes.any_of(table),
-        ) {
-            return Ok(());
+            self.notes
+                .note_timeout(entry.idle_timeout_ns.unsigned_abs());
         }
         let steps = write(&self.view(), around, update)?;
         let mark = self.mark();

@@ -17,11 +17,13 @@ use futures::{FutureExt as _, StreamExt as _};
 use p4ir::ValidProgram;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
+use prost::Message as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use switchd::engine::io::MemoryIo;
 use switchd::engine::{Engine, EngineConfig, ReadyProgram};
 use switchd::server::build::PipelineBuilder;
+use switchd::server::encoded::EncodedWrite;
 use switchd::server::limits::{Limits, Places};
 use switchd::server::outbox::{Inbox, Outbox};
 use switchd::server::pipeline::{Pipeline, read_device_config};
@@ -305,9 +307,9 @@ impl World {
             r#match: vec![exact(1, &[key])],
             ..self.stage.entry.clone()
         };
-        let request = v1::WriteRequest {
+        let request = EncodedWrite {
             election_id: id(Some(election)),
-            updates: vec![insert(entry)],
+            updates: vec![insert(entry).encode_to_vec().into()],
             ..Default::default()
         };
         pause().await;

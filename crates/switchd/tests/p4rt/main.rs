@@ -13,6 +13,7 @@ mod batches;
 mod builds;
 mod clients;
 mod config;
+mod encoded;
 mod encoding;
 mod entries;
 mod fuzz;

@@ -25,6 +25,7 @@ use p4runtime::p4::v1;
 use prost::Message;
 use thiserror::Error;
 
+use super::encoded::EncodedWrite;
 use super::pipeline::Pipeline;
 use super::restore;
 use crate::engine::EngineHandle;
@@ -390,7 +391,7 @@ impl Store {
     /// [`StoreError::Io`]; the batch must not be made then.
     pub fn batch(
         &mut self,
-        request: &v1::WriteRequest,
+        request: &EncodedWrite,
         refusals: &[(usize, Refusal)],
         whole: bool,
     ) -> Result<(), StoreError> {
@@ -402,7 +403,7 @@ impl Store {
             return Ok(());
         }
         let mut refused = refusals.iter().map(|(i, _)| *i).peekable();
-        let mut made = v1::WriteRequest::default();
+        let mut made = EncodedWrite::default();
         let place = self.snapshot_bytes + self.journal_bytes;
         let record = if refusals.is_empty() {
             frame(Kind::Batch, request, place)
@@ -505,7 +506,7 @@ impl Restored<'_> {
             }
             (Some(Kind::State), Some(pipeline), false)
             | (Some(Kind::Batch), Some(pipeline), true) => {
-                let batch = v1::WriteRequest::decode(payload)
+                let batch = EncodedWrite::decode(payload)
                     .map_err(|_| Wrong::Unfit("a batch cannot be read"))?;
                 let made = restore::make(
                     self.engine,
