@@ -154,7 +154,10 @@ impl<'a> HtsimBench<'a> {
                 again,
             });
         }
-        let switches = self.pairs.iter().map(|&(from, to)| switches(self.k, from, to));
+        let switches = self
+            .pairs
+            .iter()
+            .map(|&(from, to)| switches(self.k, from, to));
         let packet_hops = 2 * PACKETS * switches.sum::<u64>();
         let seconds = (seconds - self.setup).max(1e-9);
         Ok(HtsimFigure {
@@ -214,7 +217,8 @@ fn all_it_says(child: &mut Child) -> Option<String> {
 /// Who sends to whom, by the numbers of hosts.
 fn pairs(bench: &SimulationBench, scenario: &Scenario) -> Result<Vec<(u64, u64)>, SimulateError> {
     let (_, hosts) = Live::new(bench.network(), scenario)?;
-    let number = |leg: netsim::simulate::live::Leg| (leg.from.index() as u64, leg.to.index() as u64);
+    let number =
+        |leg: netsim::simulate::live::Leg| (leg.from.index() as u64, leg.to.index() as u64);
     Ok(hosts.legs().map(number).collect())
 }
 
@@ -230,7 +234,10 @@ fn matrix(hosts: usize, pairs: &[(u64, u64)]) -> String {
 
 /// Flows that ended, and packets that were sent again.
 fn read(said: &str) -> (usize, u64) {
-    let ended = said.lines().filter(|line| line.contains(" finished at ")).count();
+    let ended = said
+        .lines()
+        .filter(|line| line.contains(" finished at "))
+        .count();
     let again = said.lines().rev().find_map(|line| line.split_once("Rtx: "));
     let again = again.and_then(|(_, number)| number.trim().parse().ok());
     (ended, again.unwrap_or(0))
@@ -286,15 +293,28 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_there_is_told_only_where_it_was_named() {
-        let (bench, scratch) = (SimulationBench::new(4).unwrap(), tempfile::tempdir().unwrap());
+        let (bench, scratch) = (
+            SimulationBench::new(4).unwrap(),
+            tempfile::tempdir().unwrap(),
+        );
         let of = |named: &str| HtsimBench::of(Some(named.into()), &bench, scratch.path());
         let missing = of("/nowhere/htsim_roce").map(|_| ());
         let told = missing.unwrap_err().to_string();
-        assert!(told.starts_with("/nowhere/htsim_roce does not start"), "{told}");
+        assert!(
+            told.starts_with("/nowhere/htsim_roce does not start"),
+            "{told}"
+        );
         // A program that plays nothing.
         let told = of("true").unwrap().unwrap().run().unwrap_err();
         assert!(
-            matches!(told, HtsimError::Incomplete { ended: 0, flows: 16, again: 0 }),
+            matches!(
+                told,
+                HtsimError::Incomplete {
+                    ended: 0,
+                    flows: 16,
+                    again: 0
+                }
+            ),
             "{told}"
         );
     }

@@ -12,7 +12,7 @@
 //! those of one rank in the order in which they were added. So the order in which different owners added them does not matter,
 //! which is not the same for every number of threads.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Buckets of the ring; a power of two.
@@ -52,9 +52,10 @@ struct Entry<T> {
 }
 
 impl<T: Owned> Entry<T> {
-    /// What puts events of one time in order: those of one owner follow each other by rank.
-    fn order(&self) -> (u32, u64) {
-        (self.what.owner(), self.what.rank(self.at))
+    /// What puts events of one time in order: those of one owner follow each other by rank, which takes the longest to tell.
+    fn compare(&self, other: &Self) -> Ordering {
+        let ranks = || self.what.rank(self.at).cmp(&other.what.rank(other.at));
+        self.what.owner().cmp(&other.what.owner()).then_with(ranks)
     }
 }
 
@@ -80,13 +81,13 @@ impl<T> PartialEq for Late<T> {
 impl<T> Eq for Late<T> {}
 
 impl<T> PartialOrd for Late<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl<T> Ord for Late<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
@@ -121,8 +122,6 @@ pub(super) struct Calendar<T> {
     turn: usize,
     today: Vec<Entry<T>>,
     over: usize,
-    /// Events of one time with what puts those of an owner in order.
-    ranked: Vec<((u32, u64), Entry<T>)>,
 }
 
 /// A group that has events in a window, and where these begin and end.
@@ -158,7 +157,6 @@ impl<T: Copy + Owned> Calendar<T> {
             turn: 0,
             today: Vec::new(),
             over: 0,
-            ranked: Vec::new(),
             groups,
         }
     }
@@ -327,14 +325,22 @@ impl<T: Copy + Owned> Calendar<T> {
         if self.counts.len() <= 1 {
             std::mem::swap(&mut self.found, &mut self.window);
             let to = self.window.len() as u32;
-            let turn = Turn { group: 0, from: 0, to };
+            let turn = Turn {
+                group: 0,
+                from: 0,
+                to,
+            };
             return self.turns.push(turn);
         }
         for entry in &self.found {
             let group = self.groups.of[entry.what.owner() as usize];
             let count = &mut self.counts[group as usize];
             if *count == 0 {
-                let turn = Turn { group, from: 0, to: 0 };
+                let turn = Turn {
+                    group,
+                    from: 0,
+                    to: 0,
+                };
                 self.turns.push(turn);
             }
             *count += 1;
@@ -374,14 +380,9 @@ impl<T: Copy + Owned> Calendar<T> {
         let events = &self.window[turn.from as usize..turn.to as usize];
         self.today.extend_from_slice(events);
         self.today.sort_by_key(|entry| entry.at);
-        let ranked = &mut self.ranked;
         let moments = self.today.chunk_by_mut(|a, b| a.at == b.at);
         for moment in moments.filter(|moment| moment.len() > 1) {
-            ranked.clear();
-            ranked.extend(moment.iter().map(|entry| (entry.order(), *entry)));
-            ranked.sort_by_key(|(order, _)| *order);
-            let places = moment.iter_mut().zip(&*ranked);
-            places.for_each(|(place, (_, entry))| *place = *entry);
+            moment.sort_by(Entry::compare);
         }
         true
     }

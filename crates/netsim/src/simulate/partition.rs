@@ -106,7 +106,9 @@ pub(super) struct Near {
 pub(super) fn near(cables: &[Vec<Option<PeerPort>>], homes: &[usize]) -> Near {
     let between = between(cables, homes);
     let group_of = joined(&between, cables.len(), LEAST_LOOKAHEAD);
-    let cut = between.iter().filter(|(a, b, _)| group_of[*a] != group_of[*b]);
+    let cut = between
+        .iter()
+        .filter(|(a, b, _)| group_of[*a] != group_of[*b]);
     Near {
         lookahead: cut.map(|(_, _, delay)| *delay).min().unwrap_or(u64::MAX),
         count: group_of.iter().max().map_or(0, |last| last + 1),
@@ -310,6 +312,18 @@ mod tests {
         assert_eq!(parts(&[0; 5], 4), Partition::whole(6, 6));
         let found = parts(&[0, 0, 7, 0, 0], 4);
         assert_eq!((found.parts, found.lookahead), (2, 7));
+    }
+
+    #[test]
+    fn switches_that_are_close_to_each_other_form_a_group() {
+        let groups = |delays: &[u64]| {
+            let (cables, uplinks) = line(delays);
+            let found = near(&cables, &homes(&uplinks));
+            (found.group_of, found.count, found.lookahead)
+        };
+        assert_eq!(groups(&[500, 400]), (vec![0, 1, 2], 3, 400));
+        assert_eq!(groups(&[5, 500, 0]), (vec![0, 0, 1, 1], 2, 500));
+        assert_eq!(groups(&[5, 5]), (vec![0, 0, 0], 1, u64::MAX));
     }
 
     #[test]
