@@ -55,7 +55,7 @@ pub(super) struct Bench {
     processes: u32,
     /// Instead of both: so many threads beside one in a fat-tree of 1024 hosts, and from the work between their meetings what more
     /// cores would give (simulate).
-    #[arg(long, value_name = "N", conflicts_with = "packets", value_parser = clap::value_parser!(u16).range(2..=255))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["packets", "no_peer"], value_parser = clap::value_parser!(u16).range(2..=255))]
     threads: Option<u16>,
     /// The Python that has passagemath-graphs, the peer for trees.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
@@ -132,7 +132,8 @@ enum Area {
     Scale,
     /// A push to 100 switches that are processes, and to 1,000 that are servers of one process: time, memory, connections.
     Push,
-    /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet.
+    /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet; the peer is
+    /// csg-htsim's htsim_roce.
     Simulate,
     /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
     Failover,
@@ -178,7 +179,7 @@ impl Area {
             Simulate, Switches, Tags, TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
-            "no_peer" => &[All, Plan, P4, Ports, P4runtime, Failover, Lanes],
+            "no_peer" => &[All, Plan, P4, Ports, P4runtime, Simulate, Failover, Lanes],
             "only" => &[
                 All,
                 Plan,
@@ -251,7 +252,7 @@ impl Bench {
             Area::Push => push::run(self.only.as_deref(), terminal),
             Area::Simulate => match self.threads {
                 Some(count) => threads::run(terminal, count),
-                None => simulate::run(terminal, self.packets),
+                None => simulate::run(terminal, self.packets, !self.no_peer),
             },
             Area::Df => df::run(self.only.as_deref(), terminal),
             Area::Lanes => lanes::run(self.only.as_deref(), !self.no_peer, terminal),

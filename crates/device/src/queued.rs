@@ -100,10 +100,13 @@ impl<E: Executor> Device<E> {
             }
             return;
         }
-        batch.clear();
+        batch.bytes.clear();
+        batch.sent.clear();
         self.executor.process_batch(now, &[(port, bytes)], batch);
-        let reasons = batch.dropped.drain(..);
-        drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
+        if !batch.dropped.is_empty() {
+            let reasons = batch.dropped.drain(..);
+            drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
+        }
         let Some(buffer) = &mut self.buffer else {
             return;
         };
@@ -115,7 +118,7 @@ impl<E: Executor> Device<E> {
                     ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
                     out_port: departure.port,
                     eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
-                    bytes: batch.packet(departure),
+                    bytes: batch.bytes.get(departure.range.clone()).unwrap_or_default(),
                     padding,
                 },
             );

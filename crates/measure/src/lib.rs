@@ -10,6 +10,7 @@ pub mod failover;
 mod flattened;
 mod forwarding;
 mod halving;
+mod htsim;
 mod lanes;
 mod large_table;
 mod links;
@@ -46,6 +47,7 @@ pub use flattened::{
     PaperPaths,
 };
 pub use forwarding::{Budget, ForwardingFigure, forward};
+pub use htsim::{HTSIM_VARIABLE, HtsimBench, HtsimError, HtsimFigure};
 pub use lanes::{LANES_CASES, LanesCase, LanesFigure, OpenSm};
 pub use large_table::LargeTable;
 pub use links::{LinkFigure, measure_links};

@@ -57,6 +57,7 @@ pub struct SimulationFigure {
 /// The network of the bench: a fat-tree of 40 Gb/s links with a Tagger plan.
 pub struct SimulationBench {
     network: Network,
+    ports: u16,
 }
 
 impl SimulationBench {
@@ -76,6 +77,7 @@ impl SimulationBench {
         let plan = check(tables, &check::Options::default())?;
         Ok(Self {
             network: Network::of(plan)?,
+            ports: k,
         })
     }
 
@@ -118,6 +120,11 @@ impl SimulationBench {
             events_per_second: rate(report.events),
             peak_memory: peak_memory(),
         })
+    }
+
+    /// Ports of a switch.
+    pub(super) const fn ports(&self) -> u16 {
+        self.ports
     }
 
     /// The network.

@@ -46,7 +46,7 @@ const BENCHES: [Bench; 6] = [
     Bench {
         name: "simulate",
         brief: &["--packets", "0"],
-        peers: false,
+        peers: true,
         rows: simulate,
     },
     Bench {
@@ -237,15 +237,16 @@ fn p4runtime(said: &Value) -> Vec<Row> {
 }
 
 fn simulate(said: &Value) -> Vec<Row> {
+    let theirs = number(said, "/peer/hops_per_second");
     let row = |figure: &Value| {
         Some(Row {
             bench: "simulate",
             case: text(figure, "/case"),
             unit: "packet-hops/s",
             ours: number(figure, "/hops_per_second")?,
-            peer: None,
-            theirs: None,
-            ratio: None,
+            peer: theirs.map(|_| "csg-htsim"),
+            theirs,
+            ratio: number(said, "/ratio"),
         })
     };
     all(said, "simulate").filter_map(row).collect()
@@ -343,6 +344,11 @@ mod tests {
         ]});
         let theirs: Vec<Option<f64>> = p4runtime(&said).iter().map(|row| row.theirs).collect();
         assert_eq!(theirs, [Some(2.0), Some(3.0)]);
+        let said = json!({
+            "simulate": [{"case": "permutation", "hops_per_second": 3e6}], "peer": {"hops_per_second": 2e6}, "ratio": 1.5,
+        });
+        let rows = simulate(&said);
+        assert_eq!((rows[0].theirs, rows[0].ratio), (Some(2e6), Some(1.5)));
     }
 
     #[test]

@@ -1,11 +1,14 @@
-//! `switchwright bench simulate`: packet-hops per second on one core with the compiled pipeline, and a long run that
-//! must lose nothing.
+//! `switchwright bench simulate`: packet-hops per second on one core with the compiled pipeline, beside csg-htsim without one,
+//! and a long run that must lose nothing.
 
+use files::Scratch;
 use serde::Serialize;
 
-use super::super::fault::Fault;
+use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
-use measure::{Machine, PUBLISHED, SimulationBench, SimulationFigure};
+use measure::{
+    HtsimBench, HtsimError, HtsimFigure, Machine, PUBLISHED, SimulationBench, SimulationFigure,
+};
 
 /// Packets of a run that measures speed, and how many such runs there are; the quickest counts.
 const PACKETS: u64 = 1_000_000;
@@ -18,6 +21,10 @@ struct SimulateReport {
     machine: Machine,
     /// The quickest of the short runs, and the long one.
     simulate: Vec<SimulationFigure>,
+    /// The quickest run of csg-htsim, if it was found.
+    peer: Option<HtsimFigure>,
+    /// Our packet-hops per second over the peer's.
+    ratio: Option<f64>,
     /// What the literature says of others.
     published: Vec<Published>,
 }
@@ -30,18 +37,28 @@ struct Published {
     measured: bool,
 }
 
-pub(super) fn run(terminal: &Terminal, packets: u64) -> Result<(), Fault> {
+pub(super) fn run(terminal: &Terminal, packets: u64, peers: bool) -> Result<(), Fault> {
     let bar = terminal.progress("planning");
     let bench = SimulationBench::new(PORTS).map_err(Fault::input)?;
+    let scratch = Scratch::new().input("temporary directory")?;
+    let beside = match peers {
+        true => HtsimBench::new(&bench, scratch.path()).map_err(of_peer)?,
+        false => None,
+    };
     let mut best: Option<SimulationFigure> = None;
+    let mut peer: Option<HtsimFigure> = None;
+    // In turn, so that what else the machine does slows down both.
     for run in 1..=RUNS {
         bar.set_message(format!("speed, run {run} of {RUNS}"));
         let figure = bench.run(PACKETS).map_err(Fault::input)?;
-        let better = |b: &SimulationFigure| b.hops_per_second < figure.hops_per_second;
-        if best.as_ref().is_none_or(better) {
-            best = Some(figure);
+        best = quicker(best, figure, |f| f.hops_per_second);
+        if let Some(beside) = &beside {
+            bar.set_message(format!("csg-htsim, run {run} of {RUNS}"));
+            let figure = beside.run().map_err(of_peer)?;
+            peer = quicker(peer, figure, |f| f.hops_per_second);
         }
     }
+    let ours = best.as_ref().map(|figure| figure.hops_per_second);
     let mut simulate: Vec<SimulationFigure> = best.into_iter().collect();
     if packets > 0 {
         bar.set_message(format!("{packets} packets"));
@@ -53,12 +70,27 @@ pub(super) fn run(terminal: &Terminal, packets: u64) -> Result<(), Fault> {
         events_per_second,
         measured: false,
     });
+    let theirs = peer.as_ref().map(|figure| figure.hops_per_second);
     let report = SimulateReport {
         machine: Machine::here(),
         simulate,
+        ratio: ours.zip(theirs).map(|(ours, theirs)| ours / theirs),
+        peer,
         published: published.into(),
     };
     terminal.result(&report, || describe(&report))
+}
+
+/// The one of two figures that has the higher rate.
+fn quicker<T>(best: Option<T>, figure: T, rate: impl Fn(&T) -> f64) -> Option<T> {
+    match best {
+        Some(best) if rate(&best) >= rate(&figure) => Some(best),
+        _ => Some(figure),
+    }
+}
+
+fn of_peer(error: HtsimError) -> Fault {
+    Fault::with(Status::Target, error)
 }
 
 fn describe(report: &SimulateReport) -> String {
@@ -104,6 +136,16 @@ fn describe(report: &SimulateReport) -> String {
         report.machine.describe(),
         terminal::table(&header, &right, &rows)
     );
+    if let (Some(peer), Some(ratio)) = (&report.peer, report.ratio) {
+        text.push_str(&format!(
+            "csg-htsim (htsim_roce, no P4 pipeline), the same permutation: {} packets, {} packet-hops (data and acknowledgements), core {:.1} s, \
+             {} M hops/s; ours is {ratio:.2} times as fast\n",
+            peer.packets,
+            peer.packet_hops,
+            peer.seconds,
+            millions(peer.hops_per_second),
+        ));
+    }
     for other in &report.published {
         text.push_str(&format!(
             "{}: {} million events/s by the literature, without a P4 pipeline; not measured here\n",

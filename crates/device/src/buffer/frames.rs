@@ -21,6 +21,7 @@ pub struct Frames {
 
 impl Frames {
     /// Keeps a frame; its number is valid until it is freed. Who keeps it remembers how long it is.
+    #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> u32 {
         let at = self.free.pop().unwrap_or_else(|| {
             self.lines.push(Line([0; LINE]));
@@ -42,6 +43,7 @@ impl Frames {
 
     /// A frame of so many bytes.
     #[must_use]
+    #[inline]
     pub fn get(&self, at: u32, length: usize) -> &[u8] {
         match self.lines[at as usize].0.get(..length) {
             Some(short) => short,
@@ -50,6 +52,7 @@ impl Frames {
     }
 
     /// The same, to be changed.
+    #[inline]
     pub fn get_mut(&mut self, at: u32, length: usize) -> &mut [u8] {
         match self.lines[at as usize].0.get_mut(..length) {
             Some(short) => short,
@@ -58,11 +61,13 @@ impl Frames {
     }
 
     /// Gives a number back. The bytes stay until the next frame is kept.
+    #[inline]
     pub fn free(&mut self, at: u32) {
         self.free.push(at);
     }
 
     /// Has a frame fetched to the cache.
+    #[inline]
     pub fn prefetch(&self, at: u32) {
         if let Some(line) = self.lines.get(at as usize) {
             prefetch(line);

@@ -134,6 +134,18 @@ impl Ingress {
     }
 }
 
+/// Of [`ClassCounters`], what changes with every packet: a line of the processor's cache, with [`Class::last_sent`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    accepted: u64,
+    accepted_bytes: u64,
+    ingress_peak: Bytes,
+    headroom_peak: Bytes,
+    sent: u64,
+    sent_bytes: u64,
+    queue_peak: Bytes,
+}
+
 /// A class of a port, in both directions. What packets of one class touch lies together: a driver of many switches waits for
 /// memory more than for anything else.
 #[derive(Clone, Debug, Default)]
@@ -141,8 +153,10 @@ impl Ingress {
 struct Class {
     ingress: Ingress,
     queue: Fifo,
-    counters: ClassCounters,
+    counted: Counted,
     last_sent: Nanos,
+    /// What is not in `counted`.
+    counters: ClassCounters,
     paused_until: Nanos,
     paused_since: Nanos,
     /// The timer under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
@@ -200,15 +214,18 @@ pub struct Buffer {
     pause_log: Option<Vec<PauseEdge>>,
 }
 
+#[inline]
 fn bit(class: u8) -> u8 {
     1 << (class & 7)
 }
 
 /// A port, without the rest of the buffer.
+#[inline]
 fn place(ports: &mut [Option<Port>], id: PortId) -> Option<&mut Port> {
     ports.get_mut(usize::from(id.get()))?.as_mut()
 }
 
+#[inline]
 fn index(class: Priority) -> (u8, usize) {
     let class = class.get() & 7;
     (class, usize::from(class))
@@ -261,7 +278,26 @@ impl Buffer {
     /// What a class of a port counted; nothing for a port that is not there.
     #[must_use]
     pub fn class_counters(&self, port: PortId, class: Priority) -> Option<ClassCounters> {
-        Some(self.port(port)?.classes[index(class).1].counters)
+        let class = &self.port(port)?.classes[index(class).1];
+        let Counted {
+            accepted,
+            accepted_bytes,
+            ingress_peak,
+            headroom_peak,
+            sent,
+            sent_bytes,
+            queue_peak,
+        } = class.counted;
+        Some(ClassCounters {
+            accepted,
+            accepted_bytes,
+            ingress_peak,
+            headroom_peak,
+            sent,
+            sent_bytes,
+            queue_peak,
+            ..class.counters
+        })
     }
 
     /// Bytes in the buffer.
@@ -298,19 +334,22 @@ impl Buffer {
         })
     }
 
+    #[inline]
     pub(crate) fn prefetch(&self, port: PortId) {
         if let Some(port) = self.port(port) {
             prefetch(port);
             // Mostly there is one lossless class, the first.
             prefetch(&port.classes[1].ingress);
-            prefetch(&port.classes[1].counters);
+            prefetch(&port.classes[1].counted);
         }
     }
 
+    #[inline]
     fn port(&self, port: PortId) -> Option<&Port> {
         self.ports.get(usize::from(port.get()))?.as_ref()
     }
 
+    #[inline]
     fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
         place(&mut self.ports, port)
     }
@@ -325,26 +364,23 @@ impl Buffer {
             true => (in_class, in_at),
             false => index(offer.eg_prio),
         };
-        let Some(queue) = self
-            .port(offer.out_port)
-            .filter(|p| p.up)
-            .map(|p| p.classes[at].queue.bytes)
-        else {
+        let Some(out) = self.port(offer.out_port).filter(|p| p.up) else {
             return Err(Refusal::Port(offer.out_port));
         };
-        if self.port(offer.in_port).is_none() {
+        let Some(input) = self.port(offer.in_port) else {
             return Err(Refusal::Port(offer.in_port));
-        }
+        };
+        let queue = out.classes[at].queue.bytes;
+        let storms = [out.dropping & bit(class), input.dropping & bit(in_class)];
         self.counters.offered += 1;
-        for (port, class) in [(offer.out_port, class), (offer.in_port, in_class)] {
-            if self
-                .port(port)
-                .is_some_and(|p| p.dropping & bit(class) != 0)
-            {
-                self.counters.refused_storm += 1;
-                let class = Priority::new(class);
-                return Err(Refusal::Storm { port, class });
-            }
+        if storms != [0, 0] {
+            self.counters.refused_storm += 1;
+            let (port, class) = match storms {
+                [0, _] => (offer.in_port, in_class),
+                _ => (offer.out_port, class),
+            };
+            let class = Priority::new(class);
+            return Err(Refusal::Storm { port, class });
         }
         let held = u32::try_from(offer.bytes.len()).unwrap_or(u32::MAX);
         let padding = offer.padding.min(u32::MAX - held);
@@ -380,14 +416,14 @@ impl Buffer {
             true => self.store.push_ranked(&mut place.queue, put),
             false => self.store.push(&mut place.queue, put),
         };
-        let counters = &mut place.counters;
-        counters.queue_peak = counters.queue_peak.max(Bytes::new(place.queue.bytes));
+        let peak = &mut place.counted.queue_peak;
+        *peak = (*peak).max(Bytes::new(place.queue.bytes));
         if let Some(ecn) = self.config.ecn
             && queue >= ecn.kmin.get()
             && ecn.marks(queue, &mut self.chance)
             && ecn::mark(self.store.bytes_mut(slot))
         {
-            counters.marked += 1;
+            place.counters.marked += 1;
         }
         port.waiting |= bit(class);
         if matches!(port.wire, Wire::Idle) && !port.ready && port.paused & bit(class) == 0 {
@@ -398,6 +434,7 @@ impl Buffer {
     }
 
     /// Whether a class's queues go by rank.
+    #[inline]
     fn ranked(&self, class: u8) -> bool {
         self.config.ranked.is_some() && self.config.lossless.bits() & bit(class) == 0
     }
@@ -446,7 +483,10 @@ impl Buffer {
         };
         let at = usize::from(in_class & 7);
         let Class {
-            ingress, counters, ..
+            ingress,
+            counted,
+            counters,
+            ..
         } = &mut port.classes[at];
         let limit = match self.config.ranked {
             Some(limit) => limit.get(),
@@ -468,15 +508,15 @@ impl Buffer {
             stop = !ingress.xoff;
             if fits {
                 ingress.headroom += length;
-                counters.headroom_peak = counters.headroom_peak.max(Bytes::new(ingress.headroom));
+                counted.headroom_peak = counted.headroom_peak.max(Bytes::new(ingress.headroom));
             } else {
                 counters.refused_lossless += 1;
             }
         }
         if fits {
-            counters.accepted += 1;
-            counters.accepted_bytes += length;
-            counters.ingress_peak = counters.ingress_peak.max(Bytes::new(ingress.used()));
+            counted.accepted += 1;
+            counted.accepted_bytes += length;
+            counted.ingress_peak = counted.ingress_peak.max(Bytes::new(ingress.used()));
         }
         if stop {
             self.stop(now, offer.in_port, in_class);
@@ -518,7 +558,15 @@ impl Buffer {
     }
 
     /// A port whose wire is idle and that may have a frame to send.
+    #[inline]
     pub fn next_ready(&mut self) -> Option<PortId> {
+        match self.ready.is_empty() {
+            true => None,
+            false => self.take_ready(),
+        }
+    }
+
+    fn take_ready(&mut self) -> Option<PortId> {
         while let Some(id) = self.ready.pop_front() {
             let Some(port) = self.port_mut(id) else {
                 continue;
@@ -541,6 +589,7 @@ impl Buffer {
 
     /// The bytes of the frame that [`Buffer::start`] started last, but for its padding.
     #[must_use]
+    #[inline]
     pub fn leaving(&self, departure: &Departure) -> &[u8] {
         match departure.class {
             Some(_) => self.store.bytes(departure.slot),
@@ -564,9 +613,9 @@ impl Buffer {
             length,
         } = wire
         {
-            let counters = &mut port.classes[usize::from(class & 7)].counters;
-            counters.sent += 1;
-            counters.sent_bytes += u64::from(length);
+            let counted = &mut port.classes[usize::from(class & 7)].counted;
+            counted.sent += 1;
+            counted.sent_bytes += u64::from(length);
             self.counters.sent += 1;
             self.release(now, in_port, in_class, length.into());
         }
@@ -722,6 +771,7 @@ impl Port {
 
     /// Takes the wire for so many bytes; until when. Fractions of nanoseconds are carried over, so that a
     /// busy port keeps its rate.
+    #[inline]
     fn occupy(&mut self, now: Nanos, bytes: u64) -> Nanos {
         let rate = self.config.rate.get();
         if now > self.free_at {

@@ -17,6 +17,7 @@ pub(super) struct Turn {
 impl Turn {
     /// One of the classes in the mask `ready`, which is not empty. `length` is that of a class's first
     /// packet. Classes outside `waiting` are empty and lose what they saved.
+    #[inline]
     pub(super) fn pick(
         &mut self,
         scheduler: &Scheduler,
@@ -24,10 +25,20 @@ impl Turn {
         waiting: u8,
         length: impl Fn(u8) -> u64,
     ) -> u8 {
-        let highest = 7 - ready.leading_zeros() as u8;
-        if ready & (ready - 1) == 0 {
-            return highest;
+        match ready & (ready - 1) {
+            0 => 7 - ready.leading_zeros() as u8,
+            _ => self.pick_among(scheduler, ready, waiting, length),
         }
+    }
+
+    fn pick_among(
+        &mut self,
+        scheduler: &Scheduler,
+        ready: u8,
+        waiting: u8,
+        length: impl Fn(u8) -> u64,
+    ) -> u8 {
+        let highest = 7 - ready.leading_zeros() as u8;
         let (weights, bytes) = match scheduler {
             Scheduler::Strict => return highest,
             Scheduler::Wrr(weights) => (weights, false),

@@ -50,6 +50,7 @@ pub(super) struct Put<'a> {
 
 impl Store {
     /// Puts a packet at the end of a queue.
+    #[inline]
     pub(super) fn push(&mut self, queue: &mut Fifo, put: Put<'_>) -> u32 {
         let at = self.frames.put(put.bytes);
         let slot = Slot {
@@ -86,6 +87,7 @@ impl Store {
     }
 
     /// Takes the packet off a queue that is so far from its head; the queue is longer.
+    #[inline]
     pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> (u32, Slot) {
         if place == 0 {
             return self.pop(queue);
@@ -107,6 +109,7 @@ impl Store {
     }
 
     /// The packet of a queue that is so far from its head.
+    #[inline]
     pub(super) fn nth(&self, queue: &Fifo, place: u32) -> &Slot {
         let mut at = queue.head;
         for _ in 0..place {
@@ -126,6 +129,7 @@ impl Store {
     }
 
     /// Takes the first packet off a queue that is not empty; its bytes stay in [`Store::bytes`] until the next push.
+    #[inline]
     pub(super) fn pop(&mut self, queue: &mut Fifo) -> (u32, Slot) {
         let at = queue.head;
         let slot = self.slots[at as usize];
@@ -144,6 +148,7 @@ impl Store {
     }
 
     /// The bytes of a packet.
+    #[inline]
     pub(super) fn bytes(&self, at: u32) -> &[u8] {
         self.frames.get(at, self.slots[at as usize].held())
     }

@@ -1,19 +1,29 @@
 //! The events to come, in order of time, and of rank and arrival where times are equal.
 //!
 //! A calendar: a ring of buckets, each a short stretch of time, holds what comes soon; a heap holds the
-//! rest. A bucket is sorted when its time comes, so that adding an event is a push; the memory of the one before is used for
-//! the next that is filled, so that few lines of the cache serve all.
+//! rest. Adding an event is a push.
+//!
+//! Events come in windows: some buckets at once, group by group. A group is some switches and hosts, what one does is not seen by
+//! another group before a window is over, so that within a window the order of groups does not matter (as between parts that
+//! are simulated [beside each other](super::parallel)). A group's switches stay in the processor's cache from its first event of a
+//! window to its last; by the time alone every event would be at another switch than the one before.
 //!
 //! Events of one time at different owners do not touch each other, so that only those of one owner need an order: by rank, and
 //! those of one rank in the order in which they were added. So the order in which different owners added them does not matter,
 //! which is not the same for every number of threads.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Buckets of the ring; a power of two.
 const BUCKETS: usize = 4_096;
 const MASK: u64 = BUCKETS as u64 - 1;
+/// The most buckets of a window.
+const SPAN: u64 = 16;
+/// So many buckets from the one under way on are in the ring, which leaves some for going back.
+const NEAR: u64 = BUCKETS as u64 - 2 * SPAN;
+/// About as many events of a group as a window may have: the group's are kept in order while more are added among them.
+const CROWD: u64 = 64;
 
 /// What happens at somebody.
 pub(super) trait Owned {
@@ -23,11 +33,30 @@ pub(super) trait Owned {
     fn rank(&self, at: u64) -> u64;
 }
 
+/// Who forms a group, and how long nothing that one does is seen by another.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    /// By owner.
+    pub(super) of: Vec<u32>,
+    /// How many there are.
+    pub(super) count: usize,
+    /// In nanoseconds.
+    pub(super) lookahead: u64,
+}
+
 /// An event: when, and what.
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     at: u64,
     what: T,
+}
+
+impl<T: Owned> Entry<T> {
+    /// What puts events of one time in order: those of one owner follow each other by rank, which takes the longest to tell.
+    fn compare(&self, other: &Self) -> Ordering {
+        let ranks = || self.what.rank(self.at).cmp(&other.what.rank(other.at));
+        self.what.owner().cmp(&other.what.owner()).then_with(ranks)
+    }
 }
 
 /// An event that is far away, with its number among those.
@@ -52,13 +81,13 @@ impl<T> PartialEq for Late<T> {
 impl<T> Eq for Late<T> {}
 
 impl<T> PartialOrd for Late<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl<T> Ord for Late<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
@@ -66,69 +95,83 @@ impl<T> Ord for Late<T> {
 /// See the module documentation. Times may not lie before that of the event taken last.
 #[derive(Debug)]
 pub(super) struct Calendar<T> {
-    /// A bucket lasts 2^shift nanoseconds.
+    /// A bucket lasts 2^shift nanoseconds, a window `span` buckets.
     shift: u32,
+    span: u64,
+    groups: Groups,
     /// Events of a bucket are in order of arrival.
     ring: Vec<Vec<Entry<T>>>,
     /// A bit for each bucket that is not empty.
     full: [u64; BUCKETS / 64],
-    /// Which bucket, counted from time 0, `today` was.
+    /// The first bucket, counted from time 0, that may have events, and the first one that is not in the ring yet.
     day: u64,
-    /// The bucket under way, in order, and how many of its events are over.
-    today: Vec<Entry<T>>,
-    over: usize,
+    far: u64,
     /// Memory of buckets that are over.
     spare: Vec<Vec<Entry<T>>>,
     later: BinaryHeap<Reverse<Late<T>>>,
     order: u64,
-    /// By owner: the last bucket that had an event of it, and which of that bucket's.
-    seen: Vec<(u32, u32)>,
-    /// The number of the bucket under way, and by event of it the one before of the same owner, if there is one.
-    turns: u32,
-    before: Vec<u32>,
+    /// When the window under way ends; 0 if there is none.
+    limit: u64,
+    /// Its events as they were found, and group by group.
+    found: Vec<Entry<T>>,
+    window: Vec<Entry<T>>,
+    /// By group: how many of these events it has; and the groups that have any.
+    counts: Vec<u32>,
+    turns: Vec<Turn>,
+    /// Which of these groups is under way, its events in order, and how many of them are over.
+    turn: usize,
+    today: Vec<Entry<T>>,
+    over: usize,
 }
 
-/// No event.
-const NONE: u32 = u32::MAX;
+/// A group that has events in a window, and where these begin and end.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    group: u32,
+    from: u32,
+    to: u32,
+}
 
 impl<T: Copy + Owned> Calendar<T> {
-    /// An empty calendar for about so many events per microsecond.
+    /// An empty calendar of a network that has about so many events per microsecond, all groups together.
     #[must_use]
-    pub(super) fn new(per_microsecond: u64) -> Self {
-        // A few events a bucket: there is little to sort.
-        let bucket = (8_000 / per_microsecond.max(1)).clamp(1, 1_024);
+    pub(super) fn new(per_microsecond: u64, groups: Groups) -> Self {
+        let each = (per_microsecond / groups.count.max(1) as u64).max(1);
+        let window = (CROWD * 1_000 / each).min(groups.lookahead).max(1);
+        let shift = (window / (SPAN / 2)).max(1).ilog2().min(20);
         Self {
-            shift: bucket.ilog2(),
+            shift,
+            span: (window >> shift).clamp(1, SPAN),
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
             full: [0; BUCKETS / 64],
             day: 0,
-            today: Vec::new(),
-            over: 0,
+            far: NEAR,
             spare: Vec::new(),
             later: BinaryHeap::new(),
             order: 0,
-            seen: Vec::new(),
-            turns: 0,
-            before: Vec::new(),
+            limit: 0,
+            found: Vec::new(),
+            window: Vec::new(),
+            counts: vec![0; groups.count],
+            turns: Vec::new(),
+            turn: 0,
+            today: Vec::new(),
+            over: 0,
+            groups,
         }
     }
 
     /// Adds an event.
+    #[inline]
     pub(super) fn add(&mut self, at: u64, what: T) {
         let entry = Entry { at, what };
+        if at < self.limit {
+            return self.add_today(entry);
+        }
         let day = at >> self.shift;
-        if day <= self.day {
-            let rest = &self.today[self.over..];
-            let mut place = self.over + rest.partition_point(|e| e.at <= at);
-            let owner = what.owner();
-            let same = self.today[self.over..place].iter().enumerate().rev();
-            for (nth, other) in same.take_while(|(_, e)| e.at == at) {
-                if other.what.owner() == owner && other.what.rank(at) > what.rank(at) {
-                    place = self.over + nth;
-                }
-            }
-            self.today.insert(place, entry);
-        } else if day - self.day < BUCKETS as u64 {
+        if day < self.far {
+            // The last window may have gone beyond what is now.
+            self.day = self.day.min(day);
             let place = (day & MASK) as usize;
             let bucket = &mut self.ring[place];
             if bucket.is_empty() {
@@ -145,27 +188,42 @@ impl<T: Copy + Owned> Calendar<T> {
         }
     }
 
-    /// Takes the next event, if it is not after `until`.
+    /// Adds an event of the group under way to its events of this window.
+    fn add_today(&mut self, entry: Entry<T>) {
+        let Entry { at, what } = entry;
+        let rest = &self.today[self.over..];
+        // Mostly it is among the last.
+        let after = rest.iter().rev().take_while(|e| e.at > at).count();
+        let mut place = self.today.len() - after;
+        let owner = what.owner();
+        let same = self.today[self.over..place].iter().enumerate().rev();
+        for (nth, other) in same.take_while(|(_, e)| e.at == at) {
+            if other.what.owner() == owner && other.what.rank(at) > what.rank(at) {
+                place = self.over + nth;
+            }
+        }
+        self.today.insert(place, entry);
+    }
+
+    /// Takes the next event of the window under way; its time may be before that of the one before, if that was of another group.
+    /// Nothing when the window is over.
     #[inline]
-    pub(super) fn next(&mut self, until: u64) -> Option<(u64, T)> {
+    pub(super) fn next(&mut self) -> Option<(u64, T)> {
         loop {
             if let Some(entry) = self.today.get(self.over) {
-                if entry.at > until {
-                    return None;
-                }
                 self.over += 1;
                 return Some((entry.at, entry.what));
             }
-            self.turn(until)?;
+            if !self.next_group() {
+                self.limit = 0;
+                return None;
+            }
         }
     }
 
-    /// When the next event is.
+    /// When the next event is, between windows.
     pub(super) fn first(&self) -> Option<u64> {
-        if let Some(entry) = self.today.get(self.over) {
-            return Some(entry.at);
-        }
-        let near = self.next_full(self.day).and_then(|day| {
+        let near = self.next_full().and_then(|day| {
             let bucket = &self.ring[(day & MASK) as usize];
             bucket.iter().map(|entry| entry.at).min()
         });
@@ -173,27 +231,23 @@ impl<T: Copy + Owned> Calendar<T> {
         near.into_iter().chain(far).min()
     }
 
-    /// Whether the event taken last is the first of its bucket.
+    /// Whether the event taken last is the first of its group's turn.
     #[inline]
     pub(super) const fn turned(&self) -> bool {
         self.over == 1
     }
 
-    /// The events known so far of the next bucket but `skip` that has any, if it is near.
-    pub(super) fn ahead(&self, skip: usize) -> impl Iterator<Item = &T> {
-        let mut day = self.day;
-        for _ in 0..=skip {
-            day = self.next_full(day).unwrap_or(day);
-        }
-        let near = day > self.day;
-        let bucket = near.then(|| &self.ring[(day & MASK) as usize]);
-        bucket.into_iter().flatten().map(|entry| &entry.what)
+    /// The events known so far of the group whose turn is next in this window.
+    pub(super) fn ahead(&self) -> impl Iterator<Item = &T> {
+        let next = self.turns.get(self.turn);
+        let events = next.map(|turn| &self.window[turn.from as usize..turn.to as usize]);
+        events.into_iter().flatten().map(|entry| &entry.what)
     }
 
-    /// The first day after one that has a bucket with events in the ring.
-    fn next_full(&self, day: u64) -> Option<u64> {
+    /// The first day that has a bucket with events in the ring.
+    fn next_full(&self) -> Option<u64> {
         let words = self.full.len();
-        let first = (day + 1) & MASK;
+        let first = self.day & MASK;
         let (word, bit) = ((first / 64) as usize, first % 64);
         // The first word is seen twice: its bits from `bit` on first, the others last.
         for step in 0..=words {
@@ -206,116 +260,150 @@ impl<T: Copy + Owned> Calendar<T> {
             let bits = self.full[at] & seen;
             if bits != 0 {
                 let place = at as u64 * 64 + u64::from(bits.trailing_zeros());
-                return Some(day + 1 + (place.wrapping_sub(first) & MASK));
+                return Some(self.day + (place.wrapping_sub(first) & MASK));
             }
         }
         None
     }
 
-    /// Goes to the next day that has events; nothing if there is none up to a time. Then it stays where it is, so that what is
-    /// added for the days between goes to their buckets.
-    fn turn(&mut self, until: u64) -> Option<()> {
+    /// Begins the next window, with what is not after `until`; false if there is nothing up to then. The one before is over.
+    pub(super) fn begin(&mut self, until: u64) -> bool {
         let far = self.later.peek().map(|late| late.0.entry.at >> self.shift);
-        let near = self.next_full(self.day);
-        let day = match (near, far) {
+        let day = match (self.next_full(), far) {
             (Some(near), Some(far)) => near.min(far),
-            (near, far) => near.or(far)?,
+            (Some(day), None) | (None, Some(day)) => day,
+            (None, None) => return false,
         };
         if day > until >> self.shift {
-            return None;
+            return false;
         }
         self.day = day;
-        self.over = 0;
-        self.today.clear();
-        if far == Some(self.day) {
-            self.fetch_late();
+        self.far = self.far.max(day.saturating_add(NEAR));
+        let end = (day << self.shift).saturating_add(self.span << self.shift);
+        let limit = end.min(until.saturating_add(1));
+        self.found.clear();
+        // Events that were far away when they were added came before all that are in the ring.
+        while let Some(Reverse(late)) = self.later.peek()
+            && late.entry.at < limit
+        {
+            self.found.extend(self.later.pop().map(|late| late.0.entry));
         }
-        if near == Some(self.day) {
-            let place = (self.day & MASK) as usize;
+        for day in day..day.saturating_add(self.span) {
+            self.take_bucket(day, limit);
+        }
+        if self.found.is_empty() {
+            return false;
+        }
+        if limit == end {
+            self.day += self.span;
+        }
+        self.limit = limit;
+        self.share_out();
+        true
+    }
+
+    /// Takes what is before the limit from a bucket.
+    fn take_bucket(&mut self, day: u64, limit: u64) {
+        let place = (day & MASK) as usize;
+        let bucket = &mut self.ring[place];
+        if (day << self.shift).saturating_add(1 << self.shift) <= limit {
+            self.found.append(bucket);
+        } else {
+            self.found
+                .extend(bucket.extract_if(.., |entry| entry.at < limit));
+        }
+        if bucket.is_empty() && self.full[place / 64] >> (place % 64) & 1 == 1 {
             self.full[place / 64] &= !(1 << (place % 64));
-            let bucket = std::mem::take(&mut self.ring[place]);
-            if self.today.is_empty() {
-                let spare = std::mem::replace(&mut self.today, bucket);
-                self.spare.push(spare);
-            } else {
-                self.today.extend_from_slice(&bucket);
-                self.spare.push(bucket);
-                if let Some(spare) = self.spare.last_mut() {
-                    spare.clear();
-                }
-            }
-        }
-        if self.shift > 0 {
-            self.today.sort_by_key(|entry| entry.at);
-        }
-        if self.today.len() > 1 {
-            self.rank();
-        }
-        Some(())
-    }
-
-    /// Has the events of each owner that are at one time in order of rank. Mostly they are; then a look at each is all.
-    fn rank(&mut self) {
-        self.turns = self.turns.wrapping_add(1);
-        if self.before.len() < self.today.len() {
-            self.before.resize(self.today.len(), NONE);
-        }
-        for at in 0..self.today.len() {
-            let owner = self.today[at].what.owner() as usize;
-            if owner >= self.seen.len() {
-                let never = (self.turns.wrapping_sub(1), 0);
-                self.seen.resize(owner + 1, never);
-            }
-            let seen = &mut self.seen[owner];
-            let (turn, before) = *seen;
-            *seen = (self.turns, at as u32);
-            if turn == self.turns {
-                self.before[at] = before;
-                self.sink(at);
-            } else {
-                self.before[at] = NONE;
-            }
+            self.spare.push(std::mem::take(bucket));
         }
     }
 
-    /// Has an event change places with those of its owner before it that are to come after it.
-    fn sink(&mut self, mut at: usize) {
-        let own = self.today[at];
-        let rank = own.what.rank(own.at);
-        while self.before[at] != NONE {
-            let before = self.before[at] as usize;
-            let other = self.today[before];
-            if other.at != own.at || other.what.rank(other.at) <= rank {
-                return;
+    /// Puts a window's events group by group; those of a group stay in order of arrival.
+    fn share_out(&mut self) {
+        self.turns.clear();
+        self.turn = 0;
+        if self.counts.len() <= 1 {
+            std::mem::swap(&mut self.found, &mut self.window);
+            let to = self.window.len() as u32;
+            let turn = Turn {
+                group: 0,
+                from: 0,
+                to,
+            };
+            return self.turns.push(turn);
+        }
+        for entry in &self.found {
+            let group = self.groups.of[entry.what.owner() as usize];
+            let count = &mut self.counts[group as usize];
+            if *count == 0 {
+                let turn = Turn {
+                    group,
+                    from: 0,
+                    to: 0,
+                };
+                self.turns.push(turn);
             }
-            self.today.swap(at, before);
-            at = before;
+            *count += 1;
+        }
+        let mut from = 0;
+        for turn in &mut self.turns {
+            let count = &mut self.counts[turn.group as usize];
+            (turn.from, turn.to) = (from, from + *count);
+            // From now on: where the group's next event goes.
+            *count = from;
+            from = turn.to;
+        }
+        if let Some(&any) = self.found.first()
+            && self.window.len() < self.found.len()
+        {
+            self.window.resize(self.found.len(), any);
+        }
+        for entry in &self.found {
+            let group = self.groups.of[entry.what.owner() as usize];
+            let place = &mut self.counts[group as usize];
+            self.window[*place as usize] = *entry;
+            *place += 1;
+        }
+        for turn in &self.turns {
+            self.counts[turn.group as usize] = 0;
         }
     }
 
-    /// Events that were far away when they were added came before all that are in the ring.
-    fn fetch_late(&mut self) {
-        while let Some(Reverse(late)) = self.later.peek() {
-            if late.entry.at >> self.shift != self.day {
-                break;
-            }
-            self.today.extend(self.later.pop().map(|late| late.0.entry));
+    /// Begins the turn of the next group of this window; false if there is none.
+    fn next_group(&mut self) -> bool {
+        self.today.clear();
+        self.over = 0;
+        let Some(turn) = self.turns.get(self.turn) else {
+            return false;
+        };
+        self.turn += 1;
+        let events = &self.window[turn.from as usize..turn.to as usize];
+        self.today.extend_from_slice(events);
+        self.today.sort_by_key(|entry| entry.at);
+        let moments = self.today.chunk_by_mut(|a, b| a.at == b.at);
+        for moment in moments.filter(|moment| moment.len() > 1) {
+            moment.sort_by(Entry::compare);
         }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
+    use super::super::chance::Chance;
     use super::*;
 
-    /// An event of one of a few owners.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    /// An event of one of a few owners: who sent it, and which of its events it is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Own {
         owner: u32,
-        rank: u32,
-        number: usize,
+        sender: u32,
+        number: u32,
+        depth: u32,
     }
 
     impl Owned for Own {
@@ -324,51 +412,110 @@ mod tests {
         }
 
         fn rank(&self, _: u64) -> u64 {
-            self.rank.into()
+            self.sender.into()
         }
+    }
+
+    /// Owners that send each other events, and what happened to each.
+    #[derive(Debug)]
+    struct Play {
+        groups: Groups,
+        sent: Vec<u32>,
+        happened: Vec<Vec<(u64, u32, u32)>>,
+    }
+
+    impl Play {
+        fn new(groups: &Groups) -> Self {
+            Self {
+                sent: vec![0; groups.of.len()],
+                happened: vec![Vec::new(); groups.of.len()],
+                groups: groups.clone(),
+            }
+        }
+
+        /// An event happens; what it leads to, which depends on nothing but the event.
+        fn happen(&mut self, at: u64, own: Own) -> Vec<(u64, Own)> {
+            let sender = own.owner as usize;
+            self.happened[sender].push((at, own.sender, own.number));
+            let mut chance = Chance::of(at, u64::from(own.number) << 32 | u64::from(own.sender));
+            let more = if own.depth == 0 { 0 } else { chance.below(3) };
+            (0..more).map(|_| self.send(at, own, &mut chance)).collect()
+        }
+
+        fn send(&mut self, at: u64, own: Own, chance: &mut Chance) -> (u64, Own) {
+            let owners = self.groups.of.len() as u64;
+            let to = chance.below(owners) as usize;
+            let from = own.owner as usize;
+            let least = if to == from {
+                0
+            } else if self.groups.of[to] == self.groups.of[from] {
+                1
+            } else {
+                self.groups.lookahead
+            };
+            // Often in the same moment; now and then far away.
+            let range = [1, 50, 3_000, 30_000_000][chance.below(4) as usize];
+            self.sent[from] += 1;
+            let sent = Own {
+                owner: to as u32,
+                sender: own.owner,
+                number: self.sent[from],
+                depth: own.depth - 1,
+            };
+            (at + least + chance.below(range), sent)
+        }
+    }
+
+    /// What happens if always the first event happens next.
+    fn one_by_one(first: &[(u64, Own)], groups: &Groups) -> Vec<Vec<(u64, u32, u32)>> {
+        let mut play = Play::new(groups);
+        let mut order = 0;
+        let mut events = BTreeMap::new();
+        let mut add = |events: &mut BTreeMap<_, _>, (at, own): (u64, Own)| {
+            order += 1;
+            events.insert((at, own.owner, own.rank(at), order), own);
+        };
+        first.iter().for_each(|event| add(&mut events, *event));
+        while let Some(((at, ..), own)) = events.pop_first() {
+            let more = play.happen(at, own);
+            more.into_iter().for_each(|event| add(&mut events, event));
+        }
+        play.happened
     }
 
     proptest! {
         #[test]
-        fn events_of_an_owner_come_in_order_of_time_rank_and_arrival(
+        fn every_owner_sees_its_events_in_order_of_time_rank_and_arrival(
             rate in 1u64..10_000,
-            owners in 1u32..5,
-            slot in 1u64..3_000,
-            adds in proptest::collection::vec((0u64..3, 0u64..2_000_000, 0u8..4, any::<u8>()), 1..300),
+            of in proptest::collection::vec(0u32..4, 1..8),
+            lookahead in prop_oneof![1u64..4, 1u64..3_000],
+            first in proptest::collection::vec((0u64..100_000, any::<u8>()), 1..60),
+            steps in proptest::collection::vec(1u64..40_000, 1..20),
         ) {
-            let mut calendar = Calendar::new(rate);
-            let mut expected: Vec<(u64, Own)> = Vec::new();
-            let mut now = 0;
-            let take = |calendar: &mut Calendar<Own>, expected: &mut Vec<(u64, Own)>, until: u64| {
-                let first = expected.iter().map(|(at, _)| *at).min();
-                prop_assert_eq!(calendar.first(), first);
-                let next = calendar.next(until);
-                let Some((at, own)) = next else {
-                    prop_assert!(first.is_none_or(|first| first > until));
-                    return Ok(None);
-                };
-                prop_assert_eq!(Some(at), first);
-                let of_owner = expected.iter().filter(|(at, e)| (*at, e.owner) == (first.unwrap_or(0), own.owner));
-                prop_assert_eq!(Some(&own), of_owner.map(|(_, e)| e).min());
-                expected.retain(|(_, e)| *e != own);
-                Ok(Some(at))
-            };
-            for (number, (scale, delay, takes, who)) in adds.into_iter().enumerate() {
-                let at = now + delay / [1, 100, 10_000][scale as usize] / slot * slot;
-                let own = Own { owner: u32::from(who) % owners, rank: u32::from(who) / 64, number };
-                calendar.add(at, own);
-                expected.push((at, own));
-                for _ in 0..takes {
-                    let until = now + u64::from(who) * 100;
-                    if let Some(at) = take(&mut calendar, &mut expected, until)? {
-                        now = at;
+            let groups = Groups { count: 4, lookahead, of };
+            let owners = groups.of.len() as u32;
+            let first: Vec<(u64, Own)> = (1_000_000..).zip(&first).map(|(number, &(at, who))| {
+                let owner = u32::from(who) % owners;
+                (at, Own { owner, sender: owner, number, depth: 6 })
+            }).collect();
+            let expected = one_by_one(&first, &groups);
+            let mut play = Play::new(&groups);
+            let mut calendar = Calendar::new(rate, groups);
+            first.iter().for_each(|&(at, own)| calendar.add(at, own));
+            let mut until = 0;
+            let mut steps = steps.into_iter();
+            while let Some(next) = calendar.first() {
+                until = steps.next().map_or(u64::MAX, |step| until + step);
+                prop_assert_eq!(calendar.begin(until), next <= until);
+                while let Some((at, own)) = calendar.next() {
+                    prop_assert!(at <= until);
+                    for (at, own) in play.happen(at, own) {
+                        calendar.add(at, own);
                     }
                 }
             }
-            while !expected.is_empty() {
-                take(&mut calendar, &mut expected, u64::MAX)?;
-            }
-            prop_assert_eq!(calendar.next(u64::MAX).map(|next| next.0), None);
+            prop_assert_eq!(play.happened, expected);
+            prop_assert!(!calendar.begin(u64::MAX));
         }
     }
 }

@@ -64,6 +64,11 @@ impl Event {
     }
 }
 
+/// The number of a switch or host among all that own events.
+pub(super) const fn owner(node: u32, switch: bool) -> u32 {
+    node << 1 | !switch as u32
+}
+
 impl Owned for Event {
     #[inline]
     fn owner(&self) -> u32 {
@@ -71,7 +76,7 @@ impl Owned for Event {
             self.kind,
             EventKind::AtSwitch | EventKind::Free | EventKind::Timers
         );
-        self.node << 1 | u32::from(!switch)
+        owner(self.node, switch)
     }
 
     /// Frames that arrive come first; then what a node does by itself, in the order in which it decided so; then word from others, by

@@ -25,6 +25,8 @@ pub(super) struct Nic {
     heard: VecDeque<(u64, [Option<Quanta>; CLASSES])>,
     /// Answers that wait, by class: their place in the pool.
     answers: [VecDeque<u32>; CLASSES],
+    /// Mask of the classes that have any.
+    answering: u8,
     /// PFC frames to be sent.
     says: VecDeque<(Priority, Quanta)>,
     /// The places of flows that still have something to send, and whose turn it is.
@@ -68,6 +70,7 @@ impl Nic {
             paused_until: [0; CLASSES],
             heard: VecDeque::new(),
             answers: Default::default(),
+            answering: 0,
             says: VecDeque::new(),
             flows: Vec::new(),
             turn: 0,
@@ -124,6 +127,7 @@ impl Nic {
 
     pub(super) fn answer(&mut self, class: u8, packet: u32) {
         self.answers[usize::from(class & 7)].push_back(packet);
+        self.answering |= 1 << (class & 7);
     }
 
     /// What to send now; flows that are done leave the list.
@@ -139,13 +143,16 @@ impl Nic {
             return Turn::Pfc(pfc::Repr::single(self.mac, class, time));
         }
         let mut wake = self.heard.front().map_or(u64::MAX, |(at, _)| *at);
-        for class in (0..CLASSES).rev() {
-            if self.answers[class].is_empty() {
-                continue;
-            }
+        let mut answering = self.answering;
+        while answering != 0 {
+            let class = answering.ilog2() as usize;
+            answering &= !(1 << class);
             if self.paused_until[class] > now {
                 wake = wake.min(self.paused_until[class]);
             } else if let Some(packet) = self.answers[class].pop_front() {
+                if self.answers[class].is_empty() {
+                    self.answering &= !(1 << class);
+                }
                 return Turn::Answer(packet);
             }
         }

@@ -6,7 +6,7 @@ use device::{Bench, Device, DeviceDrop};
 use p4exec::{FastestExecutor, FastestFrame};
 use quantities::{Nanos, PortId, Priority};
 
-use super::calendar::Calendar;
+use super::calendar::{Calendar, Groups};
 use super::event::{Event, EventKind, PeerPort, Post};
 use super::hosts::{FrameEffect, Hosts, NicAction};
 
@@ -53,6 +53,8 @@ pub(super) struct Part {
     /// What all switches work with, one after the other.
     bench: Bench,
     storage: FastestFrame,
+    /// Which of them has the storage; its own is kept meanwhile.
+    working: Option<usize>,
     /// By part, what is to be sent there.
     pub(super) posts: Vec<Post>,
     pub(super) losses: Losses,
@@ -71,7 +73,9 @@ pub(super) struct Pieces {
     pub(super) cables: Vec<Vec<Option<PeerPort>>>,
     pub(super) hosts: Hosts,
     pub(super) uplinks: Vec<PeerPort>,
+    /// Of the whole network.
     pub(super) events_per_microsecond: u64,
+    pub(super) groups: Groups,
 }
 
 impl Part {
@@ -80,7 +84,7 @@ impl Part {
         let mut part = Self {
             number: pieces.number,
             now: 0,
-            calendar: Calendar::new(pieces.events_per_microsecond),
+            calendar: Calendar::new(pieces.events_per_microsecond, pieces.groups),
             timers: vec![u64::MAX; pieces.switches.len()],
             switches: pieces.switches,
             cables: pieces.cables,
@@ -91,6 +95,7 @@ impl Part {
             made: Vec::new(),
             bench: Bench::default(),
             storage: FastestFrame::new(),
+            working: None,
             posts: (0..pieces.parts).map(|_| Post::default()).collect(),
             losses: Losses::default(),
             events: 0,
@@ -109,23 +114,26 @@ impl Part {
         self.calendar.first().unwrap_or(u64::MAX)
     }
 
-    /// Runs what comes before a time, or up to a number of events in all; whether that time was reached.
+    /// Runs what comes before a time, or up to a number of events in all and what is simulated together with the last of them;
+    /// whether that time was reached.
     pub(super) fn run(&mut self, before: u64, most_events: u64) -> bool {
         let Some(until) = before.checked_sub(1) else {
             return true;
         };
-        while self.events < most_events {
-            let Some((at, event)) = self.calendar.next(until) else {
-                return true;
-            };
-            self.now = at;
-            self.events += 1;
-            if self.calendar.turned() {
+        let mut latest = self.now;
+        let mut ended = false;
+        while self.events < most_events && !ended {
+            ended = !self.calendar.begin(until);
+            while let Some((at, event)) = self.calendar.next() {
+                self.now = at;
+                latest = latest.max(at);
+                self.events += 1;
                 self.prefetch();
+                self.happen(event);
             }
-            self.happen(event);
         }
-        false
+        self.now = latest;
+        ended
     }
 
     #[inline]
@@ -160,8 +168,15 @@ impl Part {
     }
 
     /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
+    #[inline]
     fn prefetch(&self) {
-        for event in self.calendar.ahead(0) {
+        if self.calendar.turned() {
+            self.prefetch_next_group();
+        }
+    }
+
+    fn prefetch_next_group(&self) {
+        for event in self.calendar.ahead() {
             if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
                 self.frames.prefetch(event.number);
             }
@@ -191,8 +206,8 @@ impl Part {
 
     fn at_switch(&mut self, event: Event) {
         let switch = event.node as usize;
+        self.hand_storage_to(switch);
         let device = &mut self.switches[switch];
-        device.executor_mut().swap_frame(&mut self.storage);
         let bytes = self.frames.get(event.number, event.held.into());
         device.accept_on(
             &mut self.bench,
@@ -200,7 +215,6 @@ impl Part {
             PortId::new(event.port),
             (bytes, event.padding.into()),
         );
-        device.executor_mut().swap_frame(&mut self.storage);
         self.frames.free(event.number);
         self.hops += 1;
         for drop in self.bench.drops() {
@@ -216,6 +230,19 @@ impl Part {
             }
         }
         self.settle(switch);
+    }
+
+    /// Has a switch work with the storage that all share, if it does not already.
+    #[inline]
+    fn hand_storage_to(&mut self, switch: usize) {
+        if self.working == Some(switch) {
+            return;
+        }
+        for switch in self.working.into_iter().chain([switch]) {
+            let executor = self.switches[switch].executor_mut();
+            executor.swap_frame(&mut self.storage);
+        }
+        self.working = Some(switch);
     }
 
     /// Asks the ports that are ready, and sees that timers are run.

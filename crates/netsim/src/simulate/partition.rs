@@ -11,6 +11,9 @@ pub(super) const MAX_PARTS: u8 = u8::MAX;
 /// How much more than its share a part may have to do, in percent, for longer cables between the parts.
 const UNEVEN: u64 = 10;
 
+/// Cables that take fewer nanoseconds join switches to a group: in less time too little happens at a switch.
+const LEAST_LOOKAHEAD: u64 = 32;
+
 /// See the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
@@ -50,7 +53,7 @@ impl Partition {
         uplinks: &[PeerPort],
         parts: u8,
     ) -> Self {
-        let homes: Vec<usize> = uplinks.iter().map(|far| far.node as usize).collect();
+        let homes = homes(uplinks);
         let between = between(cables, &homes);
         let mut delays: Vec<u64> = between.iter().map(|&(_, _, delay)| delay).collect();
         delays.sort_unstable();
@@ -79,6 +82,37 @@ impl Partition {
             lookahead: cut.map(|(_, _, delay)| *delay).min().unwrap_or(u64::MAX),
             switches: found.part_of,
         }
+    }
+}
+
+/// By host: its switch.
+pub(super) fn homes(uplinks: &[PeerPort]) -> Vec<usize> {
+    uplinks.iter().map(|far| far.node as usize).collect()
+}
+
+/// Switches that one thread simulates together for a while before it turns to others (see
+/// [`calendar`](super::calendar)): those that are joined by the shortest cables, mostly each alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Near {
+    /// By switch.
+    pub(super) group_of: Vec<usize>,
+    /// How many groups there are.
+    pub(super) count: usize,
+    /// What the shortest cable between two groups takes, in nanoseconds.
+    pub(super) lookahead: u64,
+}
+
+/// The groups of a network of these cables, of hosts at these switches.
+pub(super) fn near(cables: &[Vec<Option<PeerPort>>], homes: &[usize]) -> Near {
+    let between = between(cables, homes);
+    let group_of = joined(&between, cables.len(), LEAST_LOOKAHEAD);
+    let cut = between
+        .iter()
+        .filter(|(a, b, _)| group_of[*a] != group_of[*b]);
+    Near {
+        lookahead: cut.map(|(_, _, delay)| *delay).min().unwrap_or(u64::MAX),
+        count: group_of.iter().max().map_or(0, |last| last + 1),
+        group_of,
     }
 }
 
@@ -278,6 +312,18 @@ mod tests {
         assert_eq!(parts(&[0; 5], 4), Partition::whole(6, 6));
         let found = parts(&[0, 0, 7, 0, 0], 4);
         assert_eq!((found.parts, found.lookahead), (2, 7));
+    }
+
+    #[test]
+    fn switches_that_are_close_to_each_other_form_a_group() {
+        let groups = |delays: &[u64]| {
+            let (cables, uplinks) = line(delays);
+            let found = near(&cables, &homes(&uplinks));
+            (found.group_of, found.count, found.lookahead)
+        };
+        assert_eq!(groups(&[500, 400]), (vec![0, 1, 2], 3, 400));
+        assert_eq!(groups(&[5, 500, 0]), (vec![0, 0, 1, 1], 2, 500));
+        assert_eq!(groups(&[5, 5]), (vec![0, 0, 0], 1, u64::MAX));
     }
 
     #[test]

@@ -157,8 +157,14 @@ impl Session {
         self.world.whole.windows
     }
 
-    /// Runs until a time in nanoseconds, or for so many events, a few more where threads share them; whether the time was
-    /// reached.
+    /// Events so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.world.events()
+    }
+
+    /// Runs until a time in nanoseconds, or for so many events and those that are simulated together with the last of them (of the
+    /// whole network, some hundreds of nanoseconds); whether the time was reached.
     ///
     /// # Errors
     /// [`SimulateError`] if tables cannot be changed as the scenario says.

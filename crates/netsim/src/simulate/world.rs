@@ -15,11 +15,12 @@ use p4exec::FastestExecutor;
 use quantities::{Nanos, PortId, Priority, Progress};
 use topology::{Link, NodeId};
 
-use super::event::PeerPort;
+use super::calendar::Groups;
+use super::event::{PeerPort, owner};
 use super::flow::Flow;
 use super::hosts::Hosts;
 use super::part::{Losses, Part, Pieces};
-use super::partition::Partition;
+use super::partition::{self, Near, Partition};
 use super::watchdog::{Watchdog, WatchdogReport};
 use super::windows::Windows;
 use super::workload::{Job, Workload};
@@ -405,6 +406,8 @@ impl Whole {
             switches[usize::from(*part)].push(device);
             cables[usize::from(*part)].push(ports.collect());
         }
+        let homes = partition::homes(&world.uplinks);
+        let near = partition::near(&self.cables, &homes);
         let uplinks = world.uplinks.into_iter().map(|far| self.local(far));
         let uplinks: Vec<PeerPort> = uplinks.collect();
         let hosts = world.hosts.split(&partition.hosts, partition.parts);
@@ -419,11 +422,31 @@ impl Whole {
                     cables,
                     hosts,
                     uplinks: uplinks.clone(),
-                    events_per_microsecond: world.events_per_microsecond
-                        / u64::from(partition.parts),
+                    events_per_microsecond: world.events_per_microsecond,
+                    groups: self.groups(number, &near, &homes),
                 })
             })
             .collect()
+    }
+
+    /// Who forms a group in a part, if switches do so as `near` tells, and hosts are with their switches.
+    fn groups(&self, part: u8, near: &Near, homes: &[usize]) -> Groups {
+        let switches = self.places.iter().zip(&near.group_of);
+        let own = switches.filter(|((of, _), _)| *of == part);
+        let switches = own.map(|((_, place), &group)| (owner(*place, true), group));
+        let hosts = homes.iter().zip(0..);
+        let hosts = hosts.map(|(&home, host)| (owner(host, false), near.group_of[home]));
+        let mut of = Vec::new();
+        for (owner, group) in switches.chain(hosts) {
+            let at = owner as usize;
+            of.resize(of.len().max(at + 1), 0);
+            of[at] = group as u32;
+        }
+        Groups {
+            of,
+            count: near.count,
+            lookahead: near.lookahead,
+        }
     }
 
     /// The far end of a cable, as parts name it.
