@@ -8,7 +8,7 @@ use cranelift_frontend::Variable;
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
-use super::{Exits, FLAGS, Gen, Helper, field};
+use super::{Cut, Exits, FLAGS, Gen, Helper, field};
 use crate::compile::image;
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
@@ -52,6 +52,7 @@ impl<'p> Gen<'_, 'p> {
         }
         let found = self.look_up(id);
         let position = self.b.use_var(found.position);
+        self.cut_storing(Cut::Action(id), &[position]);
         let done = self.label();
         let arms: Vec<_> = table.actions.iter().map(|_| self.label()).collect();
         self.dispatch_word(position, (0..).zip(arms.iter().copied()));
@@ -80,6 +81,7 @@ impl<'p> Gen<'_, 'p> {
 
     /// Looks the keys up.
     fn look_up(&mut self, id: TableId) -> Found {
+        self.cut_storing(Cut::Key(id), &[]);
         let program = self.unit.program;
         let (mut key, mut selector) = (Vec::new(), Fields::new());
         for field in &program.tables[id].keys {
@@ -92,6 +94,7 @@ impl<'p> Gen<'_, 'p> {
             }
         }
         let key = self.packed(id, &key);
+        self.cut_storing(Cut::LookUp(id), &key);
         let [position, args, hit] = [(); 3].map(|()| self.b.declare_var(I64));
         let found = Found {
             position,
