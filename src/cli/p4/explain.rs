@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use measure::{Machine, Profile, profile};
-use p4exec::Executor;
+use p4exec::BuildError;
 use p4exec::compile::Listing;
 use p4exec::info::ProgramInfo;
 use p4exec::v1model::leaf_width;
@@ -236,9 +236,12 @@ impl Explain {
             },
         )?;
         let program = &workload.subject.program;
-        let refused = |error| Fault::with(Status::Target, format!("compile: {error}"));
-        let fill = |executor: &mut dyn Executor| workload.install(executor);
-        let measured = profile(program, fill, refused, &traffic)?;
+        let measured = profile(
+            program,
+            |executor| workload.install(executor),
+            |error: BuildError| Fault::with(Status::Target, format!("compile: {error}")),
+            &traffic,
+        )?;
         let Some(profile) = measured else {
             let name = self.source.program.display();
             let message =

@@ -74,8 +74,11 @@ use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
 
-/// How far ahead packets are fetched to the cache.
-const AHEAD: usize = 2;
+/// How far ahead packets are fetched to the cache: what takes longer than memory does.
+const AHEAD: usize = 8;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// A program for v1model or Tofino as machine code. See the module documentation.
 pub struct Compiled {
@@ -350,11 +353,12 @@ impl Executor for Compiled {
         };
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
-            // A later packet is on its way to the cache while this one is processed.
-            let later = packets
-                .get(arrival + AHEAD)
-                .and_then(|(_, packet)| packet.first().copied());
-            std::hint::black_box(later);
+            // The headers of a later packet are on their way to the cache while this one is processed.
+            if let Some((_, later)) = packets.get(arrival + AHEAD) {
+                let header = &later[..later.len().min(LINE)];
+                header.first().into_iter().for_each(prefetch);
+                header.last().into_iter().for_each(prefetch);
+            }
             machine.forward(info, now, packet, *port, out);
         }
     }

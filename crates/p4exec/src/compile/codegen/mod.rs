@@ -42,6 +42,7 @@ use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
 use crate::state::{BuildError, ControlState};
 use crate::v1model::V1ModelInfo;
 use registers::Registers;
+use ways::Rejections;
 
 /// What a function may do with the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -428,6 +429,8 @@ struct Gen<'u, 'p> {
     cache: HashMap<u32, Value>,
     /// Words of the frame as variables, if they are.
     registers: Option<Registers>,
+    /// Where packets go that the parser rejects, if that is told apart.
+    rejections: Option<Rejections>,
     /// Fields of the packet and where they were cut out.
     origins: HashMap<Value, Origin>,
     /// Whether the code that follows can be reached.
@@ -481,6 +484,7 @@ impl<'u, 'p> Gen<'u, 'p> {
             frame,
             cache: HashMap::new(),
             registers: None,
+            rejections: None,
             origins: HashMap::new(),
             live: true,
             idle: false,

@@ -356,7 +356,8 @@ impl<'p> Gen<'_, 'p> {
     /// The parser rejects with an error.
     pub(super) fn reject(&mut self, error: Value) {
         self.b.def_var(self.error, error);
-        self.goto(self.exits.reject);
+        let label = self.rejection(error);
+        self.goto(label);
     }
 
     /// The parser rejects with an error of the core library.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use cranelift_codegen::ir::Value;
 use p4ir::{ParserId, SelectCase, StateId, Target, Transition, ValidProgram};
 
 use super::{Exits, Gen, Label};
@@ -45,7 +46,34 @@ fn count(program: &ValidProgram, state: StateId, known: &mut HashMap<StateId, us
     ways
 }
 
+/// Where packets go that a parser rejects.
+#[derive(Debug)]
+pub(super) struct Rejections {
+    /// With an error that is known only when the code runs.
+    any: Label,
+    /// With this error: what follows then knows it.
+    known: Vec<(u64, Label)>,
+}
+
 impl Gen<'_, '_> {
+    /// The label for a packet that the parser rejects.
+    pub(super) fn rejection(&mut self, error: Value) -> Label {
+        let label = self.exits.reject;
+        let known = self.known(error);
+        let new = self.label();
+        match (&mut self.rejections, known) {
+            (Some(rejections), Some(number)) if rejections.any == label => {
+                let same = rejections.known.iter().find(|(error, _)| *error == number);
+                if let Some((_, label)) = same {
+                    return *label;
+                }
+                rejections.known.push((number, new));
+                new
+            }
+            _ => label,
+        }
+    }
+
     /// Whether the ways of a parser are written one by one: they are few, none goes in circles, and the rest of the program is small
     /// enough.
     fn has_few_ways(&self, id: ParserId) -> bool {
@@ -59,8 +87,8 @@ impl Gen<'_, '_> {
         ways <= MANY && self.unit.instructions.saturating_mul(ways) <= ROOM
     }
 
-    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way, or one for all; and one for all
-    /// packets that it rejects.
+    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way, or one for all; and one for each
+    /// error with which it rejects.
     pub(super) fn parser_ends(&mut self, id: ParserId) -> Vec<Label> {
         let rejected = self.label();
         self.exits = Exits {
@@ -73,6 +101,10 @@ impl Gen<'_, '_> {
             self.parser(id);
             return vec![rejected];
         }
+        self.rejections = Some(Rejections {
+            any: rejected,
+            known: Vec::new(),
+        });
         let program = self.unit.program;
         let parser = &program.parsers[id];
         self.block(&parser.init);
@@ -102,6 +134,8 @@ impl Gen<'_, '_> {
             }
             ends.push(accepted);
         }
+        let rejections = self.rejections.take().map(|rejections| rejections.known);
+        ends.extend(rejections.into_iter().flatten().map(|(_, label)| label));
         ends.push(rejected);
         ends
     }
