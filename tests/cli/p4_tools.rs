@@ -131,6 +131,11 @@ fn packets_go_through_a_program_from_every_source() {
     assert!(String::from_utf8_lossy(&run.stdout).contains("tables {"));
     let run = with_input(at, &["p4", "explain", "-", "--pass", "tables"], ECHO);
     assert!(String::from_utf8_lossy(&run.stdout).contains("action   I.set(a)"));
+    let measured = json(at, &["p4", "explain", "echo.p4", "--pass", "profile"]);
+    assert_eq!(measured["packets"], 1024, "{measured}");
+    assert_eq!(measured["tables"][0]["name"], "I.t", "{measured}");
+    let times = ["around", "whole"].map(|part| measured[part].as_f64().unwrap_or(0.0));
+    assert!(times.iter().all(|time| *time > 0.0), "{measured}");
 }
 
 #[test]

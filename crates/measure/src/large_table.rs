@@ -123,7 +123,8 @@ impl LargeTable {
         }
     }
 
-    /// Fills the table and returns packets that its entries match, one for each of `flows` of them.
+    /// Fills the table and returns packets that its entries match: one for each of `flows` of them, or, if more are asked for than
+    /// there are entries, each for one drawn at random.
     ///
     /// # Errors
     /// What the table refuses.
@@ -145,22 +146,27 @@ impl LargeTable {
         let has_priority = matches!(self, Self::AccessList { .. });
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut traffic = Traffic::new();
-        for (n, rule) in self.rules(entries, &mut random).into_iter().enumerate() {
+        let rules = self.rules(entries, &mut random);
+        for (n, rule) in rules.iter().enumerate() {
             let call = ActionCall {
                 action: permit,
                 args: vec![Bits::from_u64(9, n as u64 % 64)],
             };
             let entry = NewEntry {
-                key: self.key(&rule),
+                key: self.key(rule),
                 priority: EntryPriority(if has_priority { 1 + n as i32 } else { 0 }),
                 action: EntryAction::Call(call),
                 is_const: false,
                 options: Default::default(),
             };
             state.apply(Update::InsertEntry { table, entry }, Nanos::new(0))?;
-            if n % entries.div_ceil(flows).max(1) == 0 {
-                traffic.push((PortId::new(1), packet(&rule, &mut random)));
+            if flows <= entries && n % entries.div_ceil(flows).max(1) == 0 {
+                traffic.push((PortId::new(1), packet(rule, &mut random)));
             }
+        }
+        while entries > 0 && entries < flows && traffic.len() < flows {
+            let rule = &rules[random.random_range(0..rules.len())];
+            traffic.push((PortId::new(1), packet(rule, &mut random)));
         }
         Ok(traffic)
     }

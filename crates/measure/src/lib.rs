@@ -22,12 +22,14 @@ mod paths;
 mod peer;
 mod planning;
 mod ports;
+mod profile;
 mod pushing;
 pub mod reproduce;
 mod rerouting;
 mod scale;
 mod seeds;
 mod simulation;
+mod switch_load;
 mod switches;
 mod tagging;
 pub mod tcp_bolt;
@@ -63,11 +65,13 @@ pub use paths::{
 pub use peer::{PeerFigure, TreesPeer, python_greedy, sage_trees};
 pub use planning::{MeasureError, PlanningCase, PlanningFigure, cases, measure};
 pub use ports::{Contender, PortFigure, PortsError, measure_ports};
+pub use profile::{Profile, TableCost, profile};
 pub use pushing::{ProcessFigure, watched};
 pub use rerouting::ReroutingFigure;
 pub use scale::{SCALE_CASES, ScaleCase, ScaleFigure};
 pub use seeds::{SeedRun, SeedWorkload};
 pub use simulation::{PUBLISHED, SimulationBench, SimulationFigure};
+pub use switch_load::SwitchLoad;
 pub use switches::{SwitchFigure, SwitchesError, measure_switches};
 pub use tagging::{TaggingCase, TaggingFigure, tagging_cases};
 pub use throughput::{

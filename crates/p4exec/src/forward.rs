@@ -27,6 +27,18 @@ pub(crate) enum Way {
     AfterEgress,
 }
 
+impl Way {
+    /// By number.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Sent,
+        Self::Aborted,
+        Self::DroppedInIngress,
+        Self::DroppedInEgress,
+        Self::AfterIngress,
+        Self::AfterEgress,
+    ];
+}
+
 /// A step; it breaks where the packet leaves the short way.
 pub(crate) type Step = ControlFlow<Way>;
 
@@ -46,8 +58,6 @@ pub(crate) trait StandardMetadata {
 
 /// The blocks of a program, and how their packets leave the short way.
 pub(crate) trait Blocks: StandardMetadata {
-    /// Runs the parser; its error.
-    fn parse(&mut self) -> ControlFlow<Way, Self::Value>;
     /// Verifies checksums and runs ingress.
     fn ingress(&mut self) -> Step;
     /// The packet goes on to egress for a port.
@@ -118,10 +128,13 @@ pub(crate) fn enter_egress<M: StandardMetadata>(
     }
 }
 
-/// Takes a packet, whose metadata [`enter_ingress`] filled, from the parser to the wire.
+/// Takes a packet, whose metadata [`enter_ingress`] filled and which the parser left with this error, to the wire.
 #[inline]
-pub(crate) fn forward<B: Blocks>(blocks: &mut B, fields: &StandardFields<B::Field>) -> Step {
-    let error = blocks.parse()?;
+pub(crate) fn forward<B: Blocks>(
+    blocks: &mut B,
+    fields: &StandardFields<B::Field>,
+    error: B::Value,
+) -> Step {
     blocks.set_field(fields.parser_error, error);
     blocks.ingress()?;
     blocks.leave_if_requested(Way::AfterIngress)?;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use files::Scratch;
-use netsim::embedded;
+use indicatif::ProgressBar;
+use netsim::embedded::{self, Network};
 use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
@@ -14,18 +15,23 @@ use p4gen::targets::{Format, Formats, V1MODEL};
 use packetgen::{Traffic, TrafficSpec, traffic};
 use plan::check;
 use schemes::TaggerOptions;
+use schemes::failover::{FailoverOptions, FailoverScheme};
 use serde::Serialize;
 use stf::bmv2::{self, Compiler};
+use topology::LinkId;
 use topology::generate::{Cables, FatTree};
 
 use super::super::fault::{Context, Fault};
 use super::super::p4::of_build;
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
-use measure::{Budget, ForwardingFigure, LargeTable, Machine, forward};
+use measure::{Budget, ForwardingFigure, LargeTable, Machine, SwitchLoad, forward};
 
-/// Different packets of a case.
+/// Different packets of a case, sent again and again.
 const FLOWS: usize = 1024;
+
+/// Different packets of a case whose keys do not come again while what was found for them is remembered.
+const COLD_FLOWS: usize = 1_000_000;
 
 /// Runs of a case; the quickest counts, for the machine does other things too.
 const RUNS: usize = 5;
@@ -35,6 +41,9 @@ const BUDGET: Budget = Budget {
     packets: u64::MAX,
     seconds: 1.0,
 };
+
+/// Ports of the switches of the fat-tree that fails over.
+const FAILOVER_K: u16 = 4;
 
 /// Entries of the large tables, and the different masks of the ternary one.
 const ENTRIES: usize = 100_000;
@@ -48,6 +57,8 @@ struct ProgramsReport {
     machine: Machine,
     /// Different packets of each case.
     flows: usize,
+    /// Different packets where they are cold.
+    cold_flows: usize,
     p4: Vec<Case>,
 }
 
@@ -56,6 +67,8 @@ struct Case {
     name: String,
     interp: ForwardingFigure,
     compile: ForwardingFigure,
+    /// Compiled, with so many packets that neither keys nor entries are remembered; of large tables.
+    compile_cold: Option<ForwardingFigure>,
     /// Packets per second, compiled over interpreted.
     ratio: f64,
     /// The same entries in BMv2's simple_switch, on as many cores as it takes.
@@ -84,6 +97,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
             }
         }
     }
+    cases.extend(failover(&wanted, &bar)?);
     let ternary = format!("{ENTRIES} ternary entries, {MASKS} masks");
     for (name, table) in [
         (ternary, LargeTable::AccessList { masks: MASKS }),
@@ -104,6 +118,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
     let report = ProgramsReport {
         machine: Machine::here(),
         flows: FLOWS,
+        cold_flows: COLD_FLOWS,
         p4: cases,
     };
     terminal.result(&report, || describe(&report))
@@ -181,6 +196,44 @@ fn simple_switch(
     bmv2::pace(&program, &commands, &packets, PEER_PACKETS).map_err(Fault::input)
 }
 
+/// A failover program in every layer of a fat-tree, with the packets that reach a switch of it when all hosts send to all others.
+fn failover(wanted: &impl Fn(&str) -> bool, bar: &ProgressBar) -> Result<Vec<Case>, Fault> {
+    let rows = [
+        ("edge", "p1e1", false),
+        ("aggregation", "p1a1", false),
+        ("core", "core1", false),
+        ("aggregation, a link down", "p1a1", true),
+    ];
+    let named = rows.map(|(row, switch, down)| {
+        let name = format!("plinko fat-tree k = {FAILOVER_K} {row}");
+        (wanted(&name), name, switch, down)
+    });
+    let mut cases = Vec::new();
+    if !named.iter().any(|(wanted, ..)| *wanted) {
+        return Ok(cases);
+    }
+    let topology = FatTree {
+        k: FAILOVER_K,
+        cables: Cables::default(),
+    };
+    let topology = topology.generate().map_err(Fault::input)?;
+    let options = FailoverOptions::new(FailoverScheme::Plinko);
+    let tables = schemes::failover::failover(&topology, &options).map_err(Fault::input)?;
+    let plan = check(tables, &check::Options::default()).map_err(Fault::input)?;
+    let network = Network::of(plan).map_err(Fault::input)?;
+    for (_, name, switch, down) in named.into_iter().filter(|(wanted, ..)| *wanted) {
+        bar.set_message(name.clone());
+        let topology = network.topology();
+        let switch = topology.switch_named(switch).map_err(Fault::input)?;
+        let links = topology.peers(switch).map(|(_, peer)| peer.link);
+        let failed: Vec<LinkId> = links.take(usize::from(down)).collect();
+        let load = SwitchLoad::new(&network, switch, &failed, FLOWS).map_err(Fault::input)?;
+        let start = |kind| load.start(kind).map_err(Fault::input);
+        cases.push(case(name, load.packets(), start)?);
+    }
+    Ok(cases)
+}
+
 fn large_table(name: String, table: LargeTable) -> Result<Case, Fault> {
     let (text, defined) = table.program();
     let mut options = Options::default();
@@ -191,16 +244,36 @@ fn large_table(name: String, table: LargeTable) -> Result<Case, Fault> {
     let compiled = p4front::compile(&mut map, main, &options);
     let compiled = compiled.map_err(|found| Fault::input(found.render(&map)))?;
     let program = Arc::new(compiled.ir);
-    let fill = |kind: ExecutorKind| {
+    let fill = |kind: ExecutorKind, flows: usize| {
         let executor = p4exec::executor(kind, Arc::clone(&program));
         let mut executor = executor.map_err(Fault::input)?;
-        let packets = table.fill(executor.state_mut(), ENTRIES, FLOWS, 1);
+        let packets = table.fill(executor.state_mut(), ENTRIES, flows, 1);
         Ok::<_, Fault>((executor, packets.map_err(Fault::input)?))
     };
-    let (_, packets) = fill(ExecutorKind::Interp)?;
-    case(name, &packets, |kind| {
-        fill(kind).map(|(executor, _)| executor)
-    })
+    let (_, packets) = fill(ExecutorKind::Interp, FLOWS)?;
+    let mut case = case(name, &packets, |kind| {
+        fill(kind, FLOWS).map(|(executor, _)| executor)
+    })?;
+    let (mut executor, packets) = fill(ExecutorKind::Compile, COLD_FLOWS)?;
+    case.compile_cold = Some(best(ExecutorKind::Compile, &mut *executor, &packets, RUNS));
+    Ok(case)
+}
+
+/// The best of several runs.
+fn best(
+    kind: ExecutorKind,
+    executor: &mut dyn Executor,
+    packets: &Traffic,
+    runs: usize,
+) -> ForwardingFigure {
+    let mut best = forward(kind.name(), executor, packets, BUDGET);
+    for _ in 1..runs {
+        let next = forward(kind.name(), executor, packets, BUDGET);
+        if next.packets_per_second > best.packets_per_second {
+            best = next;
+        }
+    }
+    best
 }
 
 /// The best of several runs on each executor.
@@ -211,14 +284,7 @@ fn case(
 ) -> Result<Case, Fault> {
     let best = |kind: ExecutorKind, runs: usize| {
         let mut executor = start(kind)?;
-        let mut best = forward(kind.name(), executor.as_mut(), packets, BUDGET);
-        for _ in 1..runs {
-            let next = forward(kind.name(), executor.as_mut(), packets, BUDGET);
-            if next.packets_per_second > best.packets_per_second {
-                best = next;
-            }
-        }
-        Ok::<_, Fault>(best)
+        Ok::<_, Fault>(best(kind, executor.as_mut(), packets, runs))
     };
     let (interp, compile) = (
         best(ExecutorKind::Interp, 1)?,
@@ -229,6 +295,7 @@ fn case(
         name,
         interp,
         compile,
+        compile_cold: None,
         ratio,
         simple_switch: None,
     })
@@ -240,6 +307,10 @@ fn describe(report: &ProgramsReport) -> String {
         (Some(before), Some(after)) => (after.get().saturating_sub(before.get()) >> 10).to_string(),
         _ => "-".to_owned(),
     };
+    let cold = |case: &Case| match &case.compile_cold {
+        Some(figure) => million(figure),
+        None => "-".to_owned(),
+    };
     let peer = |case: &Case| match &case.simple_switch {
         Some(pace) => format!("{:.3}", pace.packets_per_second / 1e6),
         None => "-".to_owned(),
@@ -249,6 +320,7 @@ fn describe(report: &ProgramsReport) -> String {
             case.name.clone(),
             million(&case.interp),
             million(&case.compile),
+            cold(case),
             format!("{:.0} x", case.ratio),
             growth(&case.compile),
             peer(case),
@@ -259,14 +331,16 @@ fn describe(report: &ProgramsReport) -> String {
         "program and entries",
         "interp M/s",
         "compile M/s",
+        "cold M/s",
         "ratio",
         "growth KiB",
         "simple_switch M/s",
     ];
     format!(
-        "{}, one core, {} different packets of 64 bytes\n{}",
+        "{}, one core, {} different packets of 64 bytes (cold: {})\n{}",
         report.machine.processor,
         report.flows,
-        terminal::table(&header, &[1, 2, 3, 4, 5], &rows)
+        report.cold_flows,
+        terminal::table(&header, &[1, 2, 3, 4, 5, 6], &rows)
     )
 }

@@ -264,6 +264,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright p4 explain build/p4/tagger.p4 --list",
             "switchwright p4 explain build/p4/tagger.p4 --pass tables",
+            "switchwright p4 explain build --pass profile",
         ],
     ),
     (

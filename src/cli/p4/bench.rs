@@ -1,20 +1,15 @@
 //! `switchwright p4 bench`: packets per second of a program with its entries, in memory, one core.
 
 use clap::{Args, ValueEnum};
-use netsim::embedded;
-use p4exec::Executor;
-use p4gen::entries::SwitchEntries;
-use packetgen::{Traffic, TrafficSpec, traffic};
+use packetgen::TrafficSpec;
 use serde::Serialize;
 
-use super::capture::{Inputs, PortFile};
-use super::subject::{Control, Source, Subject, Which, of_build};
-use crate::cli::fault::{Context, Fault};
+use super::capture::PortFile;
+use super::subject::{Control, Source, Which};
+use super::workload::Workload;
+use crate::cli::fault::Fault;
 use crate::cli::terminal::{self, Terminal};
 use measure::{Budget, ForwardingFigure, Machine, forward};
-
-/// Packets of a capture file that are used.
-const MAX_CAPTURED: usize = 65_536;
 
 /// Arguments of `switchwright p4 bench`.
 #[derive(Debug, Args)]
@@ -71,48 +66,21 @@ struct P4BenchReport {
 }
 
 impl Bench {
-    /// Refuses what is for builds alone, or for programs alone.
-    fn refuse_idle(&self, build: bool) -> Result<(), Fault> {
-        let (idle, option, why) = match build {
-            true => (
-                self.control.p4info.is_some(),
-                "p4info",
-                "a build has its own",
-            ),
-            false => (
-                self.switch.is_some(),
-                "switch",
-                "it is for build directories",
-            ),
-        };
-        match idle {
-            true => Err(
-                Fault::input(format!("`--{option}` means nothing here: {why}"))
-                    .help(format!("leave `--{option}` out")),
-            ),
-            false => Ok(()),
-        }
-    }
-
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
-        self.refuse_idle(self.source.program.is_dir())?;
-        let (subject, entries) = if self.source.program.is_dir() {
-            let (subject, entries) =
-                of_build(&self.source.program, self.switch.as_deref(), terminal)?;
-            (subject, Some(entries))
-        } else {
-            let subject = self
-                .source
-                .subject(self.control.p4info.as_deref(), terminal)?;
-            (subject, None)
-        };
+        let switch = self.switch.as_deref();
+        let workload = Workload::new(&self.source, &self.control, switch, terminal)?;
         let bar = terminal.progress("packets");
-        let traffic = self.traffic(&subject, entries.as_ref())?;
+        let spec = TrafficSpec {
+            size: self.size,
+            count: self.flows,
+            seed: self.seed,
+        };
+        let traffic = workload.traffic(&self.pcap_in, spec)?;
         let mut figures = Vec::new();
         for which in self.executors() {
             let kind = which.kind();
-            let mut executor = subject.start(kind)?;
-            self.install(&subject, entries.as_ref(), executor.as_mut())?;
+            let mut executor = workload.subject.start(kind)?;
+            workload.install(executor.as_mut())?;
             bar.set_message(kind.to_string());
             let budget = Budget {
                 packets: self.packets.unwrap_or(u64::MAX),
@@ -139,50 +107,6 @@ impl Bench {
             Runner::Compile => vec![Which::Compile],
             Runner::Both => vec![Which::Interp, Which::Compile],
         }
-    }
-
-    fn install(
-        &self,
-        subject: &Subject,
-        entries: Option<&SwitchEntries>,
-        executor: &mut dyn Executor,
-    ) -> Result<(), Fault> {
-        if let Some(entries) = entries {
-            embedded::install(executor.state_mut(), entries).input(&entries.switch)?;
-        }
-        subject.install(&self.control, executor)
-    }
-
-    /// The packets of the capture files, or packets that the entries forward.
-    fn traffic(
-        &self,
-        subject: &Subject,
-        entries: Option<&SwitchEntries>,
-    ) -> Result<Traffic, Fault> {
-        let mut packets = Traffic::new();
-        let mut inputs = Inputs::open(&self.pcap_in)?;
-        while let Some((_, port, bytes)) = inputs.next()? {
-            packets.push((port, bytes));
-            if packets.len() == MAX_CAPTURED {
-                break;
-            }
-        }
-        if self.pcap_in.is_empty() {
-            let mut executor = subject.start(Which::Interp.kind())?;
-            self.install(subject, entries, executor.as_mut())?;
-            let spec = TrafficSpec {
-                size: self.size,
-                count: self.flows,
-                seed: self.seed,
-            };
-            packets = traffic(&subject.program, executor.state(), spec);
-        }
-        if packets.is_empty() {
-            let fault = Fault::input("no packet was found that the program forwards");
-            return Err(fault
-                .help("give entries with --entries, a larger --size, or packets with --pcap-in"));
-        }
-        Ok(packets)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use measure::{Machine, Profile, profile};
+use p4exec::BuildError;
 use p4exec::compile::Listing;
 use p4exec::info::ProgramInfo;
 use p4exec::v1model::leaf_width;
@@ -12,10 +14,15 @@ use p4front::lex::{Token, TokenKind};
 use p4front::source::SourceMap;
 use p4front::{Compiled, pp};
 use p4ir::LeafKind;
+use packetgen::TrafficSpec;
+use serde::Serialize;
 
-use super::subject::Source;
+use super::capture::PortFile;
+use super::subject::{Control, Source};
+use super::workload::Workload;
 use crate::cli::fault::{Context, Fault, Status};
-use crate::cli::terminal::Terminal;
+use crate::cli::terminal::{self, Terminal};
+use crate::cli::words::counted;
 
 /// Arguments of `switchwright p4 explain`.
 #[derive(Debug, Args)]
@@ -31,6 +38,27 @@ pub(super) struct Explain {
     /// The declarations of core.p4 and v1model.p4 too.
     #[arg(long)]
     builtins: bool,
+    #[command(flatten)]
+    control: Control,
+    /// For `profile` of a build directory: the switch whose entries are used (else the first).
+    #[arg(long, value_name = "NAME")]
+    switch: Option<String>,
+    /// For `profile`: take the packets of a pcap or pcapng file, at a port.
+    #[arg(long, value_name = "PORT=FILE")]
+    pcap_in: Vec<PortFile>,
+}
+
+/// Different packets of a profile.
+const FLOWS: usize = 1024;
+
+/// What `p4 explain --pass profile --json` prints.
+#[derive(Serialize)]
+struct ProfileReport {
+    machine: Machine,
+    /// Different packets.
+    packets: usize,
+    #[serde(flatten)]
+    profile: Profile,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,10 +79,12 @@ enum Pass {
     Compiled,
     /// The same as machine code of this machine.
     Assembly,
+    /// What blocks and tables of the compiled executor cost with entries and packets.
+    Profile,
 }
 
 impl Pass {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Preprocessed,
         Self::Parsed,
         Self::Ir,
@@ -63,6 +93,7 @@ impl Pass {
         Self::P4info,
         Self::Compiled,
         Self::Assembly,
+        Self::Profile,
     ];
 
     const fn name(self) -> &'static str {
@@ -75,6 +106,7 @@ impl Pass {
             Self::P4info => "p4info",
             Self::Compiled => "compiled",
             Self::Assembly => "assembly",
+            Self::Profile => "profile",
         }
     }
 
@@ -88,15 +120,22 @@ impl Pass {
             Self::P4info => "what the control plane sees",
             Self::Compiled => "the compiled executor's functions in Cranelift IR",
             Self::Assembly => "the same as machine code (asked for by name only)",
+            Self::Profile => "what blocks and tables cost (asked for by name only)",
         }
     }
 }
 
 impl Explain {
     pub(super) fn run(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.pass != Some(Pass::Profile) {
+            self.refuse_idle()?;
+        }
         if self.list {
             let line = |p: Pass| format!("{:14}{}\n", p.name(), p.about());
             return terminal.text("passes", &Pass::ALL.map(line).concat());
+        }
+        if self.pass == Some(Pass::Profile) {
+            return self.profile(terminal);
         }
         let wanted = |pass: Pass| match self.pass {
             Some(only) => only == pass,
@@ -167,6 +206,57 @@ impl Explain {
         terminal.text("explained", &text)
     }
 
+    /// Refuses what only `profile` takes.
+    fn refuse_idle(&self) -> Result<(), Fault> {
+        let switch = self.switch.as_ref().map(|_| "switch");
+        let pcap = self.pcap_in.first().map(|_| "pcap-in");
+        match self.control.given().or(switch).or(pcap) {
+            Some(option) => Err(Fault::input(format!(
+                "`--{option}` means nothing here: it is for `--pass profile`"
+            ))
+            .help(format!("leave `--{option}` out, or give `--pass profile`"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What the parts of the compiled program cost.
+    fn profile(&self, terminal: &Terminal) -> Result<(), Fault> {
+        if self.builtins {
+            let message = "`--builtins` means nothing here: `profile` shows no declarations";
+            return Err(Fault::input(message).help("leave `--builtins` out"));
+        }
+        let switch = self.switch.as_deref();
+        let workload = Workload::new(&self.source, &self.control, switch, terminal)?;
+        let traffic = workload.traffic(
+            &self.pcap_in,
+            TrafficSpec {
+                size: 64,
+                count: FLOWS,
+                seed: 1,
+            },
+        )?;
+        let program = &workload.subject.program;
+        let measured = profile(
+            program,
+            |executor| workload.install(executor),
+            |error: BuildError| Fault::with(Status::Target, format!("compile: {error}")),
+            &traffic,
+        )?;
+        let Some(profile) = measured else {
+            let name = self.source.program.display();
+            let message =
+                format!("{name}: its blocks are compiled one by one, not as one function");
+            return Err(Fault::with(Status::Target, message)
+                .help("`p4 bench` measures the whole of any program"));
+        };
+        let report = ProfileReport {
+            machine: Machine::here(),
+            packets: traffic.len(),
+            profile,
+        };
+        terminal.result(&report, || report.describe())
+    }
+
     /// The tokens as text again: line by line as they stood, without comments.
     fn preprocessed(&self, map: &SourceMap, tokens: &[Token]) -> String {
         let mut text = String::new();
@@ -195,6 +285,40 @@ impl Explain {
         lines
             .skip(1)
             .fold(String::new(), |all, line| all + line + "\n")
+    }
+}
+
+impl ProfileReport {
+    fn describe(&self) -> String {
+        let profile = &self.profile;
+        let mut rows = Vec::new();
+        let mut row = |name: &str, nanoseconds: f64| {
+            let share = 100.0 * nanoseconds / profile.whole;
+            let (time, share) = (format!("{nanoseconds:.1}"), format!("{share:.0}"));
+            rows.push(vec![name.to_owned(), time, share]);
+        };
+        for (name, nanoseconds) in [
+            ("packets in and out", profile.around),
+            ("parser", profile.parser),
+            ("ingress", profile.ingress),
+            ("egress", profile.egress),
+            ("deparser", profile.deparser),
+            ("in all", profile.whole),
+        ] {
+            row(name, nanoseconds);
+        }
+        for table in &profile.tables {
+            let (name, entries) = (&table.name, table.entries);
+            row(&format!("  key of {name}"), table.key);
+            let name = format!("  look-up of {name} ({})", counted(entries, "entry"));
+            row(&name, table.look_up);
+        }
+        format!(
+            "{}, one core, {} different packets; work is done where its result is used\n{}",
+            self.machine.processor,
+            self.packets,
+            terminal::table(&["part", "ns", "%"], &[1, 2], &rows)
+        )
     }
 }
 

@@ -10,6 +10,7 @@ mod run;
 mod sarif;
 mod stf;
 mod subject;
+mod workload;
 
 pub(super) use self::compile::as_p4c;
 pub(super) use self::subject::of_build;

@@ -136,6 +136,17 @@ pub(super) struct Control {
     pub(super) p4info: Option<PathBuf>,
 }
 
+impl Control {
+    /// The first of its options that is given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        match (self.entries.is_empty(), &self.p4info) {
+            (false, _) => Some("entries"),
+            (true, Some(_)) => Some("p4info"),
+            (true, None) => None,
+        }
+    }
+}
+
 /// The executors of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Which {

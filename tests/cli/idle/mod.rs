@@ -32,6 +32,22 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
     ("buffers --format", "the value `lossless` writes one switch"),
     (
+        "p4 explain --entries",
+        "it is for `--pass profile`, which measures",
+    ),
+    (
+        "p4 explain --p4info",
+        "it is for `--pass profile`, which measures",
+    ),
+    (
+        "p4 explain --switch",
+        "it is for `--pass profile`, which measures",
+    ),
+    (
+        "p4 explain --pcap-in",
+        "it is for `--pass profile`, which measures",
+    ),
+    (
         "measure-paths --emulate",
         "it makes network namespaces, which not everybody may; the tests of the emulator run it",
     ),

@@ -65,6 +65,10 @@ pub(super) struct Ctx {
     length: u64,
     /// The time in microseconds.
     now_us: u64,
+    /// The port that the packet came by.
+    in_port: u64,
+    /// Which ports are up, as many words as the field for it has.
+    port_status: *const u64,
     /// Whether the packet asked for a clone or the like.
     requested: u64,
     /// Where the packet goes when ingress sends it on, and its replica number.
@@ -127,6 +131,8 @@ pub(super) mod field {
     pub(in crate::compile) const COUNTERS: i32 = offset_of!(Ctx, counters) as i32;
     pub(in crate::compile) const LENGTH: i32 = offset_of!(Ctx, length) as i32;
     pub(in crate::compile) const NOW_US: i32 = offset_of!(Ctx, now_us) as i32;
+    pub(in crate::compile) const IN_PORT: i32 = offset_of!(Ctx, in_port) as i32;
+    pub(in crate::compile) const PORT_STATUS: i32 = offset_of!(Ctx, port_status) as i32;
     pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
@@ -146,6 +152,8 @@ pub(super) const ABI: &[u32] = &[
     field::COUNTERS as u32,
     field::LENGTH as u32,
     field::NOW_US as u32,
+    field::IN_PORT as u32,
+    field::PORT_STATUS as u32,
     field::REQUESTED as u32,
     field::PORT as u32,
     field::RID as u32,
@@ -188,18 +196,7 @@ pub(super) enum BlockKind {
 
 /// How the function of all blocks ended.
 fn way_of_code(code: u64) -> Way {
-    use Way::*;
-    let all = [
-        Sent,
-        Aborted,
-        DroppedInIngress,
-        DroppedInEgress,
-        AfterIngress,
-        AfterEgress,
-    ];
-    all.into_iter()
-        .find(|way| *way as u64 == code)
-        .unwrap_or(Aborted)
+    Way::ALL.get(code as usize).copied().unwrap_or(Way::Aborted)
 }
 
 impl Code {
@@ -257,6 +254,7 @@ impl<'a> Session<'a> {
         runtime: Runtime<'a>,
         images: &'a [u64],
         counters: &'a [Cells],
+        port_status: &'a [u64],
     ) -> Self {
         let ctx = Ctx {
             packet: std::ptr::null(),
@@ -270,6 +268,8 @@ impl<'a> Session<'a> {
             counters: counters.as_ptr(),
             length: 0,
             now_us: 0,
+            in_port: 0,
+            port_status: port_status.as_ptr(),
             requested: 0,
             port: 0,
             rid: 0,
@@ -312,13 +312,18 @@ impl<'a> Session<'a> {
     pub(super) fn run_whole(
         &mut self,
         pass: Pass<'_>,
+        port: PortId,
         out: &mut Vec<u8>,
         room: usize,
     ) -> (Way, usize) {
         let Some(whole) = self.code.whole else {
             return (Way::Aborted, 0);
         };
-        out.reserve(room + 8 + pass.bytes.len());
+        let need = room + 8 + pass.bytes.len();
+        if out.capacity() - out.len() < need {
+            out.reserve(need);
+        }
+        self.ctx.in_port = u64::from(port.get());
         let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
         let (ended, end) = self.run_block(whole, pass, start);
         let way = way_of_code(ended.code);

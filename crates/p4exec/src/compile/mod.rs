@@ -43,11 +43,11 @@ mod plan;
 mod runtime;
 mod site;
 
-pub use codegen::Listing;
+pub use codegen::{Cut, Listing};
 pub use jit::prefetch;
 pub use object::Object;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -67,15 +67,18 @@ use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
 use crate::v1model::{DROP_PORT, StandardFields, V1ModelInfo, instance_type};
 use crate::value::Bits;
-use frame::FrameLayout;
+use frame::{FrameLayout, words_of};
 use image::Images;
 use jit::{BlockKind, Cells, Code, Session};
 use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
 
-/// How far ahead packets are fetched to the cache.
-const AHEAD: usize = 2;
+/// How far ahead packets are fetched to the cache: what takes longer than memory does.
+const AHEAD: usize = 8;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// A program for v1model or Tofino as machine code. See the module documentation.
 pub struct Compiled {
@@ -86,12 +89,15 @@ pub struct Compiled {
     layout: FrameLayout,
     sites: Vec<Site>,
     out_room: Option<usize>,
+    clears: bool,
     fields: Fields,
     frame: Vec<u64>,
     scratch: Scratch,
     memo: Memo,
     images: Images,
     counters: Vec<Cells>,
+    /// Which ports are up, as the program's metadata has it.
+    port_status: Vec<u64>,
     /// Whether images and counters are those of the state: nobody could change it since they were made.
     fresh: bool,
     batch: Batch,
@@ -145,8 +151,24 @@ impl Compiled {
         let interpreter = Interpreter::new(Arc::clone(&program))?;
         let info = interpreter.shared_info();
         let layout = FrameLayout::new(&program, &info);
-        let object = codegen::compile(&interpreter.state().control, &info, &layout, None)?;
+        let object = codegen::compile(&interpreter.state().control, &info, &layout, None, None)?;
         Self::assemble(interpreter, layout, object)
+    }
+
+    /// The same, but packets end at a place in the program; `None` if its blocks are not one function, where nothing can be cut.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn cut(program: Arc<ValidProgram>, cut: Cut) -> Result<Option<Self>, BuildError> {
+        let interpreter = Interpreter::new(program)?;
+        let info = interpreter.shared_info();
+        let layout = FrameLayout::new(interpreter.state().control.program(), &info);
+        let control = &interpreter.state().control;
+        let object = codegen::compile(control, &info, &layout, None, Some(cut))?;
+        match object.whole {
+            Some(_) => Self::assemble(interpreter, layout, object).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Generates the code of a program and proves that its initial state can be made, but runs nothing: what [`Compiled::link`]
@@ -158,7 +180,7 @@ impl Compiled {
         let interpreter = Interpreter::new(Arc::clone(program))?;
         let info = interpreter.shared_info();
         let layout = FrameLayout::new(program, &info);
-        codegen::compile(&interpreter.state().control, &info, &layout, None)
+        codegen::compile(&interpreter.state().control, &info, &layout, None, None)
     }
 
     /// An executor of a program with the code that [`Compiled::generate`] made of it; the time it takes grows with the size of both.
@@ -189,11 +211,13 @@ impl Compiled {
             memo: Memo::new(program.tables.len()),
             images: Images::new(&program, object.looked_up.clone()),
             counters: Vec::new(),
+            port_status: Vec::new(),
             fresh: false,
             batch: Batch::default(),
             code: Arc::new(object.link()?),
             sites: object.sites,
             out_room: object.out_room,
+            clears: object.clears,
             program,
             info,
             layout,
@@ -210,7 +234,7 @@ impl Compiled {
         let layout = FrameLayout::new(&program, &info);
         let mut listing = Vec::new();
         let control = &interpreter.state().control;
-        codegen::compile(control, &info, &layout, Some(&mut listing))?;
+        codegen::compile(control, &info, &layout, Some(&mut listing), None)?;
         Ok(listing)
     }
 
@@ -223,12 +247,14 @@ impl Compiled {
             layout: self.layout.clone(),
             sites: self.sites.clone(),
             out_room: self.out_room,
+            clears: self.clears,
             fields: self.fields,
             frame: vec![0; self.layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(self.program.tables.len()),
             images: self.images.sibling(&self.program),
             counters: Vec::new(),
+            port_status: Vec::new(),
             fresh: false,
             batch: Batch::default(),
             code: Arc::clone(&self.code),
@@ -249,6 +275,13 @@ impl Compiled {
             let state = Executor::state_mut(&mut self.interpreter);
             self.images.refresh(&self.program, state);
             Cells::find(&mut self.counters, state);
+            self.port_status.clear();
+            if let Some(leaf) = self.info.v1model().and_then(|info| info.port_status) {
+                let slot = self.layout.slot(leaf);
+                let status = state.port_status(slot.width);
+                self.port_status.resize(slot.words() as usize, 0);
+                words_of(&status, &mut self.port_status);
+            }
             self.fresh = true;
         }
         Machine {
@@ -268,11 +301,13 @@ impl Compiled {
                 },
                 self.images.addresses(),
                 &self.counters,
+                &self.port_status,
             ),
             in_one: self.code.has_whole().then_some(self.out_room).flatten(),
             fields: &self.fields,
             info: &self.info,
             out_room: self.out_room,
+            clears: self.clears,
         }
     }
 }
@@ -318,11 +353,12 @@ impl Executor for Compiled {
         };
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
-            // A later packet is on its way to the cache while this one is processed.
-            let later = packets
-                .get(arrival + AHEAD)
-                .and_then(|(_, packet)| packet.first().copied());
-            std::hint::black_box(later);
+            // The headers of a later packet are on their way to the cache while this one is processed.
+            if let Some((_, later)) = packets.get(arrival + AHEAD) {
+                let header = &later[..later.len().min(LINE)];
+                header.first().into_iter().for_each(prefetch);
+                header.last().into_iter().for_each(prefetch);
+            }
             machine.forward(info, now, packet, *port, out);
         }
     }
@@ -345,6 +381,8 @@ struct Machine<'a> {
     out_room: Option<usize>,
     /// The same, if all blocks are one function.
     in_one: Option<usize>,
+    /// Whether that function takes a frame that was not cleared.
+    clears: bool,
 }
 
 impl Machine<'_> {
@@ -363,11 +401,13 @@ impl Machine<'_> {
             parsed: 0,
             length: bytes.len(),
         };
-        self.enter(info, now, bytes.len(), port);
+        if !self.clears {
+            self.enter(info, now, bytes.len(), port);
+        }
         let start = out.bytes.len();
         let (way, forwarded);
         if let Some(room) = self.in_one {
-            (way, pass.parsed) = self.session.run_whole(pass, &mut out.bytes, room);
+            (way, pass.parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
             forwarded = self.session.forwarded();
         } else {
             (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
@@ -405,17 +445,18 @@ impl Machine<'_> {
     #[inline(never)]
     fn run_blocks(&mut self, pass: &mut Pass<'_>, out: &mut Vec<u8>) -> (Way, (PortId, u16)) {
         let fields = self.fields;
+        let (error, parsed) = self.run_parser(*pass);
+        pass.parsed = parsed;
         let mut steps = Steps {
             machine: self,
             pass: *pass,
             out,
             forwarded: (PortId::new(0), 0),
         };
-        let way = match forward(&mut steps, &fields.standard) {
+        let way = match forward(&mut steps, &fields.standard, error.into()) {
             Step::Continue(()) => Way::Sent,
             Step::Break(way) => way,
         };
-        *pass = steps.pass;
         (way, steps.forwarded)
     }
 
@@ -579,12 +620,6 @@ impl StandardMetadata for Steps<'_, '_, '_> {
 }
 
 impl Blocks for Steps<'_, '_, '_> {
-    fn parse(&mut self) -> ControlFlow<Way, u64> {
-        let (error, parsed) = self.machine.run_parser(self.pass);
-        self.pass.parsed = parsed;
-        ControlFlow::Continue(u64::from(error))
-    }
-
     fn ingress(&mut self) -> Step {
         self.block(BlockKind::Ingress)
     }

@@ -32,6 +32,8 @@ pub struct Object {
     pub(super) blocks: Vec<u32>,
     /// The function of all blocks.
     pub(super) whole: Option<u32>,
+    /// Whether that function takes a frame that was not cleared.
+    pub(super) clears: bool,
     pub(super) sites: Vec<Site>,
     /// See [`Plan::out_room`](super::plan::Plan).
     pub(super) out_room: Option<usize>,
@@ -219,6 +221,7 @@ impl Object {
             symbols,
             blocks: Vec::new(),
             whole: None,
+            clears: false,
             sites: Vec::new(),
             out_room: None,
             looked_up: Vec::new(),

@@ -29,8 +29,21 @@ impl ExactIndex {
 
     #[inline]
     pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
+        // The usual lengths as constants, so that neither hash nor comparison loops or calls.
+        match *key {
+            [a] => self.lookup_words(records, [a]),
+            [a, b] => self.lookup_words(records, [a, b]),
+            [a, b, c] => self.lookup_words(records, [a, b, c]),
+            _ => self
+                .slots
+                .get(hash_words(key), |slot| records.key(slot) == key),
+        }
+    }
+
+    #[inline]
+    fn lookup_words<const N: usize>(&self, records: &Records, key: [u64; N]) -> Option<Slot> {
         self.slots
-            .get(hash_words(key), |slot| records.key(slot) == key)
+            .get(hash_words(&key), |slot| records.key(slot) == key)
     }
 
     pub(crate) const fn bytes(&self) -> usize {

@@ -255,19 +255,58 @@ impl Forest {
     /// The entry of the longest prefix of `bits`.
     #[inline]
     fn lookup(&self, root: u32, bits: u128) -> Option<Slot> {
-        let mut best: Option<(Node, u64)> = None;
         let mut rest = bits;
+        self.walk(
+            root,
+            || {
+                let six = (rest >> 122) as u32;
+                rest <<= STRIDE;
+                six
+            },
+            |node| {
+                let prefix = (u128::from(node.own) << 64) | u128::from(node.below);
+                (bits ^ prefix) & top_ones(node.results & !LEAF) == 0
+            },
+        )
+    }
+
+    /// The same in a tree of prefixes of at most 64 bits, which are the upper half.
+    #[inline]
+    fn lookup_short(&self, root: u32, bits: u64) -> Option<Slot> {
+        let mut rest = bits;
+        self.walk(
+            root,
+            || {
+                let six = (rest >> 58) as u32;
+                rest <<= STRIDE;
+                six
+            },
+            |node| {
+                let free = 64 - (node.results & !LEAF);
+                (bits ^ node.own).checked_shr(free).unwrap_or(0) == 0
+            },
+        )
+    }
+
+    /// Walks down from a root by six bits after the other to the last node that there is; `holds` says whether a leaf's prefix is one of the key.
+    #[inline(always)]
+    fn walk(
+        &self,
+        root: u32,
+        mut next: impl FnMut() -> u32,
+        holds: impl Fn(&Node) -> bool,
+    ) -> Option<Slot> {
+        let mut best: Option<(Node, u64)> = None;
         let mut at = root;
         loop {
             let node = self.nodes[at];
             if node.results & LEAF != 0 {
-                let prefix = (u128::from(node.own) << 64) | u128::from(node.below);
-                if (bits ^ prefix) & top_ones(node.results & !LEAF) == 0 {
+                if holds(&node) {
                     return Some(node.children);
                 }
                 break;
             }
-            let six = (rest >> 122) as u32;
+            let six = next();
             let matching = node.own & MATCHING[six as usize];
             if matching != 0 {
                 best = Some((node, matching));
@@ -276,7 +315,6 @@ impl Forest {
                 break;
             }
             at = node.children + rank(node.below, six);
-            rest <<= STRIDE;
         }
         let (node, matching) = best?;
         let bit = 63 - matching.leading_zeros();
@@ -499,9 +537,14 @@ impl LpmIndex {
 
     #[inline]
     pub(crate) fn lookup(&self, layout: &KeyLayout, dense: &[u64]) -> Option<Slot> {
-        let root = self.root(dense)?;
-        self.forest
-            .lookup(self.roots[root as usize].node, self.bits(layout, dense))
+        let root = self.roots[self.root(dense)? as usize].node;
+        if self.width <= 64 {
+            let mut words = layout.field_in(self.field, dense);
+            let value = words.next().unwrap_or(0);
+            let bits = value.checked_shl(64 - self.width).unwrap_or(0);
+            return self.forest.lookup_short(root, bits);
+        }
+        self.forest.lookup(root, self.bits(layout, dense))
     }
 
     pub(crate) const fn bytes(&self) -> usize {

@@ -378,7 +378,7 @@ impl Gen<'_, '_> {
     fn internet_checksum(&mut self, fields: &[(Words, u32)]) -> Value {
         let mut sum = self.imm(0);
         let mut end = 0;
-        for (value, width) in fields {
+        for (value, width) in &self.coalesced(fields) {
             end += width;
             let shift = (16 - end % 16) % 16;
             for (i, word) in value.iter().enumerate() {

@@ -8,11 +8,15 @@
 
 mod expr;
 mod externs;
+mod joined;
+mod known;
 mod packet;
 mod parser;
 mod place;
+mod registers;
 mod stmt;
 mod table;
+mod ways;
 mod whole;
 mod words;
 
@@ -37,6 +41,8 @@ use crate::info::ProgramInfo;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
 use crate::state::{BuildError, ControlState};
 use crate::v1model::V1ModelInfo;
+use registers::Registers;
+use ways::Rejections;
 
 /// What a function may do with the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,8 +83,30 @@ struct Unit<'p> {
     requests: usize,
     /// Tables that compiled code looks up by itself while their entries are few.
     looked_up: BTreeSet<TableId>,
+    /// Where packets end early, and the label of that end in the function of all blocks.
+    cut: Option<Cut>,
+    cut_end: Option<Label>,
     /// What was written, if somebody wants to read it.
     listing: Option<&'p mut Vec<Listing>>,
+}
+
+/// A place in a program where packets end, as if ingress dropped them: what comes before it costs the time that they take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Before the parser.
+    Start,
+    /// Behind the parser.
+    Parsed,
+    /// Where the key of a table is made.
+    Key(TableId),
+    /// Where it is looked up.
+    LookUp(TableId),
+    /// Where the action of a table is run.
+    Action(TableId),
+    /// Behind ingress.
+    Ingress,
+    /// Behind egress.
+    Egress,
 }
 
 /// A function as it was written.
@@ -98,6 +126,7 @@ pub(super) fn compile<'p>(
     info: &'p ProgramInfo,
     layout: &'p FrameLayout,
     listing: Option<&'p mut Vec<Listing>>,
+    cut: Option<Cut>,
 ) -> Result<Object, BuildError> {
     let program = &**control.program();
     let mut unit = Unit {
@@ -117,10 +146,13 @@ pub(super) fn compile<'p>(
         writing: None,
         requests: 0,
         looked_up: BTreeSet::new(),
+        cut,
+        cut_end: None,
         listing,
     };
     let mut context = FunctionBuilderContext::new();
     let (blocks, in_one) = unit.blocks(&mut context)?;
+    let clears = in_one.is_some() && unit.in_registers();
     let whole = if let Some(info) = in_one {
         let id = unit.declare();
         unit.define(&mut context, "whole", id, Kind::Parser, |generator| {
@@ -143,6 +175,7 @@ pub(super) fn compile<'p>(
     Ok(Object {
         blocks,
         whole,
+        clears,
         sites: unit.sites,
         out_room: unit.plan.out_room,
         looked_up: unit.looked_up.into_iter().collect(),
@@ -273,6 +306,12 @@ impl<'p> Unit<'p> {
         id
     }
 
+    /// Whether the words of the frame are variables in the function of all blocks: nothing of it has a function of its own, which
+    /// would need them in memory.
+    fn in_registers(&self) -> bool {
+        self.functions.is_empty() && self.layout.words <= registers::MANY_WORDS as usize
+    }
+
     /// Whether there is room for a function that has so many instructions.
     fn has_room(&self, instructions: usize) -> bool {
         self.instructions + instructions <= MAX_INSTRUCTIONS
@@ -293,6 +332,9 @@ impl<'p> Unit<'p> {
         let builder = FunctionBuilder::new(&mut function.func, context);
         let mut generator = Gen::new(self, builder, kind);
         body(&mut generator);
+        if generator.idle {
+            generator.b.ins().trap(stmt::NEVER);
+        }
         generator.b.seal_all_blocks();
         let written = generator.b.func.dfg.num_insts();
         let long = generator.b.func.dfg.num_blocks() > MANY_BLOCKS;
@@ -366,6 +408,15 @@ const BROKEN: i64 = 4;
 const CONTINUED: i64 = 5;
 const REJECTED: i64 = 6;
 
+/// Where a field was cut out: bits of a word of the packet.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    word: Value,
+    /// Bits of the word below the field.
+    low: u32,
+    width: u32,
+}
+
 /// Writes one function.
 struct Gen<'u, 'p> {
     unit: &'u mut Unit<'p>,
@@ -376,8 +427,16 @@ struct Gen<'u, 'p> {
     frame: Value,
     /// The word of the frame that each value equals.
     cache: HashMap<u32, Value>,
+    /// Words of the frame as variables, if they are.
+    registers: Option<Registers>,
+    /// Where packets go that the parser rejects, if that is told apart.
+    rejections: Option<Rejections>,
+    /// Fields of the packet and where they were cut out.
+    origins: HashMap<Value, Origin>,
     /// Whether the code that follows can be reached.
     live: bool,
+    /// Whether it goes to a block that nothing jumps to.
+    idle: bool,
     targets: Vec<Target>,
     exits: Exits,
     /// `break` and `continue` of the innermost loop.
@@ -424,7 +483,11 @@ impl<'u, 'p> Gen<'u, 'p> {
             ctx,
             frame,
             cache: HashMap::new(),
+            registers: None,
+            rejections: None,
+            origins: HashMap::new(),
             live: true,
+            idle: false,
             targets: Vec::new(),
             exits: Exits {
                 done: nowhere,
@@ -650,7 +713,12 @@ impl<'u, 'p> Gen<'u, 'p> {
 
     /// Goes to `then` if a value is not zero, else to `other`.
     fn branch(&mut self, cond: Value, then: Label, other: Label) {
-        if self.live {
+        if !self.live {
+            return;
+        }
+        if let Some(number) = self.known(cond) {
+            self.goto(if number == 0 { other } else { then });
+        } else {
             let (then, other) = (self.reach(then), self.reach(other));
             self.b.ins().brif(cond, then, &[], other, &[]);
             self.live = false;
@@ -671,16 +739,26 @@ impl<'u, 'p> Gen<'u, 'p> {
         self.bind(on);
     }
 
-    /// Code for a label follows; nothing may fall into it.
+    /// Code for a label follows; nothing may fall into it. All jumps to it were written, unless it is a backward one.
     fn bind(&mut self, label: Label) {
+        if std::mem::take(&mut self.idle) {
+            self.b.ins().trap(stmt::NEVER);
+        }
         let target = &mut self.targets[label.0];
         self.cache = std::mem::take(&mut target.cache);
-        match target.block {
-            Some(block) => {
-                self.b.switch_to_block(block);
-                self.live = true;
+        self.live = target.block.is_some();
+        let (block, backward) = (target.block, target.backward);
+        let block = match block {
+            Some(block) => block,
+            None => {
+                // What is written here is thrown away.
+                self.idle = true;
+                self.b.create_block()
             }
-            None => self.live = false,
+        };
+        self.b.switch_to_block(block);
+        if !backward {
+            self.b.seal_block(block);
         }
     }
 

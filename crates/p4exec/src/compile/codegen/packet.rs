@@ -13,7 +13,7 @@ use p4ir::{ExprId, LeafKind, Place, TypeId};
 
 use super::place::Spot;
 use super::words::{Words, top_mask};
-use super::{Gen, Helper};
+use super::{Gen, Helper, Origin};
 use crate::compile::frame::Slot;
 use crate::compile::site::Site;
 
@@ -76,6 +76,7 @@ impl Gen<'_, '_> {
     fn extract_slowly(&mut self, spot: &Spot, ty: TypeId, varbit: Value, take: bool) {
         let leaves = self.unit.layout.shape(self.unit.program, ty);
         let site = self.site(Site::Leaves(leaves));
+        self.flush_place(spot, ty);
         let word = self.word_index(spot, true);
         let take_arg = self.imm(i64::from(take));
         self.save_position();
@@ -167,8 +168,11 @@ impl Gen<'_, '_> {
             };
             (self.window_word(window, start), (start + 8) * 8)
         };
-        let value = self.shr_imm(word, behind - (bit + width));
-        self.and_imm(value, top_mask(width))
+        let low = behind - (bit + width);
+        let value = self.shr_imm(word, low);
+        let value = self.and_imm(value, top_mask(width));
+        self.origins.insert(value, Origin { word, low, width });
+        value
     }
 
     /// Eight bytes of a window as a number.
@@ -293,6 +297,7 @@ impl Gen<'_, '_> {
             self.emit_whole(&spot, &leaves);
         } else {
             let site = self.site(Site::Leaves(leaves));
+            self.flush_place(&spot, ty);
             let word = self.word_index(&spot, false);
             if self.writes_bytes() {
                 self.save_position();
@@ -321,31 +326,6 @@ impl Gen<'_, '_> {
         self.store_joined(&words, at);
         let next = self.b.ins().iadd_imm_s(at, i64::from(bits / 8));
         self.b.def_var(self.position, next);
-    }
-
-    /// Fields laid side by side in words, the first bit of the first field at the top of the first
-    /// word; the last word is filled up with zeroes.
-    pub(super) fn joined(&mut self, fields: &[(Words, u32)]) -> Vec<Value> {
-        let mut words: Vec<Value> = Vec::new();
-        let mut bit = 0;
-        for (value, width) in fields {
-            let mut left = *width;
-            while left > 0 {
-                // The next bits of the field that fit the current word.
-                let used = bit % 64;
-                let count = (64 - used).min(left);
-                let piece = self.bits_from(value, left - count, count)[0];
-                let piece = self.shl_imm(piece, 64 - used - count);
-                if used == 0 {
-                    words.push(piece);
-                } else if let Some(last) = words.pop() {
-                    words.push(self.b.ins().bor(last, piece));
-                }
-                bit += count;
-                left -= count;
-            }
-        }
-        words
     }
 
     /// Stores joined words at an address, as bytes in network order.

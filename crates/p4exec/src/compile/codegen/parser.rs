@@ -60,7 +60,7 @@ impl<'p> Gen<'_, 'p> {
         self.live = false;
     }
 
-    fn transition(&mut self, transition: &Transition, labels: &HashMap<StateId, Label>) {
+    pub(super) fn transition(&mut self, transition: &Transition, labels: &HashMap<StateId, Label>) {
         match transition {
             Transition::Goto(target) => self.go(*target, labels),
             Transition::Select { keys, cases } => self.select(keys, cases, labels),

@@ -4,7 +4,7 @@ use crate::compile::plan::MANY_WORDS;
 use std::ops::Range;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
+use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{Assign, ExprKind, Place, Projection, Type, TypeId};
 
 use super::words::Words;
@@ -61,6 +61,14 @@ impl Gen<'_, '_> {
                 Projection::DynIndex(expr) if size > 0 => {
                     let index = self.eval(*expr);
                     let index = self.saturated(&index);
+                    if let Some(index) = self.known(index) {
+                        match u32::try_from(index) {
+                            Ok(index) if index < size => word += 1 + index * stride,
+                            _ => return Spot::Nowhere,
+                        }
+                        ty = element;
+                        continue;
+                    }
                     let bound = self.imm(i64::from(size));
                     let ok = self.b.ins().icmp(IntCC::UnsignedLessThan, index, bound);
                     let bytes = self.b.ins().imul_imm_s(index, i64::from(stride) * 8);
@@ -116,26 +124,6 @@ impl Gen<'_, '_> {
         }
     }
 
-    pub(super) fn load_word(&mut self, word: u32) -> Value {
-        if let Some(known) = self.cache.get(&word) {
-            return *known;
-        }
-        let value = self.b.ins().load(I64, FLAGS, self.frame, word as i32 * 8);
-        self.loads += 1;
-        self.cache.insert(word, value);
-        value
-    }
-
-    pub(super) fn store_word(&mut self, word: u32, value: Value) {
-        if self.cache.get(&word) == Some(&value) {
-            return;
-        }
-        self.b
-            .ins()
-            .store(FLAGS, value, self.frame, word as i32 * 8);
-        self.cache.insert(word, value);
-    }
-
     /// Some words of a place.
     pub(super) fn read(&mut self, spot: &Spot, count: usize) -> Words {
         match spot {
@@ -143,7 +131,8 @@ impl Gen<'_, '_> {
                 .map(|i| self.load_word(word + i))
                 .collect(),
             Spot::Nowhere => vec![self.imm(0); count],
-            Spot::Moving { from, .. } => {
+            Spot::Moving { from, region, .. } => {
+                self.flush(region.clone());
                 let address = self.b.ins().iadd(self.frame, *from);
                 self.load_words(address, count)
             }
@@ -160,6 +149,7 @@ impl Gen<'_, '_> {
             }
             Spot::Nowhere => {}
             Spot::Moving { to, region, .. } => {
+                self.flush(region.clone());
                 let address = self.b.ins().iadd(self.frame, *to);
                 for (i, value) in value.iter().enumerate() {
                     self.b.ins().store(FLAGS, *value, address, (i * 8) as i32);
@@ -169,11 +159,6 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Words of the frame were changed behind the cache.
-    pub(super) fn forget(&mut self, words: Range<u32>) {
-        self.cache.retain(|word, _| !words.contains(word));
-    }
-
     /// Words that writing to a place may change.
     fn region(&self, spot: &Spot, ty: TypeId) -> Range<u32> {
         match spot {
@@ -181,6 +166,12 @@ impl Gen<'_, '_> {
             Spot::Moving { region, .. } => region.clone(),
             Spot::Nowhere => 0..0,
         }
+    }
+
+    /// Brings a place in memory up to date, for a helper.
+    pub(super) fn flush_place(&mut self, spot: &Spot, ty: TypeId) {
+        let region = self.region(spot, ty);
+        self.flush(region);
     }
 
     /// Forgets what a helper wrote to a place.
@@ -212,6 +203,7 @@ impl Gen<'_, '_> {
             let zeros = vec![self.imm(0); count as usize];
             return self.write(spot, &zeros);
         }
+        self.flush_place(spot, ty);
         let at = self.word_index(spot, true);
         let count = self.imm(i64::from(count));
         self.call_helper(Helper::ZeroWords, &[self.frame, at, count]);
@@ -225,6 +217,8 @@ impl Gen<'_, '_> {
             let value = self.read(from, count as usize);
             return self.write(to, &value);
         }
+        self.flush_place(from, ty);
+        self.flush_place(to, ty);
         let (at, source) = (self.word_index(to, true), self.word_index(from, false));
         let count = self.imm(i64::from(count));
         self.call_helper(Helper::CopyWords, &[self.frame, at, source, count]);

@@ -17,6 +17,9 @@ use crate::state::const_bits;
 /// Stands where writing was given up; such code is thrown away.
 const TOO_MUCH: TrapCode = TrapCode::unwrap_user(1);
 
+/// Stands at the end of code that nothing jumps to.
+pub(super) const NEVER: TrapCode = TrapCode::unwrap_user(2);
+
 /// Constants that are compared one by one; among more a switch of Cranelift chooses.
 pub(super) const COMPARED: usize = 16;
 
@@ -170,6 +173,7 @@ impl<'p> Gen<'_, 'p> {
             self.branch_unless(ok, done);
         }
         if !matches!(spot, super::place::Spot::Nowhere) {
+            self.flush_place(&spot, ty);
             let word = self.word_index(&spot, true);
             let words = self.unit.layout.words_of(element);
             let [size, words, count] = [size, words, count].map(|n| self.imm(i64::from(n)));
@@ -352,7 +356,8 @@ impl<'p> Gen<'_, 'p> {
     /// The parser rejects with an error.
     pub(super) fn reject(&mut self, error: Value) {
         self.b.def_var(self.error, error);
-        self.goto(self.exits.reject);
+        let label = self.rejection(error);
+        self.goto(label);
     }
 
     /// The parser rejects with an error of the core library.
@@ -393,8 +398,11 @@ impl<'p> Gen<'_, 'p> {
     fn call_part(&mut self, part: Outlined<'p>, copy_out: &'p [Stmt]) {
         let id = self.unit.function(part, self.kind);
         self.save_position();
+        let all = 0..self.unit.layout.zeros;
+        self.flush(all.clone());
         let code = self.call_external(FUNCTIONS, id, &[self.ctx, self.frame]);
         self.cache.clear();
+        self.take_over(all);
         self.load_position();
         let (next, other) = (self.label(), self.label());
         self.branch(code, other, next);

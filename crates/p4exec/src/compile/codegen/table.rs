@@ -3,16 +3,19 @@
 //! stack. The code of each action takes its data straight from the words that were found.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
+use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Value, types::I64};
 use cranelift_frontend::Variable;
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
-use super::{Exits, FLAGS, Gen, Helper, field};
+use super::{Cut, Exits, FLAGS, Gen, Helper, field};
 use crate::compile::image;
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
 use crate::tables::Table;
+
+/// An image stays as it is while code runs, so its words may be loaded where they are used.
+const IMAGE: MemFlagsData = MemFlagsData::trusted().with_readonly().with_can_move();
 
 /// Values with their widths.
 type Fields = Vec<(Words, u32)>;
@@ -52,6 +55,7 @@ impl<'p> Gen<'_, 'p> {
         }
         let found = self.look_up(id);
         let position = self.b.use_var(found.position);
+        self.cut_storing(Cut::Action(id), &[position]);
         let done = self.label();
         let arms: Vec<_> = table.actions.iter().map(|_| self.label()).collect();
         self.dispatch_word(position, (0..).zip(arms.iter().copied()));
@@ -80,6 +84,7 @@ impl<'p> Gen<'_, 'p> {
 
     /// Looks the keys up.
     fn look_up(&mut self, id: TableId) -> Found {
+        self.cut_storing(Cut::Key(id), &[]);
         let program = self.unit.program;
         let (mut key, mut selector) = (Vec::new(), Fields::new());
         for field in &program.tables[id].keys {
@@ -92,6 +97,7 @@ impl<'p> Gen<'_, 'p> {
             }
         }
         let key = self.packed(id, &key);
+        self.cut_storing(Cut::LookUp(id), &key);
         let [position, args, hit] = [(); 3].map(|()| self.b.declare_var(I64));
         let found = Found {
             position,
@@ -165,7 +171,7 @@ impl<'p> Gen<'_, 'p> {
         (choice, selector): (Choice, &Fields),
         found: Found,
     ) {
-        let miss = self.b.ins().load(I64, FLAGS, image, image::MISS);
+        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS);
         let best = self.b.declare_var(I64);
         self.b.def_var(best, miss);
         if !key.is_empty() {
@@ -181,7 +187,7 @@ impl<'p> Gen<'_, 'p> {
             let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
             row = self.pick(image, row, hash);
         }
-        let position = self.b.ins().load(I64, FLAGS, row, 0);
+        let position = self.b.ins().load(I64, IMAGE, row, 0);
         self.b.def_var(found.position, position);
         let args = self.b.ins().iadd_imm_s(row, 8);
         self.b.def_var(found.args, args);
@@ -189,7 +195,7 @@ impl<'p> Gen<'_, 'p> {
 
     /// Sets `best` to what the last entry of an image that matches comes to. No branch depends on the key.
     fn compare_all(&mut self, image: Value, key: &[Value], best: Variable) {
-        let end = self.b.ins().load(I64, FLAGS, image, image::END);
+        let end = self.b.ins().load(I64, IMAGE, image, image::END);
         let end = self.b.ins().iadd(image, end);
         let at = self.b.declare_var(I64);
         let first = self.b.ins().iadd_imm_s(image, image::ENTRIES as i64);
@@ -208,12 +214,12 @@ impl<'p> Gen<'_, 'p> {
             let word = |index: usize| (nth * stride + index * 8) as i32;
             let (mut masked, mut values) = (Vec::new(), Vec::new());
             for (i, key) in key.iter().enumerate() {
-                let mask = self.b.ins().load(I64, FLAGS, entry, word(i));
+                let mask = self.b.ins().load(I64, IMAGE, entry, word(i));
                 masked.push(self.b.ins().band(*key, mask));
-                values.push(self.b.ins().load(I64, FLAGS, entry, word(words + i)));
+                values.push(self.b.ins().load(I64, IMAGE, entry, word(words + i)));
             }
             let same = self.equal(&masked, &values);
-            let own = self.b.ins().load(I64, FLAGS, entry, word(2 * words));
+            let own = self.b.ins().load(I64, IMAGE, entry, word(2 * words));
             target = self.b.ins().select(same, own, target);
         }
         self.b.def_var(best, target);
@@ -235,13 +241,13 @@ impl<'p> Gen<'_, 'p> {
                 "the two multiplications are exact up to 32"
             )
         };
-        let count = self.b.ins().load(I64, FLAGS, places, 0);
-        let inverse = self.b.ins().load(I64, FLAGS, places, 8);
+        let count = self.b.ins().load(I64, IMAGE, places, 0);
+        let inverse = self.b.ins().load(I64, IMAGE, places, 8);
         let fraction = self.b.ins().imul(inverse, hash);
         let place = self.b.ins().umulhi(fraction, count);
         let offset = self.shl_imm(place, 3);
         let at = self.b.ins().iadd(places, offset);
-        let row = self.b.ins().load(I64, FLAGS, at, 16);
+        let row = self.b.ins().load(I64, IMAGE, at, 16);
         self.b.ins().iadd(image, row)
     }
 

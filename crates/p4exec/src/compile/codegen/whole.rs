@@ -1,13 +1,12 @@
 //! All blocks of the pipeline in one function, with what `simple_switch` does between them for a
 //! packet that asks for nothing special: what one block stored, the next finds in a register.
 
-use std::ops::ControlFlow;
-
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{Callee, ControlId};
 
-use super::{Gen, Kind, Label, field};
+use super::words::top_mask;
+use super::{Cut, Gen, Kind, Label, field};
 use crate::forward::{Blocks, EgressMetadata, StandardMetadata, Step, Way, forward};
 use crate::info;
 use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
@@ -43,7 +42,12 @@ impl Steps<'_, '_, '_> {
         }
     }
 
-    fn controls(&mut self, kind: Kind, of: impl FnOnce(&info::Blocks) -> &[ControlId]) -> Step {
+    fn controls(
+        &mut self,
+        kind: Kind,
+        of: impl FnOnce(&info::Blocks) -> &[ControlId],
+        cut: Option<Cut>,
+    ) -> Step {
         let callees: Vec<Callee> = of(&self.generator.unit.info.blocks)
             .iter()
             .copied()
@@ -52,6 +56,9 @@ impl Steps<'_, '_, '_> {
         self.generator.enter(kind);
         let abort = self.exit(Way::Aborted);
         self.generator.in_turn(&callees, Some(abort));
+        if let Some(cut) = cut {
+            self.generator.cut_storing(cut, &[]);
+        }
         self.step()
     }
 }
@@ -85,17 +92,8 @@ impl StandardMetadata for Steps<'_, '_, '_> {
 }
 
 impl Blocks for Steps<'_, '_, '_> {
-    fn parse(&mut self) -> ControlFlow<Way, Value> {
-        let parser = self.generator.unit.info.blocks.parser;
-        self.generator.in_turn(&[Callee::Parser(parser)], None);
-        self.step()?;
-        self.generator.save_position();
-        let error = self.generator.error;
-        ControlFlow::Continue(self.generator.b.use_var(error))
-    }
-
     fn ingress(&mut self) -> Step {
-        self.controls(Kind::Control, |blocks| &blocks.ingress)
+        self.controls(Kind::Control, |blocks| &blocks.ingress, Some(Cut::Ingress))
     }
 
     fn passed_on(&mut self, port: Value, rid: Value) -> EgressMetadata<Value> {
@@ -110,11 +108,11 @@ impl Blocks for Steps<'_, '_, '_> {
     }
 
     fn egress(&mut self) -> Step {
-        self.controls(Kind::Control, |blocks| &blocks.egress)
+        self.controls(Kind::Control, |blocks| &blocks.egress, Some(Cut::Egress))
     }
 
     fn deparse(&mut self) -> Step {
-        self.controls(Kind::Deparser, |blocks| &blocks.deparser)?;
+        self.controls(Kind::Deparser, |blocks| &blocks.deparser, None)?;
         self.generator.save_position();
         Step::Continue(())
     }
@@ -129,8 +127,17 @@ impl Blocks for Steps<'_, '_, '_> {
 
     fn leave_if(&mut self, value: Value, way: Way) -> Step {
         let exit = self.exit(way);
-        self.generator.branch_if(value, exit);
-        Step::Continue(())
+        let generator = &mut *self.generator;
+        let (leaves, stays) = (generator.label(), generator.label());
+        generator.branch(value, leaves, stays);
+        generator.bind(leaves);
+        if generator.live && matches!(way, Way::AfterIngress | Way::AfterEgress) {
+            generator.set_cold();
+            generator.flush(0..generator.unit.layout.kept as u32);
+        }
+        generator.goto(exit);
+        generator.bind(stays);
+        self.step()
     }
 
     fn leave_if_dropped(&mut self, port: Value, way: Way) -> Step {
@@ -141,17 +148,33 @@ impl Blocks for Steps<'_, '_, '_> {
 }
 
 impl Gen<'_, '_> {
-    /// The function of all blocks. It is given a cleared frame in which the metadata of a received
-    /// packet is set, and returns a [`Way`].
+    /// The function of all blocks. It is given a frame in which the metadata of a received packet is set, cleared else unless
+    /// words are variables, and returns a [`Way`].
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
         self.start_cleared(info);
         let exits = WAYS.map(|_| self.label());
-        let mut steps = Steps {
-            generator: &mut *self,
-            exits,
-        };
-        if forward(&mut steps, &info.standard).is_continue() {
-            self.end(Way::Sent);
+        self.unit.cut_end = WAYS
+            .iter()
+            .position(|way| *way == Way::DroppedInIngress)
+            .map(|at| exits[at]);
+        self.cut_storing(Cut::Start, &[]);
+        let parser = self.unit.info.blocks.parser;
+        for end in self.parser_ends(parser) {
+            self.bind(end);
+            if !self.live {
+                continue;
+            }
+            self.kind = Kind::Parser;
+            self.save_position();
+            let error = self.b.use_var(self.error);
+            self.cut_storing(Cut::Parsed, &[error]);
+            let mut steps = Steps {
+                generator: &mut *self,
+                exits,
+            };
+            if forward(&mut steps, &info.standard, error).is_continue() {
+                self.leave_sent(info);
+            }
         }
         for (label, way) in exits.into_iter().zip(WAYS) {
             self.bind(label);
@@ -159,24 +182,71 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// Ends the packet here if this is the place. Some values are stored, so that they are computed.
+    pub(super) fn cut_storing(&mut self, here: Cut, values: &[Value]) {
+        let (Some(cut), Some(end), true) = (self.unit.cut, self.unit.cut_end, self.live) else {
+            return;
+        };
+        if cut == here {
+            for value in values {
+                self.store_ctx(field::PORT, *value);
+            }
+            self.goto(end);
+            // What follows is written, but nothing jumps to it.
+            let on = self.label();
+            self.bind(on);
+        }
+    }
+
+    /// Ends with a packet that is written; the switch reads what the program says of it.
+    fn leave_sent(&mut self, info: &V1ModelInfo) {
+        for leaf in [info.standard.priority, info.ing_prio, info.eg_prio] {
+            if let (Some(leaf), true) = (leaf, self.live) {
+                let word = self.unit.layout.slot(leaf).word;
+                self.flush(word..word + 1);
+            }
+        }
+        self.end(Way::Sent);
+    }
+
     /// What was not set for the packet is zero.
     fn start_cleared(&mut self, info: &V1ModelInfo) {
         let layout = self.unit.layout;
         let standard = &info.standard;
-        let mut set = Vec::new();
-        for leaf in [
-            standard.ingress_port,
-            standard.packet_length,
-            standard.ingress_global_timestamp,
-            info.port_status,
-        ] {
-            let slot = leaf.map(|leaf| layout.slot(leaf));
-            set.extend(slot.map(|slot| slot.word..slot.word + slot.words()));
+        let in_registers = self.unit.in_registers();
+        if in_registers {
+            self.use_registers();
         }
         let zero = self.imm(0);
         for word in 0..layout.kept as u32 {
-            if !set.iter().any(|words| words.contains(&word)) {
-                self.cache.insert(word, zero);
+            self.cache.insert(word, zero);
+        }
+        for (leaf, field) in [
+            (standard.ingress_port, field::IN_PORT),
+            (standard.packet_length, field::LENGTH),
+            (standard.ingress_global_timestamp, field::NOW_US),
+        ] {
+            let Some(slot) = leaf.map(|leaf| layout.slot(leaf)) else {
+                continue;
+            };
+            if in_registers {
+                let value = self.load_ctx(field);
+                let value = self.and_imm(value, top_mask(slot.width.min(64)));
+                self.store_word(slot.word, value);
+            } else {
+                self.forget(slot.word..slot.word + slot.words());
+            }
+        }
+        if let Some(slot) = info.port_status.map(|leaf| layout.slot(leaf)) {
+            let words = slot.word..slot.word + slot.words();
+            if in_registers {
+                let status = self.load_ctx(field::PORT_STATUS);
+                let status = self.load_words(status, words.len());
+                for (word, value) in words.zip(status) {
+                    self.store_word(word, value);
+                }
+            } else {
+                self.forget(words);
             }
         }
     }
