@@ -22,6 +22,9 @@ use super::schema::Schema;
 use super::write;
 use crate::engine::control::Control;
 
+/// Looks at a decoded update before it is made, and may refuse it.
+pub type Check<'a> = &'a dyn Fn(&v1::Update) -> Result<(), Refusal>;
+
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKey {
@@ -348,7 +351,7 @@ impl<'b> Staging<'b> {
         &mut self,
         around: &WriteContext<'_>,
         updates: &[Bytes],
-        check: Option<&dyn Fn(&v1::Update) -> Result<(), Refusal>>,
+        check: Option<Check<'_>>,
         mut told: impl FnMut(&mut Self, usize, Refusal) -> ControlFlow<()>,
     ) -> Result<(), DecodeError> {
         for (number, some) in updates.chunks(TOGETHER).enumerate() {
