@@ -73,8 +73,11 @@ struct Loss {
     noted: Nanos,
 }
 
+/// When a part of the way begins and ends.
+type Part = fn(&Loss) -> (Nanos, Nanos);
+
 /// The parts of the way.
-const PARTS: [(&str, fn(&Loss) -> (Nanos, Nanos)); 6] = [
+const PARTS: [(&str, Part); 6] = [
     ("carrier lost until forwarding changes", |l| {
         (l.carrier, l.told)
     }),
