@@ -93,12 +93,16 @@ impl<'a> Short<'a> {
         if *verb != Type::Insert && noted(id) {
             return None;
         }
+        // A deletion does not mind the action, which has to be one all the same.
+        if let Some(given) = given.action {
+            let state = transaction.control().table(id).ok()?;
+            action(table, state, given, &mut scratch.action)?;
+        }
         if *verb == Type::Delete {
             transaction.delete_packed(id, key).ok()?;
             return Some(given.idle_timeout);
         }
-        let state = transaction.control().table(id).ok()?;
-        action(table, state, given.action?, &mut scratch.action)?;
+        given.action?;
         let options = EntryOptions {
             controller_metadata: given.metadata.to_vec(),
             idle_timeout: given.idle_timeout,

@@ -47,6 +47,8 @@ impl Gen<'_, '_> {
         let origin = value
             .get((low / 64) as usize)
             .and_then(|word| self.origins.get(word));
+        // A field that was cast to a wider one has zeroes above it, not what stands beside it in the packet.
+        let origin = origin.filter(|origin| low % 64 + count <= origin.width);
         if let (Some(origin), true) = (origin, inside) {
             return Piece {
                 word: origin.word,
