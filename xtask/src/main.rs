@@ -114,15 +114,15 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     steps.take("building tests", || cargo(root, &build, &[]))?;
     let made = Aside::start(root, "page-and-wheel")?;
     // One that fails hides nothing of the others.
-    let mut done = vec![
-        steps.take("tests", || skipped::run(root)),
-        steps.take("counts", || counts::test(root)),
-        steps.take("waiting for page and wheel", || made.finish()),
-    ];
-    if page.is_ok() && done[2].is_ok() {
-        done.push(steps.take("page", || page::test_where_possible(root)));
-    }
-    let failed: Vec<String> = done.into_iter().filter_map(Result::err).collect();
+    let tests = steps.take("tests", || skipped::run(root));
+    let counts = steps.take("counts", || counts::test(root));
+    let made = steps.take("waiting for page and wheel", || made.finish());
+    let page = match (page, &made) {
+        (Ok(()), Ok(())) => steps.take("page", || page::test_where_possible(root)),
+        _ => Ok(()),
+    };
+    let all = [tests, counts, made, page].into_iter();
+    let failed: Vec<String> = all.filter_map(Result::err).collect();
     if failed.is_empty() {
         Ok(())
     } else {

@@ -100,8 +100,7 @@ impl<E: Executor> Device<E> {
             }
             return;
         }
-        batch.bytes.clear();
-        batch.sent.clear();
+        batch.clear();
         self.executor.process_batch(now, &[(port, bytes)], batch);
         if !batch.dropped.is_empty() {
             let reasons = batch.dropped.drain(..);
@@ -118,7 +117,7 @@ impl<E: Executor> Device<E> {
                     ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
                     out_port: departure.port,
                     eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
-                    bytes: batch.bytes.get(departure.range.clone()).unwrap_or_default(),
+                    bytes: batch.packet(departure),
                     padding,
                 },
             );

@@ -100,6 +100,7 @@ pub struct Batch {
 
 impl Batch {
     /// Empties the batch and keeps its memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.sent.clear();
@@ -108,6 +109,7 @@ impl Batch {
 
     /// The bytes of a packet sent.
     #[must_use]
+    #[inline]
     pub fn packet(&self, departure: &Departure) -> &[u8] {
         self.bytes.get(departure.range.clone()).unwrap_or_default()
     }

@@ -75,7 +75,14 @@ impl Fleet {
     /// # Errors
     /// [`NetworkError`] if there is no program for the plan, or entries do not fit.
     pub fn of(plan: CheckedPlan) -> Result<Self, NetworkError> {
-        let network = Network::of(plan)?;
+        Self::on(&Network::of(plan)?)
+    }
+
+    /// The same of a network that was loaded already.
+    ///
+    /// # Errors
+    /// As [`Fleet::of`].
+    pub fn on(network: &Network) -> Result<Self, NetworkError> {
         let topology = network.topology().clone();
         let entries = |switch| network.entries(switch);
         Self::start(topology, network.program(), entries, None)
@@ -121,14 +128,8 @@ impl Fleet {
         let mut switches = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
             let mut executor = program.sibling()?;
-            let state = executor.state_mut();
-            load::install(state, &entries(switch)?)?;
-            let last = topology.peers(switch).map(|(port, _)| port).max();
-            let count = last.map_or(0, |port| port.get().saturating_add(1));
-            state.set_port_count(count);
-            for port in (0..count).map(PortId::new) {
-                state.set_port_up(port, false);
-            }
+            let entries = entries(switch)?;
+            load::install_switch(executor.state_mut(), &topology, switch, &entries)?;
             switches.push(executor);
         }
         let mut fleet = Self {
@@ -149,11 +150,7 @@ impl Fleet {
     /// Says which links have failed: these, and no others but those that the topology has down.
     pub fn set_failed(&mut self, failed: &[LinkId]) {
         for (switch, executor) in self.topology.switch_ids().zip(&mut self.switches) {
-            let state = executor.state_mut();
-            for (port, peer) in self.topology.peers(switch) {
-                let up = self.topology.is_live(peer.link) && !failed.contains(&peer.link);
-                state.set_port_up(port, up);
-            }
+            load::set_failed(executor.state_mut(), &self.topology, switch, failed);
             if let Some(generator) = self.generator {
                 let ports = self.topology.peers(switch).map(|(port, _)| port);
                 say_down(executor, generator, ports.collect());
@@ -176,6 +173,15 @@ impl Fleet {
 
     /// Follows packets until all have ended; the trails are in the order of the packets.
     pub fn send(&mut self, packets: &[Arrival]) -> Vec<Trail> {
+        self.send_past(packets, |_, _, _| ())
+    }
+
+    /// The same; `seen` gets to see every packet that comes to a switch, with the port that it comes by.
+    pub fn send_past(
+        &mut self,
+        packets: &[Arrival],
+        mut seen: impl FnMut(SwitchId, PortId, &[u8]),
+    ) -> Vec<Trail> {
         let mut trails: Vec<Trail> = packets
             .iter()
             .map(|packet| Trail {
@@ -195,7 +201,8 @@ impl Fleet {
         for _ in 0..MAX_SWITCHES {
             for (switch, queue) in std::mem::take(&mut waiting) {
                 self.process(switch, &queue, &mut batch);
-                for (number, _, _) in &queue {
+                for (number, port, bytes) in &queue {
+                    seen(switch, *port, bytes);
                     trails[*number].last = switch;
                     trails[*number].end = TrailEnd::Dropped;
                 }

@@ -9,7 +9,7 @@ mod network;
 mod walk;
 
 pub use fleet::{Arrival, Fleet, Trail, TrailEnd};
-pub use load::{LoadError, install};
+pub use load::{LoadError, install, install_switch, set_failed};
 pub use network::frame;
 pub use network::{Network, NetworkError, Probe, Reroute};
 pub use walk::{FailoverHeader, Hop, TableStep, Walk, WalkEnd};

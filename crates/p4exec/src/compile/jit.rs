@@ -319,10 +319,7 @@ impl<'a> Session<'a> {
         let Some(whole) = self.code.whole else {
             return (Way::Aborted, 0);
         };
-        let need = room + 8 + pass.bytes.len();
-        if out.capacity() - out.len() < need {
-            out.reserve(need);
-        }
+        out.reserve(room + 8 + pass.bytes.len());
         self.ctx.in_port = u64::from(port.get());
         let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
         let (ended, end) = self.run_block(whole, pass, start);

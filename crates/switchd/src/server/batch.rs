@@ -9,7 +9,7 @@ use prost::bytes::Bytes;
 use super::roles::Permissions;
 use crate::engine::EngineHandle;
 use crate::translate::action::WriteContext;
-use crate::translate::pipeline_state::Staging;
+use crate::translate::pipeline_state::{Check, Staging};
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;
 use crate::translate::subject;
@@ -47,8 +47,7 @@ impl Batch<'_> {
             ports: &ports,
             restoring: self.restoring,
         };
-        let check: &dyn Fn(&v1::Update) -> Result<(), Refusal> =
-            &|update| self.check_role(schema, update);
+        let check: Check<'_> = &|update| self.check_role(schema, update);
         let check = self.permissions.map(|_| check);
         let start = staging.mark();
         let mut refusals = Vec::new();

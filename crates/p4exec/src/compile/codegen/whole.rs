@@ -27,10 +27,15 @@ const WAYS: [Way; 5] = [
     Way::DroppedInEgress,
 ];
 
+/// Where the code goes on that leaves so.
+fn exit_of(exits: &[Label; WAYS.len()], way: Way) -> Label {
+    let at = WAYS.iter().position(|known| *known == way);
+    exits[at.unwrap_or(0)]
+}
+
 impl Steps<'_, '_, '_> {
     fn exit(&self, way: Way) -> Label {
-        let at = WAYS.iter().position(|known| *known == way);
-        self.exits[at.unwrap_or(0)]
+        exit_of(&self.exits, way)
     }
 
     /// Goes on if the code that follows can be reached.
@@ -153,10 +158,7 @@ impl Gen<'_, '_> {
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
         self.start_cleared(info);
         let exits = WAYS.map(|_| self.label());
-        self.unit.cut_end = WAYS
-            .iter()
-            .position(|way| *way == Way::DroppedInIngress)
-            .map(|at| exits[at]);
+        self.unit.cut_end = Some(exit_of(&exits, Way::DroppedInIngress));
         self.cut_storing(Cut::Start, &[]);
         let parser = self.unit.info.blocks.parser;
         for end in self.parser_ends(parser) {
