@@ -115,8 +115,9 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     let made = Aside::start(root, "page-and-wheel")?;
     // One that fails hides nothing of the others.
     let tests = steps.take("tests", || skipped::run(root));
-    let counts = steps.take("counts", || counts::test(root));
     let made = steps.take("waiting for page and wheel", || made.finish());
+    // Not before: cargo builds for one at a time.
+    let counts = steps.take("counts", || counts::test(root));
     let page = match (page, &made) {
         (Ok(()), Ok(())) => steps.take("page", || page::test_where_possible(root)),
         _ => Ok(()),

@@ -78,10 +78,17 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
 /// # Errors
 /// A test failed.
 pub(crate) fn test(root: &Path) -> Result<(), String> {
-    // With the features that tests build it with, which is then not built again.
-    let build = ["build", "--locked", "--workspace", "--bin", "switchwright"];
-    crate::cargo(root, &build, &[])?;
-    npm(&root.join("page"), &["test", "--silent"])
+    crate::cargo(root, &["build", "--locked", "--bin", "switchwright"], &[])?;
+    test_built(root)
+}
+
+/// The same with the command as it was built last: tests have just built theirs.
+fn test_built(root: &Path) -> Result<(), String> {
+    let command = crate::target_folder(root).join("debug/switchwright");
+    println!("xtask: npm test, with {}", command.display());
+    let mut test = Command::new("npm");
+    test.args(["test", "--silent"]).env("SWITCHWRIGHT", command);
+    finish(test.current_dir(root.join("page")), "npm test")
 }
 
 /// Makes sure that the page can be built here.
@@ -94,13 +101,13 @@ pub(crate) fn ready(root: &Path) -> Result<(), String> {
     libraries(root).map_err(|why| format!("its libraries cannot be had: {why}"))
 }
 
-/// Tests the page that was built where Chromium is found; says so where it is not.
+/// Tests the page and the command that were built where Chromium is found; says so where it is not.
 ///
 /// # Errors
 /// A test failed.
 pub(crate) fn test_where_possible(root: &Path) -> Result<(), String> {
     if runs("chromium") || std::env::var_os("CHROMIUM").is_some() {
-        test(root)
+        test_built(root)
     } else {
         println!("xtask: skipped the tests of the page: `chromium` is not on PATH");
         Ok(())
@@ -133,14 +140,16 @@ fn runs(tool: &str) -> bool {
 }
 
 fn npm(page: &Path, arguments: &[&str]) -> Result<(), String> {
-    println!("xtask: npm {}", arguments.join(" "));
-    let status = Command::new("npm")
-        .args(arguments)
-        .current_dir(page)
-        .status();
-    match status {
+    let said = format!("npm {}", arguments.join(" "));
+    println!("xtask: {said}");
+    finish(Command::new("npm").args(arguments).current_dir(page), &said)
+}
+
+/// Runs what is called `said`.
+fn finish(command: &mut Command, said: &str) -> Result<(), String> {
+    match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(format!("`npm {}` failed", arguments.join(" "))),
+        Ok(_) => Err(format!("`{said}` failed")),
         Err(error) => Err(format!("npm did not start: {error}")),
     }
 }

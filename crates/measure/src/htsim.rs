@@ -84,6 +84,12 @@ pub enum HtsimError {
         /// Packets sent once more.
         again: u64,
     },
+    /// It is another csg-htsim than the one whose output is known.
+    #[error(
+        "htsim_roce does not say how many packets it sent again (`Rtx: N`): what passed its switches is not known; \
+         leave it out with `--no-peer`"
+    )]
+    Silent,
     /// Who sends to whom.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
@@ -147,6 +153,7 @@ impl<'a> HtsimBench<'a> {
         let alone = PACKETS * 300 / 1_000;
         let (said, seconds) = self.play(alone * SLACK)?;
         let (ended, again) = read(&said);
+        let again = again.ok_or(HtsimError::Silent)?;
         if ended != self.pairs.len() || again != 0 {
             return Err(HtsimError::Incomplete {
                 ended,
@@ -232,15 +239,15 @@ fn matrix(hosts: usize, pairs: &[(u64, u64)]) -> String {
     text
 }
 
-/// Flows that ended, and packets that were sent again.
-fn read(said: &str) -> (usize, u64) {
+/// Flows that ended, and packets that were sent again, if it says how many.
+fn read(said: &str) -> (usize, Option<u64>) {
     let ended = said
         .lines()
         .filter(|line| line.contains(" finished at "))
         .count();
     let again = said.lines().rev().find_map(|line| line.split_once("Rtx: "));
     let again = again.and_then(|(_, number)| number.trim().parse().ok());
-    (ended, again.unwrap_or(0))
+    (ended, again)
 }
 
 /// Switches between two hosts of a fat-tree, numbered switch by switch and pod by pod.
@@ -304,17 +311,19 @@ mod tests {
             told.starts_with("/nowhere/htsim_roce does not start"),
             "{told}"
         );
-        // A program that plays nothing.
+        // Programs that play nothing.
         let told = of("true").unwrap().unwrap().run().unwrap_err();
+        assert!(matches!(told, HtsimError::Silent), "{told}");
+        // Written by another process: one that others start meanwhile would inherit the open file, which then cannot be run.
+        let script = "printf '#!/bin/sh\necho New: 0 Rtx: 7\n' > lossy && chmod +x lossy";
+        let mut write = Command::new("sh");
+        let written = write.args(["-c", script]).current_dir(scratch.path());
+        assert!(written.status().unwrap().success());
+        let lossy = scratch.path().join("lossy");
+        let told = of(lossy.to_str().unwrap()).unwrap().unwrap().run();
+        let told = told.unwrap_err().to_string();
         assert!(
-            matches!(
-                told,
-                HtsimError::Incomplete {
-                    ended: 0,
-                    flows: 16,
-                    again: 0
-                }
-            ),
+            told.starts_with("htsim_roce ended 0 of 16 flows and sent 7 packets again"),
             "{told}"
         );
     }
@@ -339,7 +348,7 @@ mod tests {
     fn what_it_says_is_read() {
         let said = "Starting simulation\nFlow Roce_0_5 9 finished at 12.5 total bytes 3000000\n\
                     Flow Roce_1_4 9 finished at 13 total bytes 3000000\nDone\nNew: 0 Rtx: 7\n";
-        assert_eq!(read(said), (2, 7));
-        assert_eq!(read(""), (0, 0));
+        assert_eq!(read(said), (2, Some(7)));
+        assert_eq!(read(""), (0, None));
     }
 }

@@ -261,7 +261,7 @@ pub(crate) struct RunRequest {
     pub(crate) simulation: u64,
     /// Until then, in microseconds of simulated time.
     pub(crate) until_us: f64,
-    /// At most so many events; as many as a slice may have if absent.
+    /// At most so many events, but for those that belong to the last ones' time; as many as a slice may have if absent.
     pub(crate) events: Option<u64>,
 }
 

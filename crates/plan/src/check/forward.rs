@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
             columns,
             doubtful: Vec::new(),
         };
-        walk.doubtful = walk.doubtful(|_, block| block.doubtful);
+        walk.doubtful = walk.columns_left(|_, block| block.doubtful);
         walk
     }
 
@@ -168,14 +168,14 @@ impl<'a> Walk<'a> {
             .chain(onward.iter().copied())
     }
 
-    /// What `doubtful` leaves of the columns of every block, rising; all columns of a block where a network is too wide for blocks.
-    pub(super) fn doubtful(&self, doubtful: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
+    /// What `left` leaves of the columns of every block, rising; all columns of a block where a network is too wide for blocks.
+    pub(super) fn columns_left(&self, left: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
         let edges: Vec<SwitchId> = self.columns.iter().map(|column| column.edge).collect();
         let of_block = |(number, edges): (usize, &[SwitchId])| -> Vec<usize> {
             let first = number * BLOCK;
             let actions = |switch: usize| &self.actions[switch][first..first + edges.len()];
             match Block::new(self.fabric, edges, self.groups, actions) {
-                Some(block) => members(&doubtful(first, &block))
+                Some(block) => members(&left(first, &block))
                     .map(|column| first + column)
                     .collect(),
                 None => (first..first + edges.len()).collect(),

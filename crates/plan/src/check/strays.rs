@@ -243,7 +243,8 @@ impl<'a> Class<'a> {
 
     /// The pairs of a walk whose packets turn lossy, each with a way.
     fn strays(&self, walk: &Walk<'_>) -> Vec<(SwitchId, SwitchId, (Vec<State>, PortId))> {
-        let doubtful = walk.doubtful(|first, block| Flood::new(self, walk, first, block).lossy());
+        let doubtful =
+            walk.columns_left(|first, block| Flood::new(self, walk, first, block).lossy());
         self.told(walk, doubtful)
     }
 
