@@ -7,7 +7,7 @@
 //!
 //! All threads share one control state, which they only read. If packets do nothing but count, every thread counts for itself and
 //! whoever reads sums up; what a program has of registers, meters or idle timeouts is one state, which threads take in turns
-//! (`plane`, [ADR 15](https://github.com/switchwright/switchwright/blob/main/docs/adr/0015-threads.md)).
+//! (`plane`; ADR 15).
 //!
 //! Time is a monotonic clock, counted from the start of the engine, and passed down as an argument.
 
