@@ -234,10 +234,6 @@ fn capture_files_are_shared_out_among_threads_and_written_whole() {
         let two = format!("2=pcap:,{}", file("out.pcap").display());
         let (engine, mut ports, _) = switch_on(threads, &[&two], options);
         let one = format!("1=pcap:{}", file("in.pcap").display());
-        engine
-            .handle()
-            .set_port_exists(PortId::new(1), true)
-            .unwrap();
         ports.add(one.parse().unwrap()).unwrap();
         for written in ["out.pcap", "port2_out.pcap"] {
             let written = read_capture(&file(written), frames.len());

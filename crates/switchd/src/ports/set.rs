@@ -222,15 +222,16 @@ impl Ports {
             let mut claims = lock(&self.claims);
             let (wires, claim) = open(&binding, &self.options, &claims, self.sets.len())?;
             claims.extend(claim.map(|claim| (binding.port, claim)));
+            // The data plane first: it would lose what comes from a port that it does not know.
+            self.tell(|engine| {
+                name(engine, &binding);
+                engine.set_port_exists(binding.port, true)
+            });
             for (set, wire) in self.sets.iter().zip(wires) {
                 set.ask(Change::Add(Box::new(wire)));
             }
             bindings.push(binding.clone());
         }
-        self.tell(|engine| {
-            name(engine, &binding);
-            engine.set_port_exists(binding.port, true)
-        });
         if let Some(links) = &self.links {
             links.look_again();
         }

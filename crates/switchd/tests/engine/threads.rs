@@ -296,6 +296,42 @@ fn a_meter_is_one_for_all_threads() {
     }
 }
 
+#[test]
+fn a_hit_on_any_thread_keeps_an_entry_awake() {
+    let program = program("", "", "support_timeout = true;");
+    for (threads, kind) in cases() {
+        let (engine, _notifications, wires) = start(threads, kind);
+        let mut control = load_program(&engine, &program);
+        let mut seven = route(&control, 7, 2);
+        if let Update::InsertEntry { entry, .. } = &mut seven {
+            entry.options.idle_timeout = Nanos::new(1);
+        }
+        commit(&mut control, [seven]);
+        let table = control.state().table_named("I.route").unwrap();
+        let hit = |control: &Control| {
+            let look = move |state: &mut p4exec::RuntimeState, _| {
+                state.data.cells(table).unwrap().last_hit(0).unwrap()
+            };
+            control.visit_one(look).unwrap()
+        };
+        for thread in 0..threads {
+            let own = (0..250).find(|f| thread_of(&frame(7, *f), threads) == thread);
+            let before = hit(&control);
+            wires.send(PortId::new(1), &frame(7, own.unwrap()));
+            assert!(wires.receive(WAIT).is_some());
+            assert!(
+                hit(&control) > before,
+                "{threads} {kind:?}, thread {thread}"
+            );
+        }
+        let idle = control.visit_one(move |state, now| {
+            let p4exec::RuntimeState { control, data } = state;
+            data.take_idle(control, table, now, 0..10)
+        });
+        assert_eq!(idle.unwrap(), [0]);
+    }
+}
+
 /// Two tables that batches keep alike.
 const TWINS: &str = r"
 #include <core.p4>
