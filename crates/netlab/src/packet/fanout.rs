@@ -42,7 +42,7 @@ impl Group {
         if self.number.is_none() {
             how |= libc::PACKET_FANOUT_FLAG_UNIQUEID;
         }
-        let mut group = how << 16 | u32::from(self.number.unwrap_or_default());
+        let mut group = (how << 16) | u32::from(self.number.unwrap_or_default());
         set_option(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group)?;
         if self.number.is_some() {
             return set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0);

@@ -19,7 +19,7 @@ pub fn thread_of(frame: &[u8], threads: usize) -> usize {
         Some((addresses, protocol, ports)) => hash([addresses, &[protocol], ports]),
         None => hash([&frame[..frame.len().min(ETHERNET)], &[], &[]]),
     };
-    (u128::from(sum) * threads as u128 >> 64) as usize
+    ((u128::from(sum) * threads as u128) >> 64) as usize
 }
 
 /// Addresses, protocol and ports of an IP packet.
