@@ -2,6 +2,7 @@
 
 mod all;
 mod bolt;
+mod cores;
 mod df;
 pub(super) mod failover;
 mod flattened;
@@ -115,13 +116,15 @@ pub(super) struct Bench {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Area {
-    /// The benches of speed (plan, p4, ports, p4runtime, simulate, lanes), each briefly, and one table of ratios to the peers found.
+    /// The benches of speed (plan, p4, cores, ports, p4runtime, simulate, lanes), each briefly, and one table of ratios to the peers found.
     All,
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
     /// Packets per second of the executors, in memory on one core: the generated program, and large tables; the peer is
     /// BMv2's simple_switch.
     P4,
+    /// Packets per second of a switch with several data-plane threads, over ports in memory, beside one with one.
+    Cores,
     /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
     Ports,
     /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
@@ -175,8 +178,8 @@ impl Area {
     /// Why an option means nothing for this area.
     fn idle(self, option: &str) -> Option<String> {
         use Area::{
-            All, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Push, Scale,
-            Simulate, Switches, Tags, TcpBolt, Watchdog,
+            All, Cores, Df, Failover, FlattenedClos, Lanes, P4, P4runtime, Plan, Ports, Push,
+            Scale, Simulate, Switches, Tags, TcpBolt, Watchdog,
         };
         let areas: &[Self] = match option {
             "no_peer" => &[All, Plan, P4, Ports, P4runtime, Simulate, Failover, Lanes],
@@ -184,6 +187,7 @@ impl Area {
                 All,
                 Plan,
                 P4,
+                Cores,
                 Failover,
                 Df,
                 Tags,
@@ -245,6 +249,7 @@ impl Bench {
             Area::All => all::run(self.only.as_deref(), !self.no_peer, terminal),
             Area::Plan => self.plan(terminal),
             Area::P4 => programs::run(self.only.as_deref(), !self.no_peer, terminal),
+            Area::Cores => cores::run(self.only.as_deref(), terminal),
             Area::Ports => ports::run(terminal, !self.no_peer),
             Area::P4runtime => p4runtime::run(terminal, !self.no_peer, self.entries as usize),
             Area::Switches => switches::run(terminal, self.processes),

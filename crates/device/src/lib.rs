@@ -92,6 +92,22 @@ pub struct PortCounters {
     pub lost_queue: u64,
 }
 
+impl PortCounters {
+    /// What this one and another saw together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let bytes = |a: Bytes, b: Bytes| Bytes::new(a.get().saturating_add(b.get()));
+        Self {
+            received: self.received + other.received,
+            received_bytes: bytes(self.received_bytes, other.received_bytes),
+            sent: self.sent + other.sent,
+            sent_bytes: bytes(self.sent_bytes, other.sent_bytes),
+            lost_down: self.lost_down + other.lost_down,
+            lost_queue: self.lost_queue + other.lost_queue,
+        }
+    }
+}
+
 /// What became of a packet that was handed over to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -234,9 +250,9 @@ impl<E: Executor> Device<E> {
         old
     }
 
-    /// Tells the executor which ports there are. Numbers without a port read as down, so that the
-    /// port status has no phantom ports.
-    fn tell_ports(&mut self) {
+    /// Tells the executor which ports there are; who exchanges its state does it again. Numbers without a port read as down, so
+    /// that the port status has no phantom ports.
+    pub fn tell_ports(&mut self) {
         let last = self.ports.iter().rposition(Option::is_some);
         let count = last.map_or(0, |last| u16::try_from(last + 1).unwrap_or(u16::MAX));
         let state = self.executor.state_mut();

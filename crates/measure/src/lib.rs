@@ -5,6 +5,7 @@
 
 mod cabling;
 mod clos_cabling;
+mod cores;
 mod cyclic;
 pub mod failover;
 mod flattened;
@@ -43,6 +44,7 @@ pub use cabling::{
 };
 pub use clos_cabling::{CLOS_PITCH, ClosCabling};
 pub use conformance::rates::PROGRAM as RUNTIME_PROGRAM;
+pub use cores::{CORES_CASES, CoresCase, CoresError, CoresFigure, CoresRun};
 pub use cyclic::{CyclicFigure, ExpanderKind, TRAFFIC, Traffic, measure_cyclic, plot_cyclic};
 pub use flattened::{
     FlattenedBenchError, FlattenedCase, FlattenedFigure, FlattenedNetwork, FlattenedTable,

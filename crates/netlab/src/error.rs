@@ -63,6 +63,14 @@ pub enum NetError {
         /// The largest MTU that works, in bytes.
         most: u32,
     },
+    /// AF_XDP for several sockets.
+    #[error(
+        "frames that come to '{name}' by AF_XDP cannot be shared out among threads; use one thread, or the driver 'ring'"
+    )]
+    XdpShared {
+        /// The interface.
+        name: String,
+    },
     /// Any other refusal.
     #[error("{what}: {source}")]
     System {

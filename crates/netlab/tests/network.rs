@@ -123,6 +123,80 @@ fn cross_unchanged(options: &PacketOptions) {
     assert_eq!(gather(&mut b, 1), [frame(80, 2)]);
 }
 
+/// A UDP datagram between these ports, over IPv4.
+fn datagram(source: u16, number: u8) -> Vec<u8> {
+    let [high, low] = source.to_be_bytes();
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, 0, 0, 29, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    frame.extend([
+        10, 0, 0, 1, 10, 0, 0, 2, high, low, 0, 53, 0, 9, 0, 0, number,
+    ]);
+    frame
+}
+
+#[test]
+fn the_kernel_shares_flows_out_among_the_sockets_of_an_interface() {
+    if !may() {
+        return;
+    }
+    quiet()
+        .run(|| {
+            for driver in [Driver::Ring, Driver::Packet] {
+                let options = PacketOptions {
+                    driver,
+                    ..PacketOptions::default()
+                };
+                let _pair = Veth::new(End::here("a"), End::here("b")).expect("pair");
+                let mut near = PacketSocket::open("a", &options).expect("opened");
+                let mut shared = PacketSocket::open_shared("b", &options, 2).expect("opened");
+                // Another group on the same interface is another: it gets everything too.
+                let mut others = PacketSocket::open_shared("b", &options, 1).expect("opened");
+                for number in 0..10 {
+                    for source in 0..60 {
+                        near.send(&datagram(source, number));
+                    }
+                    near.flush();
+                }
+                let all = gather(&mut others[0], 600);
+                assert_eq!(all.len(), 600);
+                let mut parts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); 2];
+                let start = Instant::now();
+                while parts.iter().map(Vec::len).sum::<usize>() < 600 && start.elapsed() < TIMEOUT {
+                    for (socket, part) in shared.iter_mut().zip(&mut parts) {
+                        socket.receive(64, |frame| part.push(frame.to_vec()));
+                    }
+                }
+                let of = |part: &[Vec<u8>], source: u16| {
+                    let own = part.iter().filter(|f| f[34..36] == source.to_be_bytes());
+                    own.map(|f| f[42]).collect::<Vec<u8>>()
+                };
+                for source in 0..60 {
+                    let [first, second] = [of(&parts[0], source), of(&parts[1], source)];
+                    assert!(
+                        first.is_empty() || second.is_empty(),
+                        "a flow has one socket"
+                    );
+                    assert_eq!([first, second].concat(), (0..10).collect::<Vec<u8>>());
+                }
+                assert!(parts.iter().all(|part| !part.is_empty()), "both have flows");
+                // What this host sends is not received.
+                shared[0].send(&datagram(1, 1));
+                shared[0].flush();
+                assert_eq!(gather(&mut near, 1).len(), 1);
+                let own = shared.iter_mut().map(|s| s.receive(64, |_| ()));
+                assert_eq!(own.sum::<usize>(), 0);
+            }
+            let xdp = PacketOptions {
+                driver: Driver::Xdp,
+                ..PacketOptions::default()
+            };
+            let _pair = Veth::new(End::here("a"), End::here("b")).expect("pair");
+            let refused = PacketSocket::open_shared("a", &xdp, 2).expect_err("refused");
+            assert!(matches!(refused, NetError::XdpShared { .. }), "{refused}");
+        })
+        .expect("permitted");
+}
+
 #[test]
 fn a_missing_interface_is_named_with_those_that_exist() {
     if !may() {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netlab::veth::End;
-use netlab::{Namespace, Veth, rtnl::Rtnl};
+use netlab::{Driver, Namespace, PacketOptions, PacketSocket, Veth, rtnl::Rtnl};
 use p4front::source::SourceMap;
 use quantities::PortId;
 use switchd::engine::{Engine, EngineConfig, Notification};
@@ -39,13 +39,22 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// A running switch with these ports.
 fn switch(ports: &[&str], options: PortOptions) -> (Engine, Ports, Receiver<Notification>) {
+    switch_on(1, ports, options)
+}
+
+/// The same with so many threads.
+fn switch_on(
+    threads: usize,
+    ports: &[&str],
+    options: PortOptions,
+) -> (Engine, Ports, Receiver<Notification>) {
     let bindings: Vec<PortBinding> = ports.iter().map(|p| p.parse().unwrap()).collect();
-    let (mut ports, set) = Ports::open(&bindings, options).unwrap();
+    let (mut ports, sets) = Ports::open_threads(&bindings, options, threads).unwrap();
     let config = EngineConfig {
         ports: ports.numbers(),
         ..EngineConfig::default()
     };
-    let (engine, notifications) = Engine::start(&config, set).unwrap();
+    let (engine, notifications) = Engine::start_threads(&config, sets).unwrap();
     let mut map = SourceMap::new();
     let main = map.add("test.p4", PROGRAM).unwrap();
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default()).unwrap();
@@ -76,6 +85,12 @@ fn udp_end(number: u16) -> (UdpSocket, String) {
 
 #[test]
 fn datagrams_cross_and_ports_come_and_go() {
+    for threads in [1, 3] {
+        datagrams_cross(threads);
+    }
+}
+
+fn datagrams_cross(threads: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (udp, one) = udp_end(1);
     let (near, far) = (folder.path().join("near"), folder.path().join("far"));
@@ -84,7 +99,7 @@ fn datagrams_cross_and_ports_come_and_go() {
     // A socket file that a killed switch left behind is no obstacle.
     drop(UnixDatagram::bind(&near).unwrap());
     let two = format!("2=unix:{}->{}", near.display(), far.display());
-    let (engine, mut ports, _) = switch(&[&one, &two], PortOptions::default());
+    let (engine, mut ports, _) = switch_on(threads, &[&one, &two], PortOptions::default());
 
     udp.send(b"to two").unwrap();
     let mut buffer = [0; 64];
@@ -183,6 +198,60 @@ fn capture_files_play_in_their_order_and_are_written() {
     assert!(error.to_string().contains("/nowhere/x.pcap"), "{error}");
 }
 
+/// A datagram of a flow, with its number.
+fn numbered(flow: u8, number: u8) -> Vec<u8> {
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, flow, 0, 53, 0, 0, 0, 0, number]);
+    frame
+}
+
+/// That these are the frames of [`numbered`], each once, and those of a flow in order.
+fn assert_in_order(frames: &[Vec<u8>], flows: u8, each: u8) {
+    for flow in 0..flows {
+        let of = |frame: &&Vec<u8>| frame[35] == flow;
+        let numbers = frames.iter().filter(of).map(|frame| frame[42]);
+        assert_eq!(numbers.collect::<Vec<u8>>(), (0..each).collect::<Vec<u8>>());
+    }
+    assert_eq!(frames.len(), usize::from(flows) * usize::from(each));
+}
+
+#[test]
+fn capture_files_are_shared_out_among_threads_and_written_whole() {
+    let (flows, each) = (40, 50);
+    let frames: Vec<_> = (0..each)
+        .flat_map(|number| (0..flows).map(move |flow| numbered(flow, number)))
+        .collect();
+    let taken: Vec<(u32, &[u8])> = (0..).zip(frames.iter().map(Vec::as_slice)).collect();
+    for threads in [1, 2, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        write_capture(&file("in.pcap"), &taken);
+        let options = PortOptions {
+            capture: Some(folder.path().to_owned()),
+            ..PortOptions::default()
+        };
+        let two = format!("2=pcap:,{}", file("out.pcap").display());
+        let (engine, mut ports, _) = switch_on(threads, &[&two], options);
+        let one = format!("1=pcap:{}", file("in.pcap").display());
+        ports.add(one.parse().unwrap()).unwrap();
+        for written in ["out.pcap", "port2_out.pcap"] {
+            let written = read_capture(&file(written), frames.len());
+            assert_in_order(&written, flows, each);
+        }
+        let total = frames.len() as u64;
+        assert_eq!(ports.list()[1].stats.sent, total, "summed over threads");
+        let counters = |port| {
+            engine
+                .handle()
+                .port_counters(PortId::new(port))
+                .unwrap()
+                .unwrap()
+        };
+        assert_eq!((counters(1).received, counters(2).sent), (total, total));
+    }
+}
+
 #[test]
 fn a_capture_file_has_one_port() {
     let folder = tempfile::tempdir().unwrap();
@@ -231,13 +300,16 @@ fn host(near: &str, number: u8) -> (Namespace, Veth) {
 
 #[test]
 fn hosts_ping_and_talk_tcp_through_the_switch() {
-    if !may() {
-        return;
+    if may() {
+        [1, 2].into_iter().for_each(ping_and_talk);
     }
+}
+
+fn ping_and_talk(threads: usize) {
     let lab = Namespace::new().unwrap();
     lab.run(|| {
         let ((one, _a), (two, _b)) = (host("p1", 1), host("p2", 2));
-        let (_engine, ports, _) = switch(&["1@p1", "2@p2"], PortOptions::default());
+        let (_engine, ports, _) = switch_on(threads, &["1@p1", "2@p2"], PortOptions::default());
         let ping = one.run(|| {
             let mut ping = std::process::Command::new("ping");
             ping.args(["-c", "3", "-i", "0.2", "-W", "5", "10.9.0.2"]);
@@ -267,6 +339,61 @@ fn hosts_ping_and_talk_tcp_through_the_switch() {
         assert!(received == data);
         writer.join().unwrap();
         assert!(ports.list().iter().all(|p| p.stats.receive_damaged == 0));
+    })
+    .unwrap();
+}
+
+#[test]
+fn interfaces_are_shared_out_among_threads() {
+    if !may() {
+        return;
+    }
+    let lab = Namespace::new().unwrap();
+    let _ = lab.set("ipv6/conf/default/disable_ipv6", "1");
+    lab.run(|| {
+        let _inward = Veth::new(End::here("gen"), End::here("p1")).unwrap();
+        let _outward = Veth::new(End::here("p2"), End::here("sink")).unwrap();
+        let plain = PacketOptions::default();
+        let mut gen_end = PacketSocket::open("gen", &plain).unwrap();
+        let mut sink = PacketSocket::open("sink", &plain).unwrap();
+        for threads in [2, 3] {
+            let options = PortOptions::default();
+            let (engine, mut ports, _) = switch_on(threads, &["1@p1", "2@p2"], options);
+            let mut round = |flows: u8, each: u8| {
+                let (mut came, start) = (Vec::new(), std::time::Instant::now());
+                let total = usize::from(flows) * usize::from(each);
+                for number in 0..each {
+                    (0..flows).for_each(|flow| gen_end.send(&numbered(flow, number)));
+                    gen_end.flush();
+                }
+                while came.len() < total && start.elapsed() < WAIT {
+                    sink.receive(64, |frame| came.push(frame.to_vec()));
+                }
+                assert_in_order(&came, flows, each);
+            };
+            round(100, 20);
+            // The port goes and comes back.
+            ports.remove(PortId::new(2)).unwrap();
+            ports.add("2@p2".parse().unwrap()).unwrap();
+            // Every thread has the port when all have answered.
+            assert_eq!(ports.list().len(), 2);
+            round(50, 10);
+            let stats: Vec<u64> = ports.list().iter().map(|p| p.stats.received).collect();
+            assert_eq!(stats, [2500, 0]);
+            let counters = engine.handle().port_counters(PortId::new(1)).unwrap();
+            assert_eq!(counters.unwrap().received, 2500);
+            let xdp = PortOptions {
+                packet: PacketOptions {
+                    driver: Driver::Xdp,
+                    ..PacketOptions::default()
+                },
+                ..PortOptions::default()
+            };
+            drop((ports, engine));
+            let refused = Ports::open_threads(&["1@p1".parse().unwrap()], xdp, threads);
+            let refused = refused.map(|_| ()).unwrap_err().to_string();
+            assert!(refused.contains("shared out among threads"), "{refused}");
+        }
     })
     .unwrap();
 }

@@ -18,7 +18,7 @@ struct Bench {
     rows: fn(&Value) -> Vec<Row>,
 }
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     Bench {
         name: "plan",
         brief: &[],
@@ -30,6 +30,12 @@ const BENCHES: [Bench; 6] = [
         brief: &[],
         peers: true,
         rows: p4,
+    },
+    Bench {
+        name: "cores",
+        brief: &[],
+        peers: false,
+        rows: cores,
     },
     Bench {
         name: "ports",
@@ -190,6 +196,23 @@ fn p4(said: &Value) -> Vec<Row> {
     all(said, "p4").filter_map(row).collect()
 }
 
+/// The most threads beside one.
+fn cores(said: &Value) -> Vec<Row> {
+    let row = |case: &Value| {
+        let runs = case.get("runs")?.as_array()?;
+        Some(Row {
+            bench: "cores",
+            case: text(case, "/name"),
+            unit: "packets/s",
+            ours: number(runs.last()?, "/packets_per_second")?,
+            peer: Some("one thread"),
+            theirs: number(runs.first()?, "/packets_per_second"),
+            ratio: number(runs.last()?, "/ratio"),
+        })
+    };
+    all(said, "cores").filter_map(row).collect()
+}
+
 /// Each of our switches beside the bare forwarder, which looks at no frame: the ratio is below one.
 fn ports(said: &Value) -> Vec<Row> {
     let bare = |length: Option<f64>| {
@@ -331,6 +354,11 @@ mod tests {
             (rows[1].ratio, rows[1].peer, rows[1].theirs),
             (None, None, None)
         );
+        let said = json!({"cores": [{"name": "counters", "runs": [
+            {"threads": 1, "packets_per_second": 1e7, "ratio": 1.0}, {"threads": 2, "packets_per_second": 1.9e7, "ratio": 1.9},
+        ]}]});
+        let rows = cores(&said);
+        assert_eq!((rows[0].ratio, rows[0].theirs), (Some(1.9), Some(1e7)));
         let said = json!({"ports": [
             {"contender": "bare forwarder", "length": 64, "unpaced": 1e6, "ratio": 1.0},
             {"contender": "switchwright compile", "length": 64, "unpaced": 9e5, "ratio": 0.9},

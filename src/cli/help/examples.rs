@@ -217,6 +217,7 @@ const ALL: &[(&str, &[&str])] = &[
         "switch",
         &[
             "switchwright switch build/p4/tagger.p4 -i 1@veth0 -i 2@veth2",
+            "switchwright switch build/p4/tagger.p4 -i 1@veth0 -i 2@veth2 --threads 2",
             "switchwright switch --no-p4 -i 1@veth0 --grpc-server-addr 127.0.0.1:9559 --cpu-port 510",
         ],
     ),

@@ -46,6 +46,9 @@ pub(in crate::cli) struct Switch {
     /// How frames come from interfaces and go to them.
     #[arg(long, value_enum, default_value_t)]
     pub(super) driver: DriverName,
+    /// Threads of the data plane (1 to 64); a flow's packets stay on one. Not with --lossless, --priority-queues or --driver xdp.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(super) threads: u8,
     /// Keep pipeline and entries in this folder, and start with what it holds.
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
@@ -262,6 +265,7 @@ impl Switch {
             return Err(Fault::input("--no-p4 and a program contradict each other")
                 .help("leave one of them out"));
         }
+        self.check_threads()?;
         let plain = self.target.grpc_server_cert.is_none() && self.target.grpc_server_key.is_none();
         if plain && !self.target.grpc_server_ssl && self.target.grpc_server_cacert.is_some() {
             return Err(Fault::input(
@@ -306,6 +310,36 @@ impl Switch {
         ] {
             if given {
                 return Err(Fault::input(format!("{what} is not supported")).help(instead));
+            }
+        }
+        Ok(())
+    }
+
+    /// What several threads cannot do.
+    fn check_threads(&self) -> Result<(), Fault> {
+        for (given, option, why) in [
+            (
+                self.lossless.is_some(),
+                "--lossless",
+                "all packets share one buffer",
+            ),
+            (
+                self.target.priority_queues.is_some(),
+                "--priority-queues",
+                "the packets of a port share its queues",
+            ),
+            (
+                self.driver == DriverName::Xdp,
+                "--driver xdp",
+                "its frames are not shared out among threads",
+            ),
+        ] {
+            if given && self.threads > 1 {
+                let threads = self.threads;
+                return Err(Fault::input(format!(
+                    "{option} takes one thread, not {threads}: {why}"
+                ))
+                .help(format!("leave out --threads or {option}")));
             }
         }
         Ok(())

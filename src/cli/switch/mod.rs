@@ -48,7 +48,7 @@ struct Opened {
     bindings: Vec<PortBinding>,
     lossless: Option<BufferConfig>,
     ports: Ports,
-    set: PortSet,
+    sets: Vec<PortSet>,
     listener: TcpListener,
     folder: RunFolder,
 }
@@ -59,6 +59,7 @@ struct Ready {
     ready: bool,
     device_id: u64,
     address: String,
+    threads: u8,
     admin: PathBuf,
     ports: Vec<String>,
     program: Option<String>,
@@ -104,12 +105,13 @@ impl Switch {
                 ..PacketOptions::default()
             },
         };
-        let (ports, set) = Ports::open(&bindings, options).map_err(port_fault)?;
+        let (ports, sets) =
+            Ports::open_threads(&bindings, options, self.threads.into()).map_err(port_fault)?;
         Ok(Opened {
             bindings,
             lossless,
             ports,
-            set,
+            sets,
             listener: server::listen(config.address).map_err(server_fault)?,
             folder: RunFolder::here(),
         })
@@ -130,7 +132,7 @@ impl Switch {
             bindings,
             lossless,
             mut ports,
-            set,
+            sets,
             listener,
             folder,
         } = opened;
@@ -146,7 +148,8 @@ impl Switch {
             seed: self.seed,
             origin: None,
         };
-        let (engine, notifications) = Engine::start(&engine_config, set).map_err(Fault::input)?;
+        let started = Engine::start_threads(&engine_config, sets);
+        let (engine, notifications) = started.map_err(Fault::input)?;
         ports.attach(engine.handle()).map_err(port_fault)?;
 
         let started = Server::start_on(listener, config, engine.handle().clone(), notifications);
@@ -163,6 +166,7 @@ impl Switch {
             ready: true,
             device_id: self.device_id,
             address: server.address().to_string(),
+            threads: self.threads,
             admin: admin.path().to_owned(),
             ports: bindings.iter().map(ToString::to_string).collect(),
             program,

@@ -9,3 +9,4 @@ mod network;
 mod process;
 mod rights;
 mod support;
+mod threads;

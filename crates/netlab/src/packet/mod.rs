@@ -20,6 +20,7 @@
 //!
 //! Frames that this host sends through the interface by other sockets are not received, nor are our own.
 
+mod fanout;
 mod offload;
 mod ring;
 mod send;
@@ -27,6 +28,7 @@ mod xdp;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use self::fanout::Group;
 use self::offload::VnetHeader;
 use self::ring::{Ring, Slot};
 use self::send::Sender;
@@ -125,28 +127,39 @@ enum Way {
 }
 
 impl Way {
-    fn open(link: &Link, options: &PacketOptions) -> Result<Self, NetError> {
+    fn open(
+        link: &Link,
+        options: &PacketOptions,
+        mut group: Option<&mut Group>,
+    ) -> Result<Self, NetError> {
         match options.driver {
-            Driver::Ring => Self::ring(link, options),
-            Driver::Packet => Self::packet(link, options),
-            Driver::Xdp => Ok(Self::Xdp(Box::new(Xdp::open(link)?))),
-            Driver::Auto => Self::ring(link, options).or_else(|error| match error {
-                NetError::NotPermitted { .. } => Err(error),
-                _ => {
-                    tracing::warn!(%error, "no ring; a plain socket is used");
-                    Self::packet(link, options)
-                }
+            Driver::Ring => Self::ring(link, options, group),
+            Driver::Packet => Self::packet(link, options, group),
+            Driver::Xdp if group.is_some() => Err(NetError::XdpShared {
+                name: link.name.clone(),
             }),
+            Driver::Xdp => Ok(Self::Xdp(Box::new(Xdp::open(link)?))),
+            Driver::Auto => match Self::ring(link, options, group.as_deref_mut()) {
+                Err(error) if !matches!(error, NetError::NotPermitted { .. }) => {
+                    tracing::warn!(%error, "no ring; a plain socket is used");
+                    Self::packet(link, options, group)
+                }
+                result => result,
+            },
         }
     }
 
-    fn ring(link: &Link, options: &PacketOptions) -> Result<Self, NetError> {
+    fn ring(
+        link: &Link,
+        options: &PacketOptions,
+        group: Option<&mut Group>,
+    ) -> Result<Self, NetError> {
         let socket = sys::packet_socket()?;
         let ring = Ring::new(&socket, link.mtu, options.ring_frames)
             .tried(format!("mapping a receive ring for {}", link.name), RAW)?;
         // Frames that do not fit a slot are also queued whole.
         sys::set_option(&socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &1)
-            .and_then(|()| configure(&socket, link))
+            .and_then(|()| configure(&socket, link, group))
             .tried(format!("opening {} for raw frames", link.name), RAW)?;
         let sender = Sender::open(link, options.bypass_queueing)?;
         Ok(Self::Ring {
@@ -156,12 +169,16 @@ impl Way {
         })
     }
 
-    fn packet(link: &Link, options: &PacketOptions) -> Result<Self, NetError> {
+    fn packet(
+        link: &Link,
+        options: &PacketOptions,
+        group: Option<&mut Group>,
+    ) -> Result<Self, NetError> {
         let socket = sys::packet_socket()?;
         let set = |option| sys::set_option(&socket, libc::SOL_PACKET, option, &1);
         set(libc::PACKET_VNET_HDR)
             .and_then(|()| set(libc::PACKET_AUXDATA))
-            .and_then(|()| configure(&socket, link))
+            .and_then(|()| configure(&socket, link, group))
             .tried(format!("opening {} for raw frames", link.name), RAW)?;
         let sender = Sender::open(link, options.bypass_queueing)?;
         Ok(Self::Packet { socket, sender })
@@ -209,6 +226,30 @@ impl PacketSocket {
     /// [`NetError::NoInterface`]; [`NetError::NotEthernet`]; [`NetError::NotPermitted`] without
     /// `CAP_NET_RAW`; with [`Driver::Xdp`] also what [`xdp_available`] says, and interfaces that it cannot serve.
     pub fn open(name: &str, options: &PacketOptions) -> Result<Self, NetError> {
+        Self::open_in(name, options, None)
+    }
+
+    /// Opens an interface by so many sockets, among which the kernel shares out what comes: frames of a flow come to one of them and in
+    /// order. Frames without IP addresses are one flow for each EtherType.
+    ///
+    /// # Errors
+    /// As [`PacketSocket::open`]; [`NetError::XdpShared`].
+    pub fn open_shared(
+        name: &str,
+        options: &PacketOptions,
+        sockets: usize,
+    ) -> Result<Vec<Self>, NetError> {
+        let mut group = Group::default();
+        (0..sockets)
+            .map(|_| Self::open_in(name, options, Some(&mut group)))
+            .collect()
+    }
+
+    fn open_in(
+        name: &str,
+        options: &PacketOptions,
+        group: Option<&mut Group>,
+    ) -> Result<Self, NetError> {
         let link = Rtnl::open()?.link(name)?;
         if !link.ethernet {
             return Err(NetError::NotEthernet {
@@ -222,7 +263,7 @@ impl PacketSocket {
                 tracing::debug!(%error, ?offload, "an offload stays on");
             }
         }
-        let way = Way::open(&link, options)?;
+        let way = Way::open(&link, options, group)?;
         Ok(Self {
             link,
             way,
@@ -342,7 +383,7 @@ impl AsFd for PacketSocket {
 }
 
 /// Sets the options of the receiving socket and starts it.
-fn configure(socket: &OwnedFd, link: &Link) -> std::io::Result<()> {
+fn configure(socket: &OwnedFd, link: &Link, mut group: Option<&mut Group>) -> std::io::Result<()> {
     let packet = libc::SOL_PACKET;
     let force = sys::set_option(
         socket,
@@ -356,7 +397,13 @@ fn configure(socket: &OwnedFd, link: &Link) -> std::io::Result<()> {
     if let Err(error) = sys::set_option(socket, packet, libc::PACKET_IGNORE_OUTGOING, &1) {
         tracing::debug!(%error, "frames that this host sends are told apart here");
     }
+    if let Some(group) = &group {
+        group.hush(socket)?;
+    }
     sys::bind_packet(socket, link.index, ALL_PROTOCOLS)?;
+    if let Some(group) = &mut group {
+        group.join(socket)?;
+    }
     let promiscuous = libc::packet_mreq {
         mr_ifindex: link.index as libc::c_int,
         mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,

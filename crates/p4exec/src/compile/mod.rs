@@ -240,8 +240,14 @@ impl Compiled {
 
     /// Another switch of the same program, with the program's initial state: it shares the machine code.
     pub fn sibling(&self) -> Result<Self, BuildError> {
-        Ok(Self {
-            interpreter: Interpreter::new(Arc::clone(&self.program))?,
+        RuntimeState::new(Arc::clone(&self.program)).map(|state| self.with_state(state))
+    }
+
+    /// Another executor of the same program, on a state of it: it shares the machine code.
+    #[must_use]
+    pub fn with_state(&self, state: RuntimeState) -> Self {
+        Self {
+            interpreter: self.interpreter.with_state(state),
             program: Arc::clone(&self.program),
             info: Arc::clone(&self.info),
             layout: self.layout.clone(),
@@ -258,7 +264,7 @@ impl Compiled {
             fresh: false,
             batch: Batch::default(),
             code: Arc::clone(&self.code),
-        })
+        }
     }
 
     /// Exchanges the storage of the packet under way, which means nothing between packets: switches of the same program that

@@ -25,6 +25,15 @@ pub struct CounterCell {
 }
 
 impl CounterCell {
+    /// What this one and another have counted together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.wrapping_add(other.packets),
+            bytes: Bytes::new(self.bytes.get().wrapping_add(other.bytes.get())),
+        }
+    }
+
     /// Counts one packet.
     pub fn count(&mut self, length: Bytes) {
         self.packets = self.packets.wrapping_add(1);

@@ -33,6 +33,12 @@ impl DigestQueue {
         }
     }
 
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Takes the messages that wait, the oldest first.
     pub fn take(&mut self) -> Vec<Digest> {
         self.waiting.drain(..).collect()

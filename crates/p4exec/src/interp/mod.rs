@@ -61,19 +61,29 @@ impl Interpreter {
     }
 
     fn of(program: Arc<ValidProgram>, info: Arc<ProgramInfo>) -> Result<Self, BuildError> {
-        let state = RuntimeState::new(Arc::clone(&program))?;
+        RuntimeState::new(program).map(|state| Self::on(state, info))
+    }
+
+    fn on(state: RuntimeState, info: Arc<ProgramInfo>) -> Self {
+        let program = Arc::clone(state.program());
         let storage = program
             .layout()
             .leaves()
             .iter()
             .map(|l| Bits::zero(leaf_width(l.kind)))
             .collect();
-        Ok(Self {
+        Self {
             program,
             info,
             state,
             storage,
-        })
+        }
+    }
+
+    /// Another executor of the same program, on a state of it.
+    #[must_use]
+    pub fn with_state(&self, state: RuntimeState) -> Self {
+        Self::on(state, Arc::clone(&self.info))
     }
 
     /// Another switch of the same program, with the program's initial state.

@@ -11,11 +11,11 @@ use thiserror::Error;
 
 use super::control::Binding;
 use super::{
-    ControlState, DataState, ExternConfig, ExternState, ProfileState, Replication, RuntimeState,
-    StateError, TableCells, ValueSetState,
+    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, StateError,
+    TableCells, ValueSetState,
 };
 use crate::externs::counter::{CounterArray, CounterCell, CounterKind};
-use crate::externs::hash::{HashAlgorithm, Hashers};
+use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::{Meter, MeterArray, MeterKind};
 use crate::externs::register::RegisterArray;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
@@ -141,15 +141,13 @@ impl RuntimeState {
             .collect();
         let cells = bindings.iter().map(|b| TableCells::new(*b)).collect();
         let mut state = Self {
-            control: ControlState {
-                program: Arc::clone(&program),
+            control: Arc::new(ControlState {
                 tables,
                 bindings,
                 externs: configs,
                 value_sets,
-                replication: Replication::default(),
-                hashers: Hashers::default(),
-            },
+                ..ControlState::empty(Arc::clone(&program))
+            }),
             data: DataState::new(cells, arrays),
         };
         for (id, table) in program.tables.iter() {

@@ -196,6 +196,19 @@ pub(super) fn no_such(what: &'static str, id: impl ToString) -> StateError {
 }
 
 impl ControlState {
+    /// Without tables, externs and value sets.
+    pub(super) fn empty(program: Arc<ValidProgram>) -> Self {
+        Self {
+            program,
+            tables: Vec::new(),
+            bindings: Vec::new(),
+            externs: Vec::new(),
+            value_sets: Vec::new(),
+            replication: Replication::default(),
+            hashers: Hashers::default(),
+        }
+    }
+
     /// The program this is the state of.
     #[must_use]
     pub const fn program(&self) -> &Arc<ValidProgram> {

@@ -71,6 +71,16 @@ impl TableCells {
         }
     }
 
+    /// Cells for the same things, nothing counted in them.
+    fn empty(&self) -> Self {
+        Self {
+            counters: self.counters.as_ref().map(|_| Vec::new()),
+            meters: self.meters.as_ref().map(|_| Vec::new()),
+            times: self.times.as_ref().map(|_| Vec::new()),
+            ..Self::default()
+        }
+    }
+
     /// Whether anything is kept for entries.
     #[inline]
     pub(crate) const fn keeps(&self) -> bool {
@@ -238,6 +248,36 @@ impl DataState {
         }
     }
 
+    /// Whether packets do nothing but count in it: then executors that run packets beside each other may have one each, and what was
+    /// counted is the sum. A register, a meter or the time of a hit is one value that every packet has to see.
+    #[must_use]
+    pub fn only_counts(&self) -> bool {
+        let counts =
+            |state: &ExternState| matches!(state, ExternState::Counter(_) | ExternState::None);
+        let cells = |cells: &TableCells| cells.meters.is_none() && cells.times.is_none();
+        self.externs.iter().all(counts) && self.cells.iter().all(cells)
+    }
+
+    /// The part of another executor that runs packets beside this one's: the same ports, nothing counted.
+    pub(super) fn beside(&self) -> Self {
+        let zeroed = |state: &ExternState| match state {
+            ExternState::Counter(counter) => {
+                let (name, size) = (counter.name.clone(), counter.cells.len());
+                ExternState::Counter(CounterArray::new(name, counter.kind, size))
+            }
+            other => other.clone(),
+        };
+        Self {
+            cells: self.cells.iter().map(TableCells::empty).collect(),
+            externs: self.externs.iter().map(zeroed).collect(),
+            random: self.random.clone(),
+            digests: DigestQueue::default(),
+            ports: self.ports.clone(),
+            ports_revision: self.ports_revision,
+            port_count: self.port_count,
+        }
+    }
+
     /// The cells of a table's entries.
     #[must_use]
     pub fn cells(&self, id: TableId) -> Option<&TableCells> {
@@ -356,6 +396,23 @@ impl DataState {
     pub fn apply(&mut self, delta: &Delta, now: Nanos) {
         for op in delta.data() {
             self.apply_one(op, now);
+        }
+    }
+
+    /// The same in a state that runs packets beside the one that the batch was applied to: there written counters got their values, here
+    /// they become zero, so that the sum is what was written.
+    pub fn apply_beside(&mut self, delta: &Delta, now: Nanos) {
+        for op in delta.data() {
+            let zero = CounterCell::default();
+            match op {
+                DataOp::DirectCounter(table, slot, _) => {
+                    self.apply_one(&DataOp::DirectCounter(*table, *slot, zero), now);
+                }
+                DataOp::Counter(id, index, _) => {
+                    self.apply_one(&DataOp::Counter(*id, *index, zero), now);
+                }
+                other => self.apply_one(other, now),
+            }
         }
     }
 

@@ -101,16 +101,35 @@ pub enum StateError {
 /// See the module documentation.
 #[derive(Clone, Debug)]
 pub struct RuntimeState {
-    /// What the control plane decides.
-    pub control: ControlState,
+    /// What the control plane decides. Executors that run packets beside each other share it; who changes it alone has it alone,
+    /// and copies nothing.
+    pub control: Arc<ControlState>,
     /// What packets change.
     pub data: DataState,
 }
 
 impl RuntimeState {
+    /// The state of another executor that runs packets beside this one's, under the same control part: its counters start at zero.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            data: self.data.beside(),
+        }
+    }
+
+    /// What an executor has while its state is elsewhere: nothing. It can run no packet with it.
+    #[must_use]
+    pub fn absent(program: Arc<ValidProgram>) -> Self {
+        Self {
+            control: Arc::new(ControlState::empty(program)),
+            data: DataState::new(Vec::new(), Vec::new()),
+        }
+    }
+
     /// The program this is the state of.
     #[must_use]
-    pub const fn program(&self) -> &Arc<ValidProgram> {
+    pub fn program(&self) -> &Arc<ValidProgram> {
         self.control.program()
     }
 
@@ -199,7 +218,7 @@ impl RuntimeState {
 
     /// Multicast groups and clone sessions.
     #[must_use]
-    pub const fn replication(&self) -> &Replication {
+    pub fn replication(&self) -> &Replication {
         &self.control.replication
     }
 

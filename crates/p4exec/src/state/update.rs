@@ -1,10 +1,12 @@
 //! Changes the control plane asks for, one at a time or in batches.
 
+use std::sync::Arc;
+
 use p4ir::{ExternId, TableId, ValueSetId};
 use quantities::Nanos;
 
 use super::replication::{CloneSession, Copies, Replica};
-use super::{Delta, RuntimeState, StateError, Transaction};
+use super::{ControlState, Delta, RuntimeState, StateError, Transaction};
 use crate::externs::counter::CounterCell;
 use crate::externs::meter::{Marked, MeterConfig};
 use crate::tables::{
@@ -161,7 +163,7 @@ impl RuntimeState {
         now: Nanos,
         run: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut transaction = self.control.begin();
+        let mut transaction = Arc::make_mut(&mut self.control).begin();
         let result = run(&mut transaction)?;
         let delta = transaction.commit();
         self.data.apply(&delta, now);
@@ -196,9 +198,20 @@ impl RuntimeState {
 
     /// Swaps in another copy of the control part, which has taken the batch of a delta that this
     /// one has not, and brings the data part in line. The time it takes depends on the delta only.
-    pub fn swap_control(&mut self, other: &mut super::ControlState, delta: &Delta, now: Nanos) {
+    pub fn swap_control(&mut self, other: &mut Arc<ControlState>, delta: &Delta, now: Nanos) {
         std::mem::swap(&mut self.control, other);
         self.data.apply(delta, now);
+    }
+
+    /// The same in a state beside one that the batch was given to ([`RuntimeState::beside`]).
+    pub fn swap_control_beside(
+        &mut self,
+        other: &mut Arc<ControlState>,
+        delta: &Delta,
+        now: Nanos,
+    ) {
+        std::mem::swap(&mut self.control, other);
+        self.data.apply_beside(delta, now);
     }
 
     /// Installs an entry.

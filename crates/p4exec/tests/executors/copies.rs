@@ -1,6 +1,8 @@
 //! Transactions on one copy of the control part, replayed on the other: both stay alike, refused
 //! changes leave nothing, and the data part follows.
 
+use std::sync::Arc;
+
 use p4exec::externs::counter::CounterCell;
 use p4exec::state::{CloneSession, EntryRef};
 use p4exec::tables::{
@@ -230,12 +232,12 @@ proptest! {
         let fresh = RuntimeState::new(with_selector(kind.clone())).unwrap();
         // One state run by swaps, one by whole batches on itself.
         let (mut swapped, mut plain) = (fresh.clone(), fresh.clone());
-        let mut copy = fresh.control.clone();
+        let mut copy = Arc::new(ControlState::clone(&fresh.control));
         let now = Nanos::new(9);
         for (whole, steps) in batches {
             let updates: Vec<_> = steps.iter().map(|s| update(&copy, &fresh, kind.clone(), s)).collect();
             let before = read(&copy);
-            let mut transaction = copy.begin();
+            let mut transaction = Arc::make_mut(&mut copy).begin();
             let results: Vec<_> = updates.iter().map(|u| transaction.apply(u.clone())).collect();
             let failed = results.iter().position(Result::is_err);
             if let (true, Some(first)) = (whole, failed) {
@@ -247,7 +249,7 @@ proptest! {
                 let delta = transaction.commit();
                 swapped.swap_control(&mut copy, &delta, now);
                 prop_assert_eq!(read(&copy), before, "the old copy comes back as it was");
-                delta.replay(&mut copy);
+                delta.replay(Arc::make_mut(&mut copy));
                 let each = updates.into_iter().map(|u| plain.apply_batch(vec![u], now).map_err(|(_, e)| e));
                 prop_assert_eq!(each.collect::<Vec<_>>(), results);
             }
@@ -266,7 +268,7 @@ proptest! {
 #[test]
 fn marks_take_back_a_part() {
     let fresh = RuntimeState::new(with_selector(MatchKind::Ternary)).unwrap();
-    let mut control = fresh.control.clone();
+    let mut control = ControlState::clone(&fresh.control);
     let step = |c: &ControlState, s: Step| update(c, &fresh, MatchKind::Ternary, &s);
     let member = step(&control, Step::InsertMember(0));
     let inserts: Vec<_> = (0..4)
@@ -286,7 +288,7 @@ fn marks_take_back_a_part() {
     transaction.roll_back(mark);
     assert_eq!(read(transaction.control()), kept);
     let delta = transaction.commit();
-    let mut other = fresh.control.clone();
+    let mut other = ControlState::clone(&fresh.control);
     delta.replay(&mut other);
     assert_eq!(read(&other), kept);
 }

@@ -2,19 +2,21 @@
 //!
 //! A batch is made in a [`Transaction`] on the copy. To put it in force the copies change places: the data plane gets the one that
 //! has the batch, between two packets and whatever the batch's size, and the batch is made once more in the one that comes back.
-//! Packets never wait for a batch, and none ever sees a part of one.
+//! Packets never wait for a batch, and none ever sees a part of one. Threads of the data plane have one copy together, and each changes
+//! to the other when it comes to it; the old one is the control plane's again when the last has left it.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use p4exec::RuntimeState;
 use p4exec::externs::counter::CounterCell;
 use p4exec::externs::meter::{Marked, MeterConfig};
 use p4exec::state::{ControlState, Delta, Transaction};
 use p4exec::tables::Slot;
-use p4ir::TableId;
+use p4exec::{Executor as _, RuntimeState};
+use p4ir::{ExternId, TableId};
 use quantities::Nanos;
 
-use super::{BoxedExecutor, EngineError, EngineHandle};
+use super::{BoxedExecutor, EngineError, EngineHandle, Retired};
 
 /// What packets did to an entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,30 +44,27 @@ enum Plane {
 /// The control state as the control plane sees it: always that of the data plane after the last commit.
 pub struct Control {
     plane: Plane,
-    /// Away only while [`Control::commit`] runs.
-    state: Option<Box<ControlState>>,
+    /// Nobody else has it but while [`Control::commit`] runs.
+    state: Arc<ControlState>,
 }
-
-/// Why the copy is always there: `commit` puts one back before it returns.
-const STATE_PRESENT: &str = "commit puts a copy back";
 
 impl Control {
     /// The copy for an executor that does not run yet; [`Control::launch`] lets it.
     #[must_use]
     pub fn new(engine: &EngineHandle, executor: BoxedExecutor) -> Self {
         Self {
-            state: Some(Box::new(executor.state().control.clone())),
+            state: Arc::new(ControlState::clone(&executor.state().control)),
             plane: Plane::Waiting(engine.clone(), Mutex::new(executor)),
         }
     }
 
     /// Runs the executor from now on, with all that was committed before.
     ///
-    /// The executor that ran before comes back.
+    /// What ran before comes back.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
-    pub fn launch(&mut self) -> Result<Option<BoxedExecutor>, EngineError> {
+    pub fn launch(&mut self) -> Result<Retired, EngineError> {
         let engine = self.engine().clone();
         let old = std::mem::replace(&mut self.plane, Plane::Running(engine.clone()));
         match old {
@@ -74,17 +73,17 @@ impl Control {
                     .into_inner()
                     .unwrap_or_else(PoisonError::into_inner),
             ),
-            Plane::Running(_) | Plane::Elsewhere(_) => Ok(None),
+            Plane::Running(_) | Plane::Elsewhere(_) => Ok(Retired::default()),
         }
     }
 
-    /// A copy of the state as it is, which no packet uses: it can be read, but neither [`Control::visit`] nor
-    /// [`Control::commit`] reach a data plane.
+    /// A copy of the state as it is, which no packet uses: it can be read, but what packets change cannot, and
+    /// [`Control::commit`] reaches no data plane.
     #[must_use]
     pub fn copy(&self) -> Self {
         Self {
             plane: Plane::Elsewhere(self.engine().clone()),
-            state: self.state.clone(),
+            state: Arc::new(ControlState::clone(&self.state)),
         }
     }
 
@@ -99,12 +98,12 @@ impl Control {
     /// The state.
     #[must_use]
     pub fn state(&self) -> &ControlState {
-        self.state.as_ref().expect(STATE_PRESENT)
+        &self.state
     }
 
     /// Begins a batch; [`Control::commit`] puts what it changed in force.
     pub fn begin(&mut self) -> Transaction<'_> {
-        self.state.as_mut().expect(STATE_PRESENT).begin()
+        Arc::make_mut(&mut self.state).begin()
     }
 
     /// Puts a batch that was made in the copy in force, and returns when the data plane has it.
@@ -115,49 +114,49 @@ impl Control {
         if delta.is_empty() {
             return Ok(());
         }
-        let mut copy = self.state.take().expect(STATE_PRESENT);
-        let swapped = match &mut self.plane {
+        self.state = match &mut self.plane {
             Plane::Waiting(engine, executor) => {
                 let executor = executor.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let mut place = Arc::clone(&self.state);
                 let state = executor.state_mut();
-                state.swap_control(&mut copy, &delta, engine.now());
-                delta.replay(&mut copy);
-                self.state = Some(copy);
-                return Ok(());
+                state.swap_control(&mut place, &delta, engine.now());
+                delta.replay(Arc::make_mut(&mut place));
+                place
             }
-            Plane::Elsewhere(_) => {
-                self.state = Some(copy);
-                return Err(EngineError::NoProgram);
-            }
-            // The copy travels in a place of its own, so that it comes back even if nobody takes it.
-            Plane::Running(engine) => {
-                let place = Arc::new(Mutex::new(Some(copy)));
-                let there = Arc::clone(&place);
-                let swapped = engine.visit(move |state, now| {
-                    let mut there = there.lock().unwrap_or_else(PoisonError::into_inner);
-                    if let Some(copy) = there.as_mut() {
-                        state.swap_control(copy, &delta, now);
-                    }
-                    delta
-                });
-                self.state = place.lock().unwrap_or_else(PoisonError::into_inner).take();
-                swapped
-            }
+            Plane::Elsewhere(_) => return Err(EngineError::NoProgram),
+            Plane::Running(engine) => exchange(engine, &self.state, delta)?,
         };
-        swapped?.replay(self.state.as_mut().expect(STATE_PRESENT));
         Ok(())
     }
 
-    /// Looks at the state that packets change, between two of them.
+    /// What cells of an indexed counter have counted, on all threads.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.
-    pub fn visit<R: Send + 'static>(
+    pub fn counted(
+        &self,
+        counter: ExternId,
+        range: Range<usize>,
+    ) -> Result<Vec<CounterCell>, EngineError> {
+        let look = move |state: &mut RuntimeState, _| {
+            let cells = state.counter(counter).map(|array| array.cells.as_slice());
+            let cells = cells.ok().and_then(|cells| cells.get(range));
+            cells.unwrap_or_default().to_vec()
+        };
+        let all = self.visit_each(look)?;
+        Ok(sum(all, |a, b| *a = a.with(b)))
+    }
+
+    /// Looks at the state with the registers, the meters and the times of hits between two packets: every packet sees that one.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no data plane any more.
+    pub fn visit_one<R: Send + 'static>(
         &self,
         look: impl FnOnce(&mut RuntimeState, Nanos) -> R + Send + 'static,
     ) -> Result<R, EngineError> {
         match &self.plane {
-            Plane::Running(engine) => engine.visit(look),
+            Plane::Running(engine) => engine.visit_first(look),
             Plane::Elsewhere(_) => Err(EngineError::NoProgram),
             Plane::Waiting(engine, executor) => {
                 let mut executor = executor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +165,18 @@ impl Control {
         }
     }
 
-    /// What packets did to some entries of a table, `None` standing for the default entry.
+    /// Looks at every state that packets change.
+    fn visit_each<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut RuntimeState, Nanos) -> R + Clone + Send + 'static,
+    ) -> Result<Vec<R>, EngineError> {
+        match &self.plane {
+            Plane::Running(engine) => engine.visit_each(|_| look.clone()),
+            Plane::Waiting(..) | Plane::Elsewhere(_) => self.visit_one(look).map(|one| vec![one]),
+        }
+    }
+
+    /// What packets did to some entries of a table, on all threads; `None` stands for the default entry.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.
@@ -175,7 +185,7 @@ impl Control {
         table: TableId,
         slots: Vec<Option<Slot>>,
     ) -> Result<Vec<EntryData>, EngineError> {
-        self.visit(move |state, now| {
+        let look = move |state: &mut RuntimeState, now: Nanos| {
             let Some(cells) = state.data.cells(table) else {
                 return vec![EntryData::default(); slots.len()];
             };
@@ -189,6 +199,47 @@ impl Control {
                 }
             };
             slots.iter().map(data).collect()
-        })
+        };
+        let all = self.visit_each(look)?;
+        Ok(sum(all, |a: &mut EntryData, b| {
+            a.counter = a.counter.with(b.counter);
+        }))
     }
+}
+
+/// Gives the data plane a copy that has a batch, and returns the one that it had, with the batch.
+fn exchange(
+    engine: &EngineHandle,
+    new: &Arc<ControlState>,
+    delta: Delta,
+) -> Result<Arc<ControlState>, EngineError> {
+    let delta = Arc::new(delta);
+    let mut old = engine.visit_each(|thread| {
+        let (mut place, delta) = (Arc::clone(new), Arc::clone(&delta));
+        move |state: &mut RuntimeState, now: Nanos| {
+            match thread {
+                0 => state.swap_control(&mut place, &delta, now),
+                _ => state.swap_control_beside(&mut place, &delta, now),
+            }
+            place
+        }
+    })?;
+    // All threads have left the old copy: it is nobody's but ours when one of these is left.
+    old.truncate(1);
+    let mut old = old.pop().ok_or(EngineError::NoProgram)?;
+    delta.replay(Arc::make_mut(&mut old));
+    Ok(old)
+}
+
+/// What threads saw of the same things, together.
+fn sum<T>(all: Vec<Vec<T>>, add: impl Fn(&mut T, T)) -> Vec<T> {
+    let mut all = all.into_iter();
+    let mut total = all.next().unwrap_or_default();
+    for seen in all {
+        total
+            .iter_mut()
+            .zip(seen)
+            .for_each(|(total, seen)| add(total, seen));
+    }
+    total
 }

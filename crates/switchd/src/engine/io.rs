@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use quantities::{PortId, Priority};
 
+use super::flow::thread_of;
+
 /// Where one packet of a [`PacketBatch`] lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -109,107 +111,132 @@ pub trait PortIo: Send {
 /// The most packets [`MemoryIo`] hands over at once.
 const MEMORY_BURST: usize = 256;
 
+type Arrived = VecDeque<(PortId, Vec<u8>)>;
+
+/// Packets for one thread.
 #[derive(Default)]
-struct Wires {
-    inward: VecDeque<(PortId, Vec<u8>)>,
-    outward: VecDeque<(PortId, Priority, Vec<u8>)>,
-    woken: bool,
+struct Inward {
+    packets: Mutex<(Arrived, bool)>,
+    changed: Condvar,
 }
 
+/// Packets that threads have sent.
 #[derive(Default)]
-struct Memory {
-    wires: Mutex<Wires>,
-    inward: Condvar,
-    outward: Condvar,
+struct Outward {
+    packets: Mutex<Arrived>,
+    changed: Condvar,
 }
 
-impl Memory {
-    fn lock(&self) -> MutexGuard<'_, Wires> {
-        self.wires.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Wake for Memory {
+impl Wake for Inward {
     fn wake(&self) {
-        self.lock().woken = true;
-        self.inward.notify_one();
+        lock(&self.packets).1 = true;
+        self.changed.notify_one();
     }
 }
 
-/// Ports that exist in memory only: the switch's end.
-pub struct MemoryIo(Arc<Memory>);
+/// Ports that exist in memory only: the end of a thread of the switch.
+pub struct MemoryIo {
+    inward: Arc<Inward>,
+    outward: Arc<Outward>,
+}
 
 /// Ports that exist in memory only: the other end of all wires.
 #[derive(Clone)]
-pub struct MemoryWires(Arc<Memory>);
+pub struct MemoryWires {
+    inward: Arc<[Arc<Inward>]>,
+    outward: Arc<Outward>,
+}
 
 impl MemoryIo {
     /// Both ends.
     #[must_use]
     pub fn new() -> (Self, MemoryWires) {
-        let memory = Arc::new(Memory::default());
-        (Self(Arc::clone(&memory)), MemoryWires(memory))
+        let (inward, outward) = (Arc::<Inward>::default(), Arc::default());
+        let wires = MemoryWires {
+            inward: [Arc::clone(&inward)].into(),
+            outward: Arc::clone(&outward),
+        };
+        (Self { inward, outward }, wires)
+    }
+
+    /// The ends of so many threads, among which flows are shared out, and the other end.
+    #[must_use]
+    pub fn several(threads: usize) -> (Vec<Self>, MemoryWires) {
+        let inward: Vec<Arc<Inward>> = (0..threads).map(|_| Arc::default()).collect();
+        let outward = Arc::<Outward>::default();
+        let end = |inward: &Arc<Inward>| Self {
+            inward: Arc::clone(inward),
+            outward: Arc::clone(&outward),
+        };
+        let ends = inward.iter().map(end).collect();
+        let inward = inward.into();
+        (ends, MemoryWires { inward, outward })
     }
 }
 
 impl PortIo for MemoryIo {
     fn receive(&mut self, batch: &mut PacketBatch) {
-        let mut wires = self.0.lock();
-        let burst = wires.inward.len().min(MEMORY_BURST);
-        for (port, packet) in wires.inward.drain(..burst) {
+        let (packets, _) = &mut *lock(&self.inward.packets);
+        let burst = packets.len().min(MEMORY_BURST);
+        for (port, packet) in packets.drain(..burst) {
             batch.push(port, Priority::default(), &packet);
         }
     }
 
     fn transmit(&mut self, batch: &PacketBatch) {
-        let mut wires = self.0.lock();
-        for packet in batch.iter() {
-            let bytes = packet.bytes.to_vec();
-            wires.outward.push_back((packet.port, packet.queue, bytes));
-        }
-        self.0.outward.notify_all();
+        let sent = batch.iter().map(|p| (p.port, p.bytes.to_vec()));
+        lock(&self.outward.packets).extend(sent);
+        self.outward.changed.notify_all();
     }
 
     fn wait(&mut self, timeout: Option<Duration>) {
-        let asleep = |wires: &mut Wires| wires.inward.is_empty() && !wires.woken;
-        let wires = self.0.lock();
-        let mut wires = match timeout {
+        let asleep = |(packets, woken): &mut (Arrived, bool)| packets.is_empty() && !*woken;
+        let (packets, changed) = (lock(&self.inward.packets), &self.inward.changed);
+        let mut packets = match timeout {
             Some(timeout) => {
-                let waited = self.0.inward.wait_timeout_while(wires, timeout, asleep);
+                let waited = changed.wait_timeout_while(packets, timeout, asleep);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
             None => {
-                let waited = self.0.inward.wait_while(wires, asleep);
+                let waited = changed.wait_while(packets, asleep);
                 waited.unwrap_or_else(PoisonError::into_inner)
             }
         };
-        wires.woken = false;
+        packets.1 = false;
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::clone(&self.0) as Arc<dyn Wake>
+        Arc::clone(&self.inward) as Arc<dyn Wake>
     }
 }
 
 impl MemoryWires {
     /// Puts a packet on a port's wire.
     pub fn send(&self, port: PortId, packet: &[u8]) {
-        self.0.lock().inward.push_back((port, packet.to_vec()));
-        self.0.inward.notify_one();
+        let Some(inward) = self.inward.get(thread_of(packet, self.inward.len())) else {
+            return;
+        };
+        let (packets, _) = &mut *lock(&inward.packets);
+        packets.push_back((port, packet.to_vec()));
+        inward.changed.notify_one();
     }
 
     /// The next packet the switch sent, whatever the port; `None` if none comes in time.
     #[must_use]
     pub fn receive(&self, timeout: Duration) -> Option<(PortId, Vec<u8>)> {
         let deadline = Instant::now() + timeout;
-        let mut wires = self.0.lock();
+        let mut packets = lock(&self.outward.packets);
         loop {
-            if let Some((port, _, packet)) = wires.outward.pop_front() {
-                return Some((port, packet));
+            if let Some(packet) = packets.pop_front() {
+                return Some(packet);
             }
             let left = deadline.checked_duration_since(Instant::now())?;
-            let waited = self.0.outward.wait_timeout(wires, left);
-            wires = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.outward.changed.wait_timeout(packets, left);
+            packets = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }

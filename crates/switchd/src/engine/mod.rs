@@ -1,103 +1,45 @@
-//! The engine: one thread owns the data plane (device, executor, ports); everybody else holds an [`EngineHandle`] and sends
-//! it commands, which the thread serves between stretches of packets.
+//! The engine: one thread or several, each with a data plane of its own (device, executor, ports), on which a packet stays from its
+//! arrival to its end; everybody else holds an [`EngineHandle`] and sends commands, which threads serve between stretches of packets.
 //!
 //! The control plane keeps a copy of the control state of its own ([`control::Control`]): it checks batches there and hands
-//! only what was accepted to the data plane, as a whole. Reads of tables never reach this thread; counters, meters, registers and
-//! hit times live here and are fetched by short visits.
+//! only what was accepted to the data plane, as a whole. Reads of tables never reach these threads; counters, meters, registers and
+//! hit times live there and are fetched by short visits.
 //!
-//! Time is the thread's own monotonic clock, counted from the start of the engine, and passed down as an argument.
+//! All threads share one control state, which they only read. If packets do nothing but count, every thread counts for itself and
+//! whoever reads sums up; what a program has of registers, meters or idle timeouts is one state, which threads take in turns
+//! (`plane`; ADR 15).
+//!
+//! Time is a monotonic clock, counted from the start of the engine, and passed down as an argument.
 
 pub mod control;
+mod executor;
+pub mod flow;
+mod handle;
 pub mod io;
 pub mod lossless;
 mod notify;
+mod plane;
 mod thread;
 
 use std::num::NonZeroU8;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crossbeam_channel::{Sender, bounded, unbounded};
+use crossbeam_channel::unbounded;
 use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
-use device::{EgressQueues, PortCounters, QueueRange, QueueSetting};
-use p4exec::{BuildError, Compiled, Executor, Interpreter, Object, RuntimeState};
-use p4ir::ValidProgram;
 use quantities::{BitRate, Bytes, Nanos, PortId};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use wire::MacAddr;
 
-use crate::port_names::PortNames;
-use io::{PortIo, Wake};
-use lossless::Totals;
+pub use executor::{BoxedExecutor, ExecutorKind, ReadyProgram, ThreadExecutor};
+use handle::ThreadEnd;
+pub use handle::{EngineHandle, Retired};
+use io::PortIo;
 use notify::Notifier;
 pub use notify::{Notification, PortChange};
-use thread::{Command, CommandFlag, DataPlane, Injected};
-
-/// An executor that can move to the data-plane thread.
-pub type BoxedExecutor = Box<dyn Executor + Send>;
-
-/// Which executor runs programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ExecutorKind {
-    /// The reference interpreter.
-    #[default]
-    Interp,
-    /// Machine code, made when a program is loaded.
-    Compile,
-}
-
-impl ExecutorKind {
-    /// An executor of this kind with the program's first state.
-    ///
-    /// # Errors
-    /// [`BuildError`] if the program is not for v1model, or uses what the executor lacks.
-    pub fn build(self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
-        match self {
-            Self::Interp => Ok(Box::new(Interpreter::new(program)?)),
-            Self::Compile => Ok(Box::new(Compiled::new(program)?)),
-        }
-    }
-
-    /// Does what takes long, and proves that the program's first state can be made: the rest, [`ExecutorKind::link`], takes time by the
-    /// size of the program, and may be done in another process.
-    ///
-    /// # Errors
-    /// As [`ExecutorKind::build`].
-    pub fn prepare(self, program: Arc<ValidProgram>) -> Result<ReadyProgram, BuildError> {
-        let object = match self {
-            Self::Interp => {
-                Interpreter::new(Arc::clone(&program))?;
-                None
-            }
-            Self::Compile => Some(Compiled::generate(&program)?),
-        };
-        Ok(ReadyProgram { program, object })
-    }
-
-    /// An executor of this kind, with the program's first state, of what [`ExecutorKind::prepare`] made.
-    ///
-    /// # Errors
-    /// As [`ExecutorKind::build`].
-    pub fn link(self, ready: ReadyProgram) -> Result<BoxedExecutor, BuildError> {
-        match (self, ready.object) {
-            (Self::Compile, Some(object)) => Ok(Box::new(Compiled::link(ready.program, object)?)),
-            _ => self.build(ready.program),
-        }
-    }
-}
-
-/// A program that is ready to be run, in this process or another of the same build.
-#[derive(Debug)]
-pub struct ReadyProgram {
-    /// The program.
-    pub program: Arc<ValidProgram>,
-    /// Its machine code, for an executor that runs such.
-    pub object: Option<Object>,
-}
+use thread::{CommandFlag, DataPlane, Inbox};
 
 /// What an engine starts with.
 #[derive(Clone, Debug, Default)]
@@ -112,7 +54,7 @@ pub struct EngineConfig {
     pub queues: Option<NonZeroU8>,
     /// Packets wait in a lossless shared buffer like this one (PFC) until their port is free, instead of `queues`.
     pub lossless: Option<BufferConfig>,
-    /// Where `random` starts.
+    /// Where `random` starts; with several threads that have states of their own, the first of them, and the next one higher.
     pub seed: u64,
     /// The origin of the engine's clock; now if absent.
     pub origin: Option<Instant>,
@@ -136,9 +78,14 @@ pub enum EngineError {
     /// No program was loaded yet.
     #[error("no forwarding pipeline is loaded; set one with SetForwardingPipelineConfig")]
     NoProgram,
-    /// The thread could not be started.
+    /// A thread could not be started.
     #[error("the data-plane thread cannot be started: {0}")]
     Start(String),
+    /// This holds for all packets together, and threads see some each.
+    #[error(
+        "{0} take one thread of the data plane, which sees all packets; start the switch with one"
+    )]
+    OneThread(&'static str),
     /// The buffer of a lossless switch cannot be like that.
     #[error(transparent)]
     Lossless(#[from] BufferError),
@@ -146,6 +93,8 @@ pub enum EngineError {
 
 /// The CPU port of a lossless switch: it never is the bottleneck.
 const CPU_RATE: BitRate = BitRate::gbps(100);
+/// What takes one thread, in [`EngineError::OneThread`].
+const QUEUES: &str = "egress queues";
 /// What the controller may send of a lossless class beyond the threshold.
 const CPU_HEADROOM: Bytes = Bytes::new(1 << 16);
 
@@ -167,28 +116,14 @@ fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> 
     Buffer::new(lossless.clone()).map(|_| Some(lossless))
 }
 
-/// The way to the data plane; clones reach the same one.
-#[derive(Clone)]
-pub struct EngineHandle {
-    commands: Sender<Command>,
-    waiting_flag: Arc<CommandFlag>,
-    waker: Arc<dyn Wake>,
-    origin: Instant,
-    executor: ExecutorKind,
-    seed: u64,
-    cpu_port: Option<PortId>,
-    port_names: Arc<PortNames>,
-    injected: Arc<AtomicUsize>,
-}
-
-/// The engine itself: stops the thread when dropped.
+/// The engine itself: stops the threads when dropped.
 pub struct Engine {
     handle: EngineHandle,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Engine {
-    /// Starts the thread. What it has to tell comes out of the receiver.
+    /// Starts one thread. What it has to tell comes out of the receiver.
     ///
     /// # Errors
     /// [`EngineError::Start`] if the system gives no thread; [`EngineError::Lossless`].
@@ -196,43 +131,55 @@ impl Engine {
         config: &EngineConfig,
         io: impl PortIo + 'static,
     ) -> Result<(Self, mpsc::Receiver<Notification>), EngineError> {
-        let (commands, inbox) = unbounded();
-        let (notifier, notifications) = Notifier::new();
+        Self::start_threads(config, vec![io])
+    }
+
+    /// Starts a thread for each of these, which have the same ports and see to it that every packet comes to one of them, those of a
+    /// flow to the same.
+    ///
+    /// # Errors
+    /// As [`Engine::start`]; [`EngineError::OneThread`] for queues or a lossless buffer with several.
+    pub fn start_threads<I: PortIo + 'static>(
+        config: &EngineConfig,
+        ios: Vec<I>,
+    ) -> Result<(Self, mpsc::Receiver<Notification>), EngineError> {
         let lossless = with_cpu(config)?;
+        if ios.len() > 1 && config.queues.is_some() {
+            return Err(EngineError::OneThread(QUEUES));
+        }
+        if ios.len() > 1 && lossless.is_some() {
+            return Err(EngineError::OneThread("lossless ports"));
+        }
+        let (notifier, notifications) = Notifier::new();
         let origin = config.origin.unwrap_or_else(Instant::now);
-        let (waiting_flag, waker) = (Arc::new(CommandFlag::default()), io.waker());
-        let handle = EngineHandle {
-            commands,
-            waiting_flag: Arc::clone(&waiting_flag),
-            waker,
-            origin,
-            executor: config.executor,
-            seed: config.seed,
-            cpu_port: config.cpu_port,
-            port_names: Arc::default(),
-            injected: Arc::default(),
+        let (mut ends, mut planes) = (Vec::new(), Vec::new());
+        for (number, io) in ios.into_iter().enumerate() {
+            let (commands, inbox) = unbounded();
+            let waiting_flag = Arc::new(CommandFlag::default());
+            ends.push(ThreadEnd::new(commands, &waiting_flag, io.waker()));
+            let inbox = Inbox {
+                number,
+                commands: inbox,
+                waiting_flag,
+                notifier: notifier.another(),
+                origin,
+            };
+            planes.push(DataPlane::new(io, inbox, config, lossless.clone()));
+        }
+        let mut engine = Self {
+            handle: EngineHandle::new(config, origin, ends)?,
+            threads: Vec::new(),
         };
-        let (ports, cpu) = (&config.ports, config.cpu_port);
-        let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
-        let plane = DataPlane::new(
-            io,
-            ports,
-            cpu,
-            queues,
-            lossless,
-            inbox,
-            waiting_flag,
-            notifier,
-            origin,
-        );
-        let thread = std::thread::Builder::new()
-            .name("data-plane".to_owned())
-            .spawn(move || plane.run())
-            .map_err(|e| EngineError::Start(e.to_string()))?;
-        let engine = Self {
-            handle,
-            thread: Some(thread),
-        };
+        for (number, plane) in planes.into_iter().enumerate() {
+            let name = match number {
+                0 => "data-plane".to_owned(),
+                _ => format!("data-plane-{number}"),
+            };
+            let thread = std::thread::Builder::new().name(name);
+            let thread = thread.spawn(move || plane.run());
+            let thread = thread.map_err(|e| EngineError::Start(e.to_string()))?;
+            engine.threads.push(thread);
+        }
         Ok((engine, notifications))
     }
 
@@ -242,15 +189,14 @@ impl Engine {
         &self.handle
     }
 
-    /// Ends the thread after the commands that were given before, and waits for it.
+    /// Ends the threads after the commands that were given before, and waits for them.
     pub fn stop(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
-        // If it has ended already there is nothing to tell it.
-        let _ = self.handle.send(Command::Stop);
-        if let Some(thread) = self.thread.take() {
+        self.handle.stop();
+        for thread in self.threads.drain(..) {
             // A panic of the thread was already reported by its own hook.
             let _ = thread.join();
         }
@@ -260,179 +206,5 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl EngineHandle {
-    fn send(&self, command: Command) -> Result<(), EngineError> {
-        self.commands
-            .send(command)
-            .map_err(|_| EngineError::Stopped)?;
-        self.waiting_flag.set();
-        self.waker.wake();
-        Ok(())
-    }
-
-    fn ask<R>(&self, make: impl FnOnce(Sender<R>) -> Command) -> Result<R, EngineError> {
-        let (sender, receiver) = bounded(1);
-        self.send(make(sender))?;
-        receiver.recv().map_err(|_| EngineError::Stopped)
-    }
-
-    /// The port that leads to the controller.
-    #[must_use]
-    pub const fn cpu_port(&self) -> Option<PortId> {
-        self.cpu_port
-    }
-
-    /// What the ports are called.
-    #[must_use]
-    pub const fn port_names(&self) -> &Arc<PortNames> {
-        &self.port_names
-    }
-
-    /// Time on the engine's clock.
-    #[must_use]
-    pub fn now(&self) -> Nanos {
-        let elapsed = self.origin.elapsed().as_nanos();
-        Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
-    }
-
-    /// An executor for a program, made on the caller's thread; [`EngineHandle::replace`] runs it.
-    ///
-    /// # Errors
-    /// [`BuildError`] if the program cannot be run; the old one goes on.
-    pub fn build(&self, program: Arc<ValidProgram>) -> Result<BoxedExecutor, BuildError> {
-        let mut executor = self.executor.build(program)?;
-        executor.state_mut().data.seed(self.seed);
-        Ok(executor)
-    }
-
-    /// An executor for a program that [`ExecutorKind::prepare`] has made ready; [`EngineHandle::replace`] runs it.
-    ///
-    /// # Errors
-    /// [`BuildError`] if the program cannot be run; the old one goes on.
-    pub fn link(&self, ready: ReadyProgram) -> Result<BoxedExecutor, BuildError> {
-        let mut executor = self.executor.link(ready)?;
-        executor.state_mut().data.seed(self.seed);
-        Ok(executor)
-    }
-
-    /// What runs programs.
-    #[must_use]
-    pub const fn executor(&self) -> ExecutorKind {
-        self.executor
-    }
-
-    /// Runs another executor from the next packet on. The old one comes back, to be freed where that holds up nobody.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn replace(&self, executor: BoxedExecutor) -> Result<Option<BoxedExecutor>, EngineError> {
-        self.ask(|answer| Command::Replace(executor, answer))
-    }
-
-    /// Looks at or changes the data plane's state between two packets, and waits for the result. Be brief: packets wait.
-    ///
-    /// # Errors
-    /// [`EngineError::NoProgram`] before the first program, [`EngineError::Stopped`].
-    pub fn visit<R: Send + 'static>(
-        &self,
-        look: impl FnOnce(&mut RuntimeState, Nanos) -> R + Send + 'static,
-    ) -> Result<R, EngineError> {
-        let (sender, receiver) = bounded(1);
-        self.send(Command::Visit(Box::new(move |state, now| {
-            // The asker waits; if it is gone nobody needs the answer.
-            let _ = sender.send(state.map(|state| look(state, now)));
-        })))?;
-        match receiver.recv() {
-            Ok(Some(result)) => Ok(result),
-            Ok(None) => Err(EngineError::NoProgram),
-            Err(_) => Err(EngineError::Stopped),
-        }
-    }
-
-    /// Takes a packet in as if it came from this port, without waiting. It must be a port of the switch.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn inject(&self, port: PortId, packet: Vec<u8>) -> Result<(), EngineError> {
-        let packet = Injected::new(packet, Arc::clone(&self.injected));
-        self.send(Command::Inject(port, packet))
-    }
-
-    /// Bytes of packets that were injected and that the data plane has not taken yet.
-    #[must_use]
-    pub fn injected(&self) -> usize {
-        self.injected.load(Ordering::Relaxed)
-    }
-
-    /// Says that a link came up or went down; the next packet that the data plane takes up sees it. Ports that do not exist are not minded.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn set_port_up(&self, port: PortId, up: bool) -> Result<(), EngineError> {
-        let told = self.now();
-        self.send(Command::PortUp { port, up, told })
-    }
-
-    /// Adds a port, up, or takes one away.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn set_port_exists(&self, port: PortId, exists: bool) -> Result<(), EngineError> {
-        self.send(Command::PortExists(port, exists))
-    }
-
-    /// The ports in rising order (the CPU port too), and whether they are up.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn ports(&self) -> Result<Vec<(PortId, bool)>, EngineError> {
-        self.ask(Command::Ports)
-    }
-
-    /// What a port saw; `None` if there is no such port.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn port_counters(&self, port: PortId) -> Result<Option<PortCounters>, EngineError> {
-        self.ask(|answer| Command::PortCounters(port, answer))
-    }
-
-    /// Changes depth or rate of egress queues; whether there are such queues.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn set_queues(
-        &self,
-        range: QueueRange,
-        setting: QueueSetting,
-    ) -> Result<bool, EngineError> {
-        self.ask(|answer| Command::Queues(range, setting, answer))
-    }
-
-    /// What the engine itself counted.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn counters(&self) -> Result<EngineCounters, EngineError> {
-        self.ask(Command::Counters)
-    }
-
-    /// Looks at the buffer of a lossless switch between two packets; nothing if it is none, or has no program yet.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopped`].
-    pub fn inspect<R: Send + 'static>(
-        &self,
-        look: impl FnOnce(&Buffer, Totals, Nanos) -> R + Send + 'static,
-    ) -> Result<Option<R>, EngineError> {
-        self.ask(|answer| {
-            Command::Inspect(Box::new(move |buffer, totals, now| {
-                // The asker waits; if it is gone nobody needs the answer.
-                let _ = answer.send(buffer.map(|buffer| look(buffer, totals, now)));
-            }))
-        })
     }
 }

@@ -38,6 +38,14 @@ pub(crate) struct Notifier {
 }
 
 impl Notifier {
+    /// The end of another thread, which counts what it loses itself.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            sender: self.sender.clone(),
+            lost: 0,
+        }
+    }
+
     /// Both ends.
     pub(crate) fn new() -> (Self, mpsc::Receiver<Notification>) {
         let (sender, receiver) = mpsc::channel(CAPACITY);

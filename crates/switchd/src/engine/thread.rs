@@ -1,4 +1,4 @@
-//! The data-plane thread: bursts of packets, and between them the control plane's commands.
+//! A data-plane thread: bursts of packets, and between them the control plane's commands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, TryRecvError};
 use device::buffer::{Buffer, BufferConfig};
 use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting, Taken};
-use p4exec::RuntimeState;
+use p4exec::externs::digest::Digest;
+use p4exec::{Executor as _, RuntimeState};
 use quantities::{Nanos, PortId, Priority};
 
 use super::io::{PacketBatch, PortIo};
 use super::lossless::{Pump, Totals};
 use super::notify::{Notification, Notifier, PortChange};
-use super::{BoxedExecutor, EngineCounters};
+use super::plane::{Running, Share};
+use super::{BoxedExecutor, EngineConfig, EngineCounters};
 
 /// Packets between two looks at the commands: a port that goes down is known within as many.
 const LOOK_EVERY: usize = 32;
@@ -27,7 +29,8 @@ const FINEST: Duration = Duration::from_millis(1);
 /// Rounds without packet or command before the thread sleeps: waking costs more than looking again.
 const IDLE_ROUNDS: u32 = 64;
 
-/// Work for the thread that owns the state; the answer travels in the closure.
+/// Work for a thread with its state, the answer travels in the closure; nothing before the first program, and where another thread
+/// answers for the state that they share.
 pub(crate) type Visit = Box<dyn FnOnce(Option<&mut RuntimeState>, Nanos) + Send>;
 
 /// Rates of a lossless switch are held by sleeping this finely; a thread that wakes late catches up.
@@ -39,10 +42,7 @@ pub(crate) type Inspect = Box<dyn FnOnce(Option<&Buffer>, Totals, Nanos) + Send>
 /// What the control plane asks of the data plane.
 pub(crate) enum Command {
     /// Runs another program from now on; the old executor comes back to be freed elsewhere.
-    Replace(
-        BoxedExecutor,
-        crossbeam_channel::Sender<Option<BoxedExecutor>>,
-    ),
+    Replace(Share, crossbeam_channel::Sender<Option<Share>>),
     /// Looks at or changes the state between two packets.
     Visit(Visit),
     /// Takes a packet in as if it came from this port.
@@ -105,16 +105,23 @@ impl CommandFlag {
 /// Ports before the first program: the device needs an executor.
 enum Plane {
     Bare(Vec<(PortId, bool)>),
-    Running(Box<Device<BoxedExecutor>>),
+    Running(Box<Running>),
 }
 
-pub(crate) struct DataPlane<I> {
-    pub(crate) io: I,
+/// Where a thread gets its commands, and what it shares with the others.
+pub(crate) struct Inbox {
+    /// Which of the threads it is: the first one answers and tells where one is enough.
+    pub(crate) number: usize,
     pub(crate) commands: Receiver<Command>,
     pub(crate) waiting_flag: Arc<CommandFlag>,
     pub(crate) notifier: Notifier,
-    pub(crate) cpu_port: Option<PortId>,
     pub(crate) origin: Instant,
+}
+
+pub(crate) struct DataPlane<I> {
+    io: I,
+    inbox: Inbox,
+    cpu_port: Option<PortId>,
     /// What shapes packets that leave; `None` while they all leave at once and in order.
     queues: Option<EgressQueues>,
     /// The buffer of a lossless switch, until the device has it.
@@ -124,31 +131,26 @@ pub(crate) struct DataPlane<I> {
     counters: EngineCounters,
     received: PacketBatch,
     sent: PacketBatch,
+    digests: Vec<Digest>,
 }
 
 impl<I: PortIo> DataPlane<I> {
-    #[allow(clippy::too_many_arguments)]
+    /// A thread's data plane; `lossless` is the configuration with a place for the controller's packets.
     pub(crate) fn new(
         io: I,
-        ports: &[PortId],
-        cpu_port: Option<PortId>,
-        queues: Option<EgressQueues>,
+        inbox: Inbox,
+        config: &EngineConfig,
         lossless: Option<BufferConfig>,
-        commands: Receiver<Command>,
-        waiting_flag: Arc<CommandFlag>,
-        notifier: Notifier,
-        origin: Instant,
     ) -> Self {
-        let mut ports: Vec<_> = ports.iter().chain(&cpu_port).map(|p| (*p, true)).collect();
+        let ports = config.ports.iter().chain(&config.cpu_port);
+        let mut ports: Vec<_> = ports.map(|p| (*p, true)).collect();
         ports.sort_unstable();
         ports.dedup();
+        let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
         Self {
             io,
-            commands,
-            waiting_flag,
-            notifier,
-            cpu_port,
-            origin,
+            inbox,
+            cpu_port: config.cpu_port,
             queues,
             lossless,
             pump: Pump::default(),
@@ -156,6 +158,7 @@ impl<I: PortIo> DataPlane<I> {
             counters: EngineCounters::default(),
             received: PacketBatch::default(),
             sent: PacketBatch::default(),
+            digests: Vec::new(),
         }
     }
 
@@ -194,7 +197,7 @@ impl<I: PortIo> DataPlane<I> {
     fn release(&mut self) -> Duration {
         let queued = self.queues.as_ref().and_then(EgressQueues::next_due);
         let held = match &self.plane {
-            Plane::Running(device) => self.pump.next_due(device),
+            Plane::Running(running) => self.pump.next_due(&running.device),
             Plane::Bare(_) => None,
         };
         let Some(due) = [queued, held].into_iter().flatten().min() else {
@@ -209,8 +212,7 @@ impl<I: PortIo> DataPlane<I> {
     }
 
     fn now(&self) -> Nanos {
-        let elapsed = self.origin.elapsed().as_nanos();
-        Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
+        since(self.inbox.origin)
     }
 
     /// Processes what was received, and sends in one go what came of each stretch. False: stop.
@@ -237,15 +239,26 @@ impl<I: PortIo> DataPlane<I> {
     }
 
     fn process(&mut self, now: Nanos, packets: &[(PortId, &[u8])]) {
-        let Plane::Running(device) = &mut self.plane else {
+        let Plane::Running(running) = &mut self.plane else {
             self.counters.without_program += packets.len() as u64;
             return;
         };
-        if device.buffer().is_some() {
-            return self.pump.accept(device, now, packets);
-        }
-        let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
+        let shared = running.shares_state();
+        let device = &mut *running.enter();
+        // Time does not go back for a state that several threads have had.
+        let now = if shared {
+            since(self.inbox.origin)
+        } else {
+            now
+        };
+        let cpu_port = self.cpu_port;
+        let (notifier, sent) = (&mut self.inbox.notifier, &mut self.sent);
         let queues = &mut self.queues;
+        if device.buffer().is_some() {
+            self.pump.accept(device, now, packets);
+            take_digests(device, &mut self.digests);
+            return;
+        }
         device.receive_batch(now, packets, |output| {
             if Some(output.port) == cpu_port {
                 notifier.tell(Notification::PacketIn(output.bytes.to_vec()));
@@ -260,49 +273,51 @@ impl<I: PortIo> DataPlane<I> {
                 Taken::Sent
             }
         });
+        take_digests(device, &mut self.digests);
     }
 
     fn flush(&mut self, now: Nanos) {
         if let Some(queues) = &mut self.queues {
             let (sent, plane) = (&mut self.sent, &mut self.plane);
             queues.pop_due(now, |port, queue, packet| {
-                if let Plane::Running(device) = plane
-                    && device.depart(port, packet.len())
+                if let Plane::Running(running) = plane
+                    && running.device.depart(port, packet.len())
                 {
                     sent.push(port, Priority::new(queue), packet);
                 }
             });
         }
-        if let Plane::Running(device) = &mut self.plane
-            && device.buffer().is_some()
+        if let Plane::Running(running) = &mut self.plane
+            && running.device.buffer().is_some()
         {
-            let (cpu_port, notifier, sent) = (self.cpu_port, &mut self.notifier, &mut self.sent);
-            self.pump.run(device, now, |port, class, packet| {
-                if Some(port) != cpu_port {
-                    sent.push(port, class.unwrap_or_default(), packet);
-                } else if class.is_some() {
-                    notifier.tell(Notification::PacketIn(packet.to_vec()));
-                }
-            });
+            let cpu_port = self.cpu_port;
+            let (notifier, sent) = (&mut self.inbox.notifier, &mut self.sent);
+            self.pump
+                .run(&mut running.device, now, |port, class, packet| {
+                    if Some(port) != cpu_port {
+                        sent.push(port, class.unwrap_or_default(), packet);
+                    } else if class.is_some() {
+                        notifier.tell(Notification::PacketIn(packet.to_vec()));
+                    }
+                });
         }
         if !self.sent.is_empty() {
             self.io.transmit(&self.sent);
             self.sent.clear();
         }
-        if let Plane::Running(device) = &mut self.plane {
-            for digest in device.executor_mut().state_mut().data.digests.take() {
-                self.notifier.tell(Notification::Digest(digest, now));
-            }
+        for digest in self.digests.drain(..) {
+            let notification = Notification::Digest(digest, now);
+            self.inbox.notifier.tell(notification);
         }
     }
 
     /// Serves the commands that wait: whether there were any; `None` to stop.
     fn obey(&mut self) -> Option<bool> {
-        if !self.waiting_flag.take() {
+        if !self.inbox.waiting_flag.take() {
             return Some(false);
         }
         loop {
-            match self.commands.try_recv() {
+            match self.inbox.commands.try_recv() {
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return None,
                 Ok(command) => self.serve(command),
                 Err(TryRecvError::Empty) => return Some(true),
@@ -313,22 +328,24 @@ impl<I: PortIo> DataPlane<I> {
     fn serve(&mut self, command: Command) {
         let now = self.now();
         match command {
-            Command::Replace(executor, answer) => {
+            Command::Replace(share, answer) => {
                 // Whoever asked may have gone: then the old executor is freed here.
-                let _ = answer.send(self.replace(executor));
+                let _ = answer.send(self.replace(share));
             }
             Command::Visit(visit) => match &mut self.plane {
-                Plane::Running(device) => visit(Some(device.executor_mut().state_mut()), now),
-                Plane::Bare(_) => visit(None, now),
+                Plane::Running(running) if self.inbox.number == 0 || !running.shares_state() => {
+                    visit(Some(running.enter().executor_mut().state_mut()), now);
+                }
+                _ => visit(None, now),
             },
             Command::Inject(port, bytes) => {
                 self.process(now, &[(port, &bytes.packet)]);
                 self.flush(now);
             }
             Command::PortUp { port, up, told } => {
-                if self.set_port_up(now, port, up) {
+                if self.set_port_up(now, port, up) && self.inbox.number == 0 {
                     let noted = self.now();
-                    self.notifier.tell(Notification::Port(PortChange {
+                    self.inbox.notifier.tell(Notification::Port(PortChange {
                         port,
                         up,
                         told,
@@ -339,7 +356,7 @@ impl<I: PortIo> DataPlane<I> {
             }
             Command::Inspect(inspect) => {
                 let buffer = match &self.plane {
-                    Plane::Running(device) => device.buffer(),
+                    Plane::Running(running) => running.device.buffer(),
                     Plane::Bare(_) => None,
                 };
                 inspect(buffer, self.pump.totals, now);
@@ -347,7 +364,7 @@ impl<I: PortIo> DataPlane<I> {
             Command::PortExists(port, exists) => self.set_port_exists(port, exists),
             Command::PortCounters(port, answer) => {
                 let counters = match &self.plane {
-                    Plane::Running(device) => device.counters(port).ok(),
+                    Plane::Running(running) => running.device.counters(port).ok(),
                     Plane::Bare(ports) => {
                         let known = ports.iter().any(|(p, _)| *p == port);
                         known.then(PortCounters::default)
@@ -357,13 +374,13 @@ impl<I: PortIo> DataPlane<I> {
             }
             Command::Ports(answer) => {
                 let ports = match &self.plane {
-                    Plane::Running(device) => device.ports().collect(),
+                    Plane::Running(running) => running.device.ports().collect(),
                     Plane::Bare(ports) => ports.clone(),
                 };
                 let _ = answer.send(ports);
             }
             Command::Counters(answer) => {
-                self.counters.notifications_lost = self.notifier.lost();
+                self.counters.notifications_lost = self.inbox.notifier.lost();
                 let _ = answer.send(self.counters);
             }
             Command::Queues(range, setting, answer) => {
@@ -379,12 +396,12 @@ impl<I: PortIo> DataPlane<I> {
         }
     }
 
-    fn replace(&mut self, executor: BoxedExecutor) -> Option<BoxedExecutor> {
+    fn replace(&mut self, share: Share) -> Option<Share> {
         match &mut self.plane {
-            Plane::Running(device) => Some(device.replace_executor(executor)),
+            Plane::Running(running) => Some(running.replace(share)),
             Plane::Bare(ports) => {
                 let ports = std::mem::take(ports);
-                let mut device = Device::new(executor, ports.iter().map(|(port, _)| *port));
+                let mut device = Device::new(share.executor, ports.iter().map(|(port, _)| *port));
                 for (port, up) in ports {
                     // They were just given to it.
                     let _ = device.set_port_up(port, up);
@@ -392,7 +409,7 @@ impl<I: PortIo> DataPlane<I> {
                 if let Err(error) = device.set_buffer(self.lossless.clone()) {
                     tracing::error!(%error, "the switch is not lossless");
                 }
-                self.plane = Plane::Running(Box::new(device));
+                self.plane = Plane::Running(Box::new(Running::new(device, share.one)));
                 None
             }
         }
@@ -401,9 +418,9 @@ impl<I: PortIo> DataPlane<I> {
     /// Changes the status of a port; whether there is such a port.
     fn set_port_up(&mut self, now: Nanos, port: PortId, up: bool) -> bool {
         match &mut self.plane {
-            Plane::Running(device) => {
-                device.set_link_up(now, port, up);
-                device.counters(port).is_ok()
+            Plane::Running(running) => {
+                running.enter().set_link_up(now, port, up);
+                running.device.counters(port).is_ok()
             }
             Plane::Bare(ports) => match ports.iter_mut().find(|(p, _)| *p == port) {
                 Some(place) => {
@@ -420,9 +437,9 @@ impl<I: PortIo> DataPlane<I> {
             queues.clear(port);
         }
         match &mut self.plane {
-            Plane::Running(device) if exists => device.add_port(port),
+            Plane::Running(running) if exists => running.enter().add_port(port),
             // A port that is not there need not be taken away.
-            Plane::Running(device) => drop(device.remove_port(port)),
+            Plane::Running(running) => drop(running.enter().remove_port(port)),
             Plane::Bare(ports) => {
                 ports.retain(|(p, _)| exists || *p != port);
                 if exists && !ports.iter().any(|(p, _)| *p == port) {
@@ -431,5 +448,18 @@ impl<I: PortIo> DataPlane<I> {
                 }
             }
         }
+    }
+}
+
+/// Time on the engine's clock.
+pub(super) fn since(origin: Instant) -> Nanos {
+    let elapsed = origin.elapsed().as_nanos();
+    Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
+}
+
+/// Takes the digests that packets made. To be called while the device has its state.
+fn take_digests(device: &mut Device<BoxedExecutor>, into: &mut Vec<Digest>) {
+    if !device.executor().state().data.digests.is_empty() {
+        into.extend(device.executor_mut().state_mut().data.digests.take());
     }
 }

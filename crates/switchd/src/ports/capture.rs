@@ -4,13 +4,15 @@ use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pcap_file::pcap::{PcapHeader, PcapReader};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use quantities::PortId;
 
-use super::{Line, LineStats, PortError};
+use super::{Line, LineStats, PortError, lock};
+use crate::engine::flow::thread_of;
 
 /// The largest frame in a file, in bytes.
 const LARGEST: u32 = 1 << 18;
@@ -23,16 +25,27 @@ fn wrong(port: PortId, path: &Path, detail: impl ToString) -> PortError {
     }
 }
 
-/// Frames to be played in at a port.
+/// Frames to be played in at a port by one thread.
 pub(super) struct Input {
     pub(super) port: PortId,
     path: PathBuf,
+    /// Which of how many threads it is: other threads play the frames of other flows.
+    thread: (usize, usize),
     reader: PcapReader<BufReader<File>>,
     next: Option<(Duration, Vec<u8>)>,
 }
 
 impl Input {
-    pub(super) fn open(port: PortId, path: &Path) -> Result<Self, PortError> {
+    /// The part of each thread. Every thread reads the file itself, so what can be read only once is the first one's.
+    pub(super) fn open(port: PortId, path: &Path, threads: usize) -> Result<Vec<Self>, PortError> {
+        let regular = path.metadata().is_ok_and(|data| data.is_file());
+        let readers = if regular { threads } else { 1 };
+        (0..readers)
+            .map(|number| Self::open_part(port, path, (number, readers)))
+            .collect()
+    }
+
+    fn open_part(port: PortId, path: &Path, thread: (usize, usize)) -> Result<Self, PortError> {
         let file = File::open(path).map_err(|e| wrong(port, path, e))?;
         let reader = PcapReader::new(BufReader::new(file)).map_err(|e| wrong(port, path, e))?;
         let link = reader.header().datalink;
@@ -43,6 +56,7 @@ impl Input {
         let mut input = Self {
             port,
             path: path.to_owned(),
+            thread,
             reader,
             next: None,
         };
@@ -62,14 +76,21 @@ impl Input {
         Some(frame)
     }
 
+    /// Goes to the next frame of this thread.
     fn advance(&mut self) {
-        self.next = match self.reader.next_packet() {
-            None => None,
-            Some(Ok(packet)) => Some((packet.timestamp, packet.data.into_owned())),
-            Some(Err(error)) => {
-                let path = self.path.display();
-                tracing::warn!(port = %self.port, %path, %error, "the capture file ends early");
-                None
+        let (own, threads) = self.thread;
+        self.next = loop {
+            match self.reader.next_packet() {
+                None => break None,
+                Some(Ok(packet)) if thread_of(&packet.data, threads) == own => {
+                    break Some((packet.timestamp, packet.data.into_owned()));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    let path = self.path.display();
+                    tracing::warn!(port = %self.port, %path, %error, "the capture file ends early");
+                    break None;
+                }
             }
         };
     }
@@ -152,15 +173,15 @@ impl Output {
     }
 }
 
-/// A port whose frames go to a file; those that come in are played by the [`super::PortSet`], which knows
+/// A port whose frames go to a file, which threads write in turns; those that come in are played by the [`super::PortSet`], which knows
 /// the order over all files.
 pub(super) struct Files {
-    output: Option<Output>,
+    output: Option<Arc<Mutex<Output>>>,
     stats: LineStats,
 }
 
 impl Files {
-    pub(super) fn new(output: Option<Output>) -> Self {
+    pub(super) fn new(output: Option<Arc<Mutex<Output>>>) -> Self {
         Self {
             output,
             stats: LineStats::default(),
@@ -174,17 +195,18 @@ impl Line for Files {
     }
 
     fn send_all(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) {
+        let Some(output) = &self.output else {
+            self.stats.send_refused += frames.count() as u64;
+            return;
+        };
+        let mut output = lock(output);
         for frame in frames {
-            let output = self.output.as_mut();
-            if output.is_some_and(|output| output.write(frame)) {
-                self.stats.sent += 1;
-            } else {
-                self.stats.send_refused += 1;
+            match output.write(frame) {
+                true => self.stats.sent += 1,
+                false => self.stats.send_refused += 1,
             }
         }
-        if let Some(output) = &mut self.output {
-            output.flush();
-        }
+        output.flush();
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -198,18 +220,23 @@ impl Line for Files {
     }
 }
 
-/// Copies of what passes a port, in two files named after what it is connected to, as BMv2's `--pcap` makes them.
+/// Copies of what passes a port, in two files named after what it is connected to, as BMv2's `--pcap` makes them. Threads write them in
+/// turns.
+#[derive(Clone)]
 pub(super) struct Tap {
-    pub(super) inward: Output,
-    pub(super) outward: Output,
+    pub(super) inward: Arc<Mutex<Output>>,
+    pub(super) outward: Arc<Mutex<Output>>,
 }
 
 impl Tap {
     pub(super) fn create(port: PortId, folder: &Path, name: &str) -> Result<Self, PortError> {
-        let file = |direction: &str| folder.join(format!("{name}_{direction}.pcap"));
+        let file = |direction: &str| {
+            let path = folder.join(format!("{name}_{direction}.pcap"));
+            Output::create(port, &path).map(|output| Arc::new(Mutex::new(output)))
+        };
         Ok(Self {
-            inward: Output::create(port, &file("in"))?,
-            outward: Output::create(port, &file("out"))?,
+            inward: file("in")?,
+            outward: file("out")?,
         })
     }
 }

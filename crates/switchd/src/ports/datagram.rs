@@ -15,7 +15,9 @@ const LARGEST: usize = 1 << 16;
 const LEAVE_OUT: u32 = 16;
 
 /// A socket that takes and gives datagrams without blocking.
-pub(super) trait Socket: AsFd + Send {
+pub(super) trait Socket: AsFd + Send + Sized + 'static {
+    /// The same socket for another thread, to give by.
+    fn another(&self) -> io::Result<Self>;
     fn take(&self, buffer: &mut [u8]) -> io::Result<usize>;
     fn give(&self, frame: &[u8]) -> io::Result<usize>;
 }
@@ -39,6 +41,10 @@ impl AsFd for Udp {
 }
 
 impl Socket for Udp {
+    fn another(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     fn take(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.recv(buffer)
     }
@@ -52,7 +58,7 @@ impl Socket for Udp {
 pub(super) struct Unix {
     socket: UnixDatagram,
     peer: PathBuf,
-    _file: SocketFile,
+    _file: Option<SocketFile>,
 }
 
 impl Unix {
@@ -63,7 +69,7 @@ impl Unix {
         Ok(Self {
             socket,
             peer: peer.to_owned(),
-            _file: file,
+            _file: Some(file),
         })
     }
 }
@@ -75,6 +81,14 @@ impl AsFd for Unix {
 }
 
 impl Socket for Unix {
+    fn another(&self) -> io::Result<Self> {
+        Ok(Self {
+            socket: self.socket.try_clone()?,
+            peer: self.peer.clone(),
+            _file: None,
+        })
+    }
+
     fn take(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.recv(buffer)
     }
@@ -84,19 +98,30 @@ impl Socket for Unix {
     }
 }
 
-/// A datagram socket as a line.
+/// A datagram socket as a line. One thread takes what comes: others only give.
 pub(super) struct Datagrams<S> {
     socket: S,
+    takes: bool,
     buffer: Vec<u8>,
     leave_out: u32,
     stats: LineStats,
 }
 
 impl<S: Socket> Datagrams<S> {
-    pub(super) fn new(socket: S) -> Self {
+    /// Lines for so many threads.
+    pub(super) fn shared(socket: S, threads: usize) -> io::Result<Vec<Box<dyn Line>>> {
+        let others = (1..threads).map(|_| socket.another());
+        let others: Vec<S> = others.collect::<io::Result<_>>()?;
+        let lines = std::iter::once((socket, true)).chain(others.into_iter().map(|s| (s, false)));
+        let lines = lines.map(|(socket, takes)| Box::new(Self::new(socket, takes)) as _);
+        Ok(lines.collect())
+    }
+
+    fn new(socket: S, takes: bool) -> Self {
         Self {
             socket,
-            buffer: vec![0; LARGEST],
+            takes,
+            buffer: vec![0; if takes { LARGEST } else { 0 }],
             leave_out: 0,
             stats: LineStats::default(),
         }
@@ -105,6 +130,9 @@ impl<S: Socket> Datagrams<S> {
 
 impl<S: Socket> Line for Datagrams<S> {
     fn receive(&mut self, limit: usize, each: &mut dyn FnMut(&[u8])) -> usize {
+        if !self.takes {
+            return 0;
+        }
         if self.leave_out > 0 {
             self.leave_out -= 1;
             return 0;
@@ -137,7 +165,7 @@ impl<S: Socket> Line for Datagrams<S> {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.socket.as_fd())
+        self.takes.then(|| self.socket.as_fd())
     }
 
     fn woken(&mut self) {

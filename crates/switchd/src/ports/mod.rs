@@ -1,5 +1,5 @@
 //! Ports: the wires of the switch. Linux interfaces by raw packet sockets; capture files; datagram sockets for tests
-//! without rights; all behind one trait, [`Line`], and gathered in one [`PortSet`] that the data-plane thread drives.
+//! without rights; all behind one trait, [`Line`], and gathered in a [`PortSet`] that a data-plane thread drives.
 //!
 //! The control side ([`Ports`]) adds and removes ports while packets flow and watches the state of links: the thread
 //! that hears of a change tells the data plane itself, no controller takes part.
@@ -9,6 +9,7 @@ mod claim;
 mod datagram;
 mod interface;
 mod links;
+mod open;
 mod set;
 mod spec;
 
@@ -40,7 +41,21 @@ pub struct LineStats {
     pub send_refused: u64,
 }
 
-/// One wire. Only the data-plane thread calls it, and nothing in it blocks.
+impl LineStats {
+    /// What passed over this one and another.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            received: self.received + other.received,
+            receive_overrun: self.receive_overrun + other.receive_overrun,
+            receive_damaged: self.receive_damaged + other.receive_damaged,
+            sent: self.sent + other.sent,
+            send_refused: self.send_refused + other.send_refused,
+        }
+    }
+}
+
+/// One wire, as a data-plane thread has it: no other calls it, and nothing in it blocks.
 pub trait Line: Send {
     /// Hands over at most `limit` frames that have arrived and returns how many it looked at.
     fn receive(&mut self, limit: usize, each: &mut dyn FnMut(&[u8])) -> usize;

@@ -1,4 +1,4 @@
-//! All ports together: what the data-plane thread drives, and the handle that changes it while packets flow.
+//! All ports together: what a data-plane thread drives, and the handle that changes it while packets flow.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,15 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
-use netlab::{PacketOptions, PacketSocket, Poller};
+use netlab::{PacketOptions, Poller};
 use quantities::{PortId, Priority};
 
-use super::capture::{Files, Input, Output, Tap};
-use super::claim::{Claim, Claims};
-use super::datagram::{Datagrams, Udp, Unix};
-use super::interface::Interface;
+use super::claim::Claims;
 use super::links::Links;
-use super::{Line, LineStats, PortBinding, PortError, PortSpec, lock};
+use super::open::{Wire, open};
+use super::{LineStats, PortBinding, PortError, PortSpec, lock};
 use crate::engine::io::{PacketBatch, PortIo, Wake};
 use crate::engine::{EngineError, EngineHandle};
 
@@ -41,14 +39,6 @@ pub struct PortOptions {
     pub packet: PacketOptions,
 }
 
-/// A port, opened and ready to be driven.
-pub(super) struct Wire {
-    port: PortId,
-    line: Box<dyn Line>,
-    tap: Option<Tap>,
-    input: Option<Input>,
-}
-
 /// A port as the operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortInfo {
@@ -60,14 +50,14 @@ pub struct PortInfo {
     pub stats: LineStats,
 }
 
-/// What the handle asks of the data-plane thread.
+/// What the handle asks of a data-plane thread.
 enum Change {
     Add(Box<Wire>),
     Remove(PortId),
     Stats(Sender<Vec<(PortId, LineStats)>>),
 }
 
-/// Between the handle and the thread.
+/// Between the handle and a thread.
 struct Shared {
     changed: AtomicBool,
     changes: Mutex<Vec<Change>>,
@@ -88,7 +78,7 @@ impl Wake for Shared {
     }
 }
 
-/// The ports as the data-plane thread drives them.
+/// The ports as a data-plane thread drives them.
 pub struct PortSet {
     wires: Vec<Wire>,
     /// The place in `wires` of a port number.
@@ -104,9 +94,12 @@ pub struct PortSet {
     order: Vec<(usize, usize)>,
 }
 
+/// The ways to all sets of ports, one for each thread.
+type Sets = Arc<[Arc<Shared>]>;
+
 /// The control side of the ports.
 pub struct Ports {
-    shared: Arc<Shared>,
+    sets: Sets,
     bindings: Arc<Mutex<Vec<PortBinding>>>,
     claims: Arc<Mutex<Claims>>,
     options: PortOptions,
@@ -121,44 +114,58 @@ impl Ports {
     /// The first port that cannot be opened.
     pub fn open(
         bindings: &[PortBinding],
-        mut options: PortOptions,
+        options: PortOptions,
     ) -> Result<(Self, PortSet), PortError> {
-        let share = (SLOTS / bindings.len().max(1)).max(FEWEST_SLOTS);
+        let mut set = PortSet::new(&options)?;
+        let ports = Self::fill(std::slice::from_mut(&mut set), bindings, options)?;
+        Ok((ports, set))
+    }
+
+    /// Opens the ports for so many threads: the handle, and the sets for [`crate::engine::Engine::start_threads`].
+    ///
+    /// Frames that come in at interfaces and from files are shared out among the threads, those of a flow to one. Datagrams, and files
+    /// that can be read only once, come to the first thread. All threads send by all ports.
+    ///
+    /// # Errors
+    /// As [`Ports::open`]; interfaces that are to be opened by AF_XDP.
+    pub fn open_threads(
+        bindings: &[PortBinding],
+        options: PortOptions,
+        threads: usize,
+    ) -> Result<(Self, Vec<PortSet>), PortError> {
+        let sets = (0..threads).map(|_| PortSet::new(&options));
+        let mut sets = sets.collect::<Result<Vec<_>, _>>()?;
+        let ports = Self::fill(&mut sets, bindings, options)?;
+        Ok((ports, sets))
+    }
+
+    fn fill(
+        sets: &mut [PortSet],
+        bindings: &[PortBinding],
+        mut options: PortOptions,
+    ) -> Result<Self, PortError> {
+        let rings = bindings.len().max(1) * sets.len().max(1);
+        let share = (SLOTS / rings).max(FEWEST_SLOTS);
         options.packet.ring_frames = options.packet.ring_frames.min(share);
-        let poller = Poller::new()?;
-        let shared = Arc::new(Shared {
-            changed: AtomicBool::new(false),
-            changes: Mutex::new(Vec::new()),
-            wake: poller.wake(),
-        });
-        let mut set = PortSet {
-            wires: Vec::new(),
-            places: Vec::new(),
-            turn: 0,
-            shared: Arc::clone(&shared),
-            poller,
-            files_from: Instant::now() + options.files_wait,
-            lost: 0,
-            order: Vec::new(),
-        };
         let mut known: Vec<PortBinding> = Vec::new();
         let mut claims = Claims::new();
         for binding in bindings {
             check(binding, &known, &options)?;
-            let (wire, claim) = open(binding, &options, &claims)?;
-            set.add(wire);
+            let (wires, claim) = open(binding, &options, &claims, sets.len())?;
+            for (set, wire) in sets.iter_mut().zip(wires) {
+                set.add(wire);
+            }
             claims.extend(claim.map(|claim| (binding.port, claim)));
             known.push(binding.clone());
         }
-        let ports = Self {
-            shared,
+        Ok(Self {
+            sets: sets.iter().map(|set| Arc::clone(&set.shared)).collect(),
             bindings: Arc::new(Mutex::new(known)),
             claims: Arc::new(Mutex::new(claims)),
             options,
             engine: None,
             links: None,
-        };
-        Ok((ports, set))
+        })
     }
 
     /// The numbers of the ports, rising.
@@ -179,15 +186,17 @@ impl Ports {
             name(engine, binding);
         }
         let reopen = {
-            let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
+            let (sets, options) = (Arc::clone(&self.sets), self.options.clone());
             let claims = Arc::clone(&self.claims);
             move |binding: &PortBinding| {
                 let mut claims = lock(&claims);
-                match open(binding, &options, &claims) {
-                    Ok((wire, claim)) => {
+                match open(binding, &options, &claims, sets.len()) {
+                    Ok((wires, claim)) => {
                         claims.extend(claim.map(|claim| (binding.port, claim)));
-                        shared.ask(Change::Remove(binding.port));
-                        shared.ask(Change::Add(Box::new(wire)));
+                        for (set, wire) in sets.iter().zip(wires) {
+                            set.ask(Change::Remove(binding.port));
+                            set.ask(Change::Add(Box::new(wire)));
+                        }
                         true
                     }
                     Err(error) => {
@@ -211,15 +220,18 @@ impl Ports {
             let mut bindings = lock(&self.bindings);
             check(&binding, &bindings, &self.options)?;
             let mut claims = lock(&self.claims);
-            let (wire, claim) = open(&binding, &self.options, &claims)?;
+            let (wires, claim) = open(&binding, &self.options, &claims, self.sets.len())?;
             claims.extend(claim.map(|claim| (binding.port, claim)));
-            self.shared.ask(Change::Add(Box::new(wire)));
+            // The data plane first: it would lose what comes from a port that it does not know.
+            self.tell(|engine| {
+                name(engine, &binding);
+                engine.set_port_exists(binding.port, true)
+            });
+            for (set, wire) in self.sets.iter().zip(wires) {
+                set.ask(Change::Add(Box::new(wire)));
+            }
             bindings.push(binding.clone());
         }
-        self.tell(|engine| {
-            name(engine, &binding);
-            engine.set_port_exists(binding.port, true)
-        });
         if let Some(links) = &self.links {
             links.look_again();
         }
@@ -238,7 +250,9 @@ impl Ports {
             lock(&self.claims).remove(&port);
         }
         self.tell(|engine| engine.set_port_exists(port, false));
-        self.shared.ask(Change::Remove(port));
+        for set in self.sets.iter() {
+            set.ask(Change::Remove(port));
+        }
         Ok(())
     }
 
@@ -253,11 +267,17 @@ impl Ports {
     /// has stopped.
     #[must_use]
     pub fn list(&self) -> Vec<PortInfo> {
-        let (sender, receiver) = bounded(1);
-        self.shared.ask(Change::Stats(sender));
-        let stats = receiver
-            .recv_timeout(Duration::from_secs(1))
-            .unwrap_or_default();
+        let answers = self.sets.iter().map(|set| {
+            let (sender, receiver) = bounded(1);
+            set.ask(Change::Stats(sender));
+            receiver
+        });
+        let answers: Vec<_> = answers.collect();
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let stats: Vec<(PortId, LineStats)> = answers
+            .iter()
+            .flat_map(|answer| answer.recv_deadline(deadline).unwrap_or_default())
+            .collect();
         let mut list: Vec<PortInfo> = lock(&self.bindings)
             .iter()
             .map(|binding| PortInfo {
@@ -265,9 +285,9 @@ impl Ports {
                 spec: binding.spec.clone(),
                 stats: stats
                     .iter()
-                    .find(|(port, _)| *port == binding.port)
+                    .filter(|(port, _)| *port == binding.port)
                     .map(|(_, stats)| *stats)
-                    .unwrap_or_default(),
+                    .fold(LineStats::default(), LineStats::with),
             })
             .collect();
         list.sort_by_key(|info| info.port);
@@ -320,70 +340,26 @@ fn check(
     Ok(())
 }
 
-/// Opens what a port is connected to; an interface is claimed.
-fn open(
-    binding: &PortBinding,
-    options: &PortOptions,
-    claims: &Claims,
-) -> Result<(Wire, Option<Claim>), PortError> {
-    let port = binding.port;
-    let socket = |what: &str, source| PortError::Socket {
-        port,
-        what: what.to_owned(),
-        source,
-    };
-    let (mut input, mut claim) = (None, None);
-    let line: Box<dyn Line> = match &binding.spec {
-        PortSpec::Interface(name) => {
-            claim = Some(Claim::new(port, name, claims)?);
-            let opened = PacketSocket::open(name, &options.packet);
-            let opened = opened.map_err(|source| PortError::Net { port, source })?;
-            Box::new(Interface::new(opened))
-        }
-        PortSpec::Pcap {
-            input: from,
-            output: to,
-        } => {
-            input = from
-                .as_deref()
-                .map(|path| Input::open(port, path))
-                .transpose()?;
-            let to = to
-                .as_deref()
-                .map(|path| Output::create(port, path)?.alone(port))
-                .transpose()?;
-            Box::new(Files::new(to))
-        }
-        PortSpec::Udp { local, peer } => {
-            let opened = Udp::open(*local, *peer);
-            Box::new(Datagrams::new(
-                opened.map_err(|e| socket(&format!("UDP socket {local}"), e))?,
-            ))
-        }
-        PortSpec::Unix { local, peer } => {
-            let opened = Unix::open(local, peer);
-            let what = format!("Unix socket {}", local.display());
-            Box::new(Datagrams::new(opened.map_err(|e| socket(&what, e))?))
-        }
-    };
-    let name = match &binding.spec {
-        PortSpec::Interface(name) => name.clone(),
-        _ => format!("port{port}"),
-    };
-    let tap = options.capture.as_deref();
-    let tap = tap
-        .map(|folder| Tap::create(port, folder, &name))
-        .transpose()?;
-    let wire = Wire {
-        port,
-        line,
-        tap,
-        input,
-    };
-    Ok((wire, claim))
-}
-
 impl PortSet {
+    fn new(options: &PortOptions) -> Result<Self, PortError> {
+        let poller = Poller::new()?;
+        let shared = Arc::new(Shared {
+            changed: AtomicBool::new(false),
+            changes: Mutex::new(Vec::new()),
+            wake: poller.wake(),
+        });
+        Ok(Self {
+            wires: Vec::new(),
+            places: Vec::new(),
+            turn: 0,
+            shared,
+            poller,
+            files_from: Instant::now() + options.files_wait,
+            lost: 0,
+            order: Vec::new(),
+        })
+    }
+
     fn add(&mut self, wire: Wire) {
         if let Some(descriptor) = wire.line.descriptor()
             && let Err(error) = self.poller.add(&descriptor)
@@ -469,12 +445,13 @@ impl PortIo for PortSet {
                     });
                 }
                 Some(tap) => {
+                    let mut log = lock(&tap.inward);
                     let taken = line.receive(TURN, &mut |frame| {
-                        tap.inward.write(frame);
+                        log.write(frame);
                         batch.push(*port, Priority::default(), frame);
                     });
                     if taken > 0 {
-                        tap.inward.flush();
+                        log.flush();
                     }
                 }
             }
@@ -504,10 +481,11 @@ impl PortIo for PortSet {
             };
             let frame = |(_, number): &(usize, usize)| Some(batch.get(*number)?.bytes);
             if let Some(tap) = &mut wire.tap {
+                let mut log = lock(&tap.outward);
                 for frame in run.iter().filter_map(frame) {
-                    tap.outward.write(frame);
+                    log.write(frame);
                 }
-                tap.outward.flush();
+                log.flush();
             }
             wire.line.send_all(&mut run.iter().filter_map(frame));
         }

@@ -126,7 +126,7 @@ impl IdleScan {
         };
         let table = schema.table;
         let first = stretch * VISIT;
-        let slots = contents.control.visit(move |state, now| {
+        let slots = contents.control.visit_one(move |state, now| {
             let p4exec::RuntimeState { control, data } = state;
             data.take_idle(control, table, now, first..first.saturating_add(VISIT))
         });

@@ -17,7 +17,7 @@ use super::primacy::{Primacy, Step};
 use super::restore;
 use super::roles::{Permissions, Roles};
 use super::status::batch_status;
-use crate::engine::{BoxedExecutor, EngineHandle};
+use crate::engine::{self, EngineHandle};
 use crate::translate::refusal::Refusal;
 
 /// The program that runs, and one that was saved to run later.
@@ -298,7 +298,7 @@ impl Switch {
             saved.map_err(|e| Refusal::unavailable(format!("the state cannot be saved: {e}")))?;
         }
         Ok(Retired {
-            _executor: pipeline.contents.control.launch()?,
+            _ran: pipeline.contents.control.launch()?,
             _saved: pipelines.saved.take(),
             _running: pipelines.running.replace(pipeline),
         })
@@ -369,7 +369,7 @@ pub enum Change {
 /// What a change put out of use, to be freed when nobody waits for it.
 #[derive(Default)]
 struct Retired {
-    _executor: Option<BoxedExecutor>,
+    _ran: engine::Retired,
     _saved: Option<Pipeline>,
     _running: Option<Pipeline>,
 }

@@ -1,6 +1,7 @@
 //! Indexed counters, meters and registers (P4Runtime 1.5, sections 9.3.2, 9.4.2 and 9.7; p4runtime.md 24).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use p4exec::externs::counter::CounterCell;
 use p4exec::externs::meter::{Marked, MeterConfig};
@@ -129,7 +130,7 @@ fn cells(
     state: &ControlState,
     array: &ArraySchema,
     index: Option<&v1::Index>,
-) -> Result<std::ops::Range<usize>, Refusal> {
+) -> Result<Range<usize>, Refusal> {
     let size = array_size(state, array);
     let Some(index) = index else {
         return Ok(0..size);
@@ -149,7 +150,7 @@ fn cells(
     Ok(at..at + 1)
 }
 
-fn each(range: std::ops::Range<usize>, make: impl Fn(usize) -> Update) -> Steps {
+fn each(range: Range<usize>, make: impl Fn(usize) -> Update) -> Steps {
     let mut steps = Steps::default();
     for index in range {
         steps.push(Step::Update(make(index)));
@@ -253,22 +254,16 @@ fn selected<'a>(
     Ok(vec![find(arrays, what, id)?])
 }
 
-/// Reads cells in stretches: `look` runs on the data plane, `tell` here.
-fn stretch<T: Send + 'static>(
-    contents: &PipelineState,
-    object: ExternId,
-    range: std::ops::Range<usize>,
-    look: impl Fn(&RuntimeState, ExternId, usize) -> Result<T, StateError> + Copy + Send + 'static,
+/// Reads cells in stretches: `fetch` from the data plane, and tells them.
+fn stretch<T>(
+    range: Range<usize>,
+    mut fetch: impl FnMut(Range<usize>) -> Result<Vec<T>, Refusal>,
     mut tell: impl FnMut(v1::Index, T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     let mut start = range.start;
     while start < range.end {
         let end = range.end.min(start + VISIT);
-        let read = contents.control.visit(move |state, _| {
-            (start..end)
-                .map(|i| look(state, object, i))
-                .collect::<Result<Vec<_>, _>>()
-        })??;
+        let read = fetch(start..end)?;
         for (index, value) in (start..end).zip(read) {
             let index = i64::try_from(index).unwrap_or(i64::MAX);
             tell(v1::Index { index }, value)?;
@@ -276,6 +271,20 @@ fn stretch<T: Send + 'static>(
         start = end;
     }
     Ok(())
+}
+
+/// Cells of a meter or a register.
+fn cells_of<T: Send + 'static>(
+    contents: &PipelineState,
+    object: ExternId,
+    range: Range<usize>,
+    look: impl Fn(&RuntimeState, ExternId, usize) -> Result<T, StateError> + Send + 'static,
+) -> Result<Vec<T>, Refusal> {
+    let look = move |state: &mut RuntimeState, _| {
+        let cells = range.map(|i| look(state, object, i));
+        cells.collect::<Result<Vec<_>, _>>()
+    };
+    Ok(contents.control.visit_one(look)??)
 }
 
 /// Hands out counters.
@@ -289,8 +298,8 @@ pub fn read_counters(
 ) -> Result<(), Refusal> {
     for array in selected(&contents.schema.counters, "counter", filter.counter_id)? {
         let range = cells(contents.state(), array, filter.index.as_ref())?;
-        let look = |state: &RuntimeState, id, i: usize| Ok(state.counter(id)?.cells[i]);
-        stretch(contents, array.object, range, look, |index, cell| {
+        let fetch = |range| Ok(contents.control.counted(array.object, range)?);
+        stretch(range, fetch, |index, cell| {
             sink(Entity::CounterEntry(v1::CounterEntry {
                 counter_id: array.id,
                 index: Some(index),
@@ -317,20 +326,15 @@ pub fn read_meters(
             Ok((cell.config(), *cell.marked()))
         };
         let asked = filter.counter_data.is_some();
-        stretch(
-            contents,
-            array.object,
-            range,
-            look,
-            |index, (config, marked)| {
-                sink(Entity::MeterEntry(v1::MeterEntry {
-                    meter_id: array.id,
-                    index: Some(index),
-                    config: config.as_ref().map(meter_message),
-                    counter_data: asked.then(|| marked_message(&marked)),
-                }))
-            },
-        )?;
+        let fetch = |range| cells_of(contents, array.object, range, look);
+        stretch(range, fetch, |index, (config, marked)| {
+            sink(Entity::MeterEntry(v1::MeterEntry {
+                meter_id: array.id,
+                index: Some(index),
+                config: config.as_ref().map(meter_message),
+                counter_data: asked.then(|| marked_message(&marked)),
+            }))
+        })?;
     }
     Ok(())
 }
@@ -354,7 +358,8 @@ pub fn read_registers(
                 size: register.size(),
             })
         };
-        stretch(contents, array.object, range, look, |index, value| {
+        let fetch = |range| cells_of(contents, array.object, range, look);
+        stretch(range, fetch, |index, value| {
             let spec = array.data.as_ref();
             sink(Entity::RegisterEntry(v1::RegisterEntry {
                 register_id: array.id,

@@ -88,9 +88,10 @@ impl From<EngineError> for Refusal {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::NoProgram => Self::precondition(error.to_string()),
-            EngineError::Stopped | EngineError::Start(_) | EngineError::Lossless(_) => {
-                Self::unavailable(error.to_string())
-            }
+            EngineError::Stopped
+            | EngineError::Start(_)
+            | EngineError::OneThread(_)
+            | EngineError::Lossless(_) => Self::unavailable(error.to_string()),
         }
     }
 }

@@ -347,7 +347,7 @@ impl World {
             return;
         };
         let handle = self.stage.engine.handle();
-        let name = handle.visit(|state, _| {
+        let name = handle.visit_first(|state, _| {
             let table = state.control.program().tables.values().next();
             table.map(|table| table.name.clone()).unwrap_or_default()
         });

@@ -1,6 +1,8 @@
 //! The engine without a server: programs, packets, port status, visits, stopping.
 #![allow(clippy::unwrap_used)]
 
+mod threads;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,13 +59,18 @@ fn load(engine: &Engine) -> Control {
 }
 
 fn load_program(engine: &Engine, program: &str) -> Control {
+    let mut control = build(engine, program);
+    control.launch().unwrap();
+    control
+}
+
+/// A program that does not run yet.
+fn build(engine: &Engine, program: &str) -> Control {
     let mut map = SourceMap::new();
     let main = map.add("test.p4", program).unwrap();
     let compiled = p4front::compile(&mut map, main, &p4front::Options::default()).unwrap();
     let executor = engine.handle().build(Arc::new(compiled.ir)).unwrap();
-    let mut control = Control::new(engine.handle(), executor);
-    control.launch().unwrap();
-    control
+    Control::new(engine.handle(), executor)
 }
 
 fn route(control: &Control, to: u64, port: u64) -> Update {
@@ -140,11 +147,15 @@ fn a_port_that_goes_down_is_known_at_once_and_survives_a_new_program() {
     wires.send(PortId::new(1), &[7]);
     wires.send(PortId::new(1), &[8]);
     assert_eq!(wires.receive(WAIT), Some((PortId::new(3), vec![8])));
-    let status = handle.visit(|state, _| state.data.port_status(8)).unwrap();
+    let status = handle
+        .visit_first(|state, _| state.data.port_status(8))
+        .unwrap();
     assert_eq!(status.to_u64(), Some(0b1010));
     drop(load(&engine));
     handle.set_port_exists(PortId::new(4), true).unwrap();
-    let status = handle.visit(|state, _| state.data.port_status(8)).unwrap();
+    let status = handle
+        .visit_first(|state, _| state.data.port_status(8))
+        .unwrap();
     assert_eq!(status.to_u64(), Some(0b11010));
     let ports = handle.ports().unwrap();
     assert!(ports.contains(&(PortId::new(2), false)) && ports.contains(&(PortId::new(4), true)));
@@ -154,9 +165,9 @@ fn a_port_that_goes_down_is_known_at_once_and_survives_a_new_program() {
 fn what_is_asked_of_an_engine_without_program_or_life_is_an_error() {
     let (engine, _notifications, _wires) = engine();
     let handle = engine.handle().clone();
-    assert_eq!(handle.visit(|_, _| ()), Err(EngineError::NoProgram));
+    assert_eq!(handle.visit_first(|_, _| ()), Err(EngineError::NoProgram));
     engine.stop();
-    assert_eq!(handle.visit(|_, _| ()), Err(EngineError::Stopped));
+    assert_eq!(handle.visit_first(|_, _| ()), Err(EngineError::Stopped));
     assert_eq!(handle.ports(), Err(EngineError::Stopped));
 }
 
