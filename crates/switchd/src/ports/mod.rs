@@ -23,7 +23,8 @@ use quantities::PortId;
 use thiserror::Error;
 
 pub use crate::port_names::{NameError, PortNames};
-pub use set::{PortInfo, PortOptions, PortSet, Ports};
+pub use open::PortOptions;
+pub use set::{PortInfo, PortSet, Ports};
 pub use spec::{PortBinding, PortSpec, SpecError};
 
 /// What passed over a line, in frames, as the line itself counts it.

@@ -1,16 +1,30 @@
 //! Opens what ports are connected to, for every thread its part.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use netlab::PacketSocket;
+use netlab::{PacketOptions, PacketSocket};
 use quantities::PortId;
 
 use super::capture::{Files, Input, Output, Tap};
 use super::claim::{Claim, Claims};
 use super::datagram::{Datagrams, Udp, Unix};
 use super::interface::Interface;
-use super::set::PortOptions;
 use super::{Line, PortBinding, PortError, PortSpec};
+
+/// How ports are opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortOptions {
+    /// Every port's frames are also written to files in this folder.
+    pub capture: Option<PathBuf>,
+    /// Input files are read only after so long: time to load a program.
+    pub files_wait: Duration,
+    /// The port that leads to the controller: it is no line.
+    pub cpu_port: Option<PortId>,
+    /// How interfaces are opened.
+    pub packet: PacketOptions,
+}
 
 /// A port as one thread has it, opened and ready to be driven.
 pub(super) struct Wire {

@@ -1,18 +1,17 @@
 //! All ports together: what a data-plane thread drives, and the handle that changes it while packets flow.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
-use netlab::{PacketOptions, Poller};
+use netlab::Poller;
 use quantities::{PortId, Priority};
 
 use super::claim::Claims;
 use super::links::Links;
-use super::open::{Wire, open};
+use super::open::{PortOptions, Wire, open};
 use super::{LineStats, PortBinding, PortError, PortSpec, lock};
 use crate::engine::io::{PacketBatch, PortIo, Wake};
 use crate::engine::{EngineError, EngineHandle};
@@ -25,19 +24,6 @@ const SLOTS: usize = 1 << 16;
 const FEWEST_SLOTS: usize = 512;
 /// The highest port number; 511 is where v1model's `mark_to_drop` sends.
 const HIGHEST: u16 = 510;
-
-/// How ports are opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PortOptions {
-    /// Every port's frames are also written to files in this folder.
-    pub capture: Option<PathBuf>,
-    /// Input files are read only after so long: time to load a program.
-    pub files_wait: Duration,
-    /// The port that leads to the controller: it is no line.
-    pub cpu_port: Option<PortId>,
-    /// How interfaces are opened.
-    pub packet: PacketOptions,
-}
 
 /// A port as the operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
