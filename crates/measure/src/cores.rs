@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{PortId, Priority};
 use serde::Serialize;
 use switchd::engine::flow::thread_of;
 use switchd::engine::io::{PacketBatch, PortIo, Wake};
-use switchd::engine::{Engine, EngineConfig, EngineError, ExecutorKind};
+use switchd::engine::{Engine, EngineConfig, EngineError, ExecutorKind, thread_name};
 use thiserror::Error;
+
+use super::program::compiled;
 
 const PROGRAM: &str = include_str!("../../../benches/p4/cores.p4");
 /// Ports that packets come by.
@@ -182,15 +183,11 @@ impl CoresCase {
     }
 
     fn program(self) -> Result<Arc<ValidProgram>, CoresError> {
-        let wrong = |e: &dyn std::fmt::Debug| CoresError::Program(format!("{e:?}"));
         let mut options = p4front::Options::default();
         if self.register {
             options.defines.push(("REGISTER".to_owned(), String::new()));
         }
-        let mut map = SourceMap::new();
-        let main = map.add("cores.p4", PROGRAM).map_err(|e| wrong(&e))?;
-        let compiled = p4front::compile(&mut map, main, &options);
-        Ok(Arc::new(compiled.map_err(|e| wrong(&e))?.ir))
+        compiled("cores.p4", PROGRAM, &options).map_err(CoresError::Program)
     }
 }
 
@@ -218,14 +215,8 @@ fn figure(threads: usize, rates: &[Rate], one: &[Rate]) -> CoresRun {
 
 /// Processor time that the threads of all data planes of this process have taken.
 fn processor(threads: usize) -> Option<Duration> {
-    let of = |number: usize| {
-        let name = match number {
-            0 => "data-plane".to_owned(),
-            _ => format!("data-plane-{number}"),
-        };
-        super::machine::thread_time(std::process::id(), Some(&name))
-    };
-    (0..threads).map(of).sum()
+    let of = |name: String| super::machine::thread_time(std::process::id(), Some(&name));
+    (0..threads).map(thread_name).map(of).sum()
 }
 
 fn run(program: &Arc<ValidProgram>, threads: usize) -> Result<Rate, CoresError> {

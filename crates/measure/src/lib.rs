@@ -24,6 +24,7 @@ mod peer;
 mod planning;
 mod ports;
 mod profile;
+mod program;
 mod pushing;
 pub mod reproduce;
 mod rerouting;

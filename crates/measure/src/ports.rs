@@ -13,7 +13,6 @@ use netlab::rtnl::Rtnl;
 use netlab::veth::End;
 use netlab::{Driver, Namespace, NetError, PacketOptions, Process, Veth};
 use p4front::Options;
-use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Bytes, PortId};
 use serde::Serialize;
@@ -21,6 +20,8 @@ use stf::bmv2::{Compiler, Program, is_installed};
 use switchd::engine::{Engine, EngineConfig, ExecutorKind};
 use switchd::ports::{PortBinding, PortOptions, PortSpec, Ports};
 use thiserror::Error;
+
+use super::program::compiled;
 
 /// The program that all contenders run.
 const PROGRAM: &str = include_str!("../../../benches/p4/l2.p4");
@@ -161,11 +162,8 @@ impl Running {
 }
 
 fn program() -> Result<Arc<ValidProgram>, PortsError> {
-    let wrong = |e: &dyn std::fmt::Debug| PortsError::Switch(format!("{e:?}"));
-    let mut map = SourceMap::new();
-    let main = map.add("l2.p4", PROGRAM).map_err(|e| wrong(&e))?;
-    let compiled = p4front::compile(&mut map, main, &p4front::Options::default());
-    Ok(Arc::new(compiled.map_err(|e| wrong(&e))?.ir))
+    let options = Options::default();
+    compiled("l2.p4", PROGRAM, &options).map_err(PortsError::Switch)
 }
 
 fn start_ours(kind: ExecutorKind, driver: Driver) -> Result<(Engine, Ports), PortsError> {

@@ -105,6 +105,11 @@ impl EngineHandle {
         })
     }
 
+    /// The ways to all threads, in their order.
+    fn ends(&self) -> impl Iterator<Item = &ThreadEnd> {
+        std::iter::once(&self.first).chain(self.others.iter())
+    }
+
     /// Asks the first thread.
     fn ask<R>(&self, make: impl FnOnce(Sender<R>) -> Command) -> Result<R, EngineError> {
         let (sender, receiver) = bounded(1);
@@ -115,8 +120,7 @@ impl EngineHandle {
     /// Tells every thread, each by its number; two who tell at once are heard in the same order by all.
     fn tell_all(&self, mut make: impl FnMut(usize) -> Command) -> Result<(), EngineError> {
         let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = std::iter::once(&self.first).chain(self.others.iter());
-        let mut numbered = ends.enumerate();
+        let mut numbered = self.ends().enumerate();
         numbered.try_for_each(|(number, end)| end.send(make(number)))
     }
 
@@ -139,7 +143,7 @@ impl EngineHandle {
 
     /// Ends the threads after the commands that were given before.
     pub(super) fn stop(&self) {
-        for end in std::iter::once(&self.first).chain(self.others.iter()) {
+        for end in self.ends() {
             // If it has ended already there is nothing to tell it.
             let _ = end.send(Command::Stop);
         }

@@ -111,29 +111,35 @@ pub trait PortIo: Send {
 /// The most packets [`MemoryIo`] hands over at once.
 const MEMORY_BURST: usize = 256;
 
-type Arrived = VecDeque<(PortId, Vec<u8>)>;
+/// What a thread may wait for.
+#[derive(Default)]
+struct Waiting {
+    packets: VecDeque<(PortId, Vec<u8>)>,
+    woken: bool,
+}
 
 /// Packets for one thread.
 #[derive(Default)]
 struct Inward {
-    packets: Mutex<(Arrived, bool)>,
+    waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
 /// Packets that threads have sent.
 #[derive(Default)]
 struct Outward {
-    packets: Mutex<Arrived>,
+    packets: Mutex<VecDeque<(PortId, Vec<u8>)>>,
     changed: Condvar,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Whoever panicked with it has left nothing half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Wake for Inward {
     fn wake(&self) {
-        lock(&self.packets).1 = true;
+        lock(&self.waiting).woken = true;
         self.changed.notify_one();
     }
 }
@@ -180,7 +186,7 @@ impl MemoryIo {
 
 impl PortIo for MemoryIo {
     fn receive(&mut self, batch: &mut PacketBatch) {
-        let (packets, _) = &mut *lock(&self.inward.packets);
+        let packets = &mut lock(&self.inward.waiting).packets;
         let burst = packets.len().min(MEMORY_BURST);
         for (port, packet) in packets.drain(..burst) {
             batch.push(port, Priority::default(), &packet);
@@ -194,19 +200,19 @@ impl PortIo for MemoryIo {
     }
 
     fn wait(&mut self, timeout: Option<Duration>) {
-        let asleep = |(packets, woken): &mut (Arrived, bool)| packets.is_empty() && !*woken;
-        let (packets, changed) = (lock(&self.inward.packets), &self.inward.changed);
-        let mut packets = match timeout {
+        let asleep = |waiting: &mut Waiting| waiting.packets.is_empty() && !waiting.woken;
+        let (waiting, changed) = (lock(&self.inward.waiting), &self.inward.changed);
+        let mut waiting = match timeout {
             Some(timeout) => {
-                let waited = changed.wait_timeout_while(packets, timeout, asleep);
+                let waited = changed.wait_timeout_while(waiting, timeout, asleep);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
             None => {
-                let waited = changed.wait_while(packets, asleep);
+                let waited = changed.wait_while(waiting, asleep);
                 waited.unwrap_or_else(PoisonError::into_inner)
             }
         };
-        packets.1 = false;
+        waiting.woken = false;
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
@@ -220,8 +226,8 @@ impl MemoryWires {
         let Some(inward) = self.inward.get(thread_of(packet, self.inward.len())) else {
             return;
         };
-        let (packets, _) = &mut *lock(&inward.packets);
-        packets.push_back((port, packet.to_vec()));
+        let arrived = (port, packet.to_vec());
+        lock(&inward.waiting).packets.push_back(arrived);
         inward.changed.notify_one();
     }
 

@@ -116,6 +116,15 @@ fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> 
     Buffer::new(lossless.clone()).map(|_| Some(lossless))
 }
 
+/// What a thread of the data plane is called, by its number.
+#[must_use]
+pub fn thread_name(number: usize) -> String {
+    match number {
+        0 => "data-plane".to_owned(),
+        _ => format!("data-plane-{number}"),
+    }
+}
+
 /// The engine itself: stops the threads when dropped.
 pub struct Engine {
     handle: EngineHandle,
@@ -171,11 +180,7 @@ impl Engine {
             threads: Vec::new(),
         };
         for (number, plane) in planes.into_iter().enumerate() {
-            let name = match number {
-                0 => "data-plane".to_owned(),
-                _ => format!("data-plane-{number}"),
-            };
-            let thread = std::thread::Builder::new().name(name);
+            let thread = std::thread::Builder::new().name(thread_name(number));
             let thread = thread.spawn(move || plane.run());
             let thread = thread.map_err(|e| EngineError::Start(e.to_string()))?;
             engine.threads.push(thread);

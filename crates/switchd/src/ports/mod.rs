@@ -16,11 +16,12 @@ mod spec;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netlab::NetError;
 use quantities::PortId;
 use thiserror::Error;
+
+use crate::engine::io::lock;
 
 pub use crate::port_names::{NameError, PortNames};
 pub use open::PortOptions;
@@ -142,8 +143,4 @@ pub enum PortError {
     /// The set itself could not be made.
     #[error(transparent)]
     Setup(#[from] NetError),
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
