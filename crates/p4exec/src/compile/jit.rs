@@ -74,6 +74,8 @@ pub(super) struct Ctx {
     /// Where the packet goes when ingress sends it on, and its replica number.
     port: u64,
     rid: u64,
+    /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
+    key: *mut u64,
     /// A [`Runtime`].
     runtime: *mut Runtime<'static>,
 }
@@ -136,6 +138,7 @@ pub(super) mod field {
     pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
+    pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 }
 
 /// What compiled code takes for granted of the build that runs it, besides the order of its helpers.
@@ -157,6 +160,7 @@ pub(super) const ABI: &[u32] = &[
     field::REQUESTED as u32,
     field::PORT as u32,
     field::RID as u32,
+    field::KEY as u32,
     cells::SIZE as u32,
     cells::AT as u32,
     cells::COUNT as u32,
@@ -165,6 +169,12 @@ pub(super) const ABI: &[u32] = &[
     cells::BYTES as u32,
     Helper::COUNT,
 ];
+
+/// Words of the longest key that is looked up ahead.
+pub(super) const KEY_WORDS: usize = 4;
+
+/// What the function that looks ahead returns for the first table, and one more for each after it. Less says that there is no look-up.
+pub(super) const FIRST_TABLE: u64 = 16;
 
 /// A compiled block. It returns 0, or 1 if it aborted the packet; the parser returns its error.
 pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
@@ -177,6 +187,8 @@ pub(super) struct Code {
     blocks: Vec<Block>,
     /// All in one, with what is between them for a packet that asks for nothing special.
     whole: Option<Block>,
+    /// As far as the first look-up.
+    ahead: Option<Block>,
 }
 
 /// Which block to run.
@@ -200,9 +212,14 @@ fn way_of_code(code: u64) -> Way {
 }
 
 impl Code {
-    /// Takes over a finished module and the addresses of its blocks, all that the program's architecture has, and of
-    /// the function of all.
-    pub(super) fn new(module: JITModule, blocks: Vec<*const u8>, whole: Option<*const u8>) -> Self {
+    /// Takes over a finished module and the addresses of its blocks, all that the program's architecture has, of
+    /// the function of all, and of the one that looks ahead.
+    pub(super) fn new(
+        module: JITModule,
+        blocks: Vec<*const u8>,
+        whole: Option<*const u8>,
+        ahead: Option<*const u8>,
+    ) -> Self {
         // SAFETY: the generator declared these functions with this signature, and they stay where
         // they are until `module` is freed, which `Drop` does.
         let block = |at| unsafe { std::mem::transmute::<*const u8, Block>(at) };
@@ -210,12 +227,18 @@ impl Code {
             module: Mutex::new(Some(module)),
             blocks: blocks.into_iter().map(block).collect(),
             whole: whole.map(block),
+            ahead: ahead.map(block),
         }
     }
 
     /// Whether there is a function of all blocks.
     pub(super) const fn has_whole(&self) -> bool {
         self.whole.is_some()
+    }
+
+    /// Whether there is a function that looks ahead.
+    pub(super) const fn looks_ahead(&self) -> bool {
+        self.ahead.is_some()
     }
 }
 
@@ -273,6 +296,7 @@ impl<'a> Session<'a> {
             requested: 0,
             port: 0,
             rid: 0,
+            key: std::ptr::null_mut(),
             runtime: std::ptr::null_mut(),
         };
         Self { code, ctx, runtime }
@@ -333,6 +357,23 @@ impl<'a> Session<'a> {
             out.extend_from_slice(pass.bytes.get(ended.parsed / 8..).unwrap_or_default());
         }
         (way, ended.parsed)
+    }
+
+    /// Runs a packet as far as the first table that compiled code does not look up by itself, if it comes to one and nothing
+    /// that packets change lies before it: the table, and the key as the table packs it. Nothing else happens.
+    #[inline]
+    pub(super) fn look_ahead(
+        &mut self,
+        pass: Pass<'_>,
+        port: PortId,
+        key: &mut [u64; KEY_WORDS],
+    ) -> Option<usize> {
+        let ahead = self.code.ahead?;
+        self.ctx.in_port = u64::from(port.get());
+        self.ctx.key = key.as_mut_ptr();
+        let (ended, _) = self.run_block(ahead, pass, std::ptr::null_mut());
+        self.ctx.key = std::ptr::null_mut();
+        ended.code.checked_sub(FIRST_TABLE).map(|at| at as usize)
     }
 
     /// The port and replica number with which the last packet left ingress.

@@ -33,6 +33,7 @@
 //! code does not have, and who listens does not hurry. What is sent, and what the state becomes, is the
 //! same.
 
+mod ahead;
 mod codegen;
 mod frame;
 mod image;
@@ -67,6 +68,7 @@ use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
 use crate::v1model::{DROP_PORT, StandardFields, V1ModelInfo, instance_type};
 use crate::value::Bits;
+use ahead::LookAhead;
 use frame::{FrameLayout, words_of};
 use image::Images;
 use jit::{BlockKind, Cells, Code, Session};
@@ -94,6 +96,9 @@ pub struct Compiled {
     frame: Vec<u64>,
     scratch: Scratch,
     memo: Memo,
+    ahead: LookAhead,
+    /// Whether the code can look ahead, and it is worth it.
+    looks_ahead: bool,
     images: Images,
     counters: Vec<Cells>,
     /// Which ports are up, as the program's metadata has it.
@@ -209,6 +214,8 @@ impl Compiled {
             frame: vec![0; layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(program.tables.len()),
+            ahead: LookAhead::default(),
+            looks_ahead: false,
             images: Images::new(&program, object.looked_up.clone()),
             counters: Vec::new(),
             port_status: Vec::new(),
@@ -258,6 +265,8 @@ impl Compiled {
             frame: vec![0; self.layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(self.program.tables.len()),
+            ahead: LookAhead::default(),
+            looks_ahead: false,
             images: self.images.sibling(&self.program),
             counters: Vec::new(),
             port_status: Vec::new(),
@@ -288,6 +297,7 @@ impl Compiled {
                 self.port_status.resize(slot.words() as usize, 0);
                 words_of(&status, &mut self.port_status);
             }
+            self.looks_ahead = self.code.looks_ahead() && ahead::has_large_table(&state.control);
             self.fresh = true;
         }
         Machine {
@@ -302,6 +312,7 @@ impl Compiled {
                     state: Executor::state_mut(&mut self.interpreter),
                     scratch: &mut self.scratch,
                     memo: &mut self.memo,
+                    foreseen: None,
                     now: Nanos::default(),
                     length: quantities::Bytes::default(),
                 },
@@ -314,7 +325,17 @@ impl Compiled {
             info: &self.info,
             out_room: self.out_room,
             clears: self.clears,
+            ahead: self.looks_ahead.then_some(&mut self.ahead),
         }
+    }
+}
+
+/// A packet's headers are on their way to the cache while others are processed.
+fn prefetch_header(packet: Option<&(PortId, &[u8])>) {
+    if let Some((_, packet)) = packet {
+        let header = &packet[..packet.len().min(LINE)];
+        header.first().into_iter().for_each(prefetch);
+        header.last().into_iter().for_each(prefetch);
     }
 }
 
@@ -357,14 +378,12 @@ impl Executor for Compiled {
                 return;
             }
         };
+        if let Some(ahead) = machine.ahead.take() {
+            return machine.forward_ahead(info, now, packets, ahead, out);
+        }
         for (arrival, (port, packet)) in packets.iter().enumerate() {
             out.arrival = arrival as u32;
-            // The headers of a later packet are on their way to the cache while this one is processed.
-            if let Some((_, later)) = packets.get(arrival + AHEAD) {
-                let header = &later[..later.len().min(LINE)];
-                header.first().into_iter().for_each(prefetch);
-                header.last().into_iter().for_each(prefetch);
-            }
+            prefetch_header(packets.get(arrival + AHEAD));
             machine.forward(info, now, packet, *port, out);
         }
     }
@@ -389,6 +408,8 @@ struct Machine<'a> {
     in_one: Option<usize>,
     /// Whether that function takes a frame that was not cleared.
     clears: bool,
+    /// Where first look-ups are kept, if packets are looked ahead of.
+    ahead: Option<&'a mut LookAhead>,
 }
 
 impl Machine<'_> {

@@ -34,6 +34,8 @@ pub struct Object {
     pub(super) whole: Option<u32>,
     /// Whether that function takes a frame that was not cleared.
     pub(super) clears: bool,
+    /// The function that goes as far as the first look-up (`codegen/ahead.rs`).
+    pub(super) ahead: Option<u32>,
     pub(super) sites: Vec<Site>,
     /// See [`Plan::out_room`](super::plan::Plan).
     pub(super) out_room: Option<usize>,
@@ -222,6 +224,7 @@ impl Object {
             blocks: Vec::new(),
             whole: None,
             clears: false,
+            ahead: None,
             sites: Vec::new(),
             out_room: None,
             looked_up: Vec::new(),
@@ -249,6 +252,7 @@ impl Object {
                 .blocks
                 .iter()
                 .chain(&self.whole)
+                .chain(&self.ahead)
                 .all(|b| is_function(*b))
             && self.functions.iter().all(fits)
             && self.symbols.iter().all(|s| s.address().is_some())
@@ -306,6 +310,7 @@ impl Object {
         let address = |index: &u32| module.get_finalized_function(functions[*index as usize]);
         let blocks = self.blocks.iter().map(address).collect();
         let whole = self.whole.as_ref().map(address);
-        Ok(Code::new(module, blocks, whole))
+        let ahead = self.ahead.as_ref().map(address);
+        Ok(Code::new(module, blocks, whole, ahead))
     }
 }

@@ -44,6 +44,9 @@ impl Scratch {
     }
 }
 
+/// A table, and what its look-up finds.
+pub(super) type Foreseen = Option<(usize, Option<EntrySlot>)>;
+
 /// What a table application came to.
 pub(super) struct Applied<'a> {
     pub(super) hit: bool,
@@ -61,6 +64,8 @@ pub(super) struct Runtime<'a> {
     pub(super) state: &'a mut RuntimeState,
     pub(super) scratch: &'a mut Scratch,
     pub(super) memo: &'a mut Memo,
+    /// What the packet's first look-up here finds, and in which table, if that was looked up ahead.
+    pub(super) foreseen: Foreseen,
     pub(super) now: Nanos,
     /// What counters and meters count.
     pub(super) length: Bytes,
@@ -79,7 +84,11 @@ impl Runtime<'_> {
                 action: None,
             };
         };
-        let slot = if table.is_quick() {
+        let foreseen = self.foreseen.take();
+        let slot = if let Some((_, slot)) = foreseen.filter(|(at, _)| *at == id.index()) {
+            debug_assert_eq!(slot, table.lookup_dense(key), "looked up ahead");
+            slot
+        } else if table.is_quick() {
             table.lookup_dense(key)
         } else {
             let place = (id.index(), table.revision().number());

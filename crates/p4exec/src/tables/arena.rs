@@ -3,6 +3,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::prefetch;
+
 /// Sizes of blocks: powers of two up to 64.
 const CLASSES: usize = 7;
 
@@ -27,6 +29,12 @@ impl<T: Copy + Default> Arena<T> {
         let at = self.items.len();
         self.items.resize(at + (1 << class), T::default());
         at as u32
+    }
+
+    /// Asks for an item to be fetched to the cache, if there is one.
+    #[inline]
+    pub(crate) fn prefetch(&self, at: u32) {
+        self.items.get(at as usize).into_iter().for_each(prefetch);
     }
 
     /// Gives back a block of `count` items.

@@ -27,6 +27,26 @@ impl ExactIndex {
         self.slots.first(hash_words(key))
     }
 
+    /// Asks for what a look-up of a key begins with; the key's hash.
+    #[inline]
+    pub(crate) fn begin(&self, key: &[u64]) -> u32 {
+        let hash = hash_words(key);
+        self.slots.prefetch(hash);
+        hash
+    }
+
+    /// Asks for the record that a look-up with this hash probably finds.
+    #[inline]
+    pub(crate) fn go_on(&self, records: &Records, hash: u32) {
+        records.prefetch(self.slots.first(hash));
+    }
+
+    /// [`ExactIndex::lookup`] of a key whose hash is known.
+    #[inline]
+    pub(crate) fn end(&self, records: &Records, key: &[u64], hash: u32) -> Option<Slot> {
+        self.slots.get(hash, |slot| records.key(slot) == key)
+    }
+
     #[inline]
     pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
         // The usual lengths as constants, so that neither hash nor comparison loops or calls.

@@ -4,6 +4,8 @@
 //! probes linearly: one cache line decides most lookups. The seeds are fixed: nothing here may
 //! differ from run to run.
 
+use crate::prefetch;
+
 /// Odd constants without structure (the fractional digits of pi).
 const SEEDS: [u64; 4] = [
     0x243f_6a88_85a3_08d3,
@@ -19,6 +21,7 @@ const fn fold(a: u64, b: u64) -> u64 {
 }
 
 /// The hash of words that an iterator-like function yields; `N` words are known to exist.
+#[inline]
 fn hash_with(count: usize, word: impl Fn(usize) -> u64) -> u32 {
     let hash = match count {
         0 => SEEDS[0],
@@ -106,6 +109,13 @@ impl HashIndex {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Asks for the first cell where a pair with this hash may be to be fetched to the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u32) {
+        let home = self.home(u64::from(hash) << 32);
+        self.cells.get(home).into_iter().for_each(prefetch);
     }
 
     /// What is in the first cell where a pair with this hash may be.

@@ -13,6 +13,7 @@ use super::Slot;
 use super::arena::Arena;
 use super::hash::{HashIndex, hash_words};
 use super::layout::{KeyLayout, MAX_PREFIX_WIDTH};
+use super::table::TOGETHER;
 
 /// Bits a node decides.
 const STRIDE: u32 = 6;
@@ -114,6 +115,13 @@ impl Prefix {
             None
         }
     }
+}
+
+/// A look-up under way: the next node, and the bits that it and those below it decide.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    at: Option<u32>,
+    bits: u128,
 }
 
 /// Trees in two arenas. A tree is named by its root node.
@@ -343,6 +351,26 @@ impl Forest {
         }
     }
 
+    /// A step down, if the way is not at its end; asks for what the next step, or the look-up, reads.
+    #[inline]
+    fn go_on(&self, way: &mut Way) {
+        let Some(at) = way.at.take() else { return };
+        let node = &self.nodes[at];
+        if node.results & LEAF != 0 {
+            return;
+        }
+        let six = (way.bits >> 122) as u32;
+        if node.own & MATCHING[six as usize] != 0 {
+            self.slots.prefetch(node.results);
+        }
+        if node.below >> six & 1 == 1 {
+            let next = node.children + rank(node.below, six);
+            self.nodes.prefetch(next);
+            way.at = Some(next);
+            way.bits <<= STRIDE;
+        }
+    }
+
     /// The entry of exactly this prefix.
     fn find(&self, root: u32, prefix: Prefix) -> Option<Slot> {
         let (mut at, mut depth) = (root, 0);
@@ -533,6 +561,25 @@ impl LpmIndex {
         };
         let prefix = self.prefix(layout, dense, len);
         self.forest.approach(self.roots[root as usize].node, prefix)
+    }
+
+    /// Goes down the trees of at most [`TOGETHER`] keys at once, so that the nodes are in the cache when the keys are looked up.
+    pub(crate) fn approach_all(&self, layout: &KeyLayout, keys: &[&[u64]]) {
+        let mut ways = [Way::default(); TOGETHER];
+        for (way, key) in ways.iter_mut().zip(keys) {
+            if let Some(root) = self.root(key) {
+                *way = Way {
+                    at: Some(self.roots[root as usize].node),
+                    bits: self.bits(layout, key),
+                };
+            }
+        }
+        let ways = &mut ways[..keys.len().min(TOGETHER)];
+        while ways.iter().any(|way| way.at.is_some()) {
+            for way in &mut *ways {
+                self.forest.go_on(way);
+            }
+        }
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 //! restores the stack exactly.
 
 use super::Slot;
+use crate::prefetch;
 
 /// The record is in use.
 const USED: u64 = 1 << 32;
@@ -92,6 +93,15 @@ impl Records {
     pub(crate) fn key(&self, slot: Slot) -> &[u64] {
         let at = self.base(slot) + 1;
         &self.words[at..at + self.key_words]
+    }
+
+    /// Asks for a record to be fetched to the cache, if there is one.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: Slot) {
+        let base = self.base(slot);
+        for at in [base, base + self.stride - 1] {
+            self.words.get(at).into_iter().for_each(prefetch);
+        }
     }
 
     /// Action word and arguments.

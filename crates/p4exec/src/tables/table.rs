@@ -20,8 +20,10 @@ use super::small_table::SmallTable;
 use super::tuple_space::TupleSpace;
 use crate::ports::PortSet;
 
+mod together;
 mod view;
 
+pub(crate) use together::Together;
 pub use view::EntryView;
 
 /// The match structure, by the form of the key.

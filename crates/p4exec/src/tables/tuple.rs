@@ -6,6 +6,7 @@ use super::Slot;
 use super::hash::HashIndex;
 use super::layout::KeyLayout;
 use super::records::Records;
+use crate::prefetch;
 
 /// In a value of the map: the rest of it is the number of a list.
 const LIST: u32 = 1 << 31;
@@ -177,6 +178,30 @@ impl Tuple {
         let best = |value: u32| self.slots(&value).first().map(|s| records.rank(*s));
         let reach = self.map.iter().filter_map(|(_, value)| best(value)).max();
         self.reach = reach.unwrap_or(i32::MIN);
+    }
+
+    /// Asks for what [`Tuple::may_have`] reads.
+    #[inline]
+    pub(crate) fn prefetch_filter(&self, hash: u32) {
+        let at = hash as usize & self.filter.len().wrapping_sub(1);
+        self.filter.get(at).into_iter().for_each(prefetch);
+    }
+
+    /// Asks for where the map has an entry of this hash.
+    #[inline]
+    pub(crate) fn prefetch_map(&self, hash: u32) {
+        self.map.prefetch(hash);
+    }
+
+    /// Asks for the record, or the list of slots, that the map probably has for this hash.
+    #[inline]
+    pub(crate) fn prefetch_entry(&self, records: &Records, hash: u32) {
+        let value = self.map.first(hash);
+        if value & LIST == 0 {
+            records.prefetch(value);
+        } else if let Some(list) = self.lists.get((value & !LIST) as usize) {
+            list.first().into_iter().for_each(prefetch);
+        }
     }
 
     /// The better of `best` and what matches `key` here.

@@ -22,6 +22,7 @@ use super::hash::hash_masked;
 use super::layout::{KeyLayout, low_ones};
 use super::merge::{self, MAX_TUPLES};
 use super::records::Records;
+use super::table::TOGETHER;
 use super::tuple::{Best, Tuple};
 use super::{Slot, WordMap};
 
@@ -54,6 +55,16 @@ pub(crate) struct TupleSpace {
     /// Merge anew when a tuple is crowded and there are more places than this.
     check_at: usize,
     places: usize,
+}
+
+/// A tuple that may have an entry for one of many keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// The key's place among them.
+    which: u32,
+    tuple: u32,
+    /// Of the key under the tuple's mask.
+    hash: u32,
 }
 
 /// Words of a place's value or mask.
@@ -416,6 +427,72 @@ impl TupleSpace {
             [a, b, c] => self.search(layout, records, &[a, b, c]),
             _ => self.search(layout, records, key),
         }
+    }
+
+    /// Finds the tuples that may have an entry for some of at most [`TOGETHER`] keys, in the order of a look-up, and asks for those entries.
+    pub(crate) fn begin_together(
+        &self,
+        records: &Records,
+        keys: &[&[u64]],
+        candidates: &mut Vec<Candidate>,
+    ) {
+        candidates.clear();
+        // What a tuple's filter has to say is asked for while the one before it is asked.
+        let mut before: Option<(u32, [u32; TOGETHER])> = None;
+        for (_, id) in &self.order {
+            let tuple = &self.tuples[*id as usize];
+            let mut hashes = [0; TOGETHER];
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = hash_masked(key, &tuple.mask);
+                tuple.prefetch_filter(*hash);
+            }
+            if let Some((id, hashes)) = before.replace((*id, hashes)) {
+                self.collect(id, &hashes[..keys.len()], candidates);
+            }
+        }
+        if let Some((id, hashes)) = before {
+            self.collect(id, &hashes[..keys.len()], candidates);
+        }
+        for candidate in candidates {
+            self.tuples[candidate.tuple as usize].prefetch_entry(records, candidate.hash);
+        }
+    }
+
+    /// Adds a tuple for those keys for which it may have an entry.
+    #[inline]
+    fn collect(&self, id: u32, hashes: &[u32], candidates: &mut Vec<Candidate>) {
+        let tuple = &self.tuples[id as usize];
+        for (which, hash) in hashes.iter().enumerate() {
+            if tuple.may_have(*hash) {
+                tuple.prefetch_map(*hash);
+                candidates.push(Candidate {
+                    which: which as u32,
+                    tuple: id,
+                    hash: *hash,
+                });
+            }
+        }
+    }
+
+    /// [`TupleSpace::lookup`] of the keys that these candidates were found for.
+    pub(crate) fn end_together(
+        &self,
+        layout: &KeyLayout,
+        records: &Records,
+        keys: &[&[u64]],
+        candidates: &[Candidate],
+    ) -> [Option<Slot>; TOGETHER] {
+        let mut best: [Best; TOGETHER] = [None; TOGETHER];
+        for candidate in candidates {
+            let tuple = &self.tuples[candidate.tuple as usize];
+            let which = candidate.which as usize;
+            if let (Some(best), Some(key)) = (best.get_mut(which), keys.get(which))
+                && best.is_none_or(|(rank, _)| rank <= tuple.reach)
+            {
+                *best = tuple.search(layout, records, candidate.hash, key, *best);
+            }
+        }
+        best.map(|best| best.map(|(_, slot)| slot))
     }
 
     /// Bytes on the heap, roughly.

@@ -1,5 +1,6 @@
 //! Random runs and programs, and the kept inputs of the fuzz targets.
 
+mod ahead;
 mod differential;
 mod fuzz_corpus;
 mod statements;

@@ -40,8 +40,20 @@ impl SiteArgs {
     }
 }
 
+/// Whether a call may change, or depend on, what packets change, as far as compiled code makes it without a helper.
+const fn changes_state(callee: &ExternCallee) -> bool {
+    use ExternFunction as F;
+    !matches!(
+        callee,
+        ExternCallee::Function(F::Hash | F::MarkToDrop | F::LogMsg | F::VerifyChecksum)
+    )
+}
+
 impl Gen<'_, '_> {
     pub(super) fn extern_call(&mut self, call: &ExternCall, span: Span) {
+        if self.unit.looks_ahead && changes_state(&call.callee) {
+            self.end_ahead(None);
+        }
         match &call.callee {
             ExternCallee::Method(id, method) => self.method(*id, method, call),
             ExternCallee::Function(function) => self.function(function, call, span),

@@ -6,6 +6,7 @@
 //! but a function remembers which value each word of the frame holds ([`Gen::cache`]), so that it
 //! loads what it stored only where control flow joins with different values.
 
+mod ahead;
 mod expr;
 mod externs;
 mod joined;
@@ -86,6 +87,8 @@ struct Unit<'p> {
     /// Where packets end early, and the label of that end in the function of all blocks.
     cut: Option<Cut>,
     cut_end: Option<Label>,
+    /// The function that looks ahead is written (`ahead.rs`).
+    looks_ahead: bool,
     /// What was written, if somebody wants to read it.
     listing: Option<&'p mut Vec<Listing>>,
 }
@@ -148,6 +151,7 @@ pub(super) fn compile<'p>(
         looked_up: BTreeSet::new(),
         cut,
         cut_end: None,
+        looks_ahead: false,
         listing,
     };
     let mut context = FunctionBuilderContext::new();
@@ -163,8 +167,14 @@ pub(super) fn compile<'p>(
     } else {
         None
     };
+    let ahead = match in_one {
+        Some(info) if clears && cut.is_none() && unit.may_look_ahead() => {
+            Some(unit.look_ahead(&mut context, info)?)
+        }
+        _ => None,
+    };
     let mut known = HashMap::new();
-    for id in blocks.iter().copied().chain(whole) {
+    for id in blocks.iter().copied().chain(whole).chain(ahead) {
         let need = stack_bytes(id, &unit.stack, &mut known);
         if need > MAX_STACK_BYTES {
             return Err(BuildError::StackBytes { need });
@@ -176,6 +186,7 @@ pub(super) fn compile<'p>(
         blocks,
         whole,
         clears,
+        ahead,
         sites: unit.sites,
         out_room: unit.plan.out_room,
         looked_up: unit.looked_up.into_iter().collect(),
@@ -789,6 +800,10 @@ impl<'u, 'p> Gen<'u, 'p> {
     /// Calls a helper.
     fn call_helper(&mut self, helper: Helper, args: &[Value]) -> Value {
         debug_assert_eq!(args.len(), helper.params(), "{helper:?}");
+        if self.unit.looks_ahead {
+            self.end_ahead(None);
+            return self.imm(0);
+        }
         let symbol = self.unit.symbol(Symbol::Helper(helper));
         self.call_external(SYMBOLS, symbol, args)
     }

@@ -146,6 +146,9 @@ impl<'p> Gen<'_, 'p> {
 
     /// Asks a helper.
     fn look_up_outside(&mut self, id: TableId, key: &[Value], selector: &Fields, found: Found) {
+        if self.unit.looks_ahead {
+            self.end_ahead(Some((id, key)));
+        }
         let key_len = self.imm(key.len() as i64);
         let key = self.spill(key);
         let bits: u32 = selector.iter().map(|(_, width)| width).sum();

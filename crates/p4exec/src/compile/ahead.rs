@@ -1,0 +1,146 @@
+//! Looking ahead: the first look-up of many packets at once, before the first of them is run.
+//!
+//! A look-up in a large table waits for memory, and a packet that is run to its end cannot begin the next one's. So the executor
+//! first runs a batch's packets only as far as their first look-up (`codegen/ahead.rs`), looks up all of those keys together
+//! ([`Table::lookup_together`](crate::tables::Table)), and then runs the packets, which find the answers waiting.
+
+use std::sync::Arc;
+
+use p4ir::{Entity as _, TableId};
+use quantities::{Nanos, PortId};
+
+use super::jit::KEY_WORDS;
+use super::runtime::Foreseen;
+use super::{Machine, prefetch_header};
+use crate::exec::Batch;
+use crate::path::Pass;
+use crate::state::ControlState;
+use crate::tables::table::Together;
+use crate::tables::{TOGETHER, Table};
+use crate::v1model::V1ModelInfo;
+
+/// Entries from which on a table is large: its look-ups wait for memory.
+pub(super) const MANY_ENTRIES: usize = 4096;
+
+/// Whether a table is large.
+pub(super) fn has_large_table(control: &ControlState) -> bool {
+    let mut tables = control.program().tables.keys();
+    tables.any(|id| {
+        let table = control.known_table(id);
+        table.is_some_and(|table| table.len() >= MANY_ENTRIES)
+    })
+}
+
+/// The first look-ups of the packets that are run, and of those after them.
+#[derive(Debug, Default)]
+pub(super) struct LookAhead([FirstLookUps; 2]);
+
+/// The first look-ups of at most [`TOGETHER`] packets, as far as they can be known.
+#[derive(Debug, Default)]
+struct FirstLookUps {
+    /// The table that the first of them comes to; packets of one batch nearly always come to the same.
+    table: Option<usize>,
+    /// Which packets come to it, by their places.
+    packets: [usize; TOGETHER],
+    /// Their keys.
+    keys: [[u64; KEY_WORDS]; TOGETHER],
+    count: usize,
+    together: Together,
+}
+
+impl FirstLookUps {
+    /// The keys as the table has them.
+    fn keys(&self, table: &Table) -> [&[u64]; TOGETHER] {
+        let words = table.layout().dense_words().min(KEY_WORDS);
+        self.keys.each_ref().map(|key| &key[..words])
+    }
+
+    /// The second step of the look-ups.
+    fn go_on(&mut self, control: &ControlState) {
+        let mut together = std::mem::take(&mut self.together);
+        if let Some(table) = self.table_in(control) {
+            table.go_on_together(&self.keys(table)[..self.count], &mut together);
+        }
+        self.together = together;
+    }
+
+    /// The last step: what each packet finds.
+    fn end(&self, control: &ControlState) -> [Foreseen; TOGETHER] {
+        let mut foreseen = [None; TOGETHER];
+        if let (Some(at), Some(table)) = (self.table, self.table_in(control)) {
+            let found = table.end_together(&self.keys(table)[..self.count], &self.together);
+            for (packet, slot) in self.packets.iter().zip(found).take(self.count) {
+                foreseen[*packet] = Some((at, slot));
+            }
+        }
+        foreseen
+    }
+
+    fn table_in<'c>(&self, control: &'c ControlState) -> Option<&'c Table> {
+        control.known_table(TableId::new(self.table?))
+    }
+}
+
+impl Machine<'_> {
+    /// Takes the packets of a batch all the way, their first look-ups together.
+    pub(super) fn forward_ahead(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        packets: &[(PortId, &[u8])],
+        ahead: &mut LookAhead,
+        out: &mut Batch,
+    ) {
+        let [first, second] = &mut ahead.0;
+        let (mut these, mut next) = (first, second);
+        let mut chunks = packets.chunks(TOGETHER);
+        self.look_at(now, chunks.clone().next().unwrap_or_default(), these);
+        let mut arrival = 0;
+        while let Some(chunk) = chunks.next() {
+            let foreseen = these.end(&self.session.runtime.state.control);
+            let later = chunks.clone().next().unwrap_or_default();
+            self.look_at(now, later, next);
+            for ((port, packet), foreseen) in chunk.iter().zip(foreseen) {
+                out.arrival = arrival as u32;
+                prefetch_header(packets.get(arrival + 2 * TOGETHER));
+                self.session.runtime.foreseen = foreseen;
+                self.forward(info, now, packet, *port, out);
+                arrival += 1;
+            }
+            std::mem::swap(&mut these, &mut next);
+        }
+        self.session.runtime.foreseen = None;
+    }
+
+    /// Runs packets as far as their first look-ups, and takes the first two steps of those.
+    fn look_at(&mut self, now: Nanos, packets: &[(PortId, &[u8])], look_ups: &mut FirstLookUps) {
+        (look_ups.table, look_ups.count) = (None, 0);
+        for (packet, (port, bytes)) in packets.iter().enumerate() {
+            let pass = Pass {
+                now,
+                bytes,
+                parsed: 0,
+                length: bytes.len(),
+            };
+            let place = look_ups.count;
+            let Some(at) = self
+                .session
+                .look_ahead(pass, *port, &mut look_ups.keys[place])
+            else {
+                continue;
+            };
+            if *look_ups.table.get_or_insert(at) != at {
+                continue;
+            }
+            let control = &self.session.runtime.state.control;
+            if let Some(table) = control.known_table(TableId::new(at)) {
+                let words = table.layout().dense_words().min(KEY_WORDS);
+                let key = &look_ups.keys[place][..words];
+                table.begin_together(place, key, &mut look_ups.together);
+            }
+            look_ups.packets[place] = packet;
+            look_ups.count += 1;
+        }
+        look_ups.go_on(&self.session.runtime.state.control);
+    }
+}
