@@ -10,6 +10,9 @@ use p4ir::{Assign, ExprKind, Place, Projection, Type, TypeId};
 use super::words::Words;
 use super::{FLAGS, Gen, Helper};
 
+/// Variables beyond which an aggregate is brought to the frame to be copied or cleared there.
+const MANY_VARIABLES: u32 = 512;
+
 /// A place in the frame.
 #[derive(Clone, Debug)]
 pub(super) enum Spot {
@@ -196,10 +199,21 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// Whether words of a place are written one by one. Where they are variables that costs nothing, and what is known of them stays so.
+    pub(super) fn is_short(&self, spot: &Spot, count: u32) -> bool {
+        let variables = self.registers.is_some() && matches!(spot, Spot::Fixed(_));
+        count
+            <= if variables {
+                MANY_VARIABLES
+            } else {
+                MANY_WORDS
+            }
+    }
+
     /// Zeroes a whole place.
     pub(super) fn reset(&mut self, spot: &Spot, ty: TypeId) {
         let count = self.unit.layout.words_of(ty);
-        if count <= MANY_WORDS {
+        if self.is_short(spot, count) {
             let zeros = vec![self.imm(0); count as usize];
             return self.write(spot, &zeros);
         }
@@ -213,7 +227,7 @@ impl Gen<'_, '_> {
     /// Copies all words of a type.
     fn copy(&mut self, from: &Spot, to: &Spot, ty: TypeId) {
         let count = self.unit.layout.words_of(ty);
-        if count <= MANY_WORDS {
+        if self.is_short(from, count) && self.is_short(to, count) {
             let value = self.read(from, count as usize);
             return self.write(to, &value);
         }

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder as _, TrapCode, Value};
 use cranelift_frontend::Switch;
 use p4ir::{Assign, Block, Callee, Const, ExprId, Place, Stmt, StmtKind, SwitchCase, Type};
 
+use super::place::Spot;
 use super::words::Words;
 use super::{
     ABORTED, BROKEN, CONTINUED, EXITED, Exits, FUNCTIONS, Gen, Helper, Kind, Label, REJECTED,
@@ -70,8 +71,8 @@ impl<'p> Gen<'_, 'p> {
                 let zero = self.imm(0);
                 self.write(&spot, &[zero]);
             }
-            StmtKind::PushFront { stack, count } => self.shift_stack(stack, *count, 1),
-            StmtKind::PopFront { stack, count } => self.shift_stack(stack, *count, 0),
+            StmtKind::PushFront { stack, count } => self.shift_stack(stack, *count, true),
+            StmtKind::PopFront { stack, count } => self.shift_stack(stack, *count, false),
             StmtKind::If { cond, then, other } => self.if_else(*cond, then, other),
             StmtKind::Switch {
                 value,
@@ -163,21 +164,64 @@ impl<'p> Gen<'_, 'p> {
         self.bind(done);
     }
 
-    fn shift_stack(&mut self, place: &Place, count: u32, push: i64) {
+    /// Moves the elements of a stack at a word, each of so many words; see [`Runtime`](crate::compile::runtime::Runtime) for the rules.
+    fn shift_words(&mut self, at: u32, (size, words): (u32, u32), count: u32, push: bool) {
+        let count = count.min(size);
+        let zero = self.imm(0);
+        let next = self.load_word(at);
+        let elements: Vec<Value> = (0..size * words)
+            .map(|i| self.load_word(at + 1 + i))
+            .collect();
+        let shift = (count * words) as usize;
+        let zeros = std::iter::repeat_n(zero, shift);
+        let kept = elements.len() - shift;
+        let moved: Vec<Value> = if push {
+            zeros.chain(elements[..kept].iter().copied()).collect()
+        } else {
+            elements[shift..].iter().copied().chain(zeros).collect()
+        };
+        for (i, value) in (at + 1..).zip(moved) {
+            self.store_word(i, value);
+        }
+        let [size, by] = [size, count].map(|n| self.imm(n.into()));
+        let (beyond, bound, moved) = if push {
+            let moved = self.b.ins().iadd(next, by);
+            let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThan, moved, size);
+            (beyond, size, moved)
+        } else {
+            let moved = self.b.ins().isub(next, by);
+            let beyond = self.b.ins().icmp(IntCC::UnsignedLessThan, next, by);
+            (beyond, zero, moved)
+        };
+        let next = self.b.ins().select(beyond, bound, moved);
+        self.store_word(at, next);
+    }
+
+    fn shift_stack(&mut self, place: &Place, count: u32, push: bool) {
         let (spot, ty) = (self.locate(place), self.place_type(place));
         let Type::Stack { element, size } = self.unit.program.types[ty] else {
             return;
         };
+        if let Spot::Fixed(word) = spot
+            && self.is_short(&spot, self.unit.layout.words_of(ty))
+        {
+            return self.shift_words(
+                word,
+                (size, self.unit.layout.words_of(element)),
+                count,
+                push,
+            );
+        }
         let done = self.label();
-        if let super::place::Spot::Moving { ok, .. } = spot {
+        if let Spot::Moving { ok, .. } = spot {
             self.branch_unless(ok, done);
         }
-        if !matches!(spot, super::place::Spot::Nowhere) {
+        if !matches!(spot, Spot::Nowhere) {
             self.flush_place(&spot, ty);
             let word = self.word_index(&spot, true);
             let words = self.unit.layout.words_of(element);
             let [size, words, count] = [size, words, count].map(|n| self.imm(i64::from(n)));
-            let push = self.imm(push);
+            let push = self.imm(push.into());
             self.call_helper(
                 Helper::ShiftStack,
                 &[self.ctx, word, size, words, count, push],

@@ -1,7 +1,7 @@
 //! The ways through a parser, each written on its own in the function of all blocks: behind the parser, code then knows which headers
 //! there are and where in the packet every field was, so that it asks for neither again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use cranelift_codegen::ir::Value;
 use p4ir::{ParserId, SelectCase, StateId, Target, Transition, ValidProgram};
@@ -9,7 +9,7 @@ use p4ir::{ParserId, SelectCase, StateId, Target, Transition, ValidProgram};
 use super::{Exits, Gen, Label};
 
 /// Ways beyond which a parser is written once.
-const MANY: usize = 16;
+const MANY: usize = 64;
 
 /// Instructions beyond which the rest of a program is not written once more for another way.
 const ROOM: usize = 40_000;
@@ -74,21 +74,27 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Whether the ways of a parser are written one by one: they are few, none goes in circles, and the rest of the program is small
-    /// enough.
-    fn has_few_ways(&self, id: ParserId) -> bool {
+    /// How many ways of a parser have an end of their own: all, where the rest of the program is small enough, else as many as there is
+    /// room for; none where they are too many, or go in circles.
+    fn own_ends(&self, id: ParserId) -> usize {
         let program = self.unit.program;
         let start = program.parsers[id].start;
         if self.registers.is_none() || !program.state_order(start).heads.is_empty() {
-            return false;
+            return 0;
         }
         let ways = count(program, start, &mut HashMap::new());
         // The blocks were written once before, each on its own.
-        ways <= MANY && self.unit.instructions.saturating_mul(ways) <= ROOM
+        let room = ROOM / self.unit.instructions.max(1);
+        match ways {
+            0..=MANY if ways <= room => ways,
+            // The others share one.
+            0..=MANY => room.saturating_sub(1),
+            _ => 0,
+        }
     }
 
-    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way, or one for all; and one for each
-    /// error with which it rejects.
+    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way, the shortest first, and one for those
+    /// beyond what there is room for; and one for each error with which it rejects.
     pub(super) fn parser_ends(&mut self, id: ParserId) -> Vec<Label> {
         let rejected = self.label();
         self.exits = Exits {
@@ -97,7 +103,8 @@ impl Gen<'_, '_> {
             reject: rejected,
             abort: rejected,
         };
-        if !self.has_few_ways(id) {
+        let own_ends = self.own_ends(id);
+        if own_ends == 0 {
             self.parser(id);
             return vec![rejected];
         }
@@ -108,35 +115,39 @@ impl Gen<'_, '_> {
         let program = self.unit.program;
         let parser = &program.parsers[id];
         self.block(&parser.init);
-        let start = self.label();
+        let (start, others) = (self.label(), self.label());
         self.goto(start);
         let mut ends = Vec::new();
-        let mut waiting = vec![(parser.start, start)];
-        while let Some((state, label)) = waiting.pop() {
+        let mut waiting = VecDeque::from([(parser.start, start)]);
+        while let Some((state, label)) = waiting.pop_front() {
             self.bind(label);
             if !self.live {
                 continue;
             }
             let state = &program.states[state];
-            let accepted = self.label();
+            let accepts = targets(&state.transition).contains(&Target::Accept);
+            self.exits.done = if accepts && ends.len() < own_ends {
+                ends.push(self.label());
+                ends[ends.len() - 1]
+            } else {
+                others
+            };
             let mut labels = HashMap::new();
             for target in targets(&state.transition) {
                 if let Target::State(next) = target {
                     let label = self.label();
                     labels.insert(next, label);
-                    waiting.push((next, label));
+                    waiting.push_back((next, label));
                 }
             }
-            self.exits.done = accepted;
             self.block(&state.body);
             if self.live {
                 self.transition(&state.transition, &labels);
             }
-            ends.push(accepted);
         }
         let rejections = self.rejections.take().map(|rejections| rejections.known);
         ends.extend(rejections.into_iter().flatten().map(|(_, label)| label));
-        ends.push(rejected);
+        ends.extend([others, rejected]);
         ends
     }
 }
