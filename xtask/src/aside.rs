@@ -17,7 +17,7 @@ impl Aside {
     ///
     /// # Errors
     /// It did not start, or what it prints cannot be kept.
-    pub(crate) fn start(root: &Path, task: &'static str) -> Result<Self, String> {
+    pub(crate) fn start(root: &Path, task: &'static str, options: &[&str]) -> Result<Self, String> {
         let said = crate::target_folder(root).join(format!("{task}.log"));
         let failed = |e: std::io::Error| format!("{task}: {}: {e}", said.display());
         let out = File::create(&said).map_err(failed)?;
@@ -26,7 +26,8 @@ impl Aside {
         behind.args(["-n", "19"]).arg(&program);
         let start = |command: &mut Command| {
             let (out, errors) = (out.try_clone()?, out.try_clone()?);
-            command.arg(task).stdout(out).stderr(errors).spawn()
+            command.arg(task).args(options);
+            command.stdout(out).stderr(errors).spawn()
         };
         let child = start(&mut behind).or_else(|_| start(&mut Command::new(&program)));
         let child = child.map_err(|e| format!("{task} did not start: {e}"))?;

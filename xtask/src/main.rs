@@ -7,7 +7,8 @@
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
 //!   there; with `--release` as it is for use.
-//! - `cargo xtask page-and-wheel` — both, where their tools are found: what `cargo xtask test` does while tests leave processors idle.
+//! - `cargo xtask page-and-wheel [--shared]` — both, where their tools are found: what `cargo xtask test` does while tests leave processors
+//!   idle. With `--shared` it is an error that the wheel compiles once more what tests have built.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
@@ -25,6 +26,7 @@ mod crates;
 mod figures;
 mod page;
 mod references;
+mod shared;
 mod skipped;
 mod steps;
 mod tidy;
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
-        "page-and-wheel" => page_and_wheel(&root),
+        "page-and-wheel" => page_and_wheel(&root, std::env::args().any(|a| a == wheel::SHARED)),
         "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
@@ -112,7 +114,7 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
     }
     let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
     steps.take("building tests", || cargo(root, &build, &[]))?;
-    let made = Aside::start(root, "page-and-wheel")?;
+    let made = Aside::start(root, "page-and-wheel", &[wheel::SHARED])?;
     // One that fails hides nothing of the others.
     let tests = steps.take("tests", || skipped::run(root));
     let made = steps.take("waiting for page and wheel", || made.finish());
@@ -132,23 +134,24 @@ fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
 }
 
 /// Builds the page and the wheel where their tools are found, and tries the wheel; says what it left out, and why.
-fn page_and_wheel(root: &Path) -> Result<(), String> {
+fn page_and_wheel(root: &Path, shared: bool) -> Result<(), String> {
     match page::ready(root) {
         Ok(()) => page::build(root, false)?,
         Err(why) => println!("xtask: skipped the page and its tests: {why}"),
     }
-    wheel::test(root)
+    wheel::test(root, shared)
 }
 
 /// Clippy over everything, with what is empty without its feature: the wheel's module. It is for any Python, so none is asked.
 fn clippy(root: &Path) -> Result<(), String> {
+    let feature = format!("{}/{}", wheel::PACKAGE, wheel::FEATURE);
     let arguments = [
         "clippy",
         "--workspace",
         "--all-targets",
         "--locked",
         "--features",
-        wheel::FEATURE,
+        &feature,
         "--",
         "-D",
         "warnings",

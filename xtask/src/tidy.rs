@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{circles, crates, figures, references};
+use crate::{circles, crates, figures, references, shared};
 
 /// The order of the rooms inside a crate. Between crates Cargo keeps it.
 struct Street {
@@ -144,6 +144,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     figures::check(root, &mut findings)?;
     check_tokio(root, &mut findings)?;
     crates::check(root, &mut findings)?;
+    shared::check(root, &mut findings)?;
     if findings.is_empty() {
         println!("tidy: the house is in order");
         return Ok(());

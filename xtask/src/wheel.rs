@@ -1,12 +1,21 @@
 //! The wheel: built by maturin, installed into a fresh environment of Python, and tried there.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// The crate of the wheel.
+pub(crate) const PACKAGE: &str = "switchwright-python";
+
 /// What makes the crate the module.
-pub(crate) const FEATURE: &str = "switchwright-python/extension";
+pub(crate) const FEATURE: &str = "extension";
+
+/// The crate's features for tests: libraries then have the features that they have in tests, which have built them.
+pub(crate) const OF_TESTS: [&str; 2] = [FEATURE, "shared"];
+
+/// The option with which the wheel compiles nothing once more.
+pub(crate) const SHARED: &str = "--shared";
 
 /// Names the Python that has what makes and tries the wheel.
 const TOOLS: &str = "WHEEL_TOOLS";
@@ -29,15 +38,15 @@ pub(crate) fn build_and_test(root: &Path, release: bool) -> Result<(), String> {
     let python = python().map_err(|missing| {
         format!("{missing}; name a Python that has maturin: `{TOOLS}=PYTHON cargo xtask wheel`")
     })?;
-    let wheel = build(root, &python, release)?;
-    try_out(root, &python, &wheel)
+    let made = build(root, &python, release)?;
+    try_out(root, &python, &made.wheel)
 }
 
 /// The same where the tools are found; says what it left out, and why.
 ///
 /// # Errors
-/// What is there failed.
-pub(crate) fn test(root: &Path) -> Result<(), String> {
+/// What is there failed, or, if it is `shared`, crates were compiled that tests had built.
+pub(crate) fn test(root: &Path, shared: bool) -> Result<(), String> {
     let python = match python() {
         Ok(python) => python,
         Err(missing) => {
@@ -45,8 +54,23 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
             return Ok(());
         }
     };
-    let wheel = build(root, &python, false)?;
-    try_out(root, &python, &wheel)
+    let made = build(root, &python, false)?;
+    try_out(root, &python, &made.wheel)?;
+    if shared && !made.compiled.is_empty() {
+        return Err(format!(
+            "the wheel compiled what tests had built: {}; features that differ `cargo xtask tidy` names, and what else does \
+             `CARGO_LOG=cargo::core::compiler::fingerprint=info cargo xtask wheel` after `cargo test --workspace --no-run`",
+            made.compiled.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// What maturin has made.
+struct Made {
+    wheel: PathBuf,
+    /// Crates of ours that it compiled, the wheel's aside.
+    compiled: Vec<String>,
 }
 
 /// The Python that was named, or `python3`, if it has maturin.
@@ -86,23 +110,46 @@ fn folder(root: &Path) -> PathBuf {
 }
 
 /// Builds the wheel.
-fn build(root: &Path, python: &Python, release: bool) -> Result<PathBuf, String> {
+fn build(root: &Path, python: &Python, release: bool) -> Result<Made, String> {
     let place = folder(root);
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
     let mut command = Command::new(&python.program);
     let manifest = root.join("crates/python/Cargo.toml");
-    command.args(["-m", "maturin", "build", "--locked", "--quiet"]);
+    command.args(["-m", "maturin", "build", "--locked"]);
     // For this machine alone: what others may install is built by `.github/workflows/release.yml`.
     command.args(["--compatibility", "linux"]);
-    command.args(["--profile", if release { "dist" } else { "dev" }]);
+    if release {
+        command.args(["--profile", "dist"]);
+    } else {
+        command.args(["--profile", "dev", "--features", &OF_TESTS.join(",")]);
+    }
     command.arg("--manifest-path").arg(manifest);
     command.arg("--out").arg(&place);
-    run(root, &mut command)?;
+    let log = place.join("maturin.log");
+    let said = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    command.env("CARGO_TERM_COLOR", "never").stderr(said);
+    let done = run(root, &mut command);
+    let said = fs::read_to_string(&log).unwrap_or_default();
+    done.map_err(|why| format!("{why}:\n{said}"))?;
     let made = fs::read_dir(&place).map_err(|e| format!("{}: {e}", place.display()))?;
     let mut made = made.flatten().map(|entry| entry.path());
-    made.find(|path| path.extension().is_some_and(|e| e == "whl"))
-        .ok_or_else(|| format!("maturin left no wheel in {}", place.display()))
+    let wheel = made
+        .find(|path| path.extension().is_some_and(|e| e == "whl"))
+        .ok_or_else(|| format!("maturin left no wheel in {}", place.display()))?;
+    let compiled = compiled(&said);
+    Ok(Made { wheel, compiled })
+}
+
+/// Crates of ours that cargo says it compiled, the wheel's aside.
+fn compiled(said: &str) -> Vec<String> {
+    let lines = said.lines().map(str::split_whitespace);
+    let names =
+        lines.filter_map(|mut words| (words.next()? == "Compiling").then(|| words.next())?);
+    names
+        .filter(|name| name.starts_with("switchwright") && *name != PACKAGE)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Installs the wheel into a fresh environment and tries it there: a first plan, the tests with the doctests, the notebooks.
@@ -171,5 +218,17 @@ fn run(root: &Path, command: &mut Command) -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(format!("`python {line}` failed")),
         Err(error) => Err(format!("python did not start: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_that_are_compiled_once_more_are_told_from_the_wheels() {
+        let said = "   Compiling pyo3 v0.30.1\n   Compiling switchwright-plan v0.1.0 (/here)\n   Compiling switchwright v0.1.0 (/here)\n   \
+                    Compiling switchwright-python v0.1.0 (/here)\n    Finished `dev` profile\n";
+        assert_eq!(compiled(said), ["switchwright-plan", "switchwright"]);
     }
 }
