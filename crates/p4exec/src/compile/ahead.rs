@@ -52,7 +52,11 @@ impl FirstLookUps {
     /// The keys as the table has them.
     fn keys(&self, table: &Table) -> [&[u64]; TOGETHER] {
         let words = table.layout().dense_words().min(KEY_WORDS);
-        self.keys.each_ref().map(|key| &key[..words])
+        let mut keys: [&[u64]; TOGETHER] = [&[]; TOGETHER];
+        for (key, own) in keys.iter_mut().zip(&self.keys) {
+            *key = &own[..words];
+        }
+        keys
     }
 
     /// The second step of the look-ups.

@@ -44,7 +44,11 @@ impl ExactIndex {
     /// [`ExactIndex::lookup`] of a key whose hash is known.
     #[inline]
     pub(crate) fn end(&self, records: &Records, key: &[u64], hash: u32) -> Option<Slot> {
-        self.slots.get(hash, |slot| records.key(slot) == key)
+        match *key {
+            [a] => self.slots.get(hash, |slot| records.key(slot) == [a]),
+            [a, b] => self.slots.get(hash, |slot| records.key(slot) == [a, b]),
+            _ => self.slots.get(hash, |slot| records.key(slot) == key),
+        }
     }
 
     #[inline]

@@ -293,8 +293,15 @@ impl KeyLayout {
     pub(crate) fn verify(&self, stored: &[u64], key: &[u64]) -> bool {
         let (value, mask) = stored.split_at(self.dense);
         if self.ranges.is_empty() {
-            let differ = value.iter().zip(mask).zip(key);
-            return differ.fold(0, |acc, ((v, m), k)| acc | ((k & m) ^ v)) == 0;
+            // The usual lengths without a loop.
+            return match (value, mask, key) {
+                ([v], [m], [k]) => (k & m) ^ v == 0,
+                ([v, w], [m, n], [k, l]) => ((k & m) ^ v) | ((l & n) ^ w) == 0,
+                _ => {
+                    let differ = value.iter().zip(mask).zip(key);
+                    differ.fold(0, |acc, ((v, m), k)| acc | ((k & m) ^ v)) == 0
+                }
+            };
         }
         let parts = value.iter().zip(mask).zip(key).zip(&self.unranged);
         let differ = parts.fold(0, |acc, (((v, m), k), u)| acc | (((k & m) ^ v) & u));

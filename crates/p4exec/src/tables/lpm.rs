@@ -13,7 +13,6 @@ use super::Slot;
 use super::arena::Arena;
 use super::hash::{HashIndex, hash_words};
 use super::layout::{KeyLayout, MAX_PREFIX_WIDTH};
-use super::table::TOGETHER;
 
 /// Bits a node decides.
 const STRIDE: u32 = 6;
@@ -117,11 +116,18 @@ impl Prefix {
     }
 }
 
-/// A look-up under way: the next node, and the bits that it and those below it decide.
+/// A look-up under way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+pub(crate) struct Way {
+    /// The next node.
     at: Option<u32>,
+    /// The key, and those bits of it that the next node and those below it decide.
     bits: u128,
+    rest: u128,
+    /// The leaf that was found.
+    leaf: Option<Slot>,
+    /// Else where the slot of the longest prefix so far is.
+    longest: Option<u32>,
 }
 
 /// Trees in two arenas. A tree is named by its root node.
@@ -351,23 +357,29 @@ impl Forest {
         }
     }
 
-    /// A step down, if the way is not at its end; asks for what the next step, or the look-up, reads.
+    /// A step down, if the way is not at its end; asks for what the next step, or the end, reads.
     #[inline]
     fn go_on(&self, way: &mut Way) {
         let Some(at) = way.at.take() else { return };
         let node = &self.nodes[at];
-        if node.results & LEAF != 0 {
+        if let Some(prefix) = node.as_leaf() {
+            if (way.bits ^ prefix.bits) & top_ones(prefix.len) == 0 {
+                way.leaf = Some(node.children);
+            }
             return;
         }
-        let six = (way.bits >> 122) as u32;
-        if node.own & MATCHING[six as usize] != 0 {
-            self.slots.prefetch(node.results);
+        let six = (way.rest >> 122) as u32;
+        way.rest <<= STRIDE;
+        let matching = node.own & MATCHING[six as usize];
+        if matching != 0 {
+            let longest = node.results + rank(node.own, 63 - matching.leading_zeros());
+            self.slots.prefetch(longest);
+            way.longest = Some(longest);
         }
         if node.below >> six & 1 == 1 {
             let next = node.children + rank(node.below, six);
             self.nodes.prefetch(next);
             way.at = Some(next);
-            way.bits <<= STRIDE;
         }
     }
 
@@ -460,6 +472,10 @@ impl LpmIndex {
     /// The LPM field of a dense key, left-aligned.
     #[inline]
     fn bits(&self, layout: &KeyLayout, dense: &[u64]) -> u128 {
+        if let 1..=64 = self.width {
+            let value = layout.field_in(self.field, dense).next();
+            return u128::from(value.unwrap_or(0)) << (MAX_PREFIX_WIDTH - self.width);
+        }
         let words = layout.field_in(self.field, dense);
         let value = words.fold(0u128, |acc, word| (acc << 64) | u128::from(word));
         if self.width == 0 {
@@ -563,23 +579,31 @@ impl LpmIndex {
         self.forest.approach(self.roots[root as usize].node, prefix)
     }
 
-    /// Goes down the trees of at most [`TOGETHER`] keys at once, so that the nodes are in the cache when the keys are looked up.
-    pub(crate) fn approach_all(&self, layout: &KeyLayout, keys: &[&[u64]]) {
-        let mut ways = [Way::default(); TOGETHER];
+    /// Goes down the trees of all keys at once, by their places.
+    pub(crate) fn go_down(&self, layout: &KeyLayout, keys: &[&[u64]], ways: &mut [Way]) {
+        let ways = &mut ways[..keys.len()];
         for (way, key) in ways.iter_mut().zip(keys) {
-            if let Some(root) = self.root(key) {
-                *way = Way {
-                    at: Some(self.roots[root as usize].node),
-                    bits: self.bits(layout, key),
-                };
-            }
+            let root = self.root(key);
+            let bits = self.bits(layout, key);
+            *way = Way {
+                at: root.map(|root| self.roots[root as usize].node),
+                bits,
+                rest: bits,
+                ..Way::default()
+            };
         }
-        let ways = &mut ways[..keys.len().min(TOGETHER)];
         while ways.iter().any(|way| way.at.is_some()) {
             for way in &mut *ways {
                 self.forest.go_on(way);
             }
         }
+    }
+
+    /// What [`LpmIndex::lookup`] finds of a key that came so far.
+    #[inline]
+    pub(crate) fn end(&self, way: &Way) -> Option<Slot> {
+        way.leaf
+            .or_else(|| way.longest.map(|at| self.forest.slots[at]))
     }
 
     #[inline]

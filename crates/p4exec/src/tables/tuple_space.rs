@@ -492,7 +492,11 @@ impl TupleSpace {
                 *best = tuple.search(layout, records, candidate.hash, key, *best);
             }
         }
-        best.map(|best| best.map(|(_, slot)| slot))
+        let mut found = [None; TOGETHER];
+        for (found, best) in found.iter_mut().zip(best) {
+            *found = best.map(|(_, slot)| slot);
+        }
+        found
     }
 
     /// Bytes on the heap, roughly.

@@ -79,7 +79,10 @@ impl Gen<'_, '_> {
     fn own_ends(&self, id: ParserId) -> usize {
         let program = self.unit.program;
         let start = program.parsers[id].start;
-        if self.registers.is_none() || !program.state_order(start).heads.is_empty() {
+        if self.registers.is_none()
+            || self.unit.looks_ahead
+            || !program.state_order(start).heads.is_empty()
+        {
             return 0;
         }
         let ways = count(program, start, &mut HashMap::new());

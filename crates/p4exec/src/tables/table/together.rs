@@ -3,6 +3,7 @@
 
 use super::{Index, TOGETHER, Table};
 use crate::tables::Slot;
+use crate::tables::lpm::Way;
 use crate::tables::small_table::SmallTable;
 use crate::tables::tuple_space::Candidate;
 
@@ -10,6 +11,7 @@ use crate::tables::tuple_space::Candidate;
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     hashes: [u32; TOGETHER],
+    ways: [Way; TOGETHER],
     candidates: Vec<Candidate>,
 }
 
@@ -42,7 +44,7 @@ impl Table {
                 let hashes = together.hashes.iter().take(keys.len());
                 hashes.for_each(|hash| index.go_on(&self.records, *hash));
             }
-            Index::Lpm(index) => index.approach_all(&self.layout, keys),
+            Index::Lpm(index) => index.go_down(&self.layout, keys, &mut together.ways),
             Index::Tuples(index) => {
                 index.begin_together(&self.records, keys, &mut together.candidates);
             }
@@ -67,12 +69,15 @@ impl Table {
                     *found = index.end(&self.records, key, hash);
                 }
             }
+            Index::Lpm(index) if self.is_indexed(keys) => {
+                for (found, way) in found.iter_mut().zip(&together.ways).take(keys.len()) {
+                    *found = index.end(way);
+                    found.iter().for_each(|slot| self.records.prefetch(*slot));
+                }
+            }
             _ => {
                 for (found, key) in found.iter_mut().zip(keys) {
                     *found = self.lookup_dense(key);
-                }
-                for slot in found.iter().flatten() {
-                    self.records.prefetch(*slot);
                 }
             }
         }
