@@ -39,10 +39,13 @@ pub use entry::{
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
-pub use table::{EntryView, TOGETHER, Table};
+pub use table::{EntryView, Table};
 
 /// The place of an entry in its table. Slots of deleted entries are used again.
 pub type Slot = u32;
+
+/// Entries that are worth going to at once ([`Table::approach`]): more than the processor fetches from memory at a time.
+pub const TOGETHER: usize = 16;
 
 /// Hash maps over packed words. The seed is fixed: nothing here may differ from run to run.
 pub(crate) type WordMap<V> = std::collections::HashMap<Box<[u64]>, V, foldhash::fast::FixedState>;

@@ -50,9 +50,6 @@ pub(crate) struct RareOptions {
     one_shot: Option<OneShot>,
 }
 
-/// Entries that are worth going to at once ([`Table::approach`]): more than the processor fetches from memory at a time.
-pub const TOGETHER: usize = 16;
-
 /// A match-action table.
 #[derive(Clone, Debug)]
 pub struct Table {

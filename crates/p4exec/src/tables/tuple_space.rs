@@ -22,9 +22,8 @@ use super::hash::hash_masked;
 use super::layout::{KeyLayout, low_ones};
 use super::merge::{self, MAX_TUPLES};
 use super::records::Records;
-use super::table::TOGETHER;
 use super::tuple::{Best, Tuple};
-use super::{Slot, WordMap};
+use super::{Slot, TOGETHER, WordMap};
 
 /// Tuples up to which nothing is merged.
 const FEW: usize = 12;

@@ -1,11 +1,11 @@
 //! Look-ups of several keys in three steps, with other work between them: a look-up has to wait for memory a few times, one time
 //! after the other, and what a step will read is asked for in the step before, for all keys together.
 
-use super::{Index, TOGETHER, Table};
-use crate::tables::Slot;
+use super::{Index, Table};
 use crate::tables::lpm::Way;
 use crate::tables::small_table::SmallTable;
 use crate::tables::tuple_space::Candidate;
+use crate::tables::{Slot, TOGETHER};
 
 /// What look-ups of at most [`TOGETHER`] keys have come to; its memory is kept from one use to the next.
 #[derive(Debug, Default)]
