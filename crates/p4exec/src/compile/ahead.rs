@@ -2,7 +2,7 @@
 //!
 //! A look-up in a large table waits for memory, and a packet that is run to its end cannot begin the next one's. So the executor
 //! first runs a batch's packets only as far as their first look-up (`codegen/ahead.rs`), looks up all of those keys together
-//! ([`Table::lookup_together`](crate::tables::Table)), and then runs the packets, which find the answers waiting.
+//! (`tables/table/together.rs`), and then runs the packets, which find the answers waiting.
 
 use std::sync::Arc;
 
@@ -21,6 +21,9 @@ use crate::v1model::V1ModelInfo;
 
 /// Entries from which on a table is large: its look-ups wait for memory.
 pub(super) const MANY_ENTRIES: usize = 4096;
+
+/// Packets of a batch from which on it is worth looking ahead.
+pub(super) const SOME_PACKETS: usize = 4;
 
 /// Whether a table is large.
 pub(super) fn has_large_table(control: &ControlState) -> bool {

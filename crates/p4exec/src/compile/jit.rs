@@ -161,6 +161,8 @@ pub(super) const ABI: &[u32] = &[
     field::PORT as u32,
     field::RID as u32,
     field::KEY as u32,
+    KEY_WORDS as u32,
+    FIRST_TABLE as u32,
     cells::SIZE as u32,
     cells::AT as u32,
     cells::COUNT as u32,

@@ -381,7 +381,8 @@ impl Executor for Compiled {
                 return;
             }
         };
-        if let Some(ahead) = machine.ahead.take() {
+        let some = packets.len() >= ahead::SOME_PACKETS;
+        if let Some(ahead) = machine.ahead.take().filter(|_| some) {
             return machine.forward_ahead(info, now, packets, ahead, out);
         }
         for (arrival, (port, packet)) in packets.iter().enumerate() {
