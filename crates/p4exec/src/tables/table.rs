@@ -23,6 +23,7 @@ use crate::ports::PortSet;
 mod together;
 mod view;
 
+#[cfg(feature = "jit")]
 pub(crate) use together::Together;
 pub use view::EntryView;
 
