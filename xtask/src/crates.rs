@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -50,25 +49,10 @@ fn replaced(text: &str, picture: &str) -> Result<String, String> {
 }
 
 fn graph(root: &Path) -> Result<Graph, String> {
-    let output = Command::new(super::cargo_program())
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
-        .current_dir(root)
-        .output()
-        .map_err(|e| format!("cargo did not start: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "`cargo metadata` failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
+    let arguments = ["--no-deps", "--offline", "--format-version", "1"];
+    let said = super::ask_cargo(root, "metadata", &arguments)?;
     let metadata: Value =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("`cargo metadata`: {e}"))?;
+        serde_json::from_str(&said).map_err(|e| format!("`cargo metadata`: {e}"))?;
     Ok(of(&metadata))
 }
 

@@ -181,6 +181,25 @@ fn cargo_program() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
+/// What a cargo command says of the checkout.
+fn ask_cargo(root: &Path, command: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(cargo_program())
+        .arg(command)
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .map_err(|e| format!("cargo did not start: {e}"))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(said(&output.stdout))
+    } else {
+        Err(format!(
+            "`cargo {command}` failed: {}",
+            said(&output.stderr)
+        ))
+    }
+}
+
 /// Runs one cargo command in the checkout, inheriting the terminal.
 fn cargo(root: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
     println!("xtask: cargo {}", arguments.join(" "));

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use crate::wheel;
 
@@ -23,19 +22,8 @@ pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), Strin
 
 /// What cargo says of the packages that arguments choose.
 fn features(root: &Path, chosen: &[&str]) -> Result<Features, String> {
-    let output = Command::new(super::cargo_program())
-        .args(["tree", "--locked", "--prefix", "none", "-f", "{p}|{f}"])
-        .args(chosen)
-        .current_dir(root)
-        .output()
-        .map_err(|e| format!("cargo did not start: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "`cargo tree` failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
-    Ok(of(&String::from_utf8_lossy(&output.stdout)))
+    let form = ["--locked", "--prefix", "none", "-f", "{p}|{f}"];
+    super::ask_cargo(root, "tree", &[&form, chosen].concat()).map(|tree| of(&tree))
 }
 
 fn of(tree: &str) -> Features {

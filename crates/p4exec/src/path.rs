@@ -63,6 +63,19 @@ pub(crate) struct Pass<'a> {
     pub(crate) length: usize,
 }
 
+impl<'a> Pass<'a> {
+    /// Of a packet as it was received, before the parser ran.
+    #[inline]
+    pub(crate) const fn received(now: Nanos, bytes: &'a [u8]) -> Self {
+        Self {
+            now,
+            bytes,
+            parsed: 0,
+            length: bytes.len(),
+        }
+    }
+}
+
 /// A tracer for one block, if the packet is traced.
 pub(crate) type MaybeTracer<'t> = Option<&'t mut dyn Tracer>;
 
@@ -309,12 +322,7 @@ impl<E: Engine> Path<'_, E> {
     /// Parses, and returns how many bits were taken.
     fn parse(&mut self, bytes: &[u8]) -> usize {
         self.engine.zero(self.info.headers.clone());
-        let pass = Pass {
-            now: self.now,
-            bytes,
-            parsed: 0,
-            length: bytes.len(),
-        };
+        let pass = Pass::received(self.now, bytes);
         let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
         self.set_field(self.info.standard.parser_error, u64::from(error));
         parsed

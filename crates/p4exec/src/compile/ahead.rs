@@ -51,31 +51,36 @@ struct FirstLookUps {
     together: Together,
 }
 
-impl FirstLookUps {
-    /// The keys as the table has them.
-    fn keys(&self, table: &Table) -> [&[u64]; TOGETHER] {
-        let words = table.layout().dense_words().min(KEY_WORDS);
-        let mut keys: [&[u64]; TOGETHER] = [&[]; TOGETHER];
-        for (key, own) in keys.iter_mut().zip(&self.keys) {
-            *key = &own[..words];
-        }
-        keys
-    }
+/// Words of a table's keys.
+fn key_words(table: &Table) -> usize {
+    table.layout().dense_words().min(KEY_WORDS)
+}
 
+/// Keys as a table has them.
+fn keys_of<'k>(own: &'k [[u64; KEY_WORDS]; TOGETHER], table: &Table) -> [&'k [u64]; TOGETHER] {
+    let words = key_words(table);
+    let mut keys: [&[u64]; TOGETHER] = [&[]; TOGETHER];
+    for (key, own) in keys.iter_mut().zip(own) {
+        *key = &own[..words];
+    }
+    keys
+}
+
+impl FirstLookUps {
     /// The second step of the look-ups.
     fn go_on(&mut self, control: &ControlState) {
-        let mut together = std::mem::take(&mut self.together);
         if let Some(table) = self.table_in(control) {
-            table.go_on_together(&self.keys(table)[..self.count], &mut together);
+            let keys = &keys_of(&self.keys, table)[..self.count];
+            table.go_on_together(keys, &mut self.together);
         }
-        self.together = together;
     }
 
     /// The last step: what each packet finds.
     fn end(&self, control: &ControlState) -> [Foreseen; TOGETHER] {
         let mut foreseen = [None; TOGETHER];
         if let (Some(at), Some(table)) = (self.table, self.table_in(control)) {
-            let found = table.end_together(&self.keys(table)[..self.count], &self.together);
+            let found =
+                table.end_together(&keys_of(&self.keys, table)[..self.count], &self.together);
             for (packet, slot) in self.packets.iter().zip(found).take(self.count) {
                 foreseen[*packet] = Some((at, slot));
             }
@@ -123,12 +128,7 @@ impl Machine<'_> {
     fn look_at(&mut self, now: Nanos, packets: &[(PortId, &[u8])], look_ups: &mut FirstLookUps) {
         (look_ups.table, look_ups.count) = (None, 0);
         for (packet, (port, bytes)) in packets.iter().enumerate() {
-            let pass = Pass {
-                now,
-                bytes,
-                parsed: 0,
-                length: bytes.len(),
-            };
+            let pass = Pass::received(now, bytes);
             let place = look_ups.count;
             let Some(at) = self
                 .session
@@ -141,8 +141,7 @@ impl Machine<'_> {
             }
             let control = &self.session.runtime.state.control;
             if let Some(table) = control.known_table(TableId::new(at)) {
-                let words = table.layout().dense_words().min(KEY_WORDS);
-                let key = &look_ups.keys[place][..words];
+                let key = &look_ups.keys[place][..key_words(table)];
                 table.begin_together(place, key, &mut look_ups.together);
             }
             look_ups.packets[place] = packet;

@@ -45,6 +45,7 @@ mod plan;
 mod runtime;
 mod site;
 
+use crate::tables::prefetch_item;
 pub use codegen::{Cut, Listing};
 pub use jit::prefetch;
 pub use object::Object;
@@ -97,9 +98,8 @@ pub struct Compiled {
     frame: Vec<u64>,
     scratch: Scratch,
     memo: Memo,
-    ahead: LookAhead,
-    /// Whether the code can look ahead, and it is worth it.
-    looks_ahead: bool,
+    /// Where first look-ups are kept, if the code can look ahead and it is worth it.
+    ahead: Option<Box<LookAhead>>,
     images: Images,
     counters: Vec<Cells>,
     /// Which ports are up, as the program's metadata has it.
@@ -215,8 +215,7 @@ impl Compiled {
             frame: vec![0; layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(program.tables.len()),
-            ahead: LookAhead::default(),
-            looks_ahead: false,
+            ahead: None,
             images: Images::new(&program, object.looked_up.clone()),
             counters: Vec::new(),
             port_status: Vec::new(),
@@ -266,8 +265,7 @@ impl Compiled {
             frame: vec![0; self.layout.words],
             scratch: Scratch::default(),
             memo: Memo::new(self.program.tables.len()),
-            ahead: LookAhead::default(),
-            looks_ahead: false,
+            ahead: None,
             images: self.images.sibling(&self.program),
             counters: Vec::new(),
             port_status: Vec::new(),
@@ -298,7 +296,11 @@ impl Compiled {
                 self.port_status.resize(slot.words() as usize, 0);
                 words_of(&status, &mut self.port_status);
             }
-            self.looks_ahead = self.code.looks_ahead() && ahead::has_large_table(&state.control);
+            if !self.code.looks_ahead() || !ahead::has_large_table(&state.control) {
+                self.ahead = None;
+            } else if self.ahead.is_none() {
+                self.ahead = Some(Box::default());
+            }
             self.fresh = true;
         }
         Machine {
@@ -326,7 +328,7 @@ impl Compiled {
             info: &self.info,
             out_room: self.out_room,
             clears: self.clears,
-            ahead: self.looks_ahead.then_some(&mut self.ahead),
+            ahead: self.ahead.as_deref_mut(),
         }
     }
 }
@@ -336,9 +338,8 @@ impl Compiled {
 #[inline(always)]
 fn prefetch_header(packet: Option<&(PortId, &[u8])>) {
     if let Some((_, packet)) = packet {
-        let header = &packet[..packet.len().min(LINE)];
-        header.first().into_iter().for_each(prefetch);
-        header.last().into_iter().for_each(prefetch);
+        prefetch_item(packet, 0);
+        prefetch_item(packet, packet.len().min(LINE).saturating_sub(1));
     }
 }
 
@@ -381,8 +382,9 @@ impl Executor for Compiled {
                 return;
             }
         };
-        let some = packets.len() >= ahead::SOME_PACKETS;
-        if let Some(ahead) = machine.ahead.take().filter(|_| some) {
+        if packets.len() >= ahead::SOME_PACKETS
+            && let Some(ahead) = machine.ahead.take()
+        {
             return machine.forward_ahead(info, now, packets, ahead, out);
         }
         for (arrival, (port, packet)) in packets.iter().enumerate() {
@@ -428,12 +430,7 @@ impl Machine<'_> {
         port: PortId,
         out: &mut Batch,
     ) {
-        let mut pass = Pass {
-            now,
-            bytes,
-            parsed: 0,
-            length: bytes.len(),
-        };
+        let mut pass = Pass::received(now, bytes);
         if !self.clears {
             self.enter(info, now, bytes.len(), port);
         }

@@ -3,7 +3,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::prefetch;
+use super::prefetch_item;
 
 /// Sizes of blocks: powers of two up to 64.
 const CLASSES: usize = 7;
@@ -34,7 +34,7 @@ impl<T: Copy + Default> Arena<T> {
     /// Asks for an item to be fetched to the cache, if there is one.
     #[inline]
     pub(crate) fn prefetch(&self, at: u32) {
-        self.items.get(at as usize).into_iter().for_each(prefetch);
+        prefetch_item(&self.items, at as usize);
     }
 
     /// Gives back a block of `count` items.

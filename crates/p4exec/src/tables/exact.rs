@@ -41,33 +41,28 @@ impl ExactIndex {
         records.prefetch(self.slots.first(hash));
     }
 
+    #[inline]
+    pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
+        // The usual lengths as constants, so that hashing does not loop.
+        let hash = match *key {
+            [a] => hash_words(&[a]),
+            [a, b] => hash_words(&[a, b]),
+            [a, b, c] => hash_words(&[a, b, c]),
+            _ => hash_words(key),
+        };
+        self.end(records, key, hash)
+    }
+
     /// [`ExactIndex::lookup`] of a key whose hash is known.
     #[inline]
     pub(crate) fn end(&self, records: &Records, key: &[u64], hash: u32) -> Option<Slot> {
+        // The usual lengths as constants, so that comparing neither loops nor calls.
         match *key {
             [a] => self.slots.get(hash, |slot| records.key(slot) == [a]),
             [a, b] => self.slots.get(hash, |slot| records.key(slot) == [a, b]),
+            [a, b, c] => self.slots.get(hash, |slot| records.key(slot) == [a, b, c]),
             _ => self.slots.get(hash, |slot| records.key(slot) == key),
         }
-    }
-
-    #[inline]
-    pub(crate) fn lookup(&self, records: &Records, key: &[u64]) -> Option<Slot> {
-        // The usual lengths as constants, so that neither hash nor comparison loops or calls.
-        match *key {
-            [a] => self.lookup_words(records, [a]),
-            [a, b] => self.lookup_words(records, [a, b]),
-            [a, b, c] => self.lookup_words(records, [a, b, c]),
-            _ => self
-                .slots
-                .get(hash_words(key), |slot| records.key(slot) == key),
-        }
-    }
-
-    #[inline]
-    fn lookup_words<const N: usize>(&self, records: &Records, key: [u64; N]) -> Option<Slot> {
-        self.slots
-            .get(hash_words(&key), |slot| records.key(slot) == key)
     }
 
     pub(crate) const fn bytes(&self) -> usize {

@@ -4,7 +4,7 @@
 //! probes linearly: one cache line decides most lookups. The seeds are fixed: nothing here may
 //! differ from run to run.
 
-use crate::prefetch;
+use super::prefetch_item;
 
 /// Odd constants without structure (the fractional digits of pi).
 const SEEDS: [u64; 4] = [
@@ -115,7 +115,7 @@ impl HashIndex {
     #[inline]
     pub(crate) fn prefetch(&self, hash: u32) {
         let home = self.home(u64::from(hash) << 32);
-        self.cells.get(home).into_iter().for_each(prefetch);
+        prefetch_item(&self.cells, home);
     }
 
     /// What is in the first cell where a pair with this hash may be.

@@ -358,6 +358,7 @@ impl Forest {
     }
 
     /// A step down, if the way is not at its end; asks for what the next step, or the end, reads.
+    // A look-up by itself ([`Forest::walk`]) does not go so: keeping where it is costs a quarter of its instructions more.
     #[inline]
     fn go_on(&self, way: &mut Way) {
         let Some(at) = way.at.take() else { return };
@@ -579,18 +580,24 @@ impl LpmIndex {
         self.forest.approach(self.roots[root as usize].node, prefix)
     }
 
+    /// The beginning of a key's look-up.
+    #[inline]
+    fn way(&self, layout: &KeyLayout, dense: &[u64]) -> Way {
+        let bits = self.bits(layout, dense);
+        let root = self.root(dense);
+        Way {
+            at: root.map(|root| self.roots[root as usize].node),
+            bits,
+            rest: bits,
+            ..Way::default()
+        }
+    }
+
     /// Goes down the trees of all keys at once, by their places.
     pub(crate) fn go_down(&self, layout: &KeyLayout, keys: &[&[u64]], ways: &mut [Way]) {
         let ways = &mut ways[..keys.len()];
         for (way, key) in ways.iter_mut().zip(keys) {
-            let root = self.root(key);
-            let bits = self.bits(layout, key);
-            *way = Way {
-                at: root.map(|root| self.roots[root as usize].node),
-                bits,
-                rest: bits,
-                ..Way::default()
-            };
+            *way = self.way(layout, key);
         }
         while ways.iter().any(|way| way.at.is_some()) {
             for way in &mut *ways {

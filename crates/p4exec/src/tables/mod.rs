@@ -41,11 +41,21 @@ pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
 pub use table::{EntryView, Table};
 
+use crate::prefetch;
+
 /// The place of an entry in its table. Slots of deleted entries are used again.
 pub type Slot = u32;
 
 /// Entries that are worth going to at once ([`Table::approach`]): more than the processor fetches from memory at a time.
 pub const TOGETHER: usize = 16;
+
+/// Asks for an item to be fetched to the cache, if there is one.
+#[inline]
+pub(crate) fn prefetch_item<T>(items: &[T], at: usize) {
+    if let Some(item) = items.get(at) {
+        prefetch(item);
+    }
+}
 
 /// Hash maps over packed words. The seed is fixed: nothing here may differ from run to run.
 pub(crate) type WordMap<V> = std::collections::HashMap<Box<[u64]>, V, foldhash::fast::FixedState>;

@@ -5,8 +5,7 @@
 //! see the same operations have the same slots, and taking operations back in reverse order
 //! restores the stack exactly.
 
-use super::Slot;
-use crate::prefetch;
+use super::{Slot, prefetch_item};
 
 /// The record is in use.
 const USED: u64 = 1 << 32;
@@ -99,9 +98,8 @@ impl Records {
     #[inline]
     pub(crate) fn prefetch(&self, slot: Slot) {
         let base = self.base(slot);
-        for at in [base, base + self.stride - 1] {
-            self.words.get(at).into_iter().for_each(prefetch);
-        }
+        prefetch_item(&self.words, base);
+        prefetch_item(&self.words, base + self.stride - 1);
     }
 
     /// Action word and arguments.

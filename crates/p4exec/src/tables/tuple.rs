@@ -2,11 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::Slot;
 use super::hash::HashIndex;
 use super::layout::KeyLayout;
 use super::records::Records;
-use crate::prefetch;
+use super::{Slot, prefetch_item};
 
 /// In a value of the map: the rest of it is the number of a list.
 const LIST: u32 = 1 << 31;
@@ -58,16 +57,22 @@ impl Tuple {
         self.places
     }
 
+    /// Where the filter has the bits of a hash, if there is a filter.
+    #[inline]
+    const fn filter_word(&self, hash: u32) -> usize {
+        hash as usize & self.filter.len().wrapping_sub(1)
+    }
+
     /// Whether an entry of this hash may be here.
     #[inline]
     pub(crate) fn may_have(&self, hash: u32) -> bool {
-        let at = hash as usize & self.filter.len().wrapping_sub(1);
+        let at = self.filter_word(hash);
         let bits = filter_bits(hash);
         self.filter.get(at).is_some_and(|word| word & bits == bits)
     }
 
     fn set_filter(&mut self, hash: u32) {
-        let at = hash as usize & (self.filter.len() - 1);
+        let at = self.filter_word(hash);
         self.filter[at] |= filter_bits(hash);
     }
 
@@ -183,8 +188,7 @@ impl Tuple {
     /// Asks for what [`Tuple::may_have`] reads.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u32) {
-        let at = hash as usize & self.filter.len().wrapping_sub(1);
-        self.filter.get(at).into_iter().for_each(prefetch);
+        prefetch_item(&self.filter, self.filter_word(hash));
     }
 
     /// Asks for where the map has an entry of this hash.
@@ -200,7 +204,7 @@ impl Tuple {
         if value & LIST == 0 {
             records.prefetch(value);
         } else if let Some(list) = self.lists.get((value & !LIST) as usize) {
-            list.first().into_iter().for_each(prefetch);
+            prefetch_item(list, 0);
         }
     }
 

@@ -70,8 +70,8 @@ fn bits(width: u32, value: u32) -> Bits {
     Bits::from_u64(width, u64::from(value))
 }
 
-/// A key of a table, and what of a packet it matches.
-fn key(table: &str, choices: &mut Choices<'_>) -> (Vec<FieldMatch>, [u32; 2]) {
+/// The key of a table's entry, and what of a packet it matches.
+fn key(table: &str, nth: usize, choices: &mut Choices<'_>) -> (Vec<FieldMatch>, [u32; 2]) {
     let [a, b] = [(); 2].map(|()| choices.number() as u32);
     let prefix_len = 8 + choices.below(25) as u32;
     let prefix = a & (u32::MAX << (32 - prefix_len));
@@ -98,7 +98,7 @@ fn key(table: &str, choices: &mut Choices<'_>) -> (Vec<FieldMatch>, [u32; 2]) {
             };
             vec![range, exact(8, b % 4)]
         }
-        _ => vec![masked(b, 3)],
+        _ => vec![masked(nth as u32, 3)],
     };
     let b = if table == "I.wide_routes" { b % 8 } else { b };
     (key, [a, b])
@@ -123,13 +123,7 @@ fn filled(mut switch: Box<dyn Executor + Send>) -> (Box<dyn Executor + Send>, Ve
         let action = action.expect("an action of the program");
         let priority = !matches!(name, "I.flows" | "I.routes" | "I.wide_routes");
         for n in 0..if few { 4 } else { ENTRIES } {
-            let (mut key, of_packet) = key(name, &mut choices);
-            if few {
-                key = vec![FieldMatch::Ternary {
-                    value: bits(32, n as u32),
-                    mask: bits(32, 3),
-                }];
-            }
+            let (key, of_packet) = key(name, n, &mut choices);
             let call = ActionCall {
                 action,
                 args: vec![bits(8, n as u32 % 251)],
