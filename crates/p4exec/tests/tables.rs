@@ -2,7 +2,7 @@
 
 use p4exec::tables::{
     ActionCall, ActionSpec, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch,
-    KeyField, MatchKind, NewEntry, PackedKey, Table, TableError, TableSpec,
+    KeyField, MatchKind, NewEntry, PackedKey, Table, TableError, TableSpec, approach,
 };
 use p4exec::value::Bits;
 use p4ir::{ActionId, Entity as _};
@@ -180,7 +180,7 @@ proptest! {
                     // Whatever the structure looks like, the way to an entry ends in it.
                     let mut packed = PackedKey::default();
                     table.pack_key(&key, EntryPriority(priority), &mut packed).unwrap();
-                    let _ = table.approach(&packed);
+                    approach(std::iter::once((&table, packed.words(), packed.rank())));
                     match table.insert(&entry(key, priority, n as u64)) {
                         Ok(_) => prop_assert!(known.is_err()),
                         Err(TableError::Duplicate { .. }) => prop_assert!(known.is_ok()),

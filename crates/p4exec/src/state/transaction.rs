@@ -11,7 +11,7 @@ use crate::tables::profile::{Group, Member};
 use crate::tables::table::RareOptions;
 use crate::tables::{
     ActionCall, EntryAction, EntryHandle, EntryOptions, FieldMatch, GroupId, GroupMember, MemberId,
-    NewEntry, PackedAction, PackedKey, Slot, TOGETHER,
+    NewEntry, PackedAction, PackedKey, Slot, TOGETHER, approach,
 };
 
 /// A change of something there are few of: what was in a place, and what is.
@@ -174,17 +174,16 @@ impl Delta {
         }
     }
 
-    /// Goes to the entries that some operations are about ([`crate::tables::Table::approach`]).
-    fn approach(&self, ops: &[Op], control: &mut ControlState) {
-        let mut seen = 0;
-        for op in ops {
-            if let Op::Insert { table, at, .. } | Op::Delete { table, at, .. } = op {
-                let table = control.table_at(*table as usize);
-                let (rank, key) = table.rank_and_key(&self.words[*at..]);
-                seen ^= table.approach_words(key, rank);
-            }
-        }
-        std::hint::black_box(seen);
+    /// Goes to the entries that some operations are about.
+    fn approach(&self, ops: &[Op], control: &ControlState) {
+        approach(ops.iter().filter_map(|op| {
+            let (Op::Insert { table, at, .. } | Op::Delete { table, at, .. }) = op else {
+                return None;
+            };
+            let table = control.known_table(TableId::new(*table as usize))?;
+            let (rank, key) = table.rank_and_key(&self.words[*at..]);
+            Some((table, key, rank))
+        }));
     }
 
     fn replay_some(&self, ops: &[Op], control: &mut ControlState) {

@@ -5,6 +5,9 @@ use std::ops::{Index, IndexMut};
 
 use super::prefetch_item;
 
+/// Bytes that are fetched together.
+const CACHE_LINE: usize = 64;
+
 /// Sizes of blocks: powers of two up to 64.
 const CLASSES: usize = 7;
 
@@ -35,6 +38,15 @@ impl<T: Copy + Default> Arena<T> {
     #[inline]
     pub(crate) fn prefetch(&self, at: u32) {
         prefetch_item(&self.items, at as usize);
+    }
+
+    /// The same for some items side by side.
+    #[inline]
+    pub(crate) fn prefetch_some(&self, at: u32, count: u32) {
+        let line = (CACHE_LINE / size_of::<T>()).max(1);
+        for item in (at..at + count).step_by(line) {
+            self.prefetch(item);
+        }
     }
 
     /// Gives back a block of `count` items.
@@ -79,11 +91,6 @@ impl<T: Copy + Default> Arena<T> {
             .copy_within(from..from + left as usize, new as usize);
         self.release(at, count);
         new
-    }
-
-    /// An item, if there is one there.
-    pub(crate) fn get(&self, at: u32) -> Option<T> {
-        self.items.get(at as usize).copied()
     }
 
     /// Bytes on the heap, without the lists of free blocks.

@@ -22,11 +22,6 @@ impl ExactIndex {
         }
     }
 
-    /// See [`super::table::Table::approach`].
-    pub(crate) fn approach(&self, key: &[u64]) -> u32 {
-        self.slots.first(hash_words(key))
-    }
-
     /// Asks for what a look-up of a key begins with; the key's hash.
     #[inline]
     pub(crate) fn begin(&self, key: &[u64]) -> u32 {

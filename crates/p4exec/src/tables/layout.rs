@@ -14,6 +14,8 @@
 //! The stored key is canonical (bits that do not matter are zero), so that two entries are the same
 //! if and only if their words and ranks are.
 
+use smallvec::SmallVec;
+
 use super::key::{FieldMatch, KeyError, KeyField, MatchKind, canonical_field};
 use crate::value::Bits;
 
@@ -67,11 +69,14 @@ pub struct KeyLayout {
     priority: bool,
 }
 
+/// Words of a key that are kept without memory of their own: two addresses of IPv6, or one and its mask.
+const SHORT_KEY: usize = 4;
+
 /// The key of an entry in its table's stored form, with its rank. Made by the methods of
 /// [`KeyLayout`], to be used again for the next entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedKey {
-    pub(crate) words: Vec<u64>,
+    pub(crate) words: SmallVec<[u64; SHORT_KEY]>,
     pub(crate) rank: i32,
 }
 

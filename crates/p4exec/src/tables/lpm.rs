@@ -130,6 +130,14 @@ pub(crate) struct Way {
     longest: Option<u32>,
 }
 
+/// A step of an insertion or a removal down a tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Descent {
+    at: u32,
+    depth: u32,
+    prefix: Prefix,
+}
+
 /// Trees in two arenas. A tree is named by its root node.
 #[derive(Clone, Debug, Default)]
 struct Forest {
@@ -335,26 +343,28 @@ impl Forest {
         Some(self.slots[node.results + rank(node.own, bit)])
     }
 
-    /// Goes as far as an insertion or a removal of this prefix would, and reads what that would change.
-    fn approach(&self, root: u32, prefix: Prefix) -> u32 {
-        let (mut at, mut depth) = (root, 0);
-        loop {
-            let node = self.nodes[at];
-            if node.as_leaf().is_some() {
-                return node.children;
-            }
-            if prefix.ends_at(depth).is_some() {
-                let among = if node.own == 0 { 0 } else { node.results };
-                return self.slots.get(among).unwrap_or_default();
-            }
-            let six = prefix.six(depth) as u32;
-            if node.below >> six & 1 == 0 {
-                // A new child moves its siblings.
-                return self.nodes[node.children].children;
-            }
-            at = node.children + rank(node.below, six);
-            depth += 1;
+    /// A step of an insertion or a removal down a tree, if it is not the last; asks for what the next step, or the change, reads.
+    #[inline]
+    fn descend(&self, way: Descent) -> Option<Descent> {
+        let node = &self.nodes[way.at];
+        if node.as_leaf().is_some() {
+            return None;
         }
+        if way.prefix.ends_at(way.depth).is_some() {
+            self.slots.prefetch(node.results);
+            return None;
+        }
+        let six = way.prefix.six(way.depth) as u32;
+        if node.below >> six & 1 == 0 {
+            // A new child moves its siblings.
+            self.nodes
+                .prefetch_some(node.children, node.below.count_ones());
+            return None;
+        }
+        let at = node.children + rank(node.below, six);
+        self.nodes.prefetch(at);
+        let depth = way.depth + 1;
+        Some(Descent { at, depth, ..way })
     }
 
     /// A step down, if the way is not at its end; asks for what the next step, or the end, reads.
@@ -571,13 +581,19 @@ impl LpmIndex {
         self.forest.find(self.roots[root as usize].node, prefix)
     }
 
-    /// See [`super::table::Table::approach`].
-    pub(crate) fn approach(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> u32 {
-        let Some(root) = self.root(dense) else {
-            return 0;
-        };
-        let prefix = self.prefix(layout, dense, len);
-        self.forest.approach(self.roots[root as usize].node, prefix)
+    /// The first step of an insertion or a removal down its tree, if there is one.
+    pub(crate) fn descent(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> Option<Descent> {
+        let root = self.root(dense)?;
+        Some(Descent {
+            at: self.roots[root as usize].node,
+            depth: 0,
+            prefix: self.prefix(layout, dense, len),
+        })
+    }
+
+    /// Takes a step; the next one, if there is one.
+    pub(crate) fn descend(&self, way: Descent) -> Option<Descent> {
+        self.forest.descend(way)
     }
 
     /// The beginning of a key's look-up.

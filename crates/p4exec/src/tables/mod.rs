@@ -39,14 +39,14 @@ pub use entry::{
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
-pub use table::{EntryView, Table};
+pub use table::{EntryView, Table, approach};
 
 use crate::prefetch;
 
 /// The place of an entry in its table. Slots of deleted entries are used again.
 pub type Slot = u32;
 
-/// Entries that are worth going to at once ([`Table::approach`]): more than the processor fetches from memory at a time.
+/// Entries that are worth going to at once ([`approach`]): more than the processor fetches from memory at a time.
 pub const TOGETHER: usize = 16;
 
 /// Asks for an item to be fetched to the cache, if there is one.

@@ -20,9 +20,11 @@ use super::small_table::SmallTable;
 use super::tuple_space::TupleSpace;
 use crate::ports::PortSet;
 
+mod approach;
 mod together;
 mod view;
 
+pub use approach::approach;
 #[cfg(feature = "jit")]
 pub(crate) use together::Together;
 pub use view::EntryView;
@@ -719,25 +721,6 @@ impl Table {
             Index::Exact(index) => index.lookup(&self.records, &key.words),
             Index::Lpm(index) => index.find(&self.layout, &key.words, key.rank),
             Index::Tuples(index) => index.find(&self.layout, &self.records, &key.words, key.rank),
-        }
-    }
-
-    /// Goes where the entry with this packed key is or would be, and reads what is there; what comes back means nothing. A large
-    /// table is not in the processor's caches: who is to change many of its entries goes to some of them at once, one right after
-    /// the other, and then waits for memory once where it would have waited for each.
-    #[must_use]
-    pub fn approach(&self, key: &PackedKey) -> u32 {
-        self.approach_words(&key.words, key.rank)
-    }
-
-    pub(crate) fn approach_words(&self, key: &[u64], rank: i32) -> u32 {
-        if key.len() != self.layout.stored_words() {
-            return 0;
-        }
-        match &self.index {
-            Index::Exact(index) => index.approach(key),
-            Index::Lpm(index) => index.approach(&self.layout, key, rank),
-            Index::Tuples(_) => 0,
         }
     }
 

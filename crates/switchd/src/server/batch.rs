@@ -9,6 +9,7 @@ use prost::bytes::Bytes;
 use super::roles::Permissions;
 use crate::engine::EngineHandle;
 use crate::translate::action::WriteContext;
+use crate::translate::fast::Short;
 use crate::translate::pipeline_state::{Check, Staging};
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::Schema;
@@ -25,7 +26,7 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes encoded updates in the control plane's copy. Those refused come back with their places; if the batch is to be done as a
+    /// Makes encoded updates in the control plane's copy; `ahead` is what was read of them already. Those refused come back with their places; if the batch is to be done as a
     /// whole and one is refused, none is done and all others are aborted.
     ///
     /// # Errors
@@ -35,6 +36,7 @@ impl Batch<'_> {
         staging: &mut Staging<'_>,
         schema: &Schema,
         updates: &[Bytes],
+        ahead: &[Option<Short<'_>>],
         whole: bool,
     ) -> Result<Vec<(usize, Refusal)>, DecodeError> {
         let ports = || {
@@ -51,7 +53,7 @@ impl Batch<'_> {
         let check = self.permissions.map(|_| check);
         let start = staging.mark();
         let mut refusals = Vec::new();
-        staging.updates(&around, updates, check, |staging, index, refusal| {
+        staging.updates(&around, updates, ahead, check, |staging, index, refusal| {
             if !whole {
                 refusals.push((index, refusal));
                 return ControlFlow::Continue(());

@@ -157,7 +157,7 @@ pub fn make(
     };
     let schema = Arc::clone(&contents.schema);
     let mut staging = contents.begin();
-    let staged = batch.stage(&mut staging, &schema, updates, true);
+    let staged = batch.stage(&mut staging, &schema, updates, &[], true);
     let staged = staged.map_err(|e| Refusal::invalid(e.to_string()).at(what))?;
     let mut refusals = staged.into_iter();
     if let Some((_, refusal)) = refusals.find(|(_, r)| r.code != tonic::Code::Aborted) {

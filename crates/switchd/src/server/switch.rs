@@ -18,6 +18,7 @@ use super::restore;
 use super::roles::{Permissions, Roles};
 use super::status::batch_status;
 use crate::engine::{self, EngineHandle};
+use crate::translate::fast::Reader;
 use crate::translate::refusal::Refusal;
 
 /// The program that runs, and one that was saved to run later.
@@ -41,6 +42,9 @@ impl Pipelines {
     }
 }
 
+/// Updates of a batch that is read before it is its turn: what has been read takes more room than what came.
+const AHEAD: usize = 4096;
+
 /// The device.
 pub struct Switch {
     device_id: u64,
@@ -54,6 +58,8 @@ pub struct Switch {
     writers: AtomicUsize,
     /// Changes whenever the pipelines may have.
     revision: AtomicU64,
+    /// What read the last batch.
+    reader: Mutex<Option<Reader>>,
     store: Mutex<Option<Store>>,
     /// Rings when notes about idle timeouts or digests may have changed.
     pub changed: Notify,
@@ -82,6 +88,7 @@ impl Switch {
             pipelines: RwLock::default(),
             writers: AtomicUsize::new(0),
             revision: AtomicU64::new(0),
+            reader: Mutex::new(None),
             store: Mutex::new(store),
             changed: Notify::new(),
         }
@@ -119,6 +126,10 @@ impl Switch {
         self.revision.load(Ordering::Acquire)
     }
 
+    fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,6 +165,11 @@ impl Switch {
     /// The status of the whole, with one error per update in its details where single updates failed; INTERNAL, and nothing is done, if
     /// an update cannot be decoded.
     pub fn write(&self, step: &Step, request: &EncodedWrite) -> Result<(), Status> {
+        // While another batch is made, this one is read.
+        let reader = self.reader().clone();
+        let ahead = reader.iter().filter(|_| request.updates.len() <= AHEAD);
+        let ahead = ahead.flat_map(|reader| reader.read(&request.updates));
+        let ahead: Vec<_> = ahead.collect();
         let mut pipelines = self.pipelines_mut();
         let running = pipelines.saved.is_none();
         let pipeline = pipelines.current_mut().ok_or_else(no_pipeline)?;
@@ -174,9 +190,15 @@ impl Switch {
             restoring: false,
         };
         let schema = Arc::clone(&pipeline.contents.schema);
+        let current = pipeline.contents.reader();
+        let is_current = reader.as_ref().is_some_and(|reader| reader.is(current));
+        if !is_current {
+            *self.reader() = Some(current.clone());
+        }
+        let ahead = if is_current { &ahead[..] } else { &[] };
         let mut staging = pipeline.contents.begin();
         let refusals = batch
-            .stage(&mut staging, &schema, &request.updates, whole)
+            .stage(&mut staging, &schema, &request.updates, ahead, whole)
             .map_err(|e| Status::internal(e.to_string()))?;
         if running && let Some(store) = self.store().as_mut() {
             // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.

@@ -4,9 +4,11 @@
 //! It takes only what is right in every respect. Whatever it does not take, or the table refuses, goes the long way, which finds the
 //! same fault again and can say what it is.
 
+use std::sync::Arc;
+
 use p4exec::state::{ControlState, Transaction};
-use p4exec::tables::{EntryOptions, KeyLayout, PackedAction, PackedKey, TOGETHER, Table};
-use p4ir::TableId;
+use p4exec::tables::{self, EntryOptions, KeyLayout, PackedAction, PackedKey, Table};
+use p4ir::{Entity as _, TableId};
 use p4runtime::p4::v1::update::Type;
 use prost::bytes::Bytes;
 use quantities::Nanos;
@@ -14,57 +16,58 @@ use quantities::Nanos;
 use super::schema::{FieldSchema, Schema, TableSchema};
 use super::wire::{Fields, Value};
 
-/// Encoded updates that were read ahead: those that can go the short way.
-pub(super) struct Ahead<'a>([Option<Short<'a>>; TOGETHER]);
+/// What reading updates needs; it says nothing of the state, so that a batch can be read before it is its turn.
+#[derive(Clone)]
+pub struct Reader {
+    schema: Arc<Schema>,
+    /// How each table of the program packs its keys.
+    layouts: Arc<[KeyLayout]>,
+}
 
-impl<'a> Ahead<'a> {
-    /// Reads updates, no more than [`TOGETHER`], and goes where their entries are or will be, so that memory is waited for once and not by
-    /// each.
-    pub(super) fn read(
-        schema: &'a Schema,
-        control: &ControlState,
-        scratch: &mut Scratch,
-        updates: &'a [Bytes],
-    ) -> Self {
-        let mut short = [const { None }; TOGETHER];
-        for ((place, key), update) in short.iter_mut().zip(&mut scratch.keys).zip(updates) {
-            *place = Short::read(schema, control, key, update);
+impl Reader {
+    /// Of updates for a program in this state.
+    #[must_use]
+    pub fn new(schema: Arc<Schema>, state: &ControlState) -> Self {
+        let layouts = state.tables().map(|(_, table)| table.layout().clone());
+        Self {
+            schema,
+            layouts: layouts.collect(),
         }
-        let mut seen = 0;
-        for (short, key) in short.iter().zip(&scratch.keys) {
-            if let Some(short) = short
-                && let Ok(state) = control.table(short.table.table)
-            {
-                seen ^= state.approach(key);
-            }
-        }
-        std::hint::black_box(seen);
-        Self(short)
     }
 
-    /// The one at a place, if it can go the short way.
-    pub(super) fn get(&self, index: usize) -> Option<&Short<'a>> {
-        self.0.get(index)?.as_ref()
+    /// Whether both read for the same program.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.schema, &other.schema)
+    }
+
+    /// Reads encoded updates; in the place of each, whether and how it can go the short way.
+    pub fn read<'a>(&'a self, updates: &'a [Bytes]) -> impl Iterator<Item = Option<Short<'a>>> {
+        updates.iter().map(|update| Short::read(self, update))
     }
 }
 
+/// Asks for the memory that making these updates will need, of [`tables::TOGETHER`] at most.
+pub(super) fn approach(control: &ControlState, updates: &[Option<Short<'_>>]) {
+    tables::approach(updates.iter().flatten().filter_map(|short| {
+        let table = control.table(short.table.table).ok()?;
+        Some((table, short.key.words(), short.key.rank()))
+    }));
+}
+
 /// An update that can go the short way, if the state lets it.
-pub(super) struct Short<'a> {
+pub struct Short<'a> {
     verb: Type,
     table: &'a TableSchema,
+    key: PackedKey,
     given: Given<'a>,
 }
 
 impl<'a> Short<'a> {
     /// Reads an encoded `Update`, and packs its key.
-    fn read(
-        schema: &'a Schema,
-        control: &ControlState,
-        out: &mut PackedKey,
-        update: &'a [u8],
-    ) -> Option<Self> {
+    fn read(reader: &'a Reader, update: &'a [u8]) -> Option<Self> {
         let (verb, given) = open(update)?;
-        let table = schema.tables.get(&given.table)?;
+        let table = reader.schema.tables.get(&given.table)?;
         let ranked = if table.needs_priority {
             given.priority > 0
         } else {
@@ -74,29 +77,37 @@ impl<'a> Short<'a> {
         if !table.fast || !ranked || (timed && !table.idle_timeout) {
             return None;
         }
-        let state = control.table(table.table).ok()?;
-        key(table, state.layout(), &given, out)?;
-        Some(Self { verb, table, given })
+        let key = key(table, reader.layouts.get(table.table.index())?, &given)?;
+        Some(Self {
+            verb,
+            table,
+            key,
+            given,
+        })
     }
 
-    /// Makes it if it can; `index` is its place among those read ahead, and `noted` says whether some entry of a table has a note,
-    /// which only the long way minds. The idle timeout that was given comes back, zero if none was.
+    /// Makes it if it can; `noted` says whether some entry of a table has a note, which only the long way minds. The idle timeout that
+    /// was given comes back, zero if none was.
     pub(super) fn make(
         &self,
         transaction: &mut Transaction<'_>,
-        scratch: &mut Scratch,
-        index: usize,
+        packed: &mut PackedAction,
         noted: impl FnOnce(TableId) -> bool,
     ) -> Option<Nanos> {
-        let Self { verb, table, given } = self;
-        let (id, key) = (table.table, scratch.keys.get(index)?);
+        let Self {
+            verb,
+            table,
+            key,
+            given,
+        } = self;
+        let id = table.table;
         if *verb != Type::Insert && noted(id) {
             return None;
         }
         // A deletion does not mind the action, which has to be one all the same.
         if let Some(given) = given.action {
             let state = transaction.control().table(id).ok()?;
-            action(table, state, given, &mut scratch.action)?;
+            action(table, state, given, packed)?;
         }
         if *verb == Type::Delete {
             transaction.delete_packed(id, key).ok()?;
@@ -110,12 +121,11 @@ impl<'a> Short<'a> {
             // Left out it is reset (p4runtime.md 17).
             meter: (*verb == Type::Modify && table.meter.is_some()).then_some(None),
         };
-        let action = &scratch.action;
         if *verb == Type::Insert {
-            let made = transaction.insert_packed(id, key, action, &options);
+            let made = transaction.insert_packed(id, key, packed, &options);
             made.ok()?;
         } else {
-            let made = transaction.modify_packed(id, key, action, Some(&options));
+            let made = transaction.modify_packed(id, key, packed, Some(&options));
             made.ok()?;
         }
         Some(given.idle_timeout)
@@ -224,12 +234,9 @@ fn field_match(message: &[u8]) -> Option<(u32, u32, &[u8])> {
 }
 
 /// Packs the key; `None` if anything about it is not as it should be.
-fn key(
-    table: &TableSchema,
-    layout: &KeyLayout,
-    given: &Given<'_>,
-    out: &mut PackedKey,
-) -> Option<()> {
+fn key(table: &TableSchema, layout: &KeyLayout, given: &Given<'_>) -> Option<PackedKey> {
+    let mut packed = PackedKey::default();
+    let out = &mut packed;
     layout.start(given.priority, out);
     // Fields in rising order, each at most once; another order goes the long way.
     let mut next = 0;
@@ -260,7 +267,9 @@ fn key(
         set.ok()?;
     }
     let rest = table.fields.get(next..)?;
-    rest.iter().all(FieldSchema::has_dont_care).then_some(())
+    rest.iter()
+        .all(FieldSchema::has_dont_care)
+        .then_some(packed)
 }
 
 /// Packs an encoded `Action`, its parameters in their order.
@@ -298,12 +307,4 @@ fn action(table: &TableSchema, state: &Table, action: &[u8], out: &mut PackedAct
         state.set_arg(out, index, value).ok()?;
     }
     params.next().is_none().then_some(())
-}
-
-/// Memory that is used again for each entry.
-#[derive(Default)]
-pub(super) struct Scratch {
-    /// Of those read ahead.
-    keys: [PackedKey; TOGETHER],
-    action: PackedAction,
 }

@@ -6,7 +6,7 @@ pub mod array;
 pub mod data;
 pub mod digest;
 pub mod direct;
-mod fast;
+pub mod fast;
 pub mod key;
 pub mod packet;
 pub mod pipeline_state;

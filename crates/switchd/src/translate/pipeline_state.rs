@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use p4exec::state::{ControlState, Delta, Mark, Transaction};
-use p4exec::tables::{EntryAction, EntryHandle, EntryPriority, FieldMatch, TOGETHER};
+use p4exec::tables::{EntryAction, EntryHandle, EntryPriority, FieldMatch, PackedAction, TOGETHER};
 use p4exec::{StateError, Update};
 use p4ir::{ExternId, TableId};
 use p4runtime::p4::v1;
@@ -16,7 +16,7 @@ use prost::bytes::Bytes;
 use prost::{DecodeError, Message as _};
 
 use super::action::WriteContext;
-use super::fast::{Ahead, Scratch};
+use super::fast::{Reader, Short, approach};
 use super::refusal::Refusal;
 use super::schema::Schema;
 use super::write;
@@ -186,6 +186,7 @@ pub struct PipelineState {
     pub schema: Arc<Schema>,
     /// The state.
     pub control: Control,
+    reader: Reader,
     notes: Notes,
 }
 
@@ -194,6 +195,7 @@ impl PipelineState {
     #[must_use]
     pub fn new(schema: Arc<Schema>, control: Control) -> Self {
         Self {
+            reader: Reader::new(Arc::clone(&schema), control.state()),
             schema,
             control,
             notes: Notes::default(),
@@ -211,6 +213,7 @@ impl PipelineState {
         Self {
             schema: Arc::clone(&self.schema),
             control: self.control.copy(),
+            reader: self.reader.clone(),
             notes,
         }
     }
@@ -227,6 +230,12 @@ impl PipelineState {
         let replicas = groups.chain(sessions.map(|s| s.replicas.len()));
         let things = members.sum::<usize>() + self.notes.notes.len();
         state.bytes() + things * THING + replicas.map(|n| THING + n * REPLICA).sum::<usize>()
+    }
+
+    /// What reads updates ahead of their turn.
+    #[must_use]
+    pub const fn reader(&self) -> &Reader {
+        &self.reader
     }
 
     /// The state.
@@ -259,9 +268,10 @@ impl PipelineState {
         self.notes.undone.clear();
         Staging {
             schema: &self.schema,
+            reader: &self.reader,
             transaction: Some(self.control.begin()),
             notes: &mut self.notes,
-            scratch: Scratch::default(),
+            packed: PackedAction::default(),
         }
     }
 
@@ -284,10 +294,12 @@ pub struct Savepoint {
 /// A batch in the making; dropping it takes everything back.
 pub struct Staging<'b> {
     schema: &'b Schema,
+    reader: &'b Reader,
     /// There until [`Staging::finish`].
     transaction: Option<Transaction<'b>>,
     notes: &'b mut Notes,
-    scratch: Scratch,
+    /// Memory that is used again for each entry.
+    packed: PackedAction,
 }
 
 /// Why the transaction is there: only `finish` takes it, and it takes the batch as well.
@@ -343,7 +355,8 @@ impl<'b> Staging<'b> {
     }
 
     /// Makes encoded updates one after the other, the common sort without decoding them; of each, `told` hears what came of it, and says
-    /// whether to go on. Each is made as a whole or not at all. `check` may refuse what was decoded.
+    /// whether to go on. Each is made as a whole or not at all. `ahead` is what [`PipelineState::reader`] has read of them already, in
+    /// their places, or nothing. `check` may refuse what was decoded.
     ///
     /// # Errors
     /// [`DecodeError`] if an update is none; those before it were made then.
@@ -351,14 +364,21 @@ impl<'b> Staging<'b> {
         &mut self,
         around: &WriteContext<'_>,
         updates: &[Bytes],
+        ahead: &[Option<Short<'_>>],
         check: Option<Check<'_>>,
         mut told: impl FnMut(&mut Self, usize, Refusal) -> ControlFlow<()>,
     ) -> Result<(), DecodeError> {
+        let mut now = Vec::new();
         for (number, some) in updates.chunks(TOGETHER).enumerate() {
-            let control = self.transaction.as_ref().expect(TRANSACTION_PRESENT);
-            let ahead = Ahead::read(self.schema, control.control(), &mut self.scratch, some);
-            for (index, update) in some.iter().enumerate() {
-                if check.is_none() && self.make_short(&ahead, index) {
+            let first = number * TOGETHER;
+            let short = ahead.get(first..first + some.len()).unwrap_or_else(|| {
+                now.clear();
+                now.extend(self.reader.read(some));
+                &now
+            });
+            approach(self.transaction().control(), short);
+            for (index, (update, short)) in some.iter().zip(short).enumerate() {
+                if check.is_none() && short.as_ref().is_some_and(|short| self.make_short(short)) {
                     continue;
                 }
                 let update = v1::Update::decode(update.as_ref())?;
@@ -366,7 +386,7 @@ impl<'b> Staging<'b> {
                 let Err(refusal) = made.and_then(|()| self.update(around, &update)) else {
                     continue;
                 };
-                if told(self, number * TOGETHER + index, refusal).is_break() {
+                if told(self, first + index, refusal).is_break() {
                     return Ok(());
                 }
             }
@@ -375,14 +395,11 @@ impl<'b> Staging<'b> {
     }
 
     /// Makes an update that was read ahead, if it goes the short way.
-    fn make_short(&mut self, ahead: &Ahead<'_>, index: usize) -> bool {
-        let Some(short) = ahead.get(index) else {
-            return false;
-        };
+    fn make_short(&mut self, short: &Short<'_>) -> bool {
         let transaction = self.transaction.as_mut().expect(TRANSACTION_PRESENT);
         let notes = &*self.notes;
         let noted = |table| notes.any_of(table);
-        let Some(timeout) = short.make(transaction, &mut self.scratch, index, noted) else {
+        let Some(timeout) = short.make(transaction, &mut self.packed, noted) else {
             return false;
         };
         self.notes.note_timeout(timeout.get());

@@ -24,6 +24,17 @@ use tonic::Code;
 
 use crate::support::{PROGRAM, Rig, delete, exact, id, insert, lpm, modify, optional, ternary};
 
+/// How encoded updates are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// All of them decoded.
+    Long,
+    /// Most of them not decoded, and read where they are made.
+    Short,
+    /// The same, read before.
+    Ahead,
+}
+
 /// A state without clients, in which updates are made one by one.
 struct Bench {
     _engine: Engine,
@@ -48,9 +59,8 @@ impl Bench {
         }
     }
 
-    /// Makes updates, by the short way where that takes them or by the long way alone, and says which were refused and how; `None`
-    /// if one is no update.
-    fn make(&mut self, updates: &[Bytes], short: bool) -> Option<Vec<(usize, Code)>> {
+    /// Makes updates, and says which were refused and how; `None` if one is no update.
+    fn make(&mut self, updates: &[Bytes], way: Way) -> Option<Vec<(usize, Code)>> {
         let schema = Arc::clone(&self.state.schema);
         let around = WriteContext {
             schema: &schema,
@@ -59,13 +69,16 @@ impl Bench {
             restoring: false,
         };
         let mut refused = Vec::new();
+        let reader = self.state.reader().clone();
+        let ahead = if way == Way::Ahead { updates } else { &[] };
+        let ahead: Vec<_> = reader.read(ahead).collect();
         let mut staging = self.state.begin();
-        if short {
+        if way != Way::Long {
             let told = |_: &mut Staging<'_>, index, refusal: Refusal| {
                 refused.push((index, refusal.code));
                 ControlFlow::Continue(())
             };
-            staging.updates(&around, updates, None, told).ok()?;
+            staging.updates(&around, updates, &ahead, None, told).ok()?;
         } else {
             for (index, update) in updates.iter().enumerate() {
                 let update = v1::Update::decode(update.clone()).ok()?;
@@ -121,7 +134,7 @@ fn updates(rig: &Rig, rng: &mut ChaCha8Rng) -> v1::Update {
 async fn the_short_way_does_what_the_long_way_does() {
     let rig = Rig::start().await;
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let (mut short, mut long) = (Bench::new(), Bench::new());
+    let (mut short, mut ahead, mut long) = (Bench::new(), Bench::new(), Bench::new());
     let (mut made, mut refused, mut unreadable) = (0, 0, 0);
     for _ in 0..600 {
         let count = rng.random_range(1..40);
@@ -135,8 +148,9 @@ async fn the_short_way_does_what_the_long_way_does() {
             Bytes::from(bytes)
         });
         let batch: Vec<Bytes> = batch.collect();
-        let (one, other) = (short.make(&batch, true), long.make(&batch, false));
+        let (one, other) = (short.make(&batch, Way::Short), long.make(&batch, Way::Long));
         assert_eq!(one, other, "{batch:02x?}");
+        assert_eq!(ahead.make(&batch, Way::Ahead), other, "{batch:02x?}");
         match one {
             Some(codes) => {
                 made += batch.len() - codes.len();
@@ -145,6 +159,7 @@ async fn the_short_way_does_what_the_long_way_does() {
             None => unreadable += 1,
         }
         assert_eq!(short.entries(), long.entries());
+        assert_eq!(ahead.entries(), long.entries());
     }
     assert!(
         made > 2000 && refused > 2000 && unreadable > 20,
