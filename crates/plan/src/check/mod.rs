@@ -212,11 +212,17 @@ impl Proof<'_> {
 
     /// Tables whose forwarding follows routes.
     fn routes(&mut self, tables: &Tables, options: &Options) {
-        let Some(lookup) = self.tags(tables, options) else {
+        // Neither asks anything of the other.
+        let (lookup, flattened) =
+            rayon::join(|| self.tags(tables, options), || Flattened::new(tables));
+        let Some(lookup) = lookup else {
             return;
         };
         options.progress.checkpoint();
-        let (wrong, forwarded) = forwarding(tables, lookup.as_ref(), &self.shortest);
+        let (wrong, forwarded) = match flattened {
+            Ok(flattened) => forwarding(tables, flattened, lookup.as_ref(), &self.shortest),
+            Err(error) => (vec![error.into()], None),
+        };
         options.progress.checkpoint();
         self.forwarded = forwarded;
         let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
@@ -330,14 +336,11 @@ impl Proof<'_> {
 /// traffic stays lossless, which of the classes in `shortest` is known as far as they go by shortest paths.
 fn forwarding(
     tables: &Tables,
+    Flattened { groups, families }: Flattened,
     lookup: Option<&Lookup>,
     shortest: &[ClassId],
 ) -> (Vec<PlanError>, Option<Forwarded>) {
     let topology = &tables.topology;
-    let Flattened { groups, families } = match Flattened::new(tables) {
-        Ok(flattened) => flattened,
-        Err(error) => return (vec![error.into()], None),
-    };
     let fabric = Fabric::new(topology);
     // What one family's walk is made from goes before the other's begins.
     let made = |family| Walk::new(topology, &fabric, &groups, family);
