@@ -79,7 +79,7 @@ fn write(state: &mut PipelineState, bytes: &[u8]) -> Result<u64, Failure> {
     };
     let mut refused = None;
     let mut staging = state.begin();
-    staging.updates(&around, &request.updates, None, |_, _, refusal| {
+    staging.updates(&around, &request.updates, &[], None, |_, _, refusal| {
         refused = Some(refusal.message);
         ControlFlow::Break(())
     })?;
