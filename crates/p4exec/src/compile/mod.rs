@@ -45,7 +45,7 @@ mod plan;
 mod runtime;
 mod site;
 
-use crate::tables::prefetch_item;
+use crate::tables::{CACHE_LINE, prefetch_item};
 pub use codegen::{Cut, Listing};
 pub use jit::prefetch;
 pub use object::Object;
@@ -80,9 +80,6 @@ use site::Site;
 
 /// How far ahead packets are fetched to the cache: what takes longer than memory does.
 const AHEAD: usize = 8;
-
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
 
 /// A program for v1model or Tofino as machine code. See the module documentation.
 pub struct Compiled {
@@ -339,7 +336,7 @@ impl Compiled {
 fn prefetch_header(packet: Option<&(PortId, &[u8])>) {
     if let Some((_, packet)) = packet {
         prefetch_item(packet, 0);
-        prefetch_item(packet, packet.len().min(LINE).saturating_sub(1));
+        prefetch_item(packet, packet.len().min(CACHE_LINE).saturating_sub(1));
     }
 }
 

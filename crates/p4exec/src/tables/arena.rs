@@ -3,10 +3,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::prefetch_item;
-
-/// Bytes that are fetched together.
-const CACHE_LINE: usize = 64;
+use super::{CACHE_LINE, prefetch_item};
 
 /// Sizes of blocks: powers of two up to 64.
 const CLASSES: usize = 7;

@@ -49,6 +49,9 @@ pub type Slot = u32;
 /// Entries that are worth going to at once ([`approach`]): more than the processor fetches from memory at a time.
 pub const TOGETHER: usize = 16;
 
+/// Bytes that are fetched to the cache together.
+pub(crate) const CACHE_LINE: usize = 64;
+
 /// Asks for an item to be fetched to the cache, if there is one.
 #[inline]
 pub(crate) fn prefetch_item<T>(items: &[T], at: usize) {

@@ -236,8 +236,7 @@ fn field_match(message: &[u8]) -> Option<(u32, u32, &[u8])> {
 /// Packs the key; `None` if anything about it is not as it should be.
 fn key(table: &TableSchema, layout: &KeyLayout, given: &Given<'_>) -> Option<PackedKey> {
     let mut packed = PackedKey::default();
-    let out = &mut packed;
-    layout.start(given.priority, out);
+    layout.start(given.priority, &mut packed);
     // Fields in rising order, each at most once; another order goes the long way.
     let mut next = 0;
     for field in Fields::of(given.entry) {
@@ -253,14 +252,14 @@ fn key(table: &TableSchema, layout: &KeyLayout, given: &Given<'_>) -> Option<Pac
         next = place + 1;
         let (value, second) = value_and_second(bytes)?;
         let set = match (kind, second) {
-            (2, None) => layout.set_exact(out, place, value),
+            (2, None) => layout.set_exact(&mut packed, place, value),
             (3, Some(Value::Bytes(mask))) if mask.iter().any(|byte| *byte != 0) => {
-                layout.set_ternary(out, place, value, mask)
+                layout.set_ternary(&mut packed, place, value, mask)
             }
             (4, Some(Value::Number(length))) if length > 0 => {
-                layout.set_lpm(out, place, value, number(length)?)
+                layout.set_lpm(&mut packed, place, value, number(length)?)
             }
-            (7, None) => layout.set_optional(out, place, value),
+            (7, None) => layout.set_optional(&mut packed, place, value),
             // Ranges are few, and the full one has to be found out.
             _ => return None,
         };

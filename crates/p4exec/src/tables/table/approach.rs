@@ -4,12 +4,14 @@
 
 use super::{Index, Table};
 use crate::tables::TOGETHER;
+use crate::tables::exact::ExactIndex;
 use crate::tables::lpm::{Descent, LpmIndex};
+use crate::tables::records::Records;
 
 /// Where an entry is looked for.
 enum Step<'a> {
     /// The hash of its key.
-    Hash(&'a Table, u32),
+    Hash(&'a ExactIndex, &'a Records, u32),
     /// A step down a tree.
     Tree(&'a LpmIndex, Descent),
 }
@@ -20,7 +22,7 @@ impl<'a> Step<'a> {
             return None;
         }
         match &table.index {
-            Index::Exact(index) => Some(Self::Hash(table, index.begin(key))),
+            Index::Exact(index) => Some(Self::Hash(index, &table.records, index.begin(key))),
             Index::Lpm(index) => {
                 let descent = index.descent(&table.layout, key, rank)?;
                 Some(Self::Tree(index, descent))
@@ -32,10 +34,8 @@ impl<'a> Step<'a> {
     /// Takes the step; the next one, if there is one.
     fn next(self) -> Option<Self> {
         match self {
-            Self::Hash(table, hash) => {
-                if let Index::Exact(index) = &table.index {
-                    index.go_on(&table.records, hash);
-                }
+            Self::Hash(index, records, hash) => {
+                index.go_on(records, hash);
                 None
             }
             Self::Tree(index, descent) => {
