@@ -272,6 +272,7 @@ fn case_rows(case: &CablingCase, full: bool) -> Vec<Row> {
         // The unit of its floor plan is not said: one that is the same in all rows would reproduce it.
         Row::new("fiber", fiber, Said::Number(2.0))
             .within(Tolerance::Part(0.12))
+            .because("the larger the network the fewer, as if a part of every fiber were the same in all; FC23 does not give its floor plan")
             .full_if(full),
     );
     rows
