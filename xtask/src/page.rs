@@ -7,8 +7,11 @@ use std::process::{Command, Stdio};
 use crate::wasm;
 
 /// What the engine runs through with every packet; the rest of a development build is as it is for tests, which have built most of
-/// what builds it: the page's networks are small, and planned and proven as fast as a click is seen.
+/// what builds it; the networks that tests of the page plan and prove are small.
 const FAST: [&str; 4] = ["device", "netsim", "p4exec", "wire"];
+
+/// Cargo's profile of the engine that is distributed.
+const RELEASE: &str = "page";
 
 /// Builds the page into `page/dist`.
 ///
@@ -54,7 +57,7 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
     ];
     let fast = FAST.map(|name| format!("profile.dev.package.switchwright-{name}.opt-level=2"));
     if release {
-        arguments.push("--release");
+        arguments.extend(["--profile", RELEASE]);
     } else {
         for option in &fast {
             arguments.extend(["--config", option]);
@@ -62,7 +65,7 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
     }
     arguments.extend(["--", "-C", "strip=symbols"]);
     crate::cargo(root, &arguments, &[])?;
-    let profile = if release { "release" } else { "debug" };
+    let profile = if release { RELEASE } else { "debug" };
     let made = crate::target_folder(root).join(wasm::TARGET).join(profile);
     let made = made.join("playground.wasm");
     let place = root.join("page/src/engine.wasm");
