@@ -7,9 +7,9 @@ use super::{Failover, LabelKind, Output};
 
 /// Width of the port status in Stephens15: its switches have 64 ports.
 const PORT_BITS: u64 = 64;
-/// Width of a destination in Stephens15: a MAC address and a VXLAN tag.
+/// Width of a destination in Stephens15: a MAC address and a VXLAN tag, in exact-match memory.
 const DESTINATION_BITS: u64 = 72;
-/// Width of a failure set's or a route's number in Stephens15.
+/// Width of a failure set's or a route's number in Stephens15, in exact-match memory.
 const TAG_BITS: u64 = 24;
 /// Width of a hop.
 const HOP_BITS: u64 = 8;
@@ -42,7 +42,8 @@ pub struct StateCounts {
     pub rules: u64,
     /// Rules that drop.
     pub drops: u64,
-    /// TCAM bits as Stephens15 counts them: a rule is as wide as the longest reverse route that it asks about.
+    /// TCAM bits as Stephens15 counts them: 64 of port status, and 8 per hop of the longest reverse route that a rule asks about or a bit per
+    /// tree. Destinations and numbers of failure sets and routes are not counted: they are in exact-match memory there.
     pub tcam_bits: u64,
     /// Distinct (output, action) pairs: no compression can go below.
     pub actions: u64,
@@ -54,7 +55,10 @@ pub struct StateCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelBits {
     hops: u64,
-    tag: u64,
+    /// Which trees have failed.
+    trees: u64,
+    /// The number of a failure set or a route; not counted as TCAM by Stephens15.
+    number: u64,
     /// Not counted as TCAM by Stephens15.
     tree: u64,
 }
@@ -68,11 +72,11 @@ impl LabelBits {
                 ..none
             },
             LabelKind::FailureSet | LabelKind::RouteId => Self {
-                tag: TAG_BITS,
+                number: TAG_BITS,
                 ..none
             },
             LabelKind::FailedTrees => Self {
-                tag: trees,
+                trees,
                 tree: TREE_BITS,
                 ..none
             },
@@ -83,7 +87,8 @@ impl LabelBits {
     fn or(self, other: Self) -> Self {
         Self {
             hops: self.hops.max(other.hops),
-            tag: self.tag.max(other.tag),
+            trees: self.trees.max(other.trees),
+            number: self.number.max(other.number),
             tree: self.tree.max(other.tree),
         }
     }
@@ -150,13 +155,14 @@ impl Failover {
         let mut key = LabelBits::default();
         for (rule, label) in self.labels_of(table) {
             let own = LabelBits::of(label, trees, &rule);
-            counts.tcam_bits += PORT_BITS + DESTINATION_BITS + own.hops + own.tag;
+            counts.tcam_bits += PORT_BITS + own.hops + own.trees;
             key = key.or(own);
             counts.drops += u64::from(rule.action.out().is_none());
         }
         let widest = match counts.rules {
             0 => 0,
-            _ => PORT_BITS + DESTINATION_BITS + key.hops + key.tag + key.tree,
+            // The tag holds one or the other.
+            _ => PORT_BITS + DESTINATION_BITS + key.hops + key.number.max(key.trees) + key.tree,
         };
         let blocks = widest.div_ceil(BLOCK_BITS) * counts.rules.div_ceil(BLOCK_ROWS);
         counts.tofino = TofinoTcam {
@@ -229,19 +235,19 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_003_and_of_tofino() {
-        // 64 of port status, 72 of destination, 8 a hop: 176 bits take four blocks of 44, 3,072 rules a stage.
+        // 64 of port status and 8 a hop; with 72 of destination 176 bits take four blocks of 44, 3,072 rules a stage.
         let plinko = counts(LabelKind::ReverseRoute, table(3072, 5, 0));
-        assert_eq!(plinko.tcam_bits, 3072 * 176);
+        assert_eq!(plinko.tcam_bits, 3072 * (64 + 5 * 8));
         assert_eq!((plinko.tofino.key_bits, plinko.tofino.blocks), (176, 24));
         assert_eq!(plinko.tofino.stages, 1);
         assert_eq!(plinko.tofino.bits, 24 * 512 * 44);
         let more = counts(LabelKind::ReverseRoute, table(3073, 5, 0));
         assert_eq!(more.tofino.stages, 2);
-        // 24 of tag instead: 160 bits.
+        // 24 of tag instead: 160 bits, of which 64 are TCAM.
         let fcp = counts(LabelKind::FailureSet, table(10, 0, u32::MAX));
-        assert_eq!((fcp.tcam_bits, fcp.tofino.blocks), (1600, 4));
+        assert_eq!((fcp.tcam_bits, fcp.tofino.blocks), (640, 4));
         // A bit per tree, and the input port in the key alone.
         let trees = counts(LabelKind::FailedTrees, table(10, 0, 0b111));
-        assert_eq!((trees.tcam_bits, trees.tofino.key_bits), (1390, 147));
+        assert_eq!((trees.tcam_bits, trees.tofino.key_bits), (670, 147));
     }
 }

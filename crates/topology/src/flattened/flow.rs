@@ -9,7 +9,7 @@
 //! search turns back, or for everything that a fruitless search has seen. A search follows arcs along which labels fall by
 //! just their cost, so that it finds a way of least cost, and hardly ever turns back.
 
-use super::{Ends, FlattenedLinks, number};
+use super::{FlattenedLinks, number};
 use crate::{LinkId, SwitchId};
 
 /// The label of a node from which the target cannot be reached.
@@ -83,16 +83,15 @@ struct Frame {
     by: Arc,
 }
 
-/// A node with the links that lead on from it.
+/// A node with the arcs over links that lead on from it.
 #[derive(Clone, Copy, Debug)]
 struct Place<'a> {
     node: u32,
-    rank: usize,
-    switch: usize,
-    forward: Ends<'a>,
-    /// The arc of position 0 among these links.
-    first_arc: u32,
-    /// Whether paths take some of these links.
+    /// The nodes to which they lead.
+    ahead: &'a [u32],
+    /// The first of these arcs.
+    first: u32,
+    /// Whether paths take some of them.
     left: bool,
 }
 
@@ -205,8 +204,9 @@ impl<'a> Router<'a> {
             for switch in 0..switches {
                 let next = (rank + 1) * switches;
                 let mut best = self.exact[next + switch];
-                for &far in self.graph.forward(rank, switch).far {
-                    best = best.min(self.exact[next + far as usize].saturating_add(1));
+                let node = number(rank * switches + switch);
+                for &to in &self.graph.arcs.to[self.graph.arcs.leaving(node)] {
+                    best = best.min(self.exact[to as usize].saturating_add(1));
                 }
                 self.exact[rank * switches + switch] = best;
             }
@@ -232,14 +232,12 @@ impl<'a> Router<'a> {
 
     /// A node as its arcs are looked at.
     fn place(&self, node: u32) -> Place<'a> {
-        let switches = self.graph.switches;
-        let (rank, switch) = (node as usize / switches, node as usize % switches);
+        let arcs = &self.graph.arcs;
+        let these = arcs.leaving(node);
         Place {
             node,
-            rank,
-            switch,
-            forward: self.graph.forward(rank, switch),
-            first_arc: self.graph.arc(rank, 0),
+            ahead: &arcs.to[these.clone()],
+            first: number(these.start),
             left: self.left[node as usize] > 0,
         }
     }
@@ -253,13 +251,11 @@ impl<'a> Router<'a> {
         mut wanted: impl FnMut(Arc) -> bool,
     ) -> Option<Arc> {
         let wide = number(self.graph.switches);
-        let beyond = number(place.rank + 1) * wide;
-        let links = number(place.forward.far.len());
-        while let Some(&far) = place.forward.far.get(*tried as usize) {
-            let arc = place.first_arc + place.forward.positions[*tried as usize];
+        let links = number(place.ahead.len());
+        while let Some(&to) = place.ahead.get(*tried as usize) {
+            let arc = place.first + *tried;
             *tried += 1;
             let kind = Kind::Over { arc, back: false };
-            let to = beyond + far;
             if !(place.left && self.taken[arc as usize]) && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
@@ -268,28 +264,27 @@ impl<'a> Router<'a> {
             *tried += 1;
             let kind = Kind::Within { back: false };
             let to = place.node + wide;
-            if place.rank < self.last && wanted(Arc { to, kind }) {
+            if (to as usize) < self.labels.len() && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
         }
         if *tried == links + 1 {
             *tried += 1;
             let kind = Kind::Within { back: true };
-            let to = place.node.wrapping_sub(wide);
-            if place.rank > 0 && self.within[to as usize] > 0 && wanted(Arc { to, kind }) {
+            if let Some(to) = place.node.checked_sub(wide)
+                && self.within[to as usize] > 0
+                && wanted(Arc { to, kind })
+            {
                 return Some(Arc { to, kind });
             }
         }
         if self.entered[place.node as usize] == 0 {
             return None;
         }
-        let backward = self.graph.backward(place.rank, place.switch);
-        while let Some(&far) = backward.far.get((*tried - links - 2) as usize) {
-            let position = backward.positions[(*tried - links - 2) as usize];
+        let behind = self.graph.arcs.entering(place.node);
+        while let Some(&(to, arc)) = behind.get((*tried - links - 2) as usize) {
             *tried += 1;
-            let arc = self.graph.arc(place.rank - 1, position);
             let kind = Kind::Over { arc, back: true };
-            let to = beyond - 2 * wide + far;
             if self.taken[arc as usize] && wanted(Arc { to, kind }) {
                 return Some(Arc { to, kind });
             }
@@ -489,15 +484,14 @@ impl<'a> Router<'a> {
         let mut switch = from;
         for rank in 0..self.last {
             let node = rank * switches + switch;
-            let links = self.graph.forward(rank, switch);
-            let over = (links.far.iter().zip(links.positions))
-                .map(|(&far, &position)| (far, position, self.graph.arc(rank, position)))
-                .find(|&(.., arc)| self.taken[arc as usize]);
-            let Some((far, position, arc)) = over else {
+            let mut links = self.graph.arcs.leaving(number(node));
+            let Some(arc) = links.find(|&arc| self.taken[arc]) else {
                 self.within[node] = self.within[node].saturating_sub(1);
                 continue;
             };
-            self.taken[arc as usize] = false;
+            self.taken[arc] = false;
+            let far = self.graph.arcs.to[arc] - number((rank + 1) * switches);
+            let position = self.graph.arcs.positions[arc];
             let up = rank < self.graph.steps.len();
             let layer = if up { rank + 2 } else { self.last - rank };
             let to = SwitchId::new(far);

@@ -1,5 +1,6 @@
 //! Flattened Clos as its routes see it: the virtual layers that links of a topology carry (FC23 section 3).
 
+mod arcs;
 mod flow;
 mod shortest;
 mod statistics;
@@ -11,6 +12,7 @@ use thiserror::Error;
 use crate::model::VirtualLayers;
 use crate::{LinkId, NodeId, SwitchId, Topology};
 
+use arcs::Arcs;
 pub use flow::{Crossing, PathCount, Router, VirtualPath};
 pub use shortest::ShortestWays;
 pub use statistics::PathStatistics;
@@ -23,6 +25,7 @@ pub struct FlattenedLinks {
     steps: Vec<Step>,
     /// The link of every position; positions count through the steps.
     links: Vec<LinkId>,
+    arcs: Arcs,
 }
 
 /// The links from one layer to the next, from both ends.
@@ -158,11 +161,14 @@ impl FlattenedLinks {
                 up: Neighbours::new(switches, ups),
             }
         };
-        Ok(Self {
+        let mut made = Self {
             switches,
             steps: (0..steps).map(of_step).collect(),
             links: links.into_iter().map(|(.., id)| id).collect(),
-        })
+            arcs: Arcs::default(),
+        };
+        made.arcs = Arcs::new(&made);
+        Ok(made)
     }
 
     /// Number of switches.
@@ -195,17 +201,6 @@ impl FlattenedLinks {
             None => match self.last_rank().checked_sub(rank + 1) {
                 Some(step) => self.steps[step].down.of(switch),
                 None => Ends::default(),
-            },
-        }
-    }
-
-    /// The links that lead to a rank from the one before, seen from that rank.
-    fn backward(&self, rank: usize, switch: usize) -> Ends<'_> {
-        match rank.checked_sub(1) {
-            None => Ends::default(),
-            Some(step) => match self.steps.get(step) {
-                Some(step) => step.down.of(switch),
-                None => self.steps[self.last_rank() - rank].up.of(switch),
             },
         }
     }
