@@ -1,11 +1,13 @@
 //! Walks for figures: what becomes of given packets under given failures.
 
-use rayon::prelude::*;
-use topology::{LinkId, SwitchId, Topology, UNREACHABLE};
+use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+use topology::{HopSearch, LinkId, SwitchId, Topology, UNREACHABLE};
+
+use super::FailureOptions;
 use super::sample;
 use super::walk::{DestinationRules, End, World};
-use super::{FailureOptions, explore::Judge};
 use crate::failover::{Element, Failover};
 
 /// A packet's source and its destination, by place in the list of destinations.
@@ -37,6 +39,9 @@ pub struct TableWalk {
     /// Whether it arrived.
     pub arrived: bool,
 }
+
+/// Hops from every switch, by index, to the nearest of some switches.
+type Fewest = BTreeMap<Vec<SwitchId>, Vec<u16>>;
 
 /// Failover tables, ready to be walked again and again.
 pub struct Survey<'a> {
@@ -103,9 +108,14 @@ impl<'a> Survey<'a> {
         let groups: Vec<&[usize]> = order
             .chunk_by(|&a, &b| flows[a].destination == flows[b].destination)
             .collect();
+        let homes: BTreeSet<Vec<SwitchId>> = groups
+            .iter()
+            .map(|group| self.homes(flows[group[0]].destination))
+            .collect();
+        let fewest = self.fewest(homes, failed);
         let outcomes: Vec<(usize, FlowOutcome)> = groups
             .par_iter()
-            .flat_map_iter(|group| self.group(failed, flows, group))
+            .flat_map_iter(|group| self.group(failed, flows, group, &fewest))
             .collect();
         let mut sorted: Vec<Option<FlowOutcome>> = vec![None; flows.len()];
         for (at, outcome) in outcomes {
@@ -114,13 +124,38 @@ impl<'a> Survey<'a> {
         sorted.into_iter().flatten().collect()
     }
 
+    /// The switches that have a destination.
+    fn homes(&self, destination: usize) -> Vec<SwitchId> {
+        let destination = self.world.destination(destination);
+        destination.homes(self.world.topology)
+    }
+
+    /// The fewest hops from every switch to the nearest of each of these sets of switches under failures.
+    fn fewest(&self, homes: BTreeSet<Vec<SwitchId>>, failed: &[u32]) -> Fewest {
+        let fabric = &self.world.fabric;
+        let (links, switches) = self.world.failed(failed);
+        let homes: Vec<Vec<SwitchId>> = homes.into_iter().collect();
+        let hops = |search: &mut HopSearch, homes: Vec<SwitchId>| {
+            let alive = homes.iter().filter(|home| !switches.contains(home));
+            let alive: Vec<SwitchId> = alive.copied().collect();
+            let hops = search.search(fabric, &alive, &links, &switches, None);
+            (homes, hops.to_vec())
+        };
+        let homes = homes.into_par_iter();
+        homes.map_init(|| HopSearch::new(fabric), hops).collect()
+    }
+
     /// The outcomes of packets to one destination.
-    fn group(&self, failed: &[u32], flows: &[Flow], group: &[usize]) -> Vec<(usize, FlowOutcome)> {
+    fn group(
+        &self,
+        failed: &[u32],
+        flows: &[Flow],
+        group: &[usize],
+        fewest: &Fewest,
+    ) -> Vec<(usize, FlowOutcome)> {
         let world = &self.world;
-        let destination = flows[group[0]].destination;
-        let mut rules = DestinationRules::new(world, destination);
-        let homes = rules.homes.clone();
-        let mut judge = Judge::new(world, destination, &homes);
+        let mut rules = DestinationRules::new(world, flows[group[0]].destination);
+        let fewest = fewest.get(&rules.homes);
         let (_, dead) = world.failed(failed);
         let outcome = |&at: &usize| {
             let source = flows[at].source;
@@ -136,11 +171,11 @@ impl<'a> Survey<'a> {
             rules.walk(source, &[], &mut examined);
             let met_failure = examined.iter().any(|element| failed.contains(element));
             let (end, links) = rules.links(source, failed);
-            let fewest = judge.fewest(source, &homes, failed);
+            let fewest = fewest.and_then(|hops| hops.get(source.index())).copied();
             let outcome = FlowOutcome {
                 met_failure,
                 way: matches!(end, End::Delivered(_)).then_some(links),
-                fewest: (fewest != UNREACHABLE).then_some(fewest),
+                fewest: fewest.filter(|hops| *hops != UNREACHABLE),
             };
             (at, outcome)
         };
