@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use schemes::failover::{FailoverOptions, FailoverScheme, Important};
-use topology::{HostId, Topology};
+use topology::{HostId, Topology, UNREACHABLE};
 
 use super::explore::Judge;
 use super::walk::DestinationRules;
@@ -236,6 +236,14 @@ fn losses_of_all_flows_are_those_of_each() {
         assert_eq!(survey.flows(), flows.len() as u64);
         for (set, found) in sets.iter().zip(survey.losses(&sets)) {
             let outcomes = survey.outcomes(set, &flows);
+            for (flow, outcome) in flows.iter().zip(&outcomes) {
+                let homes = world.destination(flow.destination).homes(&topology);
+                let mut judge = Judge::new(world, flow.destination, &homes);
+                let alone = judge.fewest(flow.source, &homes, set);
+                let dead = world.failed(set).1.contains(&flow.source);
+                let expected = (!dead && alone != UNREACHABLE).then_some(alone);
+                assert_eq!(outcome.fewest, expected, "{element} t = {t}: {set:?}");
+            }
             let lost = |way: bool| {
                 let lost = outcomes.iter().filter(|flow| flow.way.is_none());
                 lost.filter(|flow| flow.fewest.is_some() == way).count() as u64
