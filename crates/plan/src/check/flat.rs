@@ -1,5 +1,6 @@
 //! The forwarding tables of all switches in little room: groups as ports, and prefixes as runs of hosts in the order of addresses.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use quantities::PortId;
@@ -81,6 +82,15 @@ impl Ranking {
         known + near.partition_point(|address| *address < start)
     }
 
+    /// Whether this is the rank of the first address that is not below `start`; there is one.
+    fn is_first_from(&self, rank: usize, start: u128) -> bool {
+        let before = rank
+            .checked_sub(1)
+            .and_then(|before| self.addresses.get(before));
+        let here = self.addresses.get(rank);
+        before.is_some_and(|before| *before < start) && here.is_some_and(|here| *here >= start)
+    }
+
     pub(super) fn rank(&self, host: HostId) -> u32 {
         self.ranks[host.index()]
     }
@@ -135,18 +145,41 @@ pub(super) struct Runs(Arc<[(u32, Action)]>);
 impl Runs {
     /// Flattens a table. Prefixes nest, so the innermost that is open decides.
     pub(super) fn new(table: &SwitchForwarding, family: Family, hosts: &Ranking) -> Self {
-        let mut runs: Vec<(u32, Action)> = vec![(0, Action::NONE)];
-        let mut below = 0;
-        for (start, action) in intervals(table, family) {
-            below = hosts.first_from(below, start);
-            let rank = u32::try_from(below).unwrap_or(u32::MAX);
-            // Of intervals without a host between them the last counts.
-            runs.pop_if(|(before, _)| *before == rank);
-            if runs.last().is_none_or(|(_, before)| *before != action) {
-                runs.push((rank, action));
-            }
+        match family {
+            Family::V4 => Self::of(&table.ipv4, hosts, |prefix| {
+                let address = u128::from(u32::from(prefix.address()));
+                (address, address | below(32, prefix.length()))
+            }),
+            Family::V6 => Self::of(&table.ipv6, hosts, |prefix| {
+                let address = u128::from(prefix.address());
+                (address, address | below(128, prefix.length()))
+            }),
         }
-        Self(runs.into())
+    }
+
+    /// The same of one family's entries, whose prefixes are from one address to another.
+    fn of<P: Copy>(
+        entries: &[(P, ForwardAction)],
+        hosts: &Ranking,
+        span: impl Fn(P) -> (u128, u128),
+    ) -> Self {
+        let mut filling = Filling::new(hosts, entries.len());
+        let order = |(prefix, _): &(P, ForwardAction)| {
+            let (first, last) = span(*prefix);
+            (first, Reverse(last))
+        };
+        let mut add = |(prefix, action): &(P, ForwardAction)| {
+            filling.prefix(span(*prefix), Action::from(*action));
+        };
+        // They are said to stand in order, which is not taken for granted.
+        if entries.is_sorted_by_key(order) {
+            entries.iter().for_each(&mut add);
+        } else {
+            let mut sorted = entries.to_vec();
+            sorted.sort_by_key(order);
+            sorted.iter().for_each(&mut add);
+        }
+        Self(filling.end().into())
     }
 
     /// What happens to packets to hosts, whose ranks must rise: the action, and the first rank to which something else may happen.
@@ -162,56 +195,79 @@ impl Runs {
     }
 }
 
-/// A table as the first address of each interval, from 0, with what happens there.
-fn intervals(table: &SwitchForwarding, family: Family) -> Vec<(u128, Action)> {
-    let mut starts = vec![(0, Action::NONE)];
-    // The prefixes that are open, outermost first: last address and action.
-    let mut open: Vec<(u128, Action)> = Vec::new();
-    for (first, last, action) in prefixes(table, family) {
-        close(&mut starts, &mut open, Some(first));
-        starts.push((first, action));
-        open.push((last, action));
-    }
-    close(&mut starts, &mut open, None);
-    starts
+/// What the addresses of a prefix have beyond its first, as the last of them has it.
+fn below(bits: u32, length: u8) -> u128 {
+    let host = bits.saturating_sub(u32::from(length));
+    u128::MAX.checked_shr(128 - host).unwrap_or(0)
 }
 
-/// Ends all open prefixes that do not reach `next`; what is around them goes on.
-fn close(starts: &mut Vec<(u128, Action)>, open: &mut Vec<(u128, Action)>, next: Option<u128>) {
-    while let Some(&(last, _)) = open.last()
-        && next.is_none_or(|next| last < next)
-    {
-        open.pop();
-        let around = open.last().map_or(Action::NONE, |(_, action)| *action);
-        if let Some(after) = last.checked_add(1) {
-            starts.push((after, around));
+/// Runs under construction: prefixes come by address, outer before inner.
+struct Filling<'a> {
+    hosts: &'a Ranking,
+    runs: Vec<(u32, Action)>,
+    /// Hosts whose addresses are below where the last run was to begin, and how many more they were than before.
+    passed: usize,
+    stride: usize,
+    /// The prefixes that are open, outermost first: last address and action.
+    open: Vec<(u128, Action)>,
+}
+
+impl<'a> Filling<'a> {
+    /// Of so many prefixes.
+    fn new(hosts: &'a Ranking, prefixes: usize) -> Self {
+        let mut runs = Vec::with_capacity(prefixes + 1);
+        runs.push((0, Action::NONE));
+        Self {
+            hosts,
+            runs,
+            passed: 0,
+            stride: 0,
+            open: Vec::new(),
         }
     }
-}
 
-/// The prefixes of a table as first address, last address and action; by address, outer before inner.
-fn prefixes(table: &SwitchForwarding, family: Family) -> Vec<(u128, u128, Action)> {
-    let span = |bits: u32, address: u128, length: u8, action: ForwardAction| {
-        let host = (u128::MAX >> (128 - bits))
-            .checked_shr(u32::from(length))
-            .unwrap_or(0);
-        let below = if u32::from(length) >= bits { 0 } else { host };
-        (address & !below, address | below, Action::from(action))
-    };
-    let mut found: Vec<(u128, u128, Action)> = match family {
-        Family::V4 => table
-            .ipv4
-            .iter()
-            .map(|(p, a)| span(32, u128::from(u32::from(p.address())), p.length(), *a))
-            .collect(),
-        Family::V6 => table
-            .ipv6
-            .iter()
-            .map(|(p, a)| span(128, u128::from(p.address()), p.length(), *a))
-            .collect(),
-    };
-    found.sort_by_key(|(first, last, _)| (*first, std::cmp::Reverse(*last)));
-    found
+    /// Goes on with what happens to a prefix's addresses.
+    fn prefix(&mut self, (first, last): (u128, u128), action: Action) {
+        self.close(Some(first));
+        self.begin(first, action);
+        self.open.push((last, action));
+    }
+
+    /// Ends all open prefixes that do not reach `next`; what is around them goes on until then.
+    fn close(&mut self, next: Option<u128>) {
+        while let Some(&(last, _)) = self.open.last()
+            && next.is_none_or(|next| last < next)
+        {
+            self.open.pop();
+            let after = last.checked_add(1);
+            if let Some(after) = after.filter(|after| next != Some(*after)) {
+                let around = self.open.last();
+                self.begin(after, around.map_or(Action::NONE, |(_, action)| *action));
+            }
+        }
+    }
+
+    /// From this address on something happens.
+    fn begin(&mut self, address: u128, action: Action) {
+        let before = self.passed;
+        // Switches often have as many hosts as each other.
+        self.passed = match self.hosts.is_first_from(before + self.stride, address) {
+            true => before + self.stride,
+            false => self.hosts.first_from(before, address),
+        };
+        self.stride = self.passed - before;
+        let rank = u32::try_from(self.passed).unwrap_or(u32::MAX);
+        // Of intervals without a host between them the last counts.
+        self.runs.pop_if(|(before, _)| *before == rank);
+        if self.runs.last().is_none_or(|(_, before)| *before != action) {
+            self.runs.push((rank, action));
+        }
+    }
+
+    fn end(mut self) -> Vec<(u32, Action)> {
+        self.close(None);
+        self.runs
+    }
 }
 
 #[cfg(test)]

@@ -177,24 +177,27 @@ impl Lookup {
                 for in_port in rule.in_ports.iter() {
                     let row = (table + usize::from(in_port.get())) * ports;
                     for (a, b) in rule.out_ports.runs() {
-                        for out in a.get()..=b.get() {
-                            let at = row + usize::from(out);
-                            let cell = &mut self.cells[start + at];
-                            if painted[at] == level && *cell != value {
-                                let first = *cell;
-                                return Err(Box::new(PlanError::Conflict {
-                                    switch: switch.to_owned(),
-                                    tag: rule.tag,
-                                    in_port,
-                                    out_port: PortId::new(out),
-                                    first: self.new_tag(first),
-                                    second: rule.new_tag,
-                                    precedence: rule.precedence,
-                                }));
-                            }
-                            *cell = value;
-                            painted[at] = level;
+                        let (first, last) =
+                            (row + usize::from(a.get()), row + usize::from(b.get()));
+                        let cells = &mut self.cells[start + first..=start + last];
+                        let painted = &mut painted[first..=last];
+                        let both = cells.iter().zip(&*painted);
+                        let mut clashes = both.zip(a.get()..);
+                        let clash = clashes
+                            .find(|((cell, painted), _)| **painted == level && **cell != value);
+                        if let Some(((&first, _), out)) = clash {
+                            return Err(Box::new(PlanError::Conflict {
+                                switch: switch.to_owned(),
+                                tag: rule.tag,
+                                in_port,
+                                out_port: PortId::new(out),
+                                first: self.new_tag(first),
+                                second: rule.new_tag,
+                                precedence: rule.precedence,
+                            }));
                         }
+                        cells.fill(value);
+                        painted.fill(level);
                     }
                 }
             }

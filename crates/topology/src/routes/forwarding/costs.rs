@@ -97,7 +97,7 @@ impl Cost {
     }
 
     /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes of the cost onward.
-    pub(super) fn mark(masks: &mut [u64], costs: &[Self], onward: &[Self], up: bool, bit: u64) {
+    pub(super) fn mark(masks: &mut [u32], costs: &[Self], onward: &[Self], up: bool, bit: u32) {
         if up {
             Self::mark_level::<true>(masks, costs, onward, bit);
         } else {
@@ -106,7 +106,7 @@ impl Cost {
     }
 
     /// The direction is known when this is compiled, so that the loop has no branch.
-    fn mark_level<const UP: bool>(masks: &mut [u64], costs: &[Self], onward: &[Self], bit: u64) {
+    fn mark_level<const UP: bool>(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
         for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {
             *mask |= if onward.over_level(UP).0 == cost.0 {
                 bit

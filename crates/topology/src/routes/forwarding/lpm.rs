@@ -95,8 +95,39 @@ type Both<T> = [T; 2];
 #[derive(Clone, Debug)]
 pub(super) struct AddressPlan {
     pub(super) classes: Vec<Class>,
-    /// Blocks in address order, containers before their contents, with their classes.
-    blocks: Both<Vec<(Block, usize)>>,
+    /// In address order, containers before their contents.
+    places: Both<Vec<Place>>,
+}
+
+/// A block that hosts of a class have.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: Block,
+    class: usize,
+    /// Whether it lies in the last block before it that lies in none.
+    inside: bool,
+    /// Whether it is a single address.
+    single: bool,
+}
+
+impl Place {
+    /// Of blocks with classes, in order.
+    fn all(blocks: &[(Block, usize)], whole: u8) -> Vec<Self> {
+        let mut container: Option<Block> = None;
+        let mut place = |&(block, class): &(Block, usize)| {
+            let inside = container.is_some_and(|around| around.contains(block));
+            if !inside {
+                container = Some(block);
+            }
+            Self {
+                block,
+                class,
+                inside,
+                single: block.length == whole,
+            }
+        };
+        blocks.iter().map(&mut place).collect()
+    }
 }
 
 impl AddressPlan {
@@ -107,10 +138,8 @@ impl AddressPlan {
             }
             _ => std::collections::BTreeSet::new(),
         };
-        let mut plan = Self {
-            classes: Vec::new(),
-            blocks: [Vec::new(), Vec::new()],
-        };
+        let mut classes = Vec::new();
+        let mut blocks: Both<Vec<(Block, usize)>> = [Vec::new(), Vec::new()];
         let mut known: BTreeMap<(Vec<SwitchId>, Option<HostId>), usize> = BTreeMap::new();
         let mut subnets = BTreeMap::new();
         for host in topology.host_ids() {
@@ -129,39 +158,43 @@ impl AddressPlan {
             {
                 subnets.insert(*switch, (subnet, class));
             } else {
-                for (blocks, block) in plan.blocks.iter_mut().zip(blocks_of(topology, host)) {
+                for (blocks, block) in blocks.iter_mut().zip(blocks_of(topology, host)) {
                     blocks.push((block, class));
                 }
             }
             if class == next {
-                plan.classes.push(Class { targets, host: own });
+                classes.push(Class { targets, host: own });
             }
         }
-        let [v4, v6] = &mut plan.blocks;
+        let [mut v4, mut v6] = blocks;
         for (subnet, class) in subnets.into_values() {
             v4.push((Block::of_ipv4(subnet.ipv4), class));
             v6.push((Block::of_ipv6(subnet.ipv6), class));
         }
         // Hosts with listed routes of their own, or on several switches, are not behind one switch.
         let behind = |class: usize| {
-            let class = &plan.classes[class];
+            let class: &Class = &classes[class];
             class.host.is_none() && class.targets.len() == 1
         };
-        for (blocks, whole) in [(v4, 32), (v6, 128)] {
+        let places = |blocks: &mut Vec<(Block, usize)>, whole| {
             blocks.sort_unstable();
             gather(blocks, whole, behind);
+            Place::all(blocks, whole)
+        };
+        Self {
+            places: [places(&mut v4, 32), places(&mut v6, 128)],
+            classes,
         }
-        plan
     }
 
     /// The tables of one switch. `actions` says what it does with each class, `local` with its own hosts
-    /// by address, and `climbs` which groups lead up by all their ports.
+    /// by address, and `climbs` of the groups, by number, which lead up by all their ports.
     pub(super) fn tables(
         &self,
         topology: &Topology,
         actions: &[ForwardAction],
         local: &BTreeMap<HostId, ForwardAction>,
-        climbs: &dyn Fn(ForwardAction) -> bool,
+        climbs: &[bool],
     ) -> Both<Vec<(Block, ForwardAction)>> {
         let mut hosts: Both<BTreeMap<Block, ForwardAction>> = [BTreeMap::new(), BTreeMap::new()];
         for (&host, &action) in local {
@@ -169,7 +202,7 @@ impl AddressPlan {
                 hosts.insert(block, action);
             }
         }
-        let [v4, v6] = &self.blocks;
+        let [v4, v6] = &self.places;
         let [hosts4, hosts6] = hosts;
         [
             table(v4, actions, hosts4, climbs),
@@ -245,48 +278,63 @@ fn blocks_of(topology: &Topology, host: HostId) -> Both<Block> {
 
 /// The table of one switch and family.
 fn table(
-    blocks: &[(Block, usize)],
+    places: &[Place],
     actions: &[ForwardAction],
     hosts: BTreeMap<Block, ForwardAction>,
-    climbs: &dyn Fn(ForwardAction) -> bool,
+    climbs: &[bool],
 ) -> Vec<(Block, ForwardAction)> {
     // Outermost blocks, merged where two halves go the same way; and exceptions within them.
-    let mut outer: Vec<(Block, ForwardAction)> = Vec::new();
+    let mut outer: Vec<(Block, ForwardAction)> = Vec::with_capacity(places.len() + 1);
     let mut inner: Vec<(Block, ForwardAction)> = Vec::new();
-    let mut container: Option<(Block, ForwardAction)> = None;
+    let mut around = ForwardAction::Discard;
     // Both are in order.
     let mut own = hosts.keys().peekable();
-    for &(block, class) in blocks {
-        while own.next_if(|host| **host < block).is_some() {}
-        if own.peek() == Some(&&block) {
-            continue;
+    for place in places {
+        let block = place.block;
+        if place.single {
+            while own.next_if(|host| **host < block).is_some() {}
+            if own.peek() == Some(&&block) {
+                continue;
+            }
         }
-        let action = actions[class];
-        match container {
-            Some((around, same)) if around.contains(block) => {
-                if action != same {
-                    inner.push((block, action));
-                }
-            }
-            _ => {
-                container = Some((block, action));
-                push_merged(&mut outer, block, action);
-            }
+        let action = actions[place.class];
+        if !place.inside {
+            around = action;
+            push_merged(&mut outer, block, action);
+        } else if action != around {
+            inner.push((block, action));
         }
     }
     match default_route(&outer, climbs) {
         Some(action) => {
             outer.retain(|&(_, other)| other != action);
-            outer.push((Block::ALL, action));
+            outer.insert(0, (Block::ALL, action));
         }
         // Without a default route, what has no entry is dropped anyway.
         None => outer.retain(|&(_, action)| action != ForwardAction::Discard),
     }
-    outer.extend(inner);
-    outer.extend(hosts);
-    // Three rows in order, which a stable sort merges.
-    outer.sort();
-    outer
+    merged(merged(outer, inner), hosts)
+}
+
+/// Two rows in the order of blocks, as one.
+fn merged(
+    row: Vec<(Block, ForwardAction)>,
+    other: impl IntoIterator<Item = (Block, ForwardAction)>,
+) -> Vec<(Block, ForwardAction)> {
+    let mut other = other.into_iter().peekable();
+    if other.peek().is_none() {
+        return row;
+    }
+    let mut all = Vec::with_capacity(row.len() + other.size_hint().0);
+    let mut rest = &row[..];
+    for next in other {
+        let less = rest.partition_point(|(block, _)| *block < next.0);
+        all.extend_from_slice(&rest[..less]);
+        all.push(next);
+        rest = &rest[less..];
+    }
+    all.extend_from_slice(rest);
+    all
 }
 
 /// Appends the next block in address order and joins halves as far as they go.
@@ -303,15 +351,23 @@ fn push_merged(outer: &mut Vec<(Block, ForwardAction)>, block: Block, action: Fo
 }
 
 /// The way up that the most entries take, if more than one does.
-fn default_route(
-    outer: &[(Block, ForwardAction)],
-    climbs: &dyn Fn(ForwardAction) -> bool,
-) -> Option<ForwardAction> {
+fn default_route(outer: &[(Block, ForwardAction)], climbs: &[bool]) -> Option<ForwardAction> {
+    if !climbs.contains(&true) {
+        return None;
+    }
     let mut uses: BTreeMap<ForwardAction, usize> = BTreeMap::new();
-    for &(_, action) in outer.iter().filter(|&&(_, action)| climbs(action)) {
+    for &(_, action) in outer.iter().filter(|(_, action)| is_up(*action, climbs)) {
         *uses.entry(action).or_default() += 1;
     }
     let candidates = uses.into_iter().filter(|&(_, uses)| uses > 1);
     let most = candidates.max_by_key(|&(action, uses)| (uses, std::cmp::Reverse(action)));
     most.map(|(action, _)| action)
+}
+
+/// Whether an action sends up by all ports; groups that are not listed do not.
+fn is_up(action: ForwardAction, climbs: &[bool]) -> bool {
+    match action {
+        ForwardAction::Group(group) => climbs.get(group as usize) == Some(&true),
+        ForwardAction::Discard => false,
+    }
 }

@@ -23,8 +23,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 use quantities::PortId;
 use rayon::prelude::*;
 
@@ -278,20 +276,21 @@ impl Forwarding {
     }
 }
 
-/// Groups of next hops under construction, each once.
+/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
 #[derive(Debug, Default)]
 struct Groups {
-    known: IndexSet<Vec<NextHop>, FixedState>,
+    known: Vec<Vec<NextHop>>,
 }
 
 impl Groups {
-    /// The number of a group; an empty one discards.
-    fn intern(&mut self, hops: Vec<NextHop>) -> ForwardAction {
+    /// The number of one more group; an empty one discards.
+    fn add(&mut self, hops: Vec<NextHop>) -> ForwardAction {
         if hops.is_empty() {
             return ForwardAction::Discard;
         }
-        let (at, _) = self.known.insert_full(hops);
-        ForwardAction::Group(u32::try_from(at).unwrap_or(u32::MAX))
+        let at = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        self.known.push(hops);
+        ForwardAction::Group(at)
     }
 
     /// The groups that entries use, numbered anew in the order of first use.
@@ -302,16 +301,17 @@ impl Groups {
     ) -> SwitchForwarding {
         let mut table = SwitchForwarding::default();
         let mut old: Vec<Option<Vec<NextHop>>> = self.known.into_iter().map(Some).collect();
-        let mut renamed: Vec<u32> = vec![0; old.len()];
+        let mut renamed: Vec<Option<u32>> = vec![None; old.len()];
         let mut rename = |action| match action {
             ForwardAction::Discard => ForwardAction::Discard,
             ForwardAction::Group(group) => {
-                let at = usize::try_from(group).unwrap_or(usize::MAX);
-                if let Some(hops) = old[at].take() {
-                    renamed[at] = u32::try_from(table.groups.len()).unwrap_or(u32::MAX);
-                    table.groups.push(hops);
-                }
-                ForwardAction::Group(renamed[at])
+                let at = group as usize;
+                let new = *renamed[at].get_or_insert_with(|| {
+                    let new = u32::try_from(table.groups.len()).unwrap_or(u32::MAX);
+                    table.groups.extend(old[at].take());
+                    new
+                });
+                ForwardAction::Group(new)
             }
         };
         table.ipv4 = v4

@@ -12,7 +12,7 @@ use super::super::virtual_layers::bounces;
 use super::costs::{Cost, Kind, Metric, Step};
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
-use crate::{ArcId, Distances, Fabric, HostId, NodeId, SwitchId, Topology};
+use crate::{Arc, ArcId, Distances, Fabric, HostId, NodeId, SwitchId, Topology};
 
 /// Classes whose costs are computed before they are put in rows: what is held twice.
 const CLASSES_AT_ONCE: usize = 256;
@@ -245,14 +245,21 @@ impl NextSets {
     ) -> SwitchForwarding {
         let fabric = self.fabric();
         let mut groups = Groups::default();
+        let out = fabric.out_range(switch);
+        let hops: Vec<NextHop> = out
+            .clone()
+            .map(|arc| self.hop(topology, ArcId::new(arc)))
+            .collect();
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
         let mut made = |arcs: &[ArcId]| {
             if !arcs.is_empty() {
                 climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
             }
-            let hops = arcs.iter().map(|&arc| self.hop(topology, arc));
-            groups.intern(hops.collect())
+            let hops = arcs
+                .iter()
+                .map(|arc| hops[arc.index() - out.start as usize]);
+            groups.add(hops.collect())
         };
         let actions = match self.masks(switch) {
             Some(masks) => self.by_mask(switch, &masks, made),
@@ -272,16 +279,7 @@ impl NextSets {
             }
         };
         let local = local_hosts(topology, switch, &mut groups);
-        let climbing = |action| match action {
-            ForwardAction::Group(group) => {
-                usize::try_from(group)
-                    .ok()
-                    .and_then(|at| climbs.get(at).copied())
-                    == Some(true)
-            }
-            ForwardAction::Discard => false,
-        };
-        let [v4, v6] = plan.tables(topology, &actions, &local, &climbing);
+        let [v4, v6] = plan.tables(topology, &actions, &local, &climbs);
         groups.compact(v4, v6)
     }
 
@@ -299,9 +297,17 @@ impl NextSets {
         let layered = matches!(self.kinds.first(), Some(Kind::Layers));
         let own = self.row(switch);
         let mut masks = vec![0; own.len()];
-        for (number, (id, arc)) in fabric.out_arcs(switch).enumerate() {
-            let up = layered && fabric.is_up(id);
-            Cost::mark(&mut masks, own, self.row(arc.to), up, 1 << number);
+        let arcs: Vec<(ArcId, &Arc)> = fabric.out_arcs(switch).collect();
+        // By halves, which are narrow enough that many are marked at once.
+        for (number, arcs) in arcs.chunks(MASK_ARCS / 2).enumerate() {
+            let mut half = vec![0; own.len()];
+            for (number, (id, arc)) in arcs.iter().enumerate() {
+                let up = layered && fabric.is_up(*id);
+                Cost::mark(&mut half, own, self.row(arc.to), up, 1 << number);
+            }
+            for (mask, half) in masks.iter_mut().zip(half) {
+                *mask |= u64::from(half) << (number * MASK_ARCS / 2);
+            }
         }
         for (mask, cost) in masks.iter_mut().zip(own) {
             if *cost == Cost::NEVER {
@@ -427,8 +433,8 @@ fn local_hosts(
             hops.entry(host).or_default().push(NextHop { port, mac });
         }
     }
-    let intern = |(host, hops)| (host, groups.intern(hops));
-    hops.into_iter().map(intern).collect()
+    let add = |(host, hops)| (host, groups.add(hops));
+    hops.into_iter().map(add).collect()
 }
 
 /// The arcs that a policy prescribes on the way to a class, by switch; empty if it prescribes none.
