@@ -139,6 +139,8 @@ pub struct Row {
     pub effort: Effort,
     /// Why ours differs where it does, as far as is known.
     pub reason: &'static str,
+    /// Why ours is not computed with any effort, if it is not.
+    pub out_of_reach: Option<&'static str>,
 }
 
 impl Row {
@@ -154,6 +156,7 @@ impl Row {
             tolerance: Tolerance::Part(0.02),
             effort: Effort::Quick,
             reason: "",
+            out_of_reach: None,
         }
     }
 
@@ -214,6 +217,13 @@ impl Row {
     #[must_use]
     pub fn because(mut self, reason: &'static str) -> Self {
         self.reason = reason;
+        self
+    }
+
+    /// Computed with no effort, if there is a reason.
+    #[must_use]
+    pub fn out_of_reach(mut self, reason: Option<&'static str>) -> Self {
+        self.out_of_reach = reason;
         self
     }
 }

@@ -180,10 +180,11 @@ impl Item {
     ) -> ItemReport {
         let rows = (self.rows)();
         let ours = |row: &Row| values.iter().find(|value| value.name == row.name);
-        let left_out = |row: &Row| match &reason {
-            Some(reason) => reason.clone(),
-            None if row.effort > effort => "computed with --full only".to_owned(),
-            None => "not computed".to_owned(),
+        let left_out = |row: &Row| match (&reason, row.out_of_reach) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(reason)) => reason.to_owned(),
+            (None, None) if row.effort > effort => "computed with --full only".to_owned(),
+            (None, None) => "not computed".to_owned(),
         };
         let reports: Vec<RowReport> = rows
             .iter()

@@ -19,6 +19,8 @@ const PATHS: [(PathPolicy, &str); 2] = [
 
 const REASON: &str = "ratios depend on which of the equally short ways are drawn and in which order rules are merged, which the thesis leaves open";
 
+const OUT_OF_REACH: &str = "more than two cores with a few gigabytes compute in hours";
+
 fn series(t: u8, output: &str, ways: &str) -> String {
     format!("t = {t}, {output}{ways}")
 }
@@ -51,7 +53,8 @@ pub(super) fn rows(shape: Shape) -> Vec<Row> {
                     .within(Tolerance::Part(0.1))
                     .higher()
                     .because(REASON)
-                    .full_if(!quick(cell));
+                    .full_if(!quick(cell))
+                    .out_of_reach((!within_reach(cell)).then_some(OUT_OF_REACH));
                 rows.push(row);
             }
         }
