@@ -308,6 +308,9 @@ mod tests {
             };
             let groups = Groups::new(&table);
             let runs = Runs::new(&table, Family::V4, &hosts);
+            let mut reversed = table.clone();
+            reversed.ipv4.reverse();
+            prop_assert_eq!(&runs, &Runs::new(&reversed, Family::V4, &hosts));
             let mut follow = runs.follow();
             for (rank, address) in (0..).zip(&addresses) {
                 let (action, end) = follow(rank);
