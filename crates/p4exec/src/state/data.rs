@@ -366,6 +366,12 @@ impl DataState {
         self.ports.is_up(port)
     }
 
+    /// The switch has the ports below this number only.
+    #[must_use]
+    pub const fn port_count(&self) -> u16 {
+        self.port_count
+    }
+
     /// Says that the switch has the ports below `count` only; until then it has all.
     pub const fn set_port_count(&mut self, count: u16) {
         self.port_count = count;

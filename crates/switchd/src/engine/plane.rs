@@ -91,7 +91,8 @@ impl Running {
         self.one.is_some()
     }
 
-    /// The device with its state, which nobody else has until this is dropped.
+    /// The device with its state, which nobody else has until this is dropped. A state that others have too says of the ports what this
+    /// device knows: another thread may not have taken up yet what was said of a port, or have taken up more.
     pub(crate) fn enter(&mut self) -> Entered<'_> {
         let one = self.one.as_ref();
         let mut entered = Entered {
@@ -100,6 +101,9 @@ impl Running {
             place: one.map(|one| one.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         entered.exchange();
+        if entered.place.is_some() {
+            entered.tell_ports();
+        }
         entered
     }
 }
